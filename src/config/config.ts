@@ -1,0 +1,241 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type SettingName, SETTINGS, type Settings } from './settings.js';
+
+/** The whole configuration. Frozen: what was true at start stays true. */
+export interface Config {
+  readonly production: boolean;
+  readonly allowEmbedded: boolean;
+  readonly host: string;
+  readonly port: number;
+  /** Without a trailing slash. */
+  readonly baseUrl: string;
+  /** The path of `baseUrl`, without a trailing slash: empty when the service is at the root of its host. */
+  readonly basePath: string;
+  readonly logLevel: Settings['LOG_LEVEL'];
+  readonly trustedProxies: readonly string[];
+  readonly corsOrigins: readonly string[];
+  readonly database:
+    | { readonly kind: 'pglite'; readonly directory: string }
+    | { readonly kind: 'postgres'; readonly url: string; readonly poolSize: number };
+  readonly directory: DirectoryConfig;
+  readonly auth: AuthConfig;
+  /** Keys of at least 32 bytes; null: generated and kept in the database. */
+  readonly urlSigningKeys: readonly Buffer[] | null;
+  readonly limits: LimitsConfig;
+}
+
+export interface DirectoryConfig {
+  /** Absolute path of the LDIF file. */
+  readonly file: string;
+  readonly baseDn: string;
+  readonly syncSeconds: number;
+  readonly mapping: DirectoryMapping;
+  readonly guard: { readonly percent: number; readonly windowSeconds: number };
+}
+
+/** Where people and groups are and what their attributes are called: vendor differences are data, not code. */
+export interface DirectoryMapping {
+  readonly people: {
+    readonly base: string;
+    readonly filter: string;
+    readonly id: string;
+    readonly name: readonly string[];
+    readonly givenName: string;
+    readonly familyName: string;
+    readonly email: string;
+    readonly schoolYear: string;
+    readonly photo: string;
+    readonly picture: string;
+  };
+  readonly groups: {
+    readonly base: string;
+    readonly filter: string;
+    readonly id: string;
+    readonly name: readonly string[];
+    readonly description: string;
+    readonly email: string;
+    readonly website: string;
+    readonly member: string;
+    readonly admin: string;
+    readonly owner: string;
+  };
+}
+
+export interface AuthConfig {
+  /** The external issuer; null: the embedded identity provider. */
+  readonly issuer: string | null;
+  readonly audience: string;
+  readonly introspection: { readonly clientId: string; readonly clientSecret: string } | null;
+  /** Absolute path of the file with the embedded provider's clients. */
+  readonly embeddedClients: string;
+}
+
+export interface LimitsConfig {
+  readonly pageSize: number;
+  readonly depth: number;
+  readonly aliases: number;
+  readonly rootFields: number;
+  readonly tokens: number;
+  readonly bodyBytes: number;
+  readonly nodes: number;
+  readonly pointsPerHour: number;
+  readonly requestsPerMinute: number;
+}
+
+/** The environment cannot be used as it is: one line for each problem, all of them at once. */
+export class ConfigError extends Error {
+  constructor(readonly problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.name = 'ConfigError';
+  }
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads the environment into a Config. This is the only place that reads it.
+ * @throws ConfigError with every problem found
+ */
+export function readConfig(environment: Environment = process.env): Config {
+  const problems: string[] = [];
+  const settings = readSettings(environment, problems);
+  if (settings === null) throw new ConfigError(problems);
+  const config = buildConfig(settings);
+  problems.push(...contradictions(settings, config));
+  if (problems.length > 0) throw new ConfigError(problems);
+  return deepFreeze(config);
+}
+
+function readSettings(environment: Environment, problems: string[]): Settings | null {
+  const settings: Partial<Record<SettingName, unknown>> = {};
+  for (const name of Object.keys(SETTINGS) as SettingName[]) {
+    const { schema } = SETTINGS[name];
+    const result = schema.safeParse(readVariable(environment, name, problems));
+    if (result.success) settings[name] = result.data;
+    else problems.push(...result.error.issues.map((issue) => `${name} ${issue.message}`));
+  }
+  return problems.length > 0 ? null : (settings as Settings);
+}
+
+/** An empty variable counts as absent: that is how compose files and unit files spell «not set». */
+function readVariable(environment: Environment, name: SettingName, problems: string[]): string | undefined {
+  const value = environment[name] === '' ? undefined : environment[name];
+  if (!('secret' in SETTINGS[name])) return value;
+  const file = environment[`${name}_FILE`];
+  if (file === undefined || file === '') return value;
+  if (value !== undefined) {
+    problems.push(`${name} and ${name}_FILE are both set: only one can be meant`);
+    return undefined;
+  }
+  try {
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+  } catch {
+    problems.push(`${name}_FILE names a file that cannot be read: ${file}`);
+    return undefined;
+  }
+}
+
+function buildConfig(settings: Settings): Config {
+  const host = settings.HOST.includes(':') ? `[${settings.HOST}]` : settings.HOST;
+  const baseUrl = (settings.BASE_URL ?? `http://${host}:${settings.PORT}`).replace(/\/+$/, '');
+  return {
+    production: settings.NODE_ENV === 'production',
+    allowEmbedded: settings.ALLOW_EMBEDDED,
+    host: settings.HOST,
+    port: settings.PORT,
+    baseUrl,
+    basePath: new URL(baseUrl).pathname.replace(/\/+$/, ''),
+    logLevel: settings.LOG_LEVEL,
+    trustedProxies: settings.TRUSTED_PROXIES,
+    corsOrigins: settings.CORS_ORIGINS,
+    database: settings.DATABASE_URL.startsWith('pglite:')
+      ? { kind: 'pglite', directory: resolve(settings.DATABASE_URL.slice('pglite:'.length)) }
+      : { kind: 'postgres', url: settings.DATABASE_URL, poolSize: settings.DATABASE_POOL_SIZE },
+    directory: buildDirectory(settings),
+    auth: {
+      issuer: settings.AUTH_URL?.replace(/\/+$/, '') ?? null,
+      audience: settings.AUTH_AUDIENCE ?? baseUrl,
+      introspection:
+        settings.AUTH_INTROSPECTION_CLIENT_ID === undefined || settings.AUTH_INTROSPECTION_CLIENT_SECRET === undefined
+          ? null
+          : {
+              clientId: settings.AUTH_INTROSPECTION_CLIENT_ID,
+              clientSecret: settings.AUTH_INTROSPECTION_CLIENT_SECRET,
+            },
+      embeddedClients: resolve(settings.AUTH_EMBEDDED_CLIENTS),
+    },
+    urlSigningKeys: settings.URL_SIGNING_KEYS?.map((key) => Buffer.from(key, 'hex')) ?? null,
+    limits: {
+      pageSize: 100,
+      depth: settings.LIMIT_DEPTH,
+      aliases: settings.LIMIT_ALIASES,
+      rootFields: settings.LIMIT_ROOT_FIELDS,
+      tokens: settings.LIMIT_TOKENS,
+      bodyBytes: settings.LIMIT_BODY_BYTES,
+      nodes: settings.LIMIT_NODES,
+      pointsPerHour: settings.LIMIT_POINTS_PER_HOUR,
+      requestsPerMinute: settings.LIMIT_REQUESTS_PER_MINUTE,
+    },
+  };
+}
+
+function buildDirectory(settings: Settings): DirectoryConfig {
+  const below = (base: string) => (base === '' ? settings.DIRECTORY_BASE_DN : `${base},${settings.DIRECTORY_BASE_DN}`);
+  return {
+    file: resolve(settings.DIRECTORY_URL.slice('file:'.length)),
+    baseDn: settings.DIRECTORY_BASE_DN,
+    syncSeconds: settings.DIRECTORY_SYNC_SECONDS,
+    mapping: {
+      people: {
+        base: below(settings.DIRECTORY_PEOPLE_BASE),
+        filter: settings.DIRECTORY_PEOPLE_FILTER,
+        id: settings.DIRECTORY_USER_ID,
+        name: settings.DIRECTORY_USER_NAME,
+        givenName: settings.DIRECTORY_USER_GIVEN_NAME,
+        familyName: settings.DIRECTORY_USER_FAMILY_NAME,
+        email: settings.DIRECTORY_USER_EMAIL,
+        schoolYear: settings.DIRECTORY_USER_SCHOOL_YEAR,
+        photo: settings.DIRECTORY_USER_PHOTO,
+        picture: settings.DIRECTORY_USER_PICTURE,
+      },
+      groups: {
+        base: below(settings.DIRECTORY_GROUPS_BASE),
+        filter: settings.DIRECTORY_GROUPS_FILTER,
+        id: settings.DIRECTORY_GROUP_ID,
+        name: settings.DIRECTORY_GROUP_NAME,
+        description: settings.DIRECTORY_GROUP_DESCRIPTION,
+        email: settings.DIRECTORY_GROUP_EMAIL,
+        website: settings.DIRECTORY_GROUP_WEBSITE,
+        member: settings.DIRECTORY_GROUP_MEMBER,
+        admin: settings.DIRECTORY_GROUP_ADMIN,
+        owner: settings.DIRECTORY_GROUP_OWNER,
+      },
+    },
+    guard: { percent: settings.DIRECTORY_GUARD_PERCENT, windowSeconds: settings.DIRECTORY_GUARD_SECONDS },
+  };
+}
+
+/** What is wrong although each setting on its own is right. */
+function contradictions(settings: Settings, config: Config): string[] {
+  const problems: string[] = [];
+  if (
+    (settings.AUTH_INTROSPECTION_CLIENT_ID === undefined) !==
+    (settings.AUTH_INTROSPECTION_CLIENT_SECRET === undefined)
+  ) {
+    problems.push('AUTH_INTROSPECTION_CLIENT_ID and AUTH_INTROSPECTION_CLIENT_SECRET go together: only one is set');
+  }
+  if (config.production && !config.allowEmbedded) {
+    const refused = 'is embedded, which production refuses unless ALLOW_EMBEDDED=true';
+    if (config.database.kind === 'pglite') problems.push(`DATABASE_URL ${refused}: set postgres://…`);
+    if (config.auth.issuer === null) problems.push(`AUTH_URL is empty: the identity provider ${refused}`);
+    if (config.urlSigningKeys === null) problems.push(`URL_SIGNING_KEYS is empty: the generated key ${refused}`);
+  }
+  return problems;
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
+  Object.values(value).forEach(deepFreeze);
+  return Object.freeze(value);
+}
