@@ -157,7 +157,8 @@ function buildConfig(settings: Settings): Config {
       issuer: settings.AUTH_URL?.replace(/\/+$/, '') ?? null,
       audience: settings.AUTH_AUDIENCE ?? baseUrl,
       introspection:
-        settings.AUTH_INTROSPECTION_CLIENT_ID === undefined || settings.AUTH_INTROSPECTION_CLIENT_SECRET === undefined
+        settings.AUTH_INTROSPECTION_CLIENT_ID === undefined ||
+        settings.AUTH_INTROSPECTION_CLIENT_SECRET === undefined
           ? null
           : {
               clientId: settings.AUTH_INTROSPECTION_CLIENT_ID,
@@ -181,7 +182,8 @@ function buildConfig(settings: Settings): Config {
 }
 
 function buildDirectory(settings: Settings): DirectoryConfig {
-  const below = (base: string) => (base === '' ? settings.DIRECTORY_BASE_DN : `${base},${settings.DIRECTORY_BASE_DN}`);
+  const below = (base: string) =>
+    base === '' ? settings.DIRECTORY_BASE_DN : `${base},${settings.DIRECTORY_BASE_DN}`;
   return {
     file: resolve(settings.DIRECTORY_URL.slice('file:'.length)),
     baseDn: settings.DIRECTORY_BASE_DN,
@@ -223,13 +225,16 @@ function contradictions(settings: Settings, config: Config): string[] {
     (settings.AUTH_INTROSPECTION_CLIENT_ID === undefined) !==
     (settings.AUTH_INTROSPECTION_CLIENT_SECRET === undefined)
   ) {
-    problems.push('AUTH_INTROSPECTION_CLIENT_ID and AUTH_INTROSPECTION_CLIENT_SECRET go together: only one is set');
+    problems.push(
+      'AUTH_INTROSPECTION_CLIENT_ID and AUTH_INTROSPECTION_CLIENT_SECRET go together: only one is set',
+    );
   }
   if (config.production && !config.allowEmbedded) {
     const refused = 'is embedded, which production refuses unless ALLOW_EMBEDDED=true';
     if (config.database.kind === 'pglite') problems.push(`DATABASE_URL ${refused}: set postgres://…`);
     if (config.auth.issuer === null) problems.push(`AUTH_URL is empty: the identity provider ${refused}`);
-    if (config.urlSigningKeys === null) problems.push(`URL_SIGNING_KEYS is empty: the generated key ${refused}`);
+    if (config.urlSigningKeys === null)
+      problems.push(`URL_SIGNING_KEYS is empty: the generated key ${refused}`);
   }
   return problems;
 }

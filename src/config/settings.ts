@@ -47,10 +47,12 @@ const httpUrl = text.refine(
 
 const attribute = text.regex(/^[A-Za-z][A-Za-z0-9-]*$/, { error: 'must be the name of an LDAP attribute' });
 
-const attributes = list
-  .refine((names) => names.length > 0 && names.every((name) => attribute.safeParse(name).success), {
+const attributes = list.refine(
+  (names) => names.length > 0 && names.every((name) => attribute.safeParse(name).success),
+  {
     error: 'must be one or more names of LDAP attributes, separated by commas',
-  });
+  },
+);
 
 const distinguishedName = text;
 
@@ -58,27 +60,41 @@ const distinguishedName = text;
 export const SETTINGS = {
   HOST: setting(text.default('127.0.0.1'), 'Address to listen on'),
   PORT: setting(integer(0, 65_535, 3000), 'Port to listen on'),
-  BASE_URL: setting(httpUrl.optional(), 'URL under which clients reach the service; may have a path. Default: http://HOST:PORT'),
+  BASE_URL: setting(
+    httpUrl.optional(),
+    'URL under which clients reach the service; may have a path. Default: http://HOST:PORT',
+  ),
   NODE_ENV: setting(text.default('development'), 'production refuses everything embedded'),
   ALLOW_EMBEDDED: setting(yesOrNo, 'Lets embedded parts run in production, for a demonstration'),
   LOG_LEVEL: setting(
-    z.enum(['fatal', 'error', 'warn', 'log', 'debug', 'verbose'], {
-      error: 'must be one of fatal, error, warn, log, debug, verbose',
-    }).default('log'),
+    z
+      .enum(['fatal', 'error', 'warn', 'log', 'debug', 'verbose'], {
+        error: 'must be one of fatal, error, warn, log, debug, verbose',
+      })
+      .default('log'),
     'Least severe kind of message that is logged',
   ),
-  TRUSTED_PROXIES: setting(list.default([]), 'Addresses or networks of the proxies in front, whose X-Forwarded-For is believed'),
+  TRUSTED_PROXIES: setting(
+    list.default([]),
+    'Addresses or networks of the proxies in front, whose X-Forwarded-For is believed',
+  ),
   CORS_ORIGINS: setting(list.default([]), 'Origins of web pages that may call the API from a browser'),
 
   DATABASE_URL: setting(
     text
-      .refine((value) => /^pglite:.+/.test(value) || (/^postgres(ql)?:\/\//.test(value) && URL.canParse(value)), {
-        error: 'must be postgres://user:password@host/database or pglite:directory',
-      })
+      .refine(
+        (value) => /^pglite:.+/.test(value) || (/^postgres(ql)?:\/\//.test(value) && URL.canParse(value)),
+        {
+          error: 'must be postgres://user:password@host/database or pglite:directory',
+        },
+      )
       .default('pglite:.data/mirror'),
     'Where the mirror is kept: an embedded database in a directory, or a PostgreSQL server',
   ),
-  DATABASE_POOL_SIZE: setting(integer(1, 200, 10), 'Connections to PostgreSQL that one process opens at most'),
+  DATABASE_POOL_SIZE: setting(
+    integer(1, 200, 10),
+    'Connections to PostgreSQL that one process opens at most',
+  ),
 
   DIRECTORY_URL: setting(
     text
@@ -86,42 +102,95 @@ export const SETTINGS = {
       .default('file:sample/directory.ldif'),
     'The directory: an LDIF content file',
   ),
-  DIRECTORY_BASE_DN: setting(distinguishedName.default('dc=example,dc=org'), 'Suffix below which people and groups are'),
-  DIRECTORY_SYNC_SECONDS: setting(integer(1, 86_400, 30), 'How often, in seconds, a quiet directory is confirmed to be unchanged'),
-  DIRECTORY_PEOPLE_BASE: setting(distinguishedName.default('ou=people'), 'Where people are, relative to DIRECTORY_BASE_DN'),
-  DIRECTORY_PEOPLE_FILTER: setting(text.default('(objectClass=inetOrgPerson)'), 'Which entries there are people (RFC 4515)'),
-  DIRECTORY_GROUPS_BASE: setting(distinguishedName.default('ou=groups'), 'Where groups are, relative to DIRECTORY_BASE_DN'),
-  DIRECTORY_GROUPS_FILTER: setting(text.default('(objectClass=groupOfNames)'), 'Which entries there are groups (RFC 4515)'),
+  DIRECTORY_BASE_DN: setting(
+    distinguishedName.default('dc=example,dc=org'),
+    'Suffix below which people and groups are',
+  ),
+  DIRECTORY_SYNC_SECONDS: setting(
+    integer(1, 86_400, 30),
+    'How often, in seconds, a quiet directory is confirmed to be unchanged',
+  ),
+  DIRECTORY_PEOPLE_BASE: setting(
+    distinguishedName.default('ou=people'),
+    'Where people are, relative to DIRECTORY_BASE_DN',
+  ),
+  DIRECTORY_PEOPLE_FILTER: setting(
+    text.default('(objectClass=inetOrgPerson)'),
+    'Which entries there are people (RFC 4515)',
+  ),
+  DIRECTORY_GROUPS_BASE: setting(
+    distinguishedName.default('ou=groups'),
+    'Where groups are, relative to DIRECTORY_BASE_DN',
+  ),
+  DIRECTORY_GROUPS_FILTER: setting(
+    text.default('(objectClass=groupOfNames)'),
+    'Which entries there are groups (RFC 4515)',
+  ),
   DIRECTORY_USER_ID: setting(attribute.default('uid'), "Attribute with a person's id"),
-  DIRECTORY_USER_NAME: setting(attributes.default(['displayName', 'cn']), "Attributes with a person's name; the first that is there counts"),
+  DIRECTORY_USER_NAME: setting(
+    attributes.default(['displayName', 'cn']),
+    "Attributes with a person's name; the first that is there counts",
+  ),
   DIRECTORY_USER_GIVEN_NAME: setting(attribute.default('givenName'), 'Attribute with the given name'),
   DIRECTORY_USER_FAMILY_NAME: setting(attribute.default('sn'), 'Attribute with the family name'),
   DIRECTORY_USER_EMAIL: setting(attribute.default('mail'), 'Attribute with the e-mail address of a person'),
   DIRECTORY_USER_SCHOOL_YEAR: setting(attribute.default('schoolYear'), 'Attribute with the school year'),
   DIRECTORY_USER_PHOTO: setting(attribute.default('jpegPhoto'), 'Attribute with the photo, as bytes'),
-  DIRECTORY_USER_PICTURE: setting(attribute.default('profilePicture'), 'Attribute with the picture people chose for themselves, as bytes'),
+  DIRECTORY_USER_PICTURE: setting(
+    attribute.default('profilePicture'),
+    'Attribute with the picture people chose for themselves, as bytes',
+  ),
   DIRECTORY_GROUP_ID: setting(attribute.default('cn'), "Attribute with a group's id"),
-  DIRECTORY_GROUP_NAME: setting(attributes.default(['displayName', 'cn']), "Attributes with a group's name; the first that is there counts"),
-  DIRECTORY_GROUP_DESCRIPTION: setting(attribute.default('description'), 'Attribute with the description of a group'),
+  DIRECTORY_GROUP_NAME: setting(
+    attributes.default(['displayName', 'cn']),
+    "Attributes with a group's name; the first that is there counts",
+  ),
+  DIRECTORY_GROUP_DESCRIPTION: setting(
+    attribute.default('description'),
+    'Attribute with the description of a group',
+  ),
   DIRECTORY_GROUP_EMAIL: setting(attribute.default('mail'), 'Attribute with the e-mail address of a group'),
   DIRECTORY_GROUP_WEBSITE: setting(attribute.default('labeledURI'), 'Attribute with the web site of a group'),
   DIRECTORY_GROUP_MEMBER: setting(attribute.default('member'), 'Attribute that names the members of a group'),
-  DIRECTORY_GROUP_ADMIN: setting(attribute.default('groupAdmin'), 'Attribute that names the admins of a group'),
+  DIRECTORY_GROUP_ADMIN: setting(
+    attribute.default('groupAdmin'),
+    'Attribute that names the admins of a group',
+  ),
   DIRECTORY_GROUP_OWNER: setting(attribute.default('owner'), 'Attribute that names the owners of a group'),
-  DIRECTORY_GUARD_PERCENT: setting(integer(0, 100, 5), 'Share of people, groups or memberships that may be deleted within the window'),
-  DIRECTORY_GUARD_SECONDS: setting(integer(1, 86_400, 600), 'Window, in seconds, over which deletions are added up'),
+  DIRECTORY_GUARD_PERCENT: setting(
+    integer(0, 100, 5),
+    'Share of people, groups or memberships that may be deleted within the window',
+  ),
+  DIRECTORY_GUARD_SECONDS: setting(
+    integer(1, 86_400, 600),
+    'Window, in seconds, over which deletions are added up',
+  ),
 
-  AUTH_URL: setting(httpUrl.optional(), 'Issuer of the access tokens. Empty: the embedded identity provider at BASE_URL'),
+  AUTH_URL: setting(
+    httpUrl.optional(),
+    'Issuer of the access tokens. Empty: the embedded identity provider at BASE_URL',
+  ),
   AUTH_AUDIENCE: setting(text.optional(), 'Audience that access tokens must name. Default: BASE_URL'),
-  AUTH_INTROSPECTION_CLIENT_ID: setting(text.optional(), 'Client with which opaque tokens are introspected (RFC 7662)'),
+  AUTH_INTROSPECTION_CLIENT_ID: setting(
+    text.optional(),
+    'Client with which opaque tokens are introspected (RFC 7662)',
+  ),
   AUTH_INTROSPECTION_CLIENT_SECRET: secret(z.string().optional(), 'Secret of that client'),
-  AUTH_EMBEDDED_CLIENTS: setting(text.default('sample/clients.json'), 'Clients of the embedded identity provider'),
+  AUTH_EMBEDDED_CLIENTS: setting(
+    text.default('sample/clients.json'),
+    'Clients of the embedded identity provider',
+  ),
 
   URL_SIGNING_KEYS: secret(
     list
-      .refine((keys) => keys.length > 0 && keys.every((key) => /^[0-9a-f]{64,256}$/i.test(key) && key.length % 2 === 0), {
-        error: 'must be keys of at least 32 bytes in hexadecimal, separated by commas (openssl rand -hex 32)',
-      })
+      .refine(
+        (keys) =>
+          keys.length > 0 && keys.every((key) => /^[0-9a-f]{64,256}$/i.test(key) && key.length % 2 === 0),
+        {
+          error:
+            'must be keys of at least 32 bytes in hexadecimal, separated by commas (openssl rand -hex 32)',
+        },
+      )
       .optional(),
     'Keys for signed URLs; the first signs, all verify. Empty: generated once and kept in the database',
   ),
@@ -132,8 +201,14 @@ export const SETTINGS = {
   LIMIT_TOKENS: setting(integer(10, 100_000, 1000), 'Tokens that a document may have'),
   LIMIT_BODY_BYTES: setting(integer(1000, 10_000_000, 100_000), 'Bytes that a request body may have'),
   LIMIT_NODES: setting(integer(1, 1_000_000, 10_000), 'Nodes that an operation may ask for'),
-  LIMIT_POINTS_PER_HOUR: setting(integer(1, 999_999_999, 5000), 'Points that a principal may spend in an hour'),
-  LIMIT_REQUESTS_PER_MINUTE: setting(integer(1, 999_999_999, 300), 'Requests that a principal may make in a minute'),
+  LIMIT_POINTS_PER_HOUR: setting(
+    integer(1, 999_999_999, 5000),
+    'Points that a principal may spend in an hour',
+  ),
+  LIMIT_REQUESTS_PER_MINUTE: setting(
+    integer(1, 999_999_999, 300),
+    'Requests that a principal may make in a minute',
+  ),
 } satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof SETTINGS;

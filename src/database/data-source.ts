@@ -1,0 +1,142 @@
+import type { Client } from 'pg';
+import { DataSource } from 'typeorm';
+import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
+import type { Config } from '../config/config.js';
+import { DatabaseStartError } from './database-start.error.js';
+import { EmbeddedPostgres } from './embedded-postgres.js';
+import { Mirror1763683200000 } from './migrations/0001-mirror.js';
+import { ServiceAccounts1763683200001 } from './migrations/0002-service-accounts.js';
+
+export const MIGRATIONS = [Mirror1763683200000, ServiceAccounts1763683200001];
+
+/** Milliseconds that one statement may take before it is cancelled; the mirror lifts it for its own writes. */
+const STATEMENT_TIMEOUT = 5000;
+/** Milliseconds that a request waits for a connection before it is told to come back. */
+const CONNECTION_TIMEOUT = 2500;
+/** The embedded database has one connection, and a revision being applied holds it for as long as it takes. */
+const EMBEDDED_CONNECTION_TIMEOUT = 30_000;
+
+/** Key of the advisory lock under which one process at a time migrates: the bytes of «migr». */
+const MIGRATION_LOCK = 0x6d696772;
+
+/**
+ * The TypeORM data source on PostgreSQL or, when DATABASE_URL says `pglite:`, on a PGlite that it starts and
+ * stops itself. Initialising it also migrates.
+ */
+export class DirectoryDataSource extends DataSource {
+  private embedded: EmbeddedPostgres | null = null;
+
+  constructor(
+    private readonly database: Config['database'],
+    entities: PostgresDataSourceOptions['entities'],
+    private readonly snapshot?: string,
+  ) {
+    super({
+      type: 'postgres',
+      entities: entities ?? [],
+      migrations: MIGRATIONS,
+      migrationsTransactionMode: 'each',
+      installExtensions: false,
+      uuidExtension: 'pgcrypto',
+      ...(database.kind === 'postgres' ? { url: database.url } : {}),
+      extra: poolOptions(database),
+    });
+  }
+
+  override async initialize(): Promise<this> {
+    if (this.database.kind === 'pglite') {
+      this.embedded = await EmbeddedPostgres.start({
+        directory: this.database.directory,
+        ...(this.snapshot === undefined ? {} : { snapshot: this.snapshot }),
+      });
+      this.setOptions({
+        host: this.embedded.host,
+        username: 'postgres',
+        database: 'postgres',
+        password: 'none',
+      });
+    }
+    try {
+      await super.initialize();
+      await this.migrate();
+    } catch (error) {
+      await this.stopQuietly();
+      throw startError(error, this.database);
+    }
+    return this;
+  }
+
+  override async destroy(): Promise<void> {
+    await super.destroy();
+    await this.embedded?.stop();
+    this.embedded = null;
+  }
+
+  /** The embedded database as a file to begin another one with; null on a server. */
+  async dump(): Promise<Uint8Array | null> {
+    return (await this.embedded?.dump()) ?? null;
+  }
+
+  private async migrate(): Promise<void> {
+    // The embedded database has one connection and its directory is locked: nobody to wait for.
+    if (this.embedded !== null) {
+      await this.runMigrations();
+      return;
+    }
+    const runner = this.createQueryRunner();
+    try {
+      await runner.query('set statement_timeout = 0');
+      await runner.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
+      await this.runMigrations();
+    } finally {
+      await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+      await runner.query(`set statement_timeout = ${STATEMENT_TIMEOUT}`);
+      await runner.release();
+    }
+  }
+
+  private async stopQuietly(): Promise<void> {
+    try {
+      if (this.isInitialized) await super.destroy();
+      await this.embedded?.stop();
+    } catch {
+      // The first error is the one to tell.
+    }
+    this.embedded = null;
+  }
+}
+
+function poolOptions(database: Config['database']): object {
+  return {
+    max: database.kind === 'postgres' ? database.poolSize : 1,
+    connectionTimeoutMillis: database.kind === 'postgres' ? CONNECTION_TIMEOUT : EMBEDDED_CONNECTION_TIMEOUT,
+    keepAlive: true,
+    onConnect: async (client: Client) => {
+      // Small pages are not worth planning anew each time (docs/adr/0004).
+      await client.query(
+        `set plan_cache_mode = force_generic_plan; set enable_memoize = off; ` +
+          `set statement_timeout = ${STATEMENT_TIMEOUT}; set idle_in_transaction_session_timeout = 60000`,
+      );
+    },
+  };
+}
+
+function startError(error: unknown, database: Config['database']): unknown {
+  if (error instanceof DatabaseStartError || !(error instanceof Error)) return error;
+  const { code } = error as { code?: string };
+  // 42P07: a table of ours exists, but not by our migrations.
+  if (code === '42P07') {
+    return new DatabaseStartError(
+      'The database holds tables of another application: give this service one of its own (DATABASE_URL)',
+      { cause: error },
+    );
+  }
+  if (database.kind === 'postgres') {
+    const { host, pathname } = new URL(database.url);
+    return new DatabaseStartError(
+      `The database ${pathname.slice(1)} at ${host === '' ? 'the local socket' : host} cannot be used: ${error.message === '' ? (code ?? 'no answer') : error.message}`,
+      { cause: error },
+    );
+  }
+  return error;
+}

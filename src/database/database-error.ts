@@ -1,0 +1,59 @@
+import { ServiceError, ServiceUnavailableError } from '../common/errors.js';
+
+/** What the broken constraint means to whoever caused it. */
+const CONSTRAINTS: Record<string, () => ServiceError> = {
+  service_accounts_pk: () => new ServiceError('CONFLICT', 'A service account with this id exists already'),
+  service_accounts_id_form: () =>
+    new ServiceError(
+      'BAD_USER_INPUT',
+      'The id of a service account has 2 to 64 lower-case letters, digits and hyphens, and begins with none',
+      { argument: 'id' },
+    ),
+};
+
+/** SQLSTATE classes and codes that say «not now»: connection lost, resources short, shutting down, read-only. */
+const UNAVAILABLE = /^(08|53|57P|25006$)/;
+const QUERY_CANCELED = '57014';
+
+/** Errors of sockets and of the pool, which have no SQLSTATE. */
+const UNAVAILABLE_NODE_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOENT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+]);
+const UNAVAILABLE_MESSAGES =
+  /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end|Driver not Connected|not queryable/;
+
+/**
+ * Says what an error of the database means to the caller.
+ * @returns a ServiceError, or the error itself when it is none of the known kinds (and will be masked)
+ */
+export function databaseError(error: unknown): Error {
+  if (error instanceof ServiceError) return error;
+  if (!(error instanceof Error)) return new Error('The database failed in an unknown way');
+  const { code, constraint } = { ...error, ...(error as { driverError?: object }).driverError } as {
+    code?: string;
+    constraint?: string;
+  };
+  if (constraint !== undefined && constraint in CONSTRAINTS) return CONSTRAINTS[constraint]?.() ?? error;
+  if (code === QUERY_CANCELED) {
+    return new ServiceError(
+      'TIMEOUT',
+      'The answer took too long: ask for less at once',
+      {},
+      { cause: error },
+    );
+  }
+  if (
+    (code !== undefined && (UNAVAILABLE.test(code) || UNAVAILABLE_NODE_CODES.has(code))) ||
+    UNAVAILABLE_MESSAGES.test(error.message)
+  ) {
+    return new ServiceUnavailableError('The database cannot be reached at the moment', { cause: error });
+  }
+  return error;
+}

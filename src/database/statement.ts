@@ -1,0 +1,21 @@
+import { createHash } from 'node:crypto';
+
+/** A prepared statement: its name is derived from its text, so that equal texts are parsed once a connection. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Statements by text: a text is hashed once, however often it is built. Bounded by the shapes we can build. */
+const known = new Map<string, Statement>();
+
+/** The prepared statement of an SQL text with `$1`, `$2` … for its values. */
+export function statement(text: string): Statement {
+  let prepared = known.get(text);
+  if (prepared === undefined) {
+    // PostgreSQL cuts names at 63 bytes.
+    prepared = { name: createHash('sha256').update(text).digest('base64url').slice(0, 22), text };
+    known.set(text, prepared);
+  }
+  return prepared;
+}
