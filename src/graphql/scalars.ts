@@ -1,14 +1,14 @@
 import { GraphQLScalarType } from 'graphql';
-import { GraphQLDateTimeConfig, GraphQLURLConfig } from 'graphql-scalars';
+import { GraphQLDateTime, GraphQLURL } from 'graphql-scalars';
 
 /** An instant. Input may have any offset (RFC 3339 §5.6); output is UTC. */
 export const DateTime = new GraphQLScalarType({
-  ...GraphQLDateTimeConfig,
+  ...GraphQLDateTime.toConfig(),
   description: 'An instant in UTC with milliseconds, as in RFC 3339: 2026-03-01T08:15:30.000Z.',
 });
 
 /** Part of the contract, for fields to come. */
 export const Url = new GraphQLScalarType({
-  ...GraphQLURLConfig,
+  ...GraphQLURL.toConfig(),
   description: 'An absolute URL, as in RFC 3986.',
 });

@@ -1,5 +1,4 @@
 import { Field, ID, ObjectType } from '@nestjs/graphql';
-
 import { InheritAccess } from '../auth/access.js';
 import { DateTime } from '../graphql/scalars.js';
 

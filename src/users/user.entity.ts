@@ -1,0 +1,74 @@
+import { Column, Entity, PrimaryGeneratedColumn, Unique } from 'typeorm';
+
+/** A person as the mirror keeps one. Written by the mirror alone; `docs/architecture.md` says how it is read. */
+@Entity('users')
+@Unique('users_entry_uuid_unique', ['entryUuid'])
+@Unique('users_id_unique', ['idFolded'], { deferrable: 'INITIALLY DEFERRED' })
+export class UserEntity {
+  /** Ours alone: short, and stable through renames. */
+  @PrimaryGeneratedColumn('identity', { primaryKeyConstraintName: 'users_pk', generatedIdentity: 'ALWAYS' })
+  key!: number;
+
+  /** The identity of the entry (RFC 4530): survives renames and moves. */
+  @Column('uuid', { name: 'entry_uuid' })
+  entryUuid!: string;
+
+  @Column('text')
+  dn!: string;
+
+  @Column('text')
+  id!: string;
+
+  /** The id as it is compared: see foldId. */
+  @Column('text', { name: 'id_folded', collation: 'C' })
+  idFolded!: string;
+
+  @Column('text')
+  name!: string;
+
+  @Column('text', { name: 'given_name', nullable: true })
+  givenName!: string | null;
+
+  @Column('text', { name: 'family_name', nullable: true })
+  familyName!: string | null;
+
+  @Column('text', { nullable: true })
+  email!: string | null;
+
+  @Column('text', { name: 'school_year', nullable: true })
+  schoolYear!: string | null;
+
+  /** SHA-256 of the photo, which is in `pictures`. */
+  @Column('bytea', { nullable: true })
+  photo!: Buffer | null;
+
+  /** SHA-256 of the picture, which is in `pictures`. */
+  @Column('bytea', { nullable: true })
+  picture!: Buffer | null;
+
+  /** The folded name: what pages are ordered by. */
+  @Column('text', { name: 'sort_name', collation: 'C' })
+  sortName!: string;
+
+  /** Folded id and name, each word after a space: what a search looks through. */
+  @Column('text', { name: 'search_text', collation: 'C' })
+  searchText!: string;
+
+  /** Every pair of neighbouring characters of `searchText`, for searches too short for trigrams. */
+  @Column('text', { name: 'search_pairs', array: true, collation: 'C' })
+  searchPairs!: string[];
+
+  /** Groups that the person belongs to, directly or through others. */
+  @Column('integer', { name: 'group_count', default: 0 })
+  groupCount!: number;
+
+  /** SHA-256 of everything mapped: tells whether the entry has changed. */
+  @Column('bytea', { name: 'content_hash' })
+  contentHash!: Buffer;
+
+  @Column('timestamptz', { name: 'created_at', precision: 3 })
+  createdAt!: Date;
+
+  @Column('timestamptz', { name: 'updated_at', precision: 3 })
+  updatedAt!: Date;
+}
