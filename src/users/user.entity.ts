@@ -20,22 +20,22 @@ export class UserEntity {
   id!: string;
 
   /** The id as it is compared: see foldId. */
-  @Column('text', { name: 'id_folded', collation: 'C' })
+  @Column({ type: 'text', name: 'id_folded', collation: 'C' })
   idFolded!: string;
 
   @Column('text')
   name!: string;
 
-  @Column('text', { name: 'given_name', nullable: true })
+  @Column({ type: 'text', name: 'given_name', nullable: true })
   givenName!: string | null;
 
-  @Column('text', { name: 'family_name', nullable: true })
+  @Column({ type: 'text', name: 'family_name', nullable: true })
   familyName!: string | null;
 
-  @Column('text', { nullable: true })
+  @Column({ type: 'text', nullable: true })
   email!: string | null;
 
-  @Column('text', { name: 'school_year', nullable: true })
+  @Column({ type: 'text', name: 'school_year', nullable: true })
   schoolYear!: string | null;
 
   /** SHA-256 of the photo, which is in `pictures`. */
@@ -47,15 +47,15 @@ export class UserEntity {
   picture!: Buffer | null;
 
   /** The folded name: what pages are ordered by. */
-  @Column('text', { name: 'sort_name', collation: 'C' })
+  @Column({ type: 'text', name: 'sort_name', collation: 'C' })
   sortName!: string;
 
   /** Folded id and name, each word after a space: what a search looks through. */
-  @Column('text', { name: 'search_text', collation: 'C' })
+  @Column({ type: 'text', name: 'search_text', collation: 'C' })
   searchText!: string;
 
   /** Every pair of neighbouring characters of `searchText`, for searches too short for trigrams. */
-  @Column('text', { name: 'search_pairs', array: true, collation: 'C' })
+  @Column({ type: 'text', name: 'search_pairs', array: true, collation: 'C' })
   searchPairs!: string[];
 
   /** Groups that the person belongs to, directly or through others. */
@@ -66,9 +66,9 @@ export class UserEntity {
   @Column('bytea', { name: 'content_hash' })
   contentHash!: Buffer;
 
-  @Column('timestamptz', { name: 'created_at', precision: 3 })
+  @Column({ type: 'timestamptz', name: 'created_at', precision: 3 })
   createdAt!: Date;
 
-  @Column('timestamptz', { name: 'updated_at', precision: 3 })
+  @Column({ type: 'timestamptz', name: 'updated_at', precision: 3 })
   updatedAt!: Date;
 }
