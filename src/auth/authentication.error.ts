@@ -1,0 +1,44 @@
+import { ServiceError } from '../common/errors.js';
+
+export const REALM = 'directory';
+
+/** The credentials are missing or bad: 401, with the challenge that RFC 9110 §11.6.1 asks for. */
+export class UnauthenticatedError extends ServiceError {
+  constructor(
+    message: string,
+    /** The value of WWW-Authenticate. */
+    readonly challenge: string,
+    options?: ErrorOptions,
+  ) {
+    super('UNAUTHENTICATED', message, {}, options);
+  }
+
+  static tokenNeeded(): UnauthenticatedError {
+    return new UnauthenticatedError(
+      'This needs a token: send it in the header Authorization, as Bearer (access token) or Basic (service account)',
+      `Bearer realm="${REALM}"`,
+    );
+  }
+
+  static malformedHeader(): UnauthenticatedError {
+    return new UnauthenticatedError(
+      'The Authorization header is malformed: send it once, as «Bearer TOKEN» or «Basic TOKEN»',
+      `Bearer realm="${REALM}", error="invalid_request"`,
+    );
+  }
+
+  static badToken(reason: string, options?: ErrorOptions): UnauthenticatedError {
+    return new UnauthenticatedError(
+      `The access token is not accepted: ${reason}`,
+      `Bearer realm="${REALM}", error="invalid_token", error_description="${reason}"`,
+      options,
+    );
+  }
+
+  static badServiceAccount(): UnauthenticatedError {
+    return new UnauthenticatedError(
+      'The service-account token is not accepted: it is unknown, expired or revoked',
+      `Basic realm="${REALM}", charset="UTF-8"`,
+    );
+  }
+}

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import type { Strategy } from 'passport';
+import { ServiceError } from '../common/errors.js';
+import { UnauthenticatedError } from './authentication.error.js';
+import { BasicStrategy } from './basic.strategy.js';
+import { BearerStrategy } from './bearer.strategy.js';
+import type { Principal } from './principal.js';
+import type { VerifiedToken } from './token-verifier.js';
+
+/** Tokens remembered at most; one takes about a kilobyte. */
+const REMEMBERED_TOKENS = 10_000;
+
+/** One scheme, one space, one token (RFC 9110 §11.4, token68 of §11.2), and nothing else. */
+const AUTHORIZATION = /^(Bearer|Basic) ([A-Za-z0-9\-._~+/]+=*)$/i;
+
+/** Says who is asking: once per HTTP request, before the document is looked at. */
+@Injectable()
+export class Authenticator {
+  /** Verified tokens by the SHA-256 of the header: the tokens themselves are kept nowhere. */
+  private readonly verified = new LRUCache<string, VerifiedToken>({ max: REMEMBERED_TOKENS });
+
+  constructor(
+    private readonly bearer: BearerStrategy,
+    private readonly basic: BasicStrategy,
+  ) {}
+
+  /**
+   * @returns null when no token was sent
+   * @throws UnauthenticatedError when the one that was sent is bad, wherever it would have been needed
+   * @throws ServiceUnavailableError when that cannot be told at the moment
+   */
+  async authenticate(request: IncomingMessage): Promise<Principal | null> {
+    const header = authorizationOf(request);
+    if (header === null) return null;
+    const scheme = AUTHORIZATION.exec(header)?.[1]?.toLowerCase();
+    if (scheme === undefined) throw UnauthenticatedError.malformedHeader();
+    if (scheme === 'basic') refuseCrossSite(request);
+
+    const key = createHash('sha256').update(header).digest('base64');
+    const remembered = this.verified.get(key);
+    if (remembered !== undefined && remembered.cacheUntil > Date.now()) return remembered.principal;
+
+    const token = await run(scheme === 'bearer' ? this.bearer : this.basic, request);
+    if (token.cacheUntil > Date.now()) this.verified.set(key, token);
+    return token.principal;
+  }
+}
+
+/** Node keeps the first of several Authorization headers: two might mean two different callers. */
+function authorizationOf({ headers, rawHeaders }: IncomingMessage): string | null {
+  const count = rawHeaders.filter(
+    (name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization',
+  ).length;
+  if (count > 1) throw UnauthenticatedError.malformedHeader();
+  return headers.authorization ?? null;
+}
+
+/** A browser remembers Basic credentials and adds them to what other sites ask for, which is never meant. */
+function refuseCrossSite({ headers }: IncomingMessage): void {
+  if (headers['sec-fetch-site'] === 'cross-site') {
+    throw new ServiceError(
+      'FORBIDDEN',
+      'A page of another site cannot use a service account: send an access token',
+    );
+  }
+}
+
+/**
+ * Runs one Passport strategy. Passport's own middleware would do the same and also equip every request with
+ * sessions, which we do not have; this is the protocol that it speaks with a strategy (passport-strategy).
+ */
+function run(strategy: Strategy, request: IncomingMessage): Promise<VerifiedToken> {
+  return new Promise((resolve, reject) => {
+    const attempt = Object.assign(
+      Object.create(strategy) as { authenticate(request: IncomingMessage): void },
+      {
+        success: resolve,
+        fail: () => {
+          reject(UnauthenticatedError.malformedHeader());
+        },
+        error: reject,
+      },
+    );
+    attempt.authenticate(request);
+  });
+}

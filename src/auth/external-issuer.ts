@@ -1,0 +1,106 @@
+import type { JSONWebKeySet } from 'jose';
+import { z } from 'zod';
+import type { AuthConfig } from '../config/config.js';
+import { ServiceUnavailableError } from '../common/errors.js';
+
+/** Milliseconds that the issuer has for an answer. */
+const TIMEOUT = 2500;
+/** Bytes: a key set or an introspection is far smaller. */
+const LARGEST_ANSWER = 1_000_000;
+
+const Metadata = z.object({
+  issuer: z.string(),
+  jwks_uri: z.url(),
+  introspection_endpoint: z.url().optional(),
+});
+type Metadata = z.infer<typeof Metadata>;
+
+const KeySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
+
+/** RFC 7662 §2.2, the members that count here. Anything but a literal `true` is not active. */
+export const Introspection = z.object({
+  active: z.boolean(),
+  scope: z.string().optional(),
+  client_id: z.string().optional(),
+  sub: z.string().optional(),
+  exp: z.number().optional(),
+  nbf: z.number().optional(),
+  iss: z.string().optional(),
+  aud: z.union([z.string(), z.array(z.string())]).optional(),
+  token_type: z.string().optional(),
+});
+export type Introspection = z.infer<typeof Introspection>;
+
+/** Speaks HTTP with the issuer that AUTH_URL names: discovery, keys, introspection. */
+export class ExternalIssuer {
+  private metadata: Metadata | null = null;
+
+  constructor(
+    private readonly issuer: string,
+    private readonly client: AuthConfig['introspection'],
+  ) {}
+
+  get canIntrospect(): boolean {
+    return this.client !== null;
+  }
+
+  /** The issuer's current public keys. */
+  async fetchKeys(): Promise<JSONWebKeySet> {
+    const { jwks_uri } = await this.discover();
+    return (await request(jwks_uri, {}, KeySet)) as JSONWebKeySet;
+  }
+
+  /**
+   * Asks the issuer about an opaque token (RFC 7662).
+   * @throws ServiceUnavailableError when the issuer gives no answer that can be understood
+   */
+  async introspect(token: string): Promise<Introspection> {
+    try {
+      const { introspection_endpoint } = await this.discover();
+      if (introspection_endpoint === undefined || this.client === null)
+        throw new Error('No introspection endpoint');
+      const credentials = [this.client.clientId, this.client.clientSecret].map(encodeForm).join(':');
+      return await request(
+        introspection_endpoint,
+        {
+          method: 'POST',
+          headers: { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` },
+          body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
+        },
+        Introspection,
+      );
+    } catch (error) {
+      throw new ServiceUnavailableError('The identity provider cannot be reached at the moment', {
+        cause: error,
+      });
+    }
+  }
+
+  /** The issuer's metadata (OpenID Connect Discovery 1.0 §4), asked for once it has been had. */
+  async discover(): Promise<Metadata> {
+    if (this.metadata !== null) return this.metadata;
+    const metadata = await request(`${this.issuer}/.well-known/openid-configuration`, {}, Metadata);
+    // §4.3: otherwise anybody's metadata could stand in for the issuer's.
+    if (metadata.issuer.replace(/\/+$/, '') !== this.issuer)
+      throw new Error('The metadata is of another issuer');
+    this.metadata = metadata;
+    return metadata;
+  }
+}
+
+async function request<Schema extends z.ZodType>(
+  url: string,
+  init: RequestInit,
+  schema: Schema,
+): Promise<z.output<Schema>> {
+  const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT) });
+  if (!response.ok) throw new Error(`The issuer answered ${response.status}`);
+  const body = await response.text();
+  if (body.length > LARGEST_ANSWER) throw new Error('The answer of the issuer is too large');
+  return schema.parse(JSON.parse(body));
+}
+
+/** RFC 6749 §2.3.1: both parts are form-urlencoded before they are joined. */
+function encodeForm(text: string): string {
+  return new URLSearchParams({ '': text }).toString().slice(1);
+}

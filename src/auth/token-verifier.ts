@@ -1,0 +1,177 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  createLocalJWKSet,
+  decodeProtectedHeader,
+  errors,
+  type JWTPayload,
+  jwtVerify,
+  type JWTVerifyGetKey,
+} from 'jose';
+import { ServiceError } from '../common/errors.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { UnauthenticatedError } from './authentication.error.js';
+import { EmbeddedIssuer } from './embedded-issuer.js';
+import { ExternalIssuer, type Introspection } from './external-issuer.js';
+import { IssuerKeys } from './issuer-keys.js';
+import type { Principal, TokenKind } from './principal.js';
+import { parseScopes } from './scopes.js';
+
+/** Asymmetric only: with a symmetric one, whoever knows a public key could sign. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+/** Seconds by which the issuer's clock may differ from ours. */
+const CLOCK_TOLERANCE = 60;
+/** Seconds for which an introspection is believed. */
+const INTROSPECTION_SECONDS = 60;
+
+/** A principal and until when, in milliseconds since 1970, the token need not be looked at again. */
+export interface VerifiedToken {
+  readonly principal: Principal;
+  readonly cacheUntil: number;
+}
+
+/** Decides about access tokens: JWTs by the issuer's keys (RFC 9068), opaque ones by introspection (RFC 7662). */
+@Injectable()
+export class TokenVerifier {
+  private readonly external: ExternalIssuer | null;
+  private readonly issuerKeys: IssuerKeys | null;
+  private readonly issuer: string;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly embedded: EmbeddedIssuer,
+  ) {
+    const { issuer, introspection } = config.auth;
+    const external = issuer === null ? null : new ExternalIssuer(issuer, introspection);
+    this.external = external;
+    this.issuerKeys = external === null ? null : new IssuerKeys(() => external.fetchKeys());
+    this.issuer = issuer ?? config.baseUrl;
+  }
+
+  /**
+   * @throws UnauthenticatedError when the token is bad
+   * @throws ServiceUnavailableError when that cannot be told at the moment
+   */
+  async verify(token: string): Promise<VerifiedToken> {
+    return isJwt(token) ? this.verifyJwt(token) : this.introspect(token);
+  }
+
+  private async verifyJwt(token: string): Promise<VerifiedToken> {
+    let payload: JWTPayload;
+    try {
+      ({ payload } = await jwtVerify(token, this.keys(), {
+        issuer: this.issuer,
+        audience: this.config.auth.audience,
+        typ: 'at+jwt',
+        algorithms: ALGORITHMS,
+        requiredClaims: ['exp', 'sub'],
+        clockTolerance: CLOCK_TOLERANCE,
+      }));
+    } catch (error) {
+      if (error instanceof ServiceError) throw error;
+      throw UnauthenticatedError.badToken(reasonOf(error), { cause: error });
+    }
+    const expiresAt = (payload.exp ?? 0) * 1000;
+    return {
+      principal: principalOf({ ...claimsOf(payload), expiresAt: new Date(expiresAt) }, 'ACCESS_TOKEN'),
+      cacheUntil: expiresAt + CLOCK_TOLERANCE * 1000,
+    };
+  }
+
+  private keys(): JWTVerifyGetKey {
+    if (this.issuerKeys !== null) return this.issuerKeys.find;
+    if (this.embedded.jwks === null) throw UnauthenticatedError.badToken('no issuer is trusted');
+    return createLocalJWKSet(this.embedded.jwks);
+  }
+
+  private async introspect(token: string): Promise<VerifiedToken> {
+    if (this.external?.canIntrospect !== true) throw UnauthenticatedError.badToken('it is no JWT');
+    const now = Date.now();
+    const introspection = await this.external.introspect(token);
+    if (!introspection.active) throw UnauthenticatedError.badToken('it is not active');
+    this.refuseForeign(introspection, now);
+    const expiresAt = introspection.exp === undefined ? null : introspection.exp * 1000;
+    const kind =
+      introspection.token_type === 'personal_access_token' ? 'PERSONAL_ACCESS_TOKEN' : 'ACCESS_TOKEN';
+    return {
+      principal: principalOf(
+        {
+          subject: introspection.sub ?? null,
+          clientId: introspection.client_id ?? null,
+          scope: introspection.scope ?? '',
+          expiresAt: expiresAt === null ? null : new Date(expiresAt),
+        },
+        kind,
+      ),
+      cacheUntil: Math.min(now + INTROSPECTION_SECONDS * 1000, expiresAt ?? Infinity),
+    };
+  }
+
+  /** «Active» says that the issuer knows the token, not that it is for us or still good by our clock. */
+  private refuseForeign({ iss, aud, exp, nbf }: Introspection, now: number): void {
+    const seconds = now / 1000;
+    if (iss !== undefined && iss !== this.issuer)
+      throw UnauthenticatedError.badToken('it is of another issuer');
+    const audiences = aud === undefined ? null : [aud].flat();
+    if (audiences !== null && !audiences.includes(this.config.auth.audience)) {
+      throw UnauthenticatedError.badToken('it is for another audience');
+    }
+    if (exp !== undefined && exp + CLOCK_TOLERANCE <= seconds)
+      throw UnauthenticatedError.badToken('it has expired');
+    if (nbf !== undefined && nbf - CLOCK_TOLERANCE > seconds)
+      throw UnauthenticatedError.badToken('it is not valid yet');
+  }
+}
+
+interface Claims {
+  readonly subject: string | null;
+  readonly clientId: string | null;
+  readonly scope: string;
+  readonly expiresAt: Date | null;
+}
+
+function claimsOf(payload: JWTPayload): Omit<Claims, 'expiresAt'> {
+  return {
+    subject: typeof payload.sub === 'string' ? payload.sub : null,
+    clientId: typeof payload['client_id'] === 'string' ? payload['client_id'] : null,
+    scope: typeof payload['scope'] === 'string' ? payload['scope'] : '',
+  };
+}
+
+function principalOf({ subject, clientId, scope, expiresAt }: Claims, kind: TokenKind): Principal {
+  return Object.freeze({
+    kind,
+    countedAs: `token:${subject ?? ''}:${clientId ?? ''}`,
+    scopes: new Set(parseScopes(scope)),
+    clientId,
+    // RFC 9068 §2.2: a client that acts for itself has its own id as subject, and is nobody of the directory,
+    // even if somebody there is called the same.
+    subject: subject === clientId ? null : subject,
+    serviceAccountId: null,
+    expiresAt,
+  });
+}
+
+/** Three parts, of which the first says how it was signed. Anything else is opaque. */
+function isJwt(token: string): boolean {
+  if (token.split('.').length !== 3) return false;
+  try {
+    decodeProtectedHeader(token);
+    return true;
+  } catch {
+    return false; // Not a JOSE header: an opaque token may have dots too.
+  }
+}
+
+/** In words of ours: the library's may repeat what the token says. */
+function reasonOf(error: unknown): string {
+  if (error instanceof errors.JWTExpired) return 'it has expired';
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    const claim = ['iss', 'aud', 'typ', 'exp', 'nbf', 'iat', 'sub'].find((name) => name === error.claim);
+    return claim === undefined ? 'a claim is wrong' : `its ${claim} is wrong or missing`;
+  }
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'its signature is wrong';
+  if (error instanceof errors.JWKSNoMatchingKey) return 'its key is not known';
+  if (error instanceof errors.JOSEAlgNotAllowed) return 'its algorithm is not allowed';
+  return 'it is malformed';
+}

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import { ServiceError } from './errors.js';
+
+/** A value of the order of a page, as it stands in a cursor. */
+export type CursorValue = string | number;
+export type CursorValueType = 'string' | 'number';
+
+/** What a cursor belongs to: a connection with its order and filter. Given to another one, it is refused. */
+export type CursorBinding = string;
+
+/** The binding of a connection with everything that decides which rows it has and in which order. */
+export function bindCursor(connection: string, order: unknown, filter: unknown): CursorBinding {
+  return createHash('sha256')
+    .update(JSON.stringify([connection, order, filter]))
+    .digest('base64url')
+    .slice(0, 11);
+}
+
+/** The cursor of a row: opaque to clients, the row's place in the order to us. */
+export function encodeCursor(binding: CursorBinding, values: readonly CursorValue[]): string {
+  return Buffer.from(JSON.stringify([binding, ...values])).toString('base64url');
+}
+
+/**
+ * The place in the order that a cursor stands for.
+ * @throws ServiceError INVALID_CURSOR when it is none of ours, or of another connection, order or filter
+ */
+export function decodeCursor(
+  cursor: string,
+  binding: CursorBinding,
+  types: readonly CursorValueType[],
+  argument: 'after' | 'before',
+): CursorValue[] {
+  const [bound, ...values] = parse(cursor);
+  if (typeof bound !== 'string' || !fits(values, types)) {
+    throw new ServiceError('INVALID_CURSOR', `The cursor in ${argument} is not one of this service`, {
+      argument,
+    });
+  }
+  if (bound !== binding) {
+    throw new ServiceError(
+      'INVALID_CURSOR',
+      `The cursor in ${argument} belongs to another connection, order or filter: begin again without it`,
+      { argument },
+    );
+  }
+  return values;
+}
+
+function parse(cursor: string): unknown[] {
+  if (!/^[A-Za-z0-9_-]{1,4096}$/.test(cursor)) return [];
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    return Array.isArray(parsed) ? parsed : [];
+  } catch {
+    return []; // Not JSON: refused by the caller with everything else that is not ours.
+  }
+}
+
+function fits(values: unknown[], types: readonly CursorValueType[]): values is CursorValue[] {
+  return (
+    values.length === types.length &&
+    values.every((value, index) =>
+      types[index] === 'number'
+        ? Number.isSafeInteger(value)
+        : typeof value === 'string' && value.isWellFormed() && !value.includes('\0'),
+    )
+  );
+}

@@ -1,0 +1,14 @@
+/** Collects the values of a statement while its text is written. */
+export class Values {
+  private readonly collected: unknown[] = [];
+
+  /** Takes a value and gives its placeholder: `$1`, `$2` … */
+  add(value: unknown): string {
+    this.collected.push(value);
+    return `$${this.collected.length}`;
+  }
+
+  get all(): readonly unknown[] {
+    return this.collected;
+  }
+}

@@ -1,0 +1,144 @@
+import type { Type } from '@nestjs/common';
+import { ArgsType, Field, Int, ObjectType } from '@nestjs/graphql';
+import { InheritAccess } from '../auth/access.js';
+import { type CursorBinding, type CursorValue, encodeCursor } from '../common/cursor.js';
+import type { PageArguments } from '../common/page.js';
+import type { Page } from '../database/page.js';
+
+/** The arguments of every connection. */
+@ArgsType()
+export class ConnectionArguments implements PageArguments {
+  @Field(() => Int, {
+    nullable: true,
+    description: 'How many to give from the beginning, or after the cursor: 0 to 100. Either this or `last`.',
+  })
+  first?: number;
+
+  @Field(() => String, { nullable: true, description: 'Gives what comes after this cursor.' })
+  after?: string;
+
+  @Field(() => Int, {
+    nullable: true,
+    description: 'How many to give from the end, or before the cursor: 0 to 100. Either this or `first`.',
+  })
+  last?: number;
+
+  @Field(() => String, { nullable: true, description: 'Gives what comes before this cursor.' })
+  before?: string;
+}
+
+@ObjectType({ description: 'Where a page lies within its connection.' })
+export class PageInfo {
+  @InheritAccess()
+  @Field(() => Boolean, { description: 'Whether anything comes after this page.' })
+  hasNextPage!: boolean;
+
+  @InheritAccess()
+  @Field(() => Boolean, { description: 'Whether anything comes before this page.' })
+  hasPreviousPage!: boolean;
+
+  @InheritAccess()
+  @Field(() => String, {
+    nullable: true,
+    description: 'The cursor of the first on this page; null on an empty page.',
+  })
+  startCursor!: string | null;
+
+  @InheritAccess()
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'The cursor of the last on this page, to be given as `after` for the next one; null on an empty page.',
+  })
+  endCursor!: string | null;
+}
+
+/** An edge as resolvers return it. */
+export interface Edge<Node> {
+  readonly cursor: string;
+  readonly node: Node;
+}
+
+/** A connection as resolvers return it: cursors are only made for those who select them. */
+export class Connection<Node> {
+  constructor(
+    readonly nodes: readonly Node[],
+    readonly totalCount: number,
+    private readonly flags: Pick<PageInfo, 'hasNextPage' | 'hasPreviousPage'>,
+    private readonly places: readonly CursorValue[][],
+    private readonly binding: CursorBinding,
+  ) {}
+
+  /** The connection of a page whose rows are turned into nodes. */
+  static of<Row extends unknown[], Node>(page: Page<Row>, nodeOf: (row: Row) => Node): Connection<Node> {
+    return new Connection(page.rows.map(nodeOf), page.totalCount, page, page.places, page.binding);
+  }
+
+  get edges(): Edge<Node>[] {
+    return this.nodes.map((node, index) => ({ node, cursor: this.cursorAt(index) ?? '' }));
+  }
+
+  get pageInfo(): PageInfo {
+    return {
+      hasNextPage: this.flags.hasNextPage,
+      hasPreviousPage: this.flags.hasPreviousPage,
+      startCursor: this.cursorAt(0),
+      endCursor: this.cursorAt(this.nodes.length - 1),
+    };
+  }
+
+  private cursorAt(index: number): string | null {
+    const place = this.places[index];
+    return place === undefined ? null : encodeCursor(this.binding, place);
+  }
+}
+
+interface ConnectionDescriptions {
+  readonly connection: string;
+  readonly nodes: string;
+  readonly edge: string;
+  readonly node: string;
+}
+
+/** Declares the edge and connection types of a node type, as the Relay cursor connections specification has them. */
+export function connectionTypes<Node extends object>(
+  name: string,
+  node: () => Type<Node> | object,
+  descriptions: ConnectionDescriptions,
+): { ConnectionType: Type<Connection<Node>> } {
+  @ObjectType(`${name}Edge`, { description: descriptions.edge })
+  class EdgeType {
+    @InheritAccess()
+    @Field(() => String, {
+      description: 'Marks this place in the order: to be given as `after` or `before`.',
+    })
+    cursor!: string;
+
+    @InheritAccess()
+    @Field(node as () => Type<Node>, { description: descriptions.node })
+    node!: Node;
+  }
+
+  @ObjectType(`${name}Connection`, { description: descriptions.connection })
+  class ConnectionType {
+    @InheritAccess()
+    @Field(() => [node() as Type<Node>], { description: descriptions.nodes })
+    nodes!: Node[];
+
+    @InheritAccess()
+    @Field(() => [EdgeType], { description: 'The same, each with its cursor.' })
+    edges!: EdgeType[];
+
+    @InheritAccess()
+    @Field(() => PageInfo, { description: 'Where this page lies within the whole.' })
+    pageInfo!: PageInfo;
+
+    @InheritAccess()
+    @Field(() => Int, {
+      description: 'How many there are on all pages together. Counted only when selected.',
+    })
+    totalCount!: number;
+  }
+
+  return { ConnectionType: ConnectionType as unknown as Type<Connection<Node>> };
+}

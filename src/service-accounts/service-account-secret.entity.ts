@@ -1,0 +1,23 @@
+import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn, type Relation } from 'typeorm';
+import { ServiceAccountEntity } from './service-account.entity.js';
+
+/** A live secret of a service account, as its SHA-256: two during a rotation, else one. */
+@Entity('service_account_secrets')
+export class ServiceAccountSecretEntity {
+  @PrimaryColumn('bytea', { primaryKeyConstraintName: 'service_account_secrets_pk' })
+  sha256!: Buffer;
+
+  @Index('service_account_secrets_by_account')
+  @Column({ type: 'text', name: 'service_account_id' })
+  serviceAccountId!: string;
+
+  @ManyToOne(() => ServiceAccountEntity, (account) => account.secrets, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'service_account_id', foreignKeyConstraintName: 'service_account_secrets_account_fk' })
+  serviceAccount!: Relation<ServiceAccountEntity>;
+
+  @Column({ type: 'timestamptz', name: 'created_at', precision: 3 })
+  createdAt!: Date;
+
+  @Column({ type: 'timestamptz', name: 'expires_at', precision: 3, nullable: true })
+  expiresAt!: Date | null;
+}

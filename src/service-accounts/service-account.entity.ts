@@ -1,0 +1,35 @@
+import { Column, Entity, OneToMany, PrimaryColumn } from 'typeorm';
+import type { Scope } from '../auth/scopes.js';
+import { ServiceAccountSecretEntity } from './service-account-secret.entity.js';
+
+/** The account of a program. Not mirrored: an operator makes it with `directory service-account create`. */
+@Entity('service_accounts')
+export class ServiceAccountEntity {
+  @PrimaryColumn('text', { primaryKeyConstraintName: 'service_accounts_pk' })
+  id!: string;
+
+  @Column('text')
+  name!: string;
+
+  @Column('text', { nullable: true })
+  description!: string | null;
+
+  @Column('text', { array: true })
+  scopes!: Scope[];
+
+  @Column({ type: 'timestamptz', name: 'created_at', precision: 3 })
+  createdAt!: Date;
+
+  @Column({ type: 'timestamptz', name: 'expires_at', precision: 3, nullable: true })
+  expiresAt!: Date | null;
+
+  /** Written at most once a minute. */
+  @Column({ type: 'timestamptz', name: 'last_used_at', precision: 3, nullable: true })
+  lastUsedAt!: Date | null;
+
+  @Column({ type: 'timestamptz', name: 'revoked_at', precision: 3, nullable: true })
+  revokedAt!: Date | null;
+
+  @OneToMany(() => ServiceAccountSecretEntity, (secret) => secret.serviceAccount)
+  secrets!: ServiceAccountSecretEntity[];
+}
