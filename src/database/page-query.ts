@@ -16,8 +16,8 @@ export interface PageOrder {
 
 /** What a connection reads: one kind of rows, in one order, under one or many parents. */
 export interface PageSource {
-  /** Name of the connection: cursors are bound to it. */
-  readonly name: string;
+  /** What cursors of this connection, with this order and filter, are bound to. */
+  readonly binding: CursorBinding;
   readonly from: string;
   readonly columns: readonly string[];
   /** Column that holds the parent's key; null for a connection at the root. */
@@ -26,8 +26,6 @@ export interface PageSource {
   /** What rows have to be, in SQL, with placeholders from `values`. */
   readonly conditions: readonly string[];
   readonly values: Values;
-  /** Everything that decides which rows there are: cursors are bound to it. */
-  readonly filter: unknown;
   /** SQL that gives the total faster than counting, where there is such. */
   readonly total?: string;
 }
@@ -37,7 +35,6 @@ export interface PageQuery {
   readonly statement: Statement;
   readonly values: readonly unknown[];
   readonly source: PageSource;
-  readonly binding: CursorBinding;
   readonly limit: number;
   readonly backward: boolean;
   readonly after: boolean;
@@ -53,7 +50,6 @@ export interface PageQuery {
  */
 export function planPage(
   source: PageSource,
-  binding: CursorBinding,
   page: PageArguments,
   selection: PageSelection,
   parents: readonly number[] | null,
@@ -62,8 +58,8 @@ export function planPage(
   const backward = page.first === undefined || page.first === null;
   const limit = (backward ? page.last : page.first) ?? 0;
   const parentKeys = parents === null ? null : values.add(parents);
-  const after = bound(source, binding, page.after, 'after');
-  const before = bound(source, binding, page.before, 'before');
+  const after = bound(source, page.after, 'after');
+  const before = bound(source, page.before, 'before');
   const [forwards, backwards] = order.direction === 'ASC' ? ['>', '<'] : ['<', '>'];
 
   const rows = [...source.conditions];
@@ -113,7 +109,6 @@ export function planPage(
     statement: statement(text),
     values: values.all,
     source,
-    binding,
     limit,
     backward,
     after: after !== null,
@@ -127,8 +122,7 @@ function where(conditions: readonly string[]): string {
 
 /** A cursor as two sides of a row comparison; null when there is no cursor. */
 function bound(
-  { order, values }: PageSource,
-  binding: CursorBinding,
+  { binding, order, values }: PageSource,
   cursor: string | null | undefined,
   argument: 'after' | 'before',
 ): { columns: string; values: string } | null {

@@ -15,18 +15,28 @@ export interface Page<Row extends unknown[]> {
   readonly totalCount: number;
 }
 
+/** Reads one page of a connection at the root. */
+export async function readPage<Row extends unknown[]>(
+  database: Database,
+  source: PageSource,
+  page: PageArguments,
+  selection: PageSelection,
+): Promise<Page<Row>> {
+  const query = planPage(source, page, selection, null);
+  return pageOf<Row>(query, await database.read(query.statement, query.values));
+}
+
 /** Reads the page under each parent, in the order of the parents, in one statement. */
 export async function readPages<Row extends unknown[]>(
   database: Database,
   source: PageSource,
-  binding: CursorBinding,
   page: PageArguments,
   selection: PageSelection,
-  parents: readonly number[] | null,
+  parents: readonly number[],
 ): Promise<Page<Row>[]> {
-  const query = planPage(source, binding, page, selection, parents);
+  const query = planPage(source, page, selection, parents);
   const rows = await database.read(query.statement, query.values);
-  return groupByParent(rows, parents?.length ?? 1).map((group) => pageOf<Row>(query, group));
+  return groupByParent(rows, parents.length).map((group) => pageOf<Row>(query, group));
 }
 
 // The columns in front of a source's own.
@@ -53,7 +63,7 @@ function pageOf<Row extends unknown[]>(query: PageQuery, group: unknown[][]): Pa
   return {
     rows: shown.map((line) => line.slice(LEADING, LEADING + width) as Row),
     places: shown.map((line) => line.slice(LEADING + width, -1) as CursorValue[]),
-    binding: query.binding,
+    binding: query.source.binding,
     hasNextPage: query.backward ? first[AHEAD] === true : beyond || first[AHEAD] === true,
     hasPreviousPage: query.backward ? beyond || first[BEHIND] === true : first[BEHIND] === true,
     totalCount: Number(first[TOTAL] ?? 0),

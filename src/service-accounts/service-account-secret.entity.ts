@@ -1,4 +1,4 @@
-import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn, type Relation } from 'typeorm';
+import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import { ServiceAccountEntity } from './service-account.entity.js';
 
 /** A live secret of a service account, as its SHA-256: two during a rotation, else one. */
@@ -11,9 +11,9 @@ export class ServiceAccountSecretEntity {
   @Column({ type: 'text', name: 'service_account_id' })
   serviceAccountId!: string;
 
-  @ManyToOne(() => ServiceAccountEntity, (account) => account.secrets, { onDelete: 'CASCADE' })
+  @ManyToOne(() => ServiceAccountEntity, { onDelete: 'CASCADE' })
   @JoinColumn({ name: 'service_account_id', foreignKeyConstraintName: 'service_account_secrets_account_fk' })
-  serviceAccount!: Relation<ServiceAccountEntity>;
+  serviceAccount!: ServiceAccountEntity;
 
   @Column({ type: 'timestamptz', name: 'created_at', precision: 3 })
   createdAt!: Date;

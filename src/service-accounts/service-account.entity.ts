@@ -1,6 +1,5 @@
-import { Column, Entity, OneToMany, PrimaryColumn } from 'typeorm';
+import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Scope } from '../auth/scopes.js';
-import { ServiceAccountSecretEntity } from './service-account-secret.entity.js';
 
 /** The account of a program. Not mirrored: an operator makes it with `directory service-account create`. */
 @Entity('service_accounts')
@@ -29,7 +28,4 @@ export class ServiceAccountEntity {
 
   @Column({ type: 'timestamptz', name: 'revoked_at', precision: 3, nullable: true })
   revokedAt!: Date | null;
-
-  @OneToMany(() => ServiceAccountSecretEntity, (secret) => secret.serviceAccount)
-  secrets!: ServiceAccountSecretEntity[];
 }

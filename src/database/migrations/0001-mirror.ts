@@ -115,6 +115,8 @@ export class Mirror1763683200000 implements MigrationInterface {
         reason text,
         blocked_plan text,
         source_fingerprint text,
+        user_count integer not null default 0,
+        group_count integer not null default 0,
         revision integer constraint mirror_state_revision_fk references revisions,
         constraint mirror_state_one_row check (only_row)
       )`);

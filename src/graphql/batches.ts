@@ -1,0 +1,27 @@
+import DataLoader from 'dataloader';
+
+/**
+ * Gathers what the resolvers of one level ask for, so that each level of an operation costs one statement,
+ * however many objects it has.
+ */
+export class Batches {
+  private readonly loaders = new Map<string, DataLoader<number, unknown>>();
+
+  /**
+   * Loads what belongs to a key, together with everybody who asks under the same name in the same moment.
+   * @param name stands for the question with all its arguments
+   * @param read answers for many keys at once, in their order
+   */
+  load<Value>(
+    name: string,
+    key: number,
+    read: (keys: readonly number[]) => Promise<Value[]>,
+  ): Promise<Value> {
+    let loader = this.loaders.get(name) as DataLoader<number, Value> | undefined;
+    if (loader === undefined) {
+      loader = new DataLoader<number, Value>(read);
+      this.loaders.set(name, loader);
+    }
+    return loader.load(key);
+  }
+}

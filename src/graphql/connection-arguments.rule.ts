@@ -1,0 +1,55 @@
+import {
+  type ArgumentNode,
+  type ASTVisitor,
+  type FieldNode,
+  GraphQLError,
+  type GraphQLField,
+  Kind,
+  type ValidationContext,
+} from 'graphql';
+
+/** The largest page: part of the contract. */
+const LARGEST_PAGE = 100;
+
+/** A field with `first` and `last` is a connection. */
+export function isConnection(field: GraphQLField<unknown, unknown>): boolean {
+  return field.args.some(({ name }) => name === 'first') && field.args.some(({ name }) => name === 'last');
+}
+
+/**
+ * A validation rule: a connection takes exactly one of `first` and `last`, from 0 to 100. What comes by a
+ * variable is not known yet, and looked at when it is.
+ */
+export function ConnectionArgumentsRule(context: ValidationContext): ASTVisitor {
+  return {
+    Field(node: FieldNode) {
+      const field = context.getFieldDef();
+      if (!field || !isConnection(field)) return;
+      const given = (node.arguments ?? []).filter(isSizeGiven);
+      const certain = given.filter(({ value }) => value.kind !== Kind.VARIABLE);
+      if (given.length === 0 || certain.length > 1) {
+        context.reportError(
+          new GraphQLError(`${field.name} takes exactly one of first and last`, { nodes: node }),
+        );
+      }
+      for (const argument of certain) reportSize(context, field, argument);
+    },
+  };
+}
+
+function isSizeGiven({ name, value }: ArgumentNode): boolean {
+  return (name.value === 'first' || name.value === 'last') && value.kind !== Kind.NULL;
+}
+
+function reportSize(
+  context: ValidationContext,
+  field: GraphQLField<unknown, unknown>,
+  argument: ArgumentNode,
+): void {
+  // Anything but a whole number is refused by GraphQL's own rules.
+  if (argument.value.kind !== Kind.INT) return;
+  const size = Number(argument.value.value);
+  if (size >= 0 && size <= LARGEST_PAGE) return;
+  const message = `${argument.name.value} of ${field.name} must be from 0 to ${LARGEST_PAGE}`;
+  context.reportError(new GraphQLError(message, { nodes: argument }));
+}

@@ -1,0 +1,51 @@
+import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
+import { Module } from '@nestjs/common';
+import { GraphQLModule as NestGraphQLModule } from '@nestjs/graphql';
+import type { FastifyRequest } from 'fastify';
+import { NoSchemaIntrospectionCustomRule } from 'graphql';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { ConnectionArgumentsRule } from './connection-arguments.rule.js';
+import { GRAPHQL_PATH, GraphQLEndpoint } from './endpoint.js';
+import { formatError } from './error-response.js';
+import { ExecutionPlugin } from './execution.plugin.js';
+import { RateLimitResolver } from './rate-limit.resolver.js';
+import { RateLimiter } from './rate-limiter.js';
+import { RequestContext } from './request-context.js';
+import { finishSchema } from './schema.js';
+
+/** The GraphQL endpoint: Apollo behind Nest, with what must be decided about an operation decided around it. */
+@Module({
+  imports: [
+    NestGraphQLModule.forRootAsync<ApolloDriverConfig>({
+      driver: ApolloDriver,
+      inject: [CONFIG],
+      useFactory: (config: Config): Omit<ApolloDriverConfig, 'driver'> => ({
+        path: GRAPHQL_PATH,
+        autoSchemaFile: true,
+        sortSchema: true,
+        transformSchema: finishSchema,
+        context: (request: FastifyRequest) => new RequestContext(request, request.principal),
+        formatError: (formatted, error) => formatError(formatted, error, ''),
+        validationRules: [
+          ConnectionArgumentsRule,
+          ...(config.production ? [NoSchemaIntrospectionCustomRule] : []),
+        ],
+        parseOptions: { maxTokens: config.limits.tokens },
+        // No cookies are ever read, so a page of another site can send nothing that a caller is known by; the
+        // remaining way, remembered Basic credentials, is closed by the authenticator.
+        csrfPrevention: false,
+        persistedQueries: false,
+        introspection: true,
+        graphiql: false,
+        includeStacktraceInErrorResponses: false,
+        preserveHttpStatusForExecutionErrors: false,
+        autoTransformHttpErrors: false,
+        status400ForVariableCoercionErrors: true,
+        hideSchemaDetailsFromClientErrors: config.production,
+      }),
+    }),
+  ],
+  providers: [ExecutionPlugin, GraphQLEndpoint, RateLimiter, RateLimitResolver],
+})
+export class GraphQLModule {}

@@ -1,0 +1,76 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { ServiceError } from '../common/errors.js';
+
+/** RFC-to-be «GraphQL over HTTP», §5.4: what a request has, whichever way it comes. Other members are ignored. */
+const RequestParameters = z.object({
+  query: z.string().min(1),
+  operationName: z.string().nullish(),
+  variables: z.record(z.string(), z.unknown()).nullish(),
+  extensions: z.record(z.string(), z.unknown()).nullish(),
+});
+
+const EXPECTED: Record<string, string> = {
+  query: 'query must be there, as a text that is not empty',
+  operationName: 'operationName must be a text',
+  variables: 'variables must be a JSON object',
+  extensions: 'extensions must be a JSON object',
+};
+
+/**
+ * Checks the shape of a request and leaves of it what Apollo is to see: `extensions` are accepted and not passed
+ * on, because some mean something to Apollo that is not offered here.
+ */
+export function readRequest(request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void {
+  try {
+    if (request.method === 'POST') request.body = parse(request.body);
+    else request.raw.url = withoutExtensions(request);
+    done();
+  } catch (error) {
+    done(error as Error);
+  }
+}
+
+function parse(parameters: unknown): Omit<z.infer<typeof RequestParameters>, 'extensions'> {
+  if (Array.isArray(parameters))
+    throw new ServiceError('BAD_REQUEST', 'One operation a request: batches are not answered');
+  const result = RequestParameters.safeParse(parameters);
+  if (result.success) {
+    const { query, operationName, variables } = result.data;
+    return { query, operationName: operationName ?? null, variables: variables ?? null };
+  }
+  const name = result.error.issues[0]?.path[0];
+  throw new ServiceError('BAD_REQUEST', EXPECTED[String(name)] ?? 'The body must be a JSON object', {
+    ...(typeof name === 'string' ? { argument: name } : {}),
+  });
+}
+
+function withoutExtensions(request: FastifyRequest): string {
+  const [path = '', search = ''] = request.url.split(/\?(.*)/s);
+  const given = new URLSearchParams(search);
+  const names = Object.keys(EXPECTED);
+  for (const name of names) {
+    if (given.getAll(name).length > 1) {
+      throw new ServiceError('BAD_REQUEST', `${name} is given more than once`, { argument: name });
+    }
+  }
+  const { query, operationName, variables } = parse({
+    query: given.get('query') ?? undefined,
+    operationName: given.get('operationName'),
+    variables: parseJson(given.get('variables'), 'variables'),
+    extensions: parseJson(given.get('extensions'), 'extensions'),
+  });
+  const kept = new URLSearchParams({ query });
+  if (operationName) kept.set('operationName', operationName);
+  if (variables) kept.set('variables', JSON.stringify(variables));
+  return `${path}?${kept.toString()}`;
+}
+
+function parseJson(text: string | null, name: string): unknown {
+  if (text === null || text === '') return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ServiceError('BAD_REQUEST', EXPECTED[name] ?? '', { argument: name });
+  }
+}

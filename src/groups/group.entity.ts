@@ -1,0 +1,63 @@
+import { Column, Entity, PrimaryGeneratedColumn, Unique } from 'typeorm';
+
+/** A group as the mirror keeps one. Written by the mirror alone. */
+@Entity('groups')
+@Unique('groups_entry_uuid_unique', ['entryUuid'])
+@Unique('groups_id_unique', ['idFolded'], { deferrable: 'INITIALLY DEFERRED' })
+export class GroupEntity {
+  /** Ours alone: short, and stable through renames. */
+  @PrimaryGeneratedColumn('identity', { primaryKeyConstraintName: 'groups_pk', generatedIdentity: 'ALWAYS' })
+  key!: number;
+
+  /** The identity of the entry (RFC 4530): survives renames and moves. */
+  @Column({ type: 'uuid', name: 'entry_uuid' })
+  entryUuid!: string;
+
+  @Column('text')
+  dn!: string;
+
+  @Column('text')
+  id!: string;
+
+  /** The id as it is compared: see foldId. */
+  @Column({ type: 'text', name: 'id_folded', collation: 'C' })
+  idFolded!: string;
+
+  @Column('text')
+  name!: string;
+
+  @Column('text', { nullable: true })
+  description!: string | null;
+
+  @Column('text', { nullable: true })
+  website!: string | null;
+
+  @Column('text', { nullable: true })
+  email!: string | null;
+
+  /** The folded name: what pages are ordered by. */
+  @Column({ type: 'text', name: 'sort_name', collation: 'C' })
+  sortName!: string;
+
+  /** Folded id and name, each word after a space: what a search looks through. */
+  @Column({ type: 'text', name: 'search_text', collation: 'C' })
+  searchText!: string;
+
+  /** Every pair of neighbouring characters of `searchText`, for searches too short for trigrams. */
+  @Column({ type: 'text', name: 'search_pairs', array: true, collation: 'C' })
+  searchPairs!: string[];
+
+  /** People who belong to the group, directly or through others. */
+  @Column({ type: 'integer', name: 'member_count', default: 0 })
+  memberCount!: number;
+
+  /** SHA-256 of everything mapped: tells whether the entry has changed. */
+  @Column({ type: 'bytea', name: 'content_hash' })
+  contentHash!: Buffer;
+
+  @Column({ type: 'timestamptz', name: 'created_at', precision: 3 })
+  createdAt!: Date;
+
+  @Column({ type: 'timestamptz', name: 'updated_at', precision: 3 })
+  updatedAt!: Date;
+}

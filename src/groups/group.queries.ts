@@ -1,0 +1,71 @@
+import { bindCursor } from '../common/cursor.js';
+import type { PageSource } from '../database/page-query.js';
+import { statement } from '../database/statement.js';
+import { Values } from '../database/values.js';
+import { Group } from './group.model.js';
+
+/** What a group is read from; the table has the alias `g`. */
+export const GROUP_COLUMNS = [
+  'g.key',
+  'g.id',
+  'g.name',
+  'g.description',
+  'g.website',
+  'g.email',
+  'g.created_at',
+  'g.updated_at',
+] as const;
+
+export type GroupRow = [
+  key: number,
+  id: string,
+  name: string,
+  description: string | null,
+  website: string | null,
+  email: string | null,
+  createdAt: Date,
+  updatedAt: Date,
+];
+
+export function groupOf(row: GroupRow): Group {
+  const group = new Group();
+  [
+    group.key,
+    group.id,
+    group.name,
+    group.description,
+    group.website,
+    group.email,
+    group.createdAt,
+    group.updatedAt,
+  ] = row;
+  return group;
+}
+
+const COLUMNS = GROUP_COLUMNS.join(', ');
+
+export const FIND_GROUP = statement(`select ${COLUMNS} from groups g where g.id_folded = $1`);
+
+export const LIST_GROUPS_BY_KEY = statement(
+  `select ${COLUMNS} from groups g where g.key = any ($1::integer[])`,
+);
+
+/** The groups that contain a group, or that it contains, by name. */
+export function nestedGroups(direction: 'parents' | 'subgroups'): PageSource {
+  const [listed, parent] = direction === 'parents' ? ['outer_key', 'inner_key'] : ['inner_key', 'outer_key'];
+  return {
+    binding: bindCursor(direction, null, null),
+    from: `nestings n join groups g on g.key = n.${listed}`,
+    columns: GROUP_COLUMNS,
+    parent: `n.${parent}`,
+    order: {
+      columns: [
+        { sql: 'g.sort_name', type: 'text' },
+        { sql: 'g.key', type: 'integer' },
+      ],
+      direction: 'ASC',
+    },
+    conditions: [],
+    values: new Values(),
+  };
+}

@@ -1,0 +1,44 @@
+import { Args, Context, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+import { InheritAccess, RequireScopes } from '../auth/access.js';
+import type { PageSelection } from '../common/page.js';
+import { type Connection, ConnectionArguments } from '../graphql/connection.js';
+import type { RequestContext } from '../graphql/request-context.js';
+import { SelectedPage } from '../graphql/selection.js';
+import { GroupInput } from './group.inputs.js';
+import { Group, GroupConnection } from './group.model.js';
+import { GroupsService } from './groups.service.js';
+
+@Resolver(() => Group)
+export class GroupsResolver {
+  constructor(private readonly groups: GroupsService) {}
+
+  @RequireScopes('read')
+  @Query(() => Group, { nullable: true, description: 'One group; NOT_FOUND when none has the id.' })
+  group(@Args('group', { description: 'Which group.' }) group: GroupInput): Promise<Group> {
+    return this.groups.get(group, 'group');
+  }
+
+  @InheritAccess()
+  @ResolveField(() => GroupConnection, { description: 'The groups that directly contain this one, by name.' })
+  parents(
+    @Parent() group: Group,
+    @Args() page: ConnectionArguments,
+    @SelectedPage() selection: PageSelection,
+    @Context() { batches }: RequestContext,
+  ): Promise<Connection<Group>> {
+    return this.groups.listNested('parents', group, page, selection, batches);
+  }
+
+  @InheritAccess()
+  @ResolveField(() => GroupConnection, {
+    description: 'The groups that this one directly contains, by name.',
+  })
+  subgroups(
+    @Parent() group: Group,
+    @Args() page: ConnectionArguments,
+    @SelectedPage() selection: PageSelection,
+    @Context() { batches }: RequestContext,
+  ): Promise<Connection<Group>> {
+    return this.groups.listNested('subgroups', group, page, selection, batches);
+  }
+}

@@ -1,0 +1,39 @@
+import { Args, Query, Resolver } from '@nestjs/graphql';
+import { RequireScopes } from '../auth/access.js';
+import type { PageSelection } from '../common/page.js';
+import { type Connection, connectionTypes } from '../graphql/connection.js';
+import { SelectedPage } from '../graphql/selection.js';
+import { type Group, GroupConnection } from '../groups/group.model.js';
+import { User } from '../users/user.model.js';
+import { GroupListArguments, UserListArguments } from './directory-list.inputs.js';
+import { DirectoryListService } from './directory-list.service.js';
+
+const { ConnectionType: UserConnection } = connectionTypes('User', () => User, {
+  connection: 'People, page by page.',
+  nodes: 'The people of this page.',
+  edge: 'A person and their place in the order.',
+  node: 'The person.',
+});
+
+@Resolver()
+export class DirectoryListResolver {
+  constructor(private readonly directory: DirectoryListService) {}
+
+  @RequireScopes('directory')
+  @Query(() => UserConnection, { nullable: true, description: 'Everybody in the directory, page by page.' })
+  users(
+    @Args() page: UserListArguments,
+    @SelectedPage() selection: PageSelection,
+  ): Promise<Connection<User>> {
+    return this.directory.listUsers(page, selection);
+  }
+
+  @RequireScopes('read')
+  @Query(() => GroupConnection, { nullable: true, description: 'All groups of the directory, page by page.' })
+  groups(
+    @Args() page: GroupListArguments,
+    @SelectedPage() selection: PageSelection,
+  ): Promise<Connection<Group>> {
+    return this.directory.listGroups(page, selection);
+  }
+}

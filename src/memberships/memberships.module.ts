@@ -1,0 +1,28 @@
+import { Module } from '@nestjs/common';
+import { GroupsModule } from '../groups/groups.module.js';
+import { UsersModule } from '../users/users.module.js';
+import { DirectoryListResolver } from './directory-list.resolver.js';
+import { DirectoryListService } from './directory-list.service.js';
+import {
+  GroupMembersResolver,
+  IsMemberResolver,
+  MembershipRoleResolver,
+  ProfileGroupsResolver,
+  UserGroupsResolver,
+} from './memberships.resolver.js';
+import { MembershipsService } from './memberships.service.js';
+
+@Module({
+  imports: [UsersModule, GroupsModule],
+  providers: [
+    DirectoryListResolver,
+    DirectoryListService,
+    GroupMembersResolver,
+    IsMemberResolver,
+    MembershipRoleResolver,
+    MembershipsService,
+    ProfileGroupsResolver,
+    UserGroupsResolver,
+  ],
+})
+export class MembershipsModule {}

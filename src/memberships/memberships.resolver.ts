@@ -1,0 +1,115 @@
+import { Args, Context, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+import { InheritAccess, RequireScopes } from '../auth/access.js';
+import type { PageSelection } from '../common/page.js';
+import type { Connection } from '../graphql/connection.js';
+import type { RequestContext } from '../graphql/request-context.js';
+import { SelectedPage } from '../graphql/selection.js';
+import { GroupInput } from '../groups/group.inputs.js';
+import { Group } from '../groups/group.model.js';
+import { Profile } from '../users/profile.model.js';
+import { UserInput } from '../users/user.inputs.js';
+import { User } from '../users/user.model.js';
+import { MembershipArguments } from './membership.inputs.js';
+import {
+  CurrentGroupMembershipInheritance,
+  type GroupMembership,
+  GroupMembershipConnection,
+} from './membership.model.js';
+import { MembershipsService } from './memberships.service.js';
+import { RoleFilter } from './role.js';
+
+@Resolver(() => Group)
+export class GroupMembersResolver {
+  constructor(private readonly memberships: MembershipsService) {}
+
+  @RequireScopes('read')
+  @ResolveField(() => GroupMembershipConnection, {
+    nullable: true,
+    description: 'Everybody who belongs to the group, directly or through groups inside it, each once.',
+  })
+  members(
+    @Parent() group: Group,
+    @Args() page: MembershipArguments,
+    @SelectedPage() selection: PageSelection,
+    @Context() { batches }: RequestContext,
+  ): Promise<Connection<GroupMembership>> {
+    return this.memberships.listMembers(group, page, selection, batches);
+  }
+}
+
+@Resolver(() => User)
+export class UserGroupsResolver {
+  constructor(private readonly memberships: MembershipsService) {}
+
+  @InheritAccess()
+  @ResolveField(() => GroupMembershipConnection, {
+    description: 'Every group that the person belongs to, directly or through groups inside it, each once.',
+  })
+  groups(
+    @Parent() user: User,
+    @Args() page: MembershipArguments,
+    @SelectedPage() selection: PageSelection,
+    @Context() { batches }: RequestContext,
+  ): Promise<Connection<GroupMembership>> {
+    return this.memberships.listGroups(user, page, selection, batches);
+  }
+}
+
+@Resolver(() => Profile)
+export class ProfileGroupsResolver {
+  constructor(private readonly memberships: MembershipsService) {}
+
+  @InheritAccess()
+  @ResolveField(() => GroupMembershipConnection, {
+    description: 'Every group that you belong to, directly or through groups inside it, each once.',
+  })
+  groups(
+    @Parent() { user }: Profile,
+    @Args() page: MembershipArguments,
+    @SelectedPage() selection: PageSelection,
+    @Context() { batches }: RequestContext,
+  ): Promise<Connection<GroupMembership>> {
+    return this.memberships.listGroups(user, page, selection, batches);
+  }
+}
+
+@Resolver(() => CurrentGroupMembershipInheritance)
+export class MembershipRoleResolver {
+  constructor(private readonly memberships: MembershipsService) {}
+
+  @InheritAccess()
+  @ResolveField(() => [Group], {
+    description:
+      'The groups directly inside this one through which the person holds `value`; empty when it is given by name.',
+  })
+  inheritedFrom(
+    @Parent() role: CurrentGroupMembershipInheritance,
+    @Context() { batches }: RequestContext,
+  ): Promise<Group[]> {
+    return this.memberships.listInheritedFrom(role, batches);
+  }
+}
+
+@Resolver()
+export class IsMemberResolver {
+  constructor(private readonly memberships: MembershipsService) {}
+
+  @RequireScopes('read')
+  @Query(() => Boolean, {
+    nullable: true,
+    description:
+      'Whether a person belongs to a group, directly or through others; NOT_FOUND when either is unknown.',
+  })
+  isMember(
+    @Args('user', { description: 'Who.' }) user: UserInput,
+    @Args('group', { description: 'Of which group.' }) group: GroupInput,
+    @Args('role', {
+      type: () => RoleFilter,
+      nullable: true,
+      description: 'As what; without it, as anything.',
+    })
+    role: RoleFilter | null,
+  ): Promise<boolean> {
+    return this.memberships.isMember(user, group, role ?? null);
+  }
+}

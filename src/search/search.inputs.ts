@@ -1,0 +1,15 @@
+import { ArgsType, Field } from '@nestjs/graphql';
+import { ConnectionArguments } from '../graphql/connection.js';
+import { SearchKind } from './search.model.js';
+
+@ArgsType()
+export class SearchArguments extends ConnectionArguments {
+  @Field(() => String, {
+    description:
+      'Part of a name or id, 2 to 64 characters. Case and accents do not matter, and no character has a meaning of its own.',
+  })
+  query!: string;
+
+  @Field(() => [SearchKind], { nullable: true, description: 'What to search for; without it, everything.' })
+  kinds?: SearchKind[] | null;
+}

@@ -1,0 +1,26 @@
+import { Args, Query, Resolver } from '@nestjs/graphql';
+import { RequireScopes } from '../auth/access.js';
+import type { PageSelection } from '../common/page.js';
+import type { Connection } from '../graphql/connection.js';
+import { SelectedPage } from '../graphql/selection.js';
+import { SearchArguments } from './search.inputs.js';
+import { type SearchResult, SearchResultConnection } from './search.model.js';
+import { SearchService } from './search.service.js';
+
+@Resolver()
+export class SearchResolver {
+  constructor(private readonly results: SearchService) {}
+
+  @RequireScopes('read')
+  @Query(() => SearchResultConnection, {
+    nullable: true,
+    description:
+      'People and groups by part of a name or id, best first: an exact id, then beginnings of words, then the rest.',
+  })
+  search(
+    @Args() page: SearchArguments,
+    @SelectedPage() selection: PageSelection,
+  ): Promise<Connection<SearchResult>> {
+    return this.results.search(page, selection);
+  }
+}

@@ -1,0 +1,57 @@
+import { statement } from '../database/statement.js';
+import { User } from './user.model.js';
+
+/** What a person is read from; the table has the alias `u`. */
+export const USER_COLUMNS = [
+  'u.key',
+  'u.id',
+  'u.name',
+  'u.given_name',
+  'u.family_name',
+  'u.email',
+  'u.school_year',
+  'u.photo is not null',
+  'u.picture is not null',
+  'u.created_at',
+  'u.updated_at',
+] as const;
+
+export type UserRow = [
+  key: number,
+  id: string,
+  name: string,
+  givenName: string | null,
+  familyName: string | null,
+  email: string | null,
+  schoolYear: string | null,
+  hasPhoto: boolean,
+  hasPicture: boolean,
+  createdAt: Date,
+  updatedAt: Date,
+];
+
+export function userOf(row: UserRow): User {
+  const user = new User();
+  [
+    user.key,
+    user.id,
+    user.name,
+    user.givenName,
+    user.familyName,
+    user.email,
+    user.schoolYear,
+    user.hasPhoto,
+    user.hasPicture,
+    user.createdAt,
+    user.updatedAt,
+  ] = row;
+  return user;
+}
+
+const COLUMNS = USER_COLUMNS.join(', ');
+
+export const FIND_USER = statement(`select ${COLUMNS} from users u where u.id_folded = $1`);
+
+export const LIST_USERS_BY_KEY = statement(
+  `select ${COLUMNS} from users u where u.key = any ($1::integer[])`,
+);

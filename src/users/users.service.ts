@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import type { Principal } from '../auth/principal.js';
+import { NotFoundError, ServiceError } from '../common/errors.js';
+import { foldId } from '../common/fold.js';
+import { Database } from '../database/database.js';
+import { Profile } from './profile.model.js';
+import type { UserInput } from './user.inputs.js';
+import type { User } from './user.model.js';
+import { FIND_USER, LIST_USERS_BY_KEY, userOf, type UserRow } from './user.queries.js';
+
+/** People, one by one. */
+@Injectable()
+export class UsersService {
+  constructor(private readonly database: Database) {}
+
+  async find(id: string): Promise<User | null> {
+    const [row] = await this.database.read<UserRow>(FIND_USER, [foldId(id)]);
+    return row === undefined ? null : userOf(row);
+  }
+
+  /** @throws NotFoundError */
+  async get({ id }: UserInput, argument: string): Promise<User> {
+    const user = await this.find(id);
+    if (user === null) throw new NotFoundError('There is no person with this id', argument);
+    return user;
+  }
+
+  /** The people with these keys, in their order. */
+  async listByKey(keys: readonly number[]): Promise<User[]> {
+    const rows = await this.database.read<UserRow>(LIST_USERS_BY_KEY, [keys]);
+    const users = new Map(rows.map((row) => [row[0], userOf(row)]));
+    return keys.flatMap((key) => users.get(key) ?? []);
+  }
+
+  /**
+   * The person that the token acts for.
+   * @throws ServiceError NO_USER_CONTEXT when it acts for nobody, or for somebody who is not in the directory
+   */
+  async getProfile(principal: Principal | null): Promise<Profile> {
+    const subject = principal?.subject ?? null;
+    const user = subject === null ? null : await this.find(subject);
+    if (user === null) {
+      throw new ServiceError(
+        'NO_USER_CONTEXT',
+        'This token acts for nobody of the directory: there is no profile',
+      );
+    }
+    return new Profile(user);
+  }
+}
