@@ -1,0 +1,200 @@
+import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { z } from 'zod';
+import { SCOPES } from '../auth/scopes.js';
+import { isLoopback, redirectUriProblem } from './redirect-uri.js';
+
+/** What the embedded provider can be asked for: what tokens are good for, and OpenID Connect's own two. */
+export const PROVIDER_SCOPES = ['openid', 'offline_access', ...SCOPES] as const;
+
+export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
+const GRANT_TYPES = ['authorization_code', 'client_credentials', 'refresh_token', DEVICE_CODE] as const;
+const AUTHENTICATION_METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const;
+
+/** A client of the embedded provider, with the names and defaults of RFC 7591 §2, and `owner`. */
+export interface Client {
+  readonly client_id: string;
+  readonly client_name?: string | undefined;
+  readonly client_secret?: string | undefined;
+  readonly token_endpoint_auth_method: (typeof AUTHENTICATION_METHODS)[number];
+  readonly grant_types: readonly (typeof GRANT_TYPES)[number][];
+  readonly redirect_uris: readonly string[];
+  /** Words separated by spaces; empty: none. */
+  readonly scope: string;
+  /** Id of the person a client-credentials token acts for; null: nobody. */
+  readonly owner: string | null;
+}
+
+/** The clients file cannot be used: one line for each problem, all of them at once. No line has a secret in it. */
+export class ClientsFileError extends Error {
+  constructor(readonly problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.name = 'ClientsFileError';
+  }
+}
+
+/** RFC 6749 appendix A.1 and A.2: ids and secrets are visible ASCII and spaces. */
+const visible = (error: string) => z.string({ error }).regex(/^[\x20-\x7e]{1,512}$/, { error });
+
+const oneOf = (words: readonly string[]) => `${words.slice(0, -1).join(', ')} or ${words.at(-1) ?? ''}`;
+const scopeError = `must be words out of ${PROVIDER_SCOPES.join(', ')}, separated by single spaces`;
+const grantTypesError = `must be an array of ${oneOf(GRANT_TYPES)}`;
+const redirectUrisError = 'must be an array of URLs';
+const nameError = 'must be text of 1 to 200 characters';
+const ownerError = 'must be the id of a person, or null';
+
+const FIELDS = {
+  client_id: visible('must be 1 to 512 characters of ASCII'),
+  client_name: z.string({ error: nameError }).min(1, nameError).max(200, nameError).optional(),
+  client_secret: visible('must be 1 to 512 characters of ASCII').optional(),
+  token_endpoint_auth_method: z
+    .enum(AUTHENTICATION_METHODS, { error: `must be ${oneOf(AUTHENTICATION_METHODS)}` })
+    .default('client_secret_basic'),
+  grant_types: z
+    .array(z.enum(GRANT_TYPES, { error: grantTypesError }), { error: grantTypesError })
+    .default(['authorization_code']),
+  redirect_uris: z
+    .array(
+      z.string({ error: redirectUrisError }).superRefine((uri, context) => {
+        const problem = redirectUriProblem(uri);
+        if (problem !== null) context.addIssue(problem);
+      }),
+      { error: redirectUrisError },
+    )
+    .default([]),
+  scope: z
+    .string({ error: scopeError })
+    .refine((scope) => scope === '' || scope.split(' ').every(isProviderScope), { error: scopeError })
+    .default(''),
+  owner: z.string({ error: ownerError }).min(1, ownerError).nullable().default(null),
+};
+
+type FieldName = keyof typeof FIELDS;
+type Fields = { [Name in FieldName]: z.output<(typeof FIELDS)[Name]> };
+
+/**
+ * Reads the clients of the embedded provider: a JSON array in the file at this path.
+ * @throws ClientsFileError with every problem found
+ */
+export function readClients(file: string): Client[] {
+  const name = displayName(file);
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ClientsFileError([
+      `${name}: cannot be read (${(error as NodeJS.ErrnoException).code ?? 'no reason given'})`,
+    ]);
+  }
+  const problems: string[] = [];
+  const clients = parseClients(text, problems);
+  if (problems.length > 0) throw new ClientsFileError(problems.map((problem) => `${name}: ${problem}`));
+  return clients;
+}
+
+/** Parses the text of a clients file. What is wrong is added to `problems`. */
+export function parseClients(text: string, problems: string[]): Client[] {
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch (error) {
+    // The parser's own message repeats what it met, which may be a secret: only the place is told.
+    problems.push(`is not JSON${placeOf(error, text)}`);
+    return [];
+  }
+  if (!Array.isArray(content)) {
+    problems.push('must be an array of clients');
+    return [];
+  }
+  const clients: Client[] = [];
+  const positions = new Map<string, number>();
+  for (const [index, item] of content.entries()) {
+    const found: string[] = [];
+    const client = parseClient(item, found);
+    const id = client.client_id;
+    const first = id === undefined ? undefined : positions.get(id);
+    if (first !== undefined) found.push(`client_id is that of client ${first} already`);
+    else if (id !== undefined) positions.set(id, index + 1);
+    const label = `client ${index + 1}${id === undefined ? '' : ` (${id})`}`;
+    problems.push(...found.map((problem) => `${label}: ${problem}`));
+    if (found.length === 0) clients.push(client as Client);
+  }
+  return clients;
+}
+
+function parseClient(item: unknown, problems: string[]): Partial<Fields> {
+  if (typeof item !== 'object' || item === null || Array.isArray(item)) {
+    problems.push('must be an object');
+    return {};
+  }
+  const client: Record<string, unknown> = {};
+  for (const name of Object.keys(FIELDS) as FieldName[]) {
+    const result = FIELDS[name].safeParse((item as Record<string, unknown>)[name]);
+    if (result.success) client[name] = result.data;
+    else problems.push(...new Set(result.error.issues.map(({ message }) => `${name} ${message}`)));
+  }
+  for (const name of Object.keys(item)) {
+    if (!Object.hasOwn(FIELDS, name)) problems.push(`${JSON.stringify(name)} is not a member of a client`);
+  }
+  problems.push(...contradictions(client, Object.hasOwn(item, 'client_secret')));
+  return client;
+}
+
+/** What is wrong although each member on its own is right. A member that is wrong already is not judged again. */
+function contradictions(client: Partial<Fields>, hasSecret: boolean): string[] {
+  const { token_endpoint_auth_method: method, grant_types: grantTypes, redirect_uris: redirectUris } = client;
+  const problems: string[] = [];
+  if (method === 'none' && hasSecret) {
+    problems.push('client_secret must be absent when token_endpoint_auth_method is none');
+  }
+  if (method !== undefined && method !== 'none' && !hasSecret) {
+    problems.push(`client_secret is missing, and token_endpoint_auth_method is ${method}`);
+  }
+  if (grantTypes === undefined) return problems;
+  if (method === 'none' && grantTypes.includes('client_credentials')) {
+    problems.push('grant_types must not have client_credentials when token_endpoint_auth_method is none');
+  }
+  const asksPeople = grantTypes.includes('authorization_code') || grantTypes.includes(DEVICE_CODE);
+  if (grantTypes.includes('refresh_token') && !asksPeople) {
+    problems.push(`grant_types must have authorization_code or ${DEVICE_CODE} beside refresh_token`);
+  }
+  if (redirectUris === undefined) return problems;
+  if (grantTypes.includes('authorization_code') && redirectUris.length === 0) {
+    problems.push('redirect_uris must not be empty when grant_types has authorization_code');
+  }
+  if (!grantTypes.includes('authorization_code') && redirectUris.length > 0) {
+    problems.push('redirect_uris must be empty when grant_types has no authorization_code');
+  }
+  return problems;
+}
+
+/** A client as oidc-provider wants it described: it does not know of owners, nor of scopes that are empty. */
+export function clientMetadata(client: Client): Record<string, unknown> {
+  // «Native» is what lets the port of a loopback address vary (RFC 8252 §7.3), but not https on one.
+  const isWeb = client.redirect_uris.some((uri) => uri.startsWith('https:') && isLoopback(uri));
+  return {
+    client_id: client.client_id,
+    client_name: client.client_name,
+    client_secret: client.client_secret,
+    token_endpoint_auth_method: client.token_endpoint_auth_method,
+    grant_types: client.grant_types,
+    redirect_uris: client.redirect_uris,
+    scope: client.scope === '' ? undefined : client.scope,
+    application_type: isWeb ? 'web' : 'native',
+    response_types: client.grant_types.includes('authorization_code') ? ['code'] : [],
+  };
+}
+
+function isProviderScope(word: string): boolean {
+  return (PROVIDER_SCOPES as readonly string[]).includes(word);
+}
+
+function displayName(file: string): string {
+  const path = relative('', file);
+  return path.startsWith('..') ? file : path;
+}
+
+function placeOf(error: unknown, text: string): string {
+  const position = /at position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1];
+  return position === undefined ? '' : ` (line ${text.slice(0, Number(position)).split('\n').length})`;
+}

@@ -1,0 +1,28 @@
+/** RFC 8252 §7.3 and §8.3: the addresses of one's own machine, to which plain http may lead. */
+const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/** True when the URL leads to the machine of the browser itself. */
+export function isLoopback(uri: string): boolean {
+  return URL.canParse(uri) && LOOPBACK_HOSTS.has(new URL(uri).hostname);
+}
+
+/**
+ * What is wrong with a redirect URI, or null: https, or http to a loopback address, or a scheme of an installed
+ * application, which has a dot in it (RFC 8252 §7.1, RFC 9700 §2.6), and never a fragment (RFC 6749 §3.1.2).
+ */
+export function redirectUriProblem(uri: string): string | null {
+  if (!URL.canParse(uri)) return `must have absolute URLs, and ${quote(uri)} is none`;
+  const { protocol } = new URL(uri);
+  if (uri.includes('#')) return `must have URLs without a fragment, and ${quote(uri)} has one`;
+  if (protocol === 'http:' && !isLoopback(uri)) {
+    return `must use https, or http to 127.0.0.1, [::1] or localhost, and ${quote(uri)} does not`;
+  }
+  if (protocol !== 'http:' && protocol !== 'https:' && !protocol.includes('.')) {
+    return `must use https, http or a scheme with a dot in it, and ${quote(uri)} does not`;
+  }
+  return null;
+}
+
+function quote(uri: string): string {
+  return JSON.stringify(uri.length > 100 ? `${uri.slice(0, 100)}…` : uri);
+}
