@@ -1,0 +1,53 @@
+import { MemoryAdapter } from './memory-adapter.js';
+
+describe('the memory of the embedded provider', () => {
+  it('finds an artifact by its id, its uid and its user code', async () => {
+    const adapter = new MemoryAdapter();
+    await adapter.upsert('a', { uid: 'u', userCode: 'BCDF' }, 60);
+    await adapter.upsert('b', {}, 60);
+    const found = [
+      await adapter.find('a'),
+      await adapter.findByUid('u'),
+      await adapter.findByUserCode('BCDF'),
+    ];
+    expect(found).toEqual(Array.from({ length: 3 }, () => ({ uid: 'u', userCode: 'BCDF' })));
+    expect(await adapter.findByUid('nobody')).toBeUndefined();
+  });
+
+  it('forgets an artifact when its time is over', async () => {
+    const adapter = new MemoryAdapter();
+    await adapter.upsert('a', {}, 0.02);
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    expect(await adapter.find('a')).toBeUndefined();
+  });
+
+  it('keeps the artifacts that were used last when there is no room for all', async () => {
+    const adapter = new MemoryAdapter(2);
+    for (const id of ['a', 'b', 'c']) await adapter.upsert(id, { uid: id }, 60);
+    expect(await Promise.all(['a', 'b', 'c'].map((id) => adapter.find(id)))).toEqual([
+      undefined,
+      { uid: 'b' },
+      { uid: 'c' },
+    ]);
+  });
+
+  it('remembers that an artifact was used', async () => {
+    const adapter = new MemoryAdapter();
+    await adapter.upsert('a', {}, 60);
+    await adapter.consume('a');
+    expect(await adapter.find('a')).toEqual({ consumed: expect.any(Number) as number });
+  });
+
+  it('revokes all of a grant and nothing of another', async () => {
+    const adapter = new MemoryAdapter();
+    await adapter.upsert('a', { grantId: 'g' }, 60);
+    await adapter.upsert('b', { grantId: 'h' }, 60);
+    await adapter.upsert('c', { grantId: 'g' }, 60);
+    await adapter.revokeByGrantId('g');
+    expect(await Promise.all(['a', 'b', 'c'].map((id) => adapter.find(id)))).toEqual([
+      undefined,
+      { grantId: 'h' },
+      undefined,
+    ]);
+  });
+});

@@ -1,0 +1,226 @@
+// What we use of oidc-provider 9 (plain JavaScript), as its documentation and source have it. The modules are
+// named one by one because the package's entry warns, on every start, of each Node older than 22.
+
+declare module 'oidc-provider/lib/provider.js' {
+  import type { EventEmitter } from 'node:events';
+  import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+
+  export interface Context {
+    readonly req: IncomingMessage;
+    readonly res: ServerResponse;
+    readonly method: string;
+    readonly path: string;
+    status: number;
+    type: string;
+    body: unknown;
+    set(name: string, value: string): void;
+    redirect(url: string): void;
+  }
+
+  /** A context behind the provider's own routes. */
+  export interface ProviderContext extends Context {
+    readonly oidc: {
+      readonly requestParamScopes: ReadonlySet<string>;
+      readonly session?: { readonly state?: { readonly secret: string } };
+      readonly client?: RegisteredClient;
+      urlFor(name: string): string;
+    };
+  }
+
+  export type Middleware = (context: Context, next: () => Promise<void>) => unknown;
+
+  export interface RegisteredClient {
+    readonly clientId: string;
+    readonly clientName?: string;
+    readonly clientAuthMethod: string;
+    readonly redirectUris: readonly string[];
+    grantTypeAllowed(grantType: string): boolean;
+    compareClientSecret(secret: string): boolean | Promise<boolean>;
+  }
+
+  export interface Token {
+    readonly kind: string;
+    readonly clientId: string;
+    readonly scopes: ReadonlySet<string>;
+  }
+
+  export interface Interaction {
+    readonly uid: string;
+    readonly params: {
+      readonly client_id: string;
+      readonly scope?: string;
+      readonly resource?: string | readonly string[];
+      readonly login_hint?: string;
+    };
+    readonly session?: { readonly accountId: string };
+  }
+
+  export interface Grant {
+    addOIDCScope(scope: string): void;
+    addResourceScope(resource: string, scope: string): void;
+    save(): Promise<string>;
+  }
+
+  export interface ErrorOutput {
+    readonly error: string;
+    readonly error_description?: string;
+  }
+
+  /** Where artifacts are kept. One is made for every model; `expiresIn` is in seconds. */
+  export interface Adapter {
+    upsert(id: string, payload: Payload, expiresIn?: number): Promise<void>;
+    find(id: string): Promise<Payload | undefined>;
+    findByUid(uid: string): Promise<Payload | undefined>;
+    findByUserCode(userCode: string): Promise<Payload | undefined>;
+    consume(id: string): Promise<void>;
+    destroy(id: string): Promise<void>;
+    revokeByGrantId(grantId: string): Promise<void>;
+  }
+
+  export interface Payload {
+    [member: string]: unknown;
+    uid?: string;
+    userCode?: string;
+    grantId?: string;
+    consumed?: number;
+  }
+
+  export interface Account {
+    readonly accountId: string;
+    claims(): Promise<{ sub: string; [claim: string]: unknown }>;
+  }
+
+  export interface ResourceServer {
+    readonly scope: string;
+    readonly audience: string;
+    /** Seconds. */
+    readonly accessTokenTTL: number;
+    readonly accessTokenFormat: 'jwt' | 'opaque';
+    readonly jwt?: { readonly sign: { readonly alg: string } };
+  }
+
+  interface Feature {
+    readonly enabled: boolean;
+  }
+
+  export interface Configuration {
+    readonly adapter: (model: string) => Adapter;
+    readonly claims: Readonly<Record<string, readonly string[]>>;
+    readonly clientAuthMethods: readonly string[];
+    readonly clientBasedCORS: (context: ProviderContext, origin: string, client: RegisteredClient) => boolean;
+    readonly clients: readonly Readonly<Record<string, unknown>>[];
+    readonly cookies: {
+      readonly keys: readonly string[];
+      readonly long: CookieOptions;
+      readonly short: CookieOptions;
+    };
+    readonly features: {
+      readonly clientCredentials: Feature;
+      readonly devInteractions: Feature;
+      readonly deviceFlow: Feature & {
+        readonly charset: 'base-20' | 'digits';
+        readonly mask: string;
+        readonly deviceInfo: (context: ProviderContext) => object;
+        readonly userCodeInputSource: (
+          context: ProviderContext,
+          form: string,
+          output?: ErrorOutput,
+          error?: Error & { userCode?: string },
+        ) => void;
+        readonly userCodeConfirmSource: (
+          context: ProviderContext,
+          form: string,
+          client: RegisteredClient,
+          deviceInfo: object,
+          userCode: string,
+        ) => void;
+        readonly successSource: (context: ProviderContext) => void;
+      };
+      readonly dPoP: Feature;
+      readonly introspection: Feature & {
+        readonly allowedPolicy: (context: ProviderContext, client: RegisteredClient, token: Token) => boolean;
+      };
+      readonly pushedAuthorizationRequests: Feature;
+      readonly resourceIndicators: Feature & {
+        readonly defaultResource: () => string;
+        readonly getResourceServerInfo: (
+          context: ProviderContext,
+          resource: string,
+          client: RegisteredClient,
+        ) => ResourceServer;
+        readonly useGrantedResource: (context: ProviderContext, source: Token) => boolean;
+      };
+      readonly revocation: Feature & {
+        readonly allowedPolicy: (context: ProviderContext, client: RegisteredClient, token: Token) => boolean;
+      };
+      readonly rpInitiatedLogout: Feature & {
+        readonly logoutSource: (context: ProviderContext, form: string) => void;
+        readonly postLogoutSuccessSource: (context: ProviderContext) => void;
+      };
+      readonly userinfo: Feature;
+    };
+    readonly findAccount: (context: ProviderContext, id: string) => Promise<Account | undefined>;
+    readonly formats: {
+      readonly customizers: {
+        readonly jwt: (
+          context: ProviderContext,
+          token: Token,
+          jwt: { payload: { sub?: string } },
+        ) => Promise<void>;
+      };
+    };
+    readonly interactions: {
+      readonly url: (context: ProviderContext, interaction: Interaction) => string;
+    };
+    readonly issueRefreshToken: (context: ProviderContext, client: RegisteredClient) => boolean;
+    readonly jwks: { readonly keys: readonly object[] };
+    readonly pkce: { readonly required: () => boolean };
+    readonly renderError: (context: ProviderContext, output: ErrorOutput) => void;
+    readonly responseTypes: readonly string[];
+    readonly routes: Readonly<Record<string, string>>;
+    readonly scopes: readonly string[];
+    /** Seconds, for every kind of artifact. */
+    readonly ttl: Readonly<Record<string, number>>;
+  }
+
+  export interface CookieOptions {
+    readonly httpOnly: boolean;
+    readonly sameSite: 'lax' | 'strict';
+    readonly path?: string;
+  }
+
+  export class Provider extends EventEmitter {
+    constructor(issuer: string, configuration: Configuration);
+    /** The context of the request that is being answered. */
+    static readonly ctx: Context | undefined;
+    readonly Client: { readonly prototype: RegisteredClient };
+    readonly Grant: new (owner: { accountId: string; clientId: string }) => Grant;
+    readonly OIDCContext: { readonly prototype: { urlFor(name: string, options?: object): string } };
+    /** The prototype of every request. */
+    readonly request: object;
+    use(middleware: Middleware): this;
+    callback(): RequestListener;
+    urlFor(name: string, options?: object): string;
+    interactionDetails(request: IncomingMessage, response: ServerResponse): Promise<Interaction>;
+    /** Keeps the result, and gives the URL at which the flow goes on. */
+    interactionResult(
+      request: IncomingMessage,
+      response: ServerResponse,
+      result: object,
+      options: { mergeWithLastSubmission: boolean },
+    ): Promise<string>;
+  }
+}
+
+declare module 'oidc-provider/lib/helpers/errors.js' {
+  export class OIDCProviderError extends Error {
+    constructor(status: number, message: string, options?: ErrorOptions);
+  }
+  export class InvalidScope extends OIDCProviderError {
+    constructor(description: string, scope: string);
+  }
+  export class InvalidTarget extends OIDCProviderError {
+    constructor(description?: string);
+  }
+  export class SessionNotFound extends OIDCProviderError {}
+}

@@ -1,0 +1,230 @@
+import { InvalidScope, InvalidTarget } from 'oidc-provider/lib/helpers/errors.js';
+import {
+  type Configuration,
+  Provider,
+  type ProviderContext,
+  type RegisteredClient,
+  type ResourceServer,
+  type Token,
+} from 'oidc-provider/lib/provider.js';
+import { isScope, SCOPES } from '../auth/scopes.js';
+import { type Client, clientMetadata, PROVIDER_SCOPES } from './clients.js';
+import { deviceFlowPages, renderError, signOutPages } from './flow-pages.js';
+import { answerInteractions, interactionPath } from './interaction.js';
+import type { ProviderKeys } from './keys.js';
+import { MemoryAdapter } from './memory-adapter.js';
+import type { FindPerson } from './people.js';
+
+/** Seconds. */
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+
+const ROUTES = {
+  authorization: '/oauth2/authorize',
+  token: '/oauth2/token',
+  introspection: '/oauth2/introspect',
+  revocation: '/oauth2/revoke',
+  userinfo: '/oauth2/userinfo',
+  jwks: '/oauth2/jwks',
+  device_authorization: '/oauth2/device_authorization',
+  code_verification: '/oauth2/device',
+  end_session: '/oauth2/logout',
+};
+
+/** RFC 6749 §3.2, RFC 7662 §2.1, RFC 7009 §2.1, RFC 8628 §3.1. */
+const POST_ONLY = new Set([
+  ROUTES.token,
+  ROUTES.introspection,
+  ROUTES.revocation,
+  ROUTES.device_authorization,
+]);
+
+export interface ProviderOptions {
+  /** The URL of this service; may have a path, which all links of the provider then begin with. */
+  readonly issuer: string;
+  /** The `aud` of access tokens. */
+  readonly audience: string;
+  readonly clients: readonly Client[];
+  readonly corsOrigins: readonly string[];
+  readonly keys: ProviderKeys;
+  readonly findPerson: FindPerson;
+}
+
+/** Builds the OpenID provider. It answers requests whose paths have lost the path of the issuer already. */
+export function buildProvider(options: ProviderOptions): Provider {
+  const { issuer, clients, findPerson } = options;
+  const clientsById = new Map(clients.map((client) => [client.client_id, client]));
+  const provider = new Provider(issuer, configuration(options, clientsById));
+  useIssuerForLinks(provider, issuer);
+  enforceAuthenticationMethod(provider);
+  answerWrongRequests(provider);
+  provider.use(answerInteractions(provider, { clients: clientsById, findPerson }));
+  return provider;
+}
+
+function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string, Client>): Configuration {
+  const { issuer, clients, corsOrigins, keys, findPerson } = options;
+  const cookiePath = new URL(issuer).pathname.replace(/\/*$/, '');
+  return {
+    adapter: () => new MemoryAdapter(),
+    claims: { openid: ['sub'], profile: ['name'] },
+    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
+    clientBasedCORS: (_context, origin, client) => mayCall(origin, client, corsOrigins),
+    clients: clients.map(clientMetadata),
+    cookies: {
+      keys: keys.cookieKeys,
+      // The session is the provider's own: no other part of the service ever receives this cookie.
+      long: { httpOnly: true, sameSite: 'lax', path: `${cookiePath}/oauth2` },
+      short: { httpOnly: true, sameSite: 'lax' },
+    },
+    features: {
+      clientCredentials: { enabled: true },
+      devInteractions: { enabled: false },
+      deviceFlow: {
+        enabled: true,
+        charset: 'base-20',
+        mask: '****-****',
+        deviceInfo: () => ({}),
+        ...deviceFlowPages,
+      },
+      dPoP: { enabled: false },
+      introspection: { enabled: true, allowedPolicy: isConfidentialOrOwn },
+      pushedAuthorizationRequests: { enabled: false },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => issuer,
+        getResourceServerInfo: (context, resource, client) =>
+          resourceServer(options, context, resource, clientsById.get(client.clientId)),
+        // With a scope of ours the token is for our API; with `openid` alone it is for the userinfo endpoint.
+        useGrantedResource: (_context, source) => [...source.scopes].some(isScope),
+      },
+      revocation: {
+        enabled: true,
+        allowedPolicy: (_context, client, token) => token.clientId === client.clientId,
+      },
+      rpInitiatedLogout: { enabled: true, ...signOutPages },
+      userinfo: { enabled: true },
+    },
+    findAccount: async (_context, id) => {
+      const person = await findPerson(id);
+      if (person === null) return undefined;
+      return {
+        accountId: person.id,
+        claims: () => Promise.resolve({ sub: person.id, name: person.name }),
+      };
+    },
+    formats: {
+      customizers: {
+        jwt: async (_context, token, { payload }) => {
+          if (token.kind !== 'ClientCredentials') return;
+          // Without an owner, or before the mirror knows that person, the subject remains the client itself
+          // (RFC 9068 §2.2): such a token acts for nobody.
+          const owner = clientsById.get(token.clientId)?.owner ?? null;
+          const person = owner === null ? null : await findPerson(owner);
+          if (person !== null) payload.sub = person.id;
+        },
+      },
+    },
+    interactions: { url: (_context, { uid }) => `${issuer}${interactionPath(uid)}` },
+    // OpenID Connect ties `offline_access` to a prompt; plain OAuth clients just register the grant type.
+    issueRefreshToken: (_context, client) => client.grantTypeAllowed('refresh_token'),
+    jwks: keys.jwks,
+    pkce: { required: () => true },
+    renderError,
+    responseTypes: ['code'],
+    routes: ROUTES,
+    scopes: PROVIDER_SCOPES,
+    ttl: {
+      AccessToken: HOUR,
+      AuthorizationCode: 60,
+      ClientCredentials: HOUR,
+      DeviceCode: 10 * 60,
+      Grant: 14 * DAY,
+      IdToken: HOUR,
+      Interaction: HOUR,
+      RefreshToken: 14 * DAY,
+      Session: DAY,
+    },
+  };
+}
+
+/**
+ * What an access token for our API is like. This is also where oidc-provider knows what is asked of whom, in
+ * every flow; on its own it would drop a scope that it does not know, and RFC 6749 §5.2 has an error for that.
+ */
+function resourceServer(
+  { issuer, audience }: ProviderOptions,
+  { oidc }: ProviderContext,
+  resource: string,
+  client: Client | undefined,
+): ResourceServer {
+  if (resource !== issuer && resource !== audience) {
+    throw new InvalidTarget('resource must be this service');
+  }
+  const allowed = new Set(client?.scope.split(' '));
+  for (const scope of oidc.requestParamScopes) {
+    if (!allowed.has(scope)) throw new InvalidScope('requested scope is not allowed', scope);
+  }
+  return {
+    scope: SCOPES.join(' '),
+    audience,
+    accessTokenTTL: HOUR,
+    accessTokenFormat: 'jwt',
+    jwt: { sign: { alg: 'RS256' } },
+  };
+}
+
+function isConfidentialOrOwn(_context: ProviderContext, client: RegisteredClient, token: Token): boolean {
+  return client.clientAuthMethod !== 'none' || token.clientId === client.clientId;
+}
+
+/** Pages of the client itself may call from a browser, and those that may call the API. */
+function mayCall(
+  origin: string,
+  { redirectUris }: RegisteredClient,
+  corsOrigins: readonly string[],
+): boolean {
+  // Not an origin but the absence of one, which a redirect URI of an installed application has too.
+  if (origin === 'null') return false;
+  return corsOrigins.includes(origin) || redirectUris.some((uri) => new URL(uri).origin === origin);
+}
+
+/**
+ * Makes every link begin with the issuer. Otherwise they would begin with what the request says of its host and
+ * path, which a proxy may have changed and a client may have made up. Likewise cookies are secure when it is.
+ */
+function useIssuerForLinks(provider: Provider, issuer: string): void {
+  provider.OIDCContext.prototype.urlFor = (name, options) => provider.urlFor(name, options);
+  Object.defineProperty(provider.request, 'protocol', { value: new URL(issuer).protocol.slice(0, -1) });
+}
+
+/**
+ * A secret counts only when it comes the way that is registered for the client (RFC 7591 §2); oidc-provider
+ * takes either way from either client.
+ */
+function enforceAuthenticationMethod(provider: Provider): void {
+  const clients = provider.Client.prototype;
+  const compare = Object.getOwnPropertyDescriptor(clients, 'compareClientSecret')
+    ?.value as RegisteredClient['compareClientSecret'];
+  clients.compareClientSecret = function (this: RegisteredClient, secret) {
+    const isBasic = Provider.ctx?.req.headers.authorization !== undefined;
+    return isBasic === (this.clientAuthMethod === 'client_secret_basic') && compare.call(this, secret);
+  };
+}
+
+function answerWrongRequests(provider: Provider): void {
+  provider.use(async (context, next) => {
+    if (POST_ONLY.has(context.path) && context.method !== 'POST' && context.method !== 'OPTIONS') {
+      context.status = 405;
+      context.set('Allow', 'POST');
+      context.body = { error: 'invalid_request', error_description: 'this endpoint takes POST only' };
+      return;
+    }
+    await next();
+    if (context.status === 404 && (context.body === undefined || context.body === null)) {
+      context.status = 404;
+      context.body = { error: 'not_found', error_description: 'there is no such endpoint' };
+    }
+    if (context.status === 503) context.set('Retry-After', '1');
+  });
+}

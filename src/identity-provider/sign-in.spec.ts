@@ -1,0 +1,282 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { decodeJwt } from 'jose';
+import { DEVICE_CODE, parseClients } from './clients.js';
+import { createKeys } from './keys.js';
+import { buildProvider } from './provider.js';
+
+const PEOPLE = ['ada', 'grace'];
+const CALLBACK = 'http://127.0.0.1:9/callback';
+const CLIENTS = [
+  {
+    client_id: 'app',
+    client_name: 'Time & table',
+    token_endpoint_auth_method: 'none',
+    grant_types: ['authorization_code', 'refresh_token', DEVICE_CODE],
+    // Without a port: any will do (RFC 8252 §7.3).
+    redirect_uris: ['http://127.0.0.1/callback'],
+    scope: 'openid profile read',
+  },
+];
+
+/** Follows redirects and keeps cookies by name and path, as a browser does. */
+class Browser {
+  private readonly cookies = new Map<string, { path: string; pair: string }>();
+
+  constructor(private readonly origin: string) {}
+
+  /** The response that is no redirect within the provider. */
+  async open(url: string, form?: Record<string, string>): Promise<{ url: string; response: Response }> {
+    const { pathname } = new URL(url);
+    const sent = [...this.cookies.values()].filter(({ path }) => `${pathname}/`.startsWith(`${path}/`));
+    const response = await fetch(url, {
+      redirect: 'manual',
+      headers: { cookie: sent.map(({ pair }) => pair).join('; '), accept: 'text/html' },
+      ...(form === undefined ? {} : { method: 'POST', body: new URLSearchParams(form) }),
+    });
+    for (const line of response.headers.getSetCookie()) this.keep(line);
+    const location = response.headers.get('location');
+    return location?.startsWith(this.origin) === true ? this.open(location) : { url, response };
+  }
+
+  private keep(line: string): void {
+    const [pair = '', ...attributes] = line.split('; ');
+    const path = attributes.find((attribute) => attribute.startsWith('path='))?.slice(5) ?? '/';
+    this.cookies.set(`${pair.split('=')[0] ?? ''} ${path}`, { path: path.replace(/\/$/, ''), pair });
+  }
+}
+
+describe('signing in', () => {
+  let server: Server;
+  let issuer: string;
+  const verifier = randomBytes(32).toString('base64url');
+  const challenge = createHash('sha256').update(verifier).digest('base64url');
+
+  beforeAll(async () => {
+    server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const provider = buildProvider({
+      issuer,
+      audience: 'urn:test:audience',
+      clients: parseClients(JSON.stringify(CLIENTS), []),
+      corsOrigins: ['https://pages.example.org'],
+      keys: await createKeys(),
+      findPerson: (id) => Promise.resolve(PEOPLE.includes(id) ? { id, name: id.toUpperCase() } : null),
+    });
+    server.on('request', provider.callback());
+  });
+
+  afterAll(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  function authorizationUrl(parameters: Record<string, string> = {}): string {
+    return `${issuer}/oauth2/authorize?${new URLSearchParams({
+      client_id: 'app',
+      response_type: 'code',
+      redirect_uri: CALLBACK,
+      scope: 'openid profile read',
+      state: 'a-state',
+      code_challenge: challenge,
+      code_challenge_method: 'S256',
+      ...parameters,
+    }).toString()}`;
+  }
+
+  async function askToken(body: Record<string, string>): Promise<Record<string, string>> {
+    const response = await fetch(`${issuer}/oauth2/token`, {
+      method: 'POST',
+      body: new URLSearchParams({ client_id: 'app', ...body }),
+    });
+    return (await response.json()) as Record<string, string>;
+  }
+
+  function callbackOf({ response }: { response: Response }): Record<string, string> {
+    const location = new URL(response.headers.get('location') ?? '');
+    expect(`${location.origin}${location.pathname}`).toBe(CALLBACK);
+    return Object.fromEntries(location.searchParams);
+  }
+
+  async function signIn(browser: Browser, id: string, parameters?: Record<string, string>) {
+    const { url } = await browser.open(authorizationUrl(parameters));
+    return browser.open(url, { id, answer: 'continue' });
+  }
+
+  async function redeem(code: string | undefined): Promise<Record<string, string>> {
+    return askToken({
+      grant_type: 'authorization_code',
+      code: code ?? '',
+      redirect_uri: CALLBACK,
+      code_verifier: verifier,
+    });
+  }
+
+  it('shows who asks for what, and loads and runs nothing', async () => {
+    const { response, url } = await new Browser(issuer).open(authorizationUrl());
+    expect(url).toMatch(/\/interaction\//);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; style-src 'sha256-/,
+    );
+    const page = await response.text();
+    expect(page).toContain('<strong>Time &amp; table</strong> asks to');
+    expect(page).toContain('asks for no password');
+    expect(page).not.toContain('<script');
+  });
+
+  it('gives the application a token that acts for the person', async () => {
+    const callback = callbackOf(await signIn(new Browser(issuer), 'ada'));
+    expect(callback).toMatchObject({ state: 'a-state', iss: issuer });
+    const tokens = await redeem(callback['code']);
+    expect(decodeJwt(tokens['access_token'] ?? '')).toMatchObject({
+      sub: 'ada',
+      aud: 'urn:test:audience',
+      client_id: 'app',
+      scope: 'profile read',
+    });
+    expect(decodeJwt(tokens['id_token'] ?? '')).toMatchObject({ sub: 'ada', aud: 'app', name: 'ADA' });
+  });
+
+  it('lets a token be refreshed, and each refresh token be used once', async () => {
+    const first = await redeem(callbackOf(await signIn(new Browser(issuer), 'ada'))['code']);
+    const refresh = { grant_type: 'refresh_token', refresh_token: first['refresh_token'] ?? '' };
+    const second = await askToken(refresh);
+    expect(decodeJwt(second['access_token'] ?? '')).toMatchObject({ sub: 'ada', scope: 'profile read' });
+    expect(await askToken(refresh)).toMatchObject({ error: 'invalid_grant' });
+  });
+
+  it('asks again when the id is nobody’s', async () => {
+    const { url, response } = await signIn(new Browser(issuer), '<nobody>');
+    expect(url).toMatch(/\/interaction\//);
+    expect(response.status).toBe(422);
+    const page = await response.text();
+    expect(page).toContain('Nobody in the directory has the id «&lt;nobody&gt;».');
+  });
+
+  it('tells the application when the person cancels', async () => {
+    const browser = new Browser(issuer);
+    const { url } = await browser.open(authorizationUrl());
+    expect(callbackOf(await browser.open(url, { answer: 'cancel' }))).toMatchObject({
+      error: 'access_denied',
+      state: 'a-state',
+    });
+  });
+
+  it('does nothing for a form that comes without the cookie of the sign-in', async () => {
+    const { url } = await new Browser(issuer).open(authorizationUrl());
+    const { response } = await new Browser(issuer).open(url, { id: 'ada', answer: 'continue' });
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain('This sign-in is over.');
+  });
+
+  it('refuses a form that is too long', async () => {
+    const { response } = await signIn(new Browser(issuer), 'a'.repeat(5000));
+    expect(response.status).toBe(413);
+  });
+
+  it('remembers who has signed in, and lets somebody else sign in after all', async () => {
+    const browser = new Browser(issuer);
+    await signIn(browser, 'ada');
+    const { url, response } = await browser.open(authorizationUrl());
+    expect(await response.text()).toContain('value="ada"');
+    const switching = await browser.open(url, { id: 'grace', answer: 'continue' });
+    // The provider ends the other session first, by a form that sends itself.
+    const form = await switching.response.text();
+    const [, action = ''] = /action="([^"]+)"/.exec(form) ?? [];
+    const [, xsrf = ''] = /name="xsrf" value="([^"]+)"/.exec(form) ?? [];
+    const { code } = callbackOf(await browser.open(action, { xsrf, logout: 'yes' }));
+    expect(decodeJwt((await redeem(code))['access_token'] ?? '').sub).toBe('grace');
+  });
+
+  it.each([
+    ['no code challenge', { code_challenge: '', code_challenge_method: '' }, 'invalid_request'],
+    ['a plain code challenge', { code_challenge_method: 'plain' }, 'invalid_request'],
+    ['a scope that the client may not have', { scope: 'write' }, 'invalid_scope'],
+    ['an unknown scope', { scope: 'read everything' }, 'invalid_scope'],
+    ['nobody to be asked', { prompt: 'none' }, 'login_required'],
+  ])('sends the application back an error for %s', async (_case, parameters, error) => {
+    const callback = callbackOf(await new Browser(issuer).open(authorizationUrl(parameters)));
+    expect(callback).toMatchObject({ error, state: 'a-state' });
+  });
+
+  it('refuses a code with another verifier', async () => {
+    const { code = '' } = callbackOf(await signIn(new Browser(issuer), 'ada'));
+    const body = { grant_type: 'authorization_code', code, redirect_uri: CALLBACK };
+    expect(await askToken({ ...body, code_verifier: 'x'.repeat(43) })).toMatchObject({
+      error: 'invalid_grant',
+    });
+  });
+
+  it('shows an error page, and redirects nowhere, for a redirect URI that is not registered', async () => {
+    const { response } = await new Browser(issuer).open(
+      authorizationUrl({ redirect_uri: 'https://evil.example/' }),
+    );
+    expect(response.status).toBe(400);
+    expect(response.headers.get('location')).toBeNull();
+    expect(await response.text()).toContain('This did not work');
+  });
+
+  it('connects a device', async () => {
+    const response = await fetch(`${issuer}/oauth2/device_authorization`, {
+      method: 'POST',
+      body: new URLSearchParams({ client_id: 'app', scope: 'read' }),
+    });
+    const device = (await response.json()) as Record<string, string>;
+    const poll = { grant_type: DEVICE_CODE, device_code: device['device_code'] ?? '' };
+    expect(await askToken(poll)).toMatchObject({ error: 'authorization_pending' });
+
+    const browser = new Browser(issuer);
+    const secretOf = async ({ response }: { response: Response }) =>
+      /name="xsrf" value="([^"]+)"/.exec(await response.text())?.[1] ?? '';
+    const entry = device['verification_uri'] ?? '';
+    const wrong = await browser.open(entry, {
+      xsrf: await secretOf(await browser.open(entry)),
+      user_code: 'BBBB-BBBB',
+    });
+    expect(wrong.response.status).toBe(400);
+    const wrongPage = await wrong.response.text();
+    expect(wrongPage).toContain('No device shows this code.');
+
+    const form = {
+      xsrf: /name="xsrf" value="([^"]+)"/.exec(wrongPage)?.[1] ?? '',
+      user_code: device['user_code'] ?? '',
+    };
+    const confirmation = await (await browser.open(entry, form)).response.text();
+    expect(confirmation).toContain('<strong>Time &amp; table</strong> should show this code');
+    expect(confirmation).toContain(device['user_code']);
+    const { url } = await browser.open(entry, { ...form, confirm: 'yes' });
+    const done = await browser.open(url, { id: 'ada', answer: 'continue' });
+    expect(await done.response.text()).toContain('Your device is connected.');
+
+    const token = decodeJwt((await askToken(poll))['access_token'] ?? '');
+    expect(token).toMatchObject({ sub: 'ada', scope: 'read', client_id: 'app' });
+  });
+
+  it('signs out, when the person says so', async () => {
+    const browser = new Browser(issuer);
+    await signIn(browser, 'ada');
+    const page = await (await browser.open(`${issuer}/oauth2/logout`)).response.text();
+    expect(page).toContain('Stay signed in');
+    const xsrf = /name="xsrf" value="([^"]+)"/.exec(page)?.[1] ?? '';
+    const done = await browser.open(`${issuer}/oauth2/logout/confirm`, { xsrf, logout: 'yes' });
+    expect(await done.response.text()).toContain('You are signed out.');
+    const again = await browser.open(authorizationUrl());
+    expect(await again.response.text()).not.toContain('value="ada"');
+  });
+
+  it('lets pages of the allowed origins ask for tokens, and no others', async () => {
+    const allowed = async (origin: string) => {
+      const response = await fetch(`${issuer}/oauth2/token`, {
+        method: 'POST',
+        headers: { origin },
+        body: new URLSearchParams({ client_id: 'app', grant_type: 'refresh_token', refresh_token: 'x' }),
+      });
+      return response.headers.get('access-control-allow-origin');
+    };
+    expect(await allowed('https://pages.example.org')).toBe('https://pages.example.org');
+    expect(await allowed('https://evil.example')).toBeNull();
+  });
+});

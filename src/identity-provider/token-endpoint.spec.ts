@@ -1,0 +1,189 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
+import { type Client, parseClients } from './clients.js';
+import { createKeys, type ProviderKeys, publicKeys } from './keys.js';
+import { buildProvider } from './provider.js';
+
+const ODD_ID = 'odd: id+with%20all&of=it';
+const ODD_SECRET = 'a:b+c%25 d%zz/=&';
+
+const CLIENTS = [
+  { client_id: 'basic', client_secret: 'basic-secret', scope: 'profile read write', owner: 'ADA' },
+  { client_id: 'post', client_secret: 'post-secret', token_endpoint_auth_method: 'client_secret_post' },
+  { client_id: ODD_ID, client_secret: ODD_SECRET },
+  { client_id: 'gone', client_secret: 'x', owner: 'who-has-left' },
+].map((client) => ({ scope: 'read', grant_types: ['client_credentials'], ...client }));
+
+describe('the token endpoint', () => {
+  let server: Server;
+  let issuer: string;
+  let keys: ProviderKeys;
+
+  beforeAll(async () => {
+    keys = await createKeys();
+    server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const problems: string[] = [];
+    const clients: Client[] = parseClients(JSON.stringify(CLIENTS), problems);
+    expect(problems).toEqual([]);
+    const provider = buildProvider({
+      issuer,
+      audience: 'urn:test:audience',
+      clients,
+      corsOrigins: [],
+      keys,
+      findPerson: (id) => Promise.resolve(id.toLowerCase() === 'ada' ? { id: 'ada', name: 'Ada' } : null),
+    });
+    server.on('request', provider.callback());
+  });
+
+  afterAll(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  function ask(body: Record<string, string>, headers: Record<string, string> = {}): Promise<Response> {
+    return fetch(`${issuer}/oauth2/token`, {
+      method: 'POST',
+      headers,
+      body: new URLSearchParams({ grant_type: 'client_credentials', ...body }),
+    });
+  }
+
+  /** RFC 6749 §2.3.1: form-urlencoded first, then joined by a colon, then Base64. */
+  function basic(id: string, secret: string): Record<string, string> {
+    const encode = (text: string) => new URLSearchParams({ '': text }).toString().slice(1);
+    return {
+      authorization: `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`,
+    };
+  }
+
+  async function tokenOf(response: Response): Promise<string> {
+    expect(response.status).toBe(200);
+    return ((await response.json()) as { access_token: string }).access_token;
+  }
+
+  it('gives a client of client_secret_basic a token as RFC 9068 describes it', async () => {
+    const response = await ask({ scope: 'read profile' }, basic('basic', 'basic-secret'));
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    const answer = (await response.json()) as Record<string, string>;
+    expect(answer).toEqual({
+      access_token: expect.any(String) as string,
+      expires_in: 3600,
+      scope: 'read profile',
+      token_type: 'Bearer',
+    });
+    const { payload, protectedHeader } = await jwtVerify(
+      answer['access_token'] ?? '',
+      createLocalJWKSet(publicKeys(keys)),
+      { issuer, audience: 'urn:test:audience', typ: 'at+jwt' },
+    );
+    expect(protectedHeader.alg).toBe('RS256');
+    expect(payload).toMatchObject({
+      client_id: 'basic',
+      scope: 'read profile',
+      jti: expect.any(String) as string,
+    });
+    expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(3600);
+  });
+
+  it('gives a client of client_secret_post a token', async () => {
+    const token = await tokenOf(
+      await ask({ client_id: 'post', client_secret: 'post-secret', scope: 'read' }),
+    );
+    expect(decodeProtectedHeader(token).typ).toBe('at+jwt');
+  });
+
+  it('takes an id and a secret of odd characters by Basic', async () => {
+    const token = await tokenOf(await ask({ scope: 'read' }, basic(ODD_ID, ODD_SECRET)));
+    expect(decodeJwt(token)).toMatchObject({ client_id: ODD_ID, sub: ODD_ID });
+  });
+
+  it('lets a token act for the owner of its client, as the directory spells the id', async () => {
+    const token = await tokenOf(await ask({ scope: 'read' }, basic('basic', 'basic-secret')));
+    expect(decodeJwt(token).sub).toBe('ada');
+  });
+
+  it('lets a token act for nobody when its client has no owner', async () => {
+    const token = await tokenOf(
+      await ask({ client_id: 'post', client_secret: 'post-secret', scope: 'read' }),
+    );
+    expect(decodeJwt(token).sub).toBe('post');
+  });
+
+  it('lets a token act for nobody while its owner is not in the directory', async () => {
+    const token = await tokenOf(await ask({ scope: 'read' }, basic('gone', 'x')));
+    expect(decodeJwt(token).sub).toBe('gone');
+  });
+
+  it('gives no scope to whoever asks for none', async () => {
+    const token = await tokenOf(await ask({}, basic('basic', 'basic-secret')));
+    expect(decodeJwt(token)).not.toHaveProperty('scope');
+  });
+
+  it.each([
+    ['a wrong secret', {}, basic('basic', 'wrong')],
+    ['an unknown client', {}, basic('nobody', 'basic-secret')],
+    ['post where Basic is registered', { client_id: 'basic', client_secret: 'basic-secret' }, {}],
+    ['Basic where post is registered', {}, basic('post', 'post-secret')],
+    ['no secret', { client_id: 'post' }, {}],
+  ])('answers %s with 401 and invalid_client', async (_case, body, headers) => {
+    const response = await ask({ scope: 'read', ...body }, headers);
+    expect(response.status).toBe(401);
+    expect(await response.json()).toMatchObject({ error: 'invalid_client' });
+    const challenge = response.headers.get('www-authenticate');
+    if ('authorization' in headers) expect(challenge).toMatch(/^Basic realm=/);
+  });
+
+  it.each(['directory', 'everything', 'read everything', 'openid'])(
+    'answers the scope %s, which the client may not have, with invalid_scope',
+    async (scope) => {
+      const response = await ask({ scope }, basic('basic', 'basic-secret'));
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error: 'invalid_scope' });
+    },
+  );
+
+  it('answers another audience with invalid_target', async () => {
+    const response = await ask({ resource: 'https://other.example/' }, basic('basic', 'basic-secret'));
+    expect(await response.json()).toMatchObject({ error: 'invalid_target' });
+  });
+
+  it('answers a grant that the client may not use with an error', async () => {
+    const response = await ask(
+      { grant_type: 'authorization_code', code: 'x' },
+      basic('basic', 'basic-secret'),
+    );
+    expect(response.status).toBe(400);
+  });
+
+  it('refuses a JSON body', async () => {
+    const response = await fetch(`${issuer}/oauth2/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...basic('basic', 'basic-secret') },
+      body: JSON.stringify({ grant_type: 'client_credentials' }),
+    });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: 'invalid_request' });
+  });
+
+  it('takes POST only', async () => {
+    const response = await fetch(`${issuer}/oauth2/token?grant_type=client_credentials`);
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe('POST');
+  });
+
+  it('publishes no private part of its keys', async () => {
+    const response = await fetch(`${issuer}/oauth2/jwks`);
+    expect(await response.json()).toEqual(publicKeys(keys));
+    expect(JSON.stringify(publicKeys(keys))).not.toMatch(/"(d|p|q|dp|dq|qi)":/);
+  });
+
+  it('answers an unknown path with 404 in JSON', async () => {
+    const response = await fetch(`${issuer}/oauth2/nothing`);
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ error: 'not_found' });
+  });
+});
