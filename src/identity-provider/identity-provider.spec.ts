@@ -1,0 +1,220 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
+import { EmbeddedIssuer } from '../auth/embedded-issuer.js';
+import { type Config, readConfig } from '../config/config.js';
+import { ConfigModule } from '../config/config.module.js';
+import { DirectoryDataSource } from '../database/data-source.js';
+import { Database } from '../database/database.js';
+import { EmbeddedKeys } from '../database/embedded-keys.js';
+import { ServiceUnavailableError } from '../common/errors.js';
+import { ClientsFileError } from './clients.js';
+import { IdentityProvider } from './identity-provider.js';
+
+const CLIENTS = [
+  {
+    client_id: 'reports',
+    client_secret: 'hush',
+    grant_types: ['client_credentials'],
+    scope: 'read',
+    owner: 'ADA',
+  },
+  {
+    client_id: 'app',
+    token_endpoint_auth_method: 'none',
+    redirect_uris: ['http://127.0.0.1/callback'],
+    scope: 'read',
+  },
+];
+
+describe('the embedded identity provider', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'identity-provider-'));
+  const clientsFile = join(directory, 'clients.json');
+  let dataSource: DirectoryDataSource;
+  const started: NestFastifyApplication[] = [];
+
+  beforeAll(async () => {
+    writeFileSync(clientsFile, JSON.stringify(CLIENTS));
+    dataSource = new DirectoryDataSource({ kind: 'pglite', directory: join(directory, 'mirror') }, []);
+    await dataSource.initialize();
+  }, 60_000);
+
+  afterEach(async () => {
+    for (const application of started.splice(0)) await application.close();
+    await dataSource.query('delete from users');
+  });
+
+  afterAll(async () => {
+    await dataSource.destroy();
+    rmSync(directory, { recursive: true });
+  });
+
+  async function addPerson(id: string): Promise<void> {
+    await dataSource.query(
+      `insert into users (entry_uuid, dn, id, id_folded, name, sort_name, search_text, search_pairs,
+         content_hash, created_at, updated_at)
+       values (gen_random_uuid(), $1, $1, lower($1), $1, $1, $1, '{}', $2, now(), now())`,
+      [id, Buffer.alloc(32)],
+    );
+  }
+
+  async function freePort(): Promise<number> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
+
+  /** The service at this path of a free port. As the whole service does, it takes the path off what comes in. */
+  async function start(
+    path = '',
+    database: Pick<Database, 'read'> = new Database(dataSource),
+  ): Promise<{ config: Config; jwks: JSONWebKeySet; issuer: string }> {
+    const port = await freePort();
+    const config = readConfig({
+      PORT: String(port),
+      BASE_URL: `http://127.0.0.1:${port}${path}`,
+      AUTH_AUDIENCE: 'urn:test:audience',
+      AUTH_EMBEDDED_CLIENTS: clientsFile,
+    });
+    const module = await Test.createTestingModule({
+      imports: [ConfigModule.forRoot(config)],
+      providers: [
+        EmbeddedIssuer,
+        IdentityProvider,
+        { provide: Database, useValue: database },
+        { provide: EmbeddedKeys, useValue: new EmbeddedKeys(dataSource) },
+      ],
+    }).compile();
+    const adapter = new FastifyAdapter({ rewriteUrl: ({ url = '' }) => url.slice(path.length) });
+    const application = module.createNestApplication<NestFastifyApplication>(adapter);
+    application.useLogger(false);
+    started.push(application);
+    await application.listen(port, '127.0.0.1');
+    const { jwks } = module.get(EmbeddedIssuer);
+    if (jwks === null) throw new Error('The provider has published no keys');
+    return { config, jwks, issuer: config.baseUrl };
+  }
+
+  function postToken(issuer: string): Promise<Response> {
+    return fetch(`${issuer}/oauth2/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${Buffer.from('reports:hush').toString('base64')}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'read' }),
+    });
+  }
+
+  async function askToken(issuer: string): Promise<string> {
+    const response = await postToken(issuer);
+    expect(response.status).toBe(200);
+    return ((await response.json()) as { access_token: string }).access_token;
+  }
+
+  async function subjectOf(token: string, issuer: string, jwks: JSONWebKeySet): Promise<string | undefined> {
+    const { payload } = await jwtVerify(token, createLocalJWKSet(jwks), {
+      issuer,
+      audience: 'urn:test:audience',
+      typ: 'at+jwt',
+    });
+    return payload.sub;
+  }
+
+  it('lets a token act for the owner of its client as soon as the mirror has the person', async () => {
+    const { issuer, jwks } = await start();
+    expect(await subjectOf(await askToken(issuer), issuer, jwks)).toBe('reports');
+    await addPerson('Ada');
+    expect(await subjectOf(await askToken(issuer), issuer, jwks)).toBe('Ada');
+  });
+
+  it('has the same keys after a restart', async () => {
+    const before = await start();
+    const token = await askToken(before.issuer);
+    const after = await start();
+    expect(after.jwks).toEqual(before.jwks);
+    expect(await subjectOf(token, before.issuer, after.jwks)).toBe('reports');
+  });
+
+  it('begins every link with the path of the service, whatever the request says of its host', async () => {
+    const { issuer, config } = await start('/directory');
+    for (const name of ['openid-configuration', 'oauth-authorization-server']) {
+      const response = await fetch(`${issuer}/.well-known/${name}`, {
+        headers: { 'x-forwarded-host': 'evil' },
+      });
+      const metadata = (await response.json()) as Record<string, unknown>;
+      expect(metadata).toMatchObject({
+        issuer,
+        token_endpoint: `${issuer}/oauth2/token`,
+        authorization_endpoint: `${issuer}/oauth2/authorize`,
+        jwks_uri: `${issuer}/oauth2/jwks`,
+        introspection_endpoint: `${issuer}/oauth2/introspect`,
+        device_authorization_endpoint: `${issuer}/oauth2/device_authorization`,
+        scopes_supported: expect.arrayContaining(['profile', 'read', 'directory', 'write']) as string[],
+      });
+    }
+    expect(config.basePath).toBe('/directory');
+  });
+
+  it('lets a person of the mirror sign in below the path of the service', async () => {
+    await addPerson('grace');
+    const { issuer } = await start('/directory');
+    const query = new URLSearchParams({
+      client_id: 'app',
+      response_type: 'code',
+      redirect_uri: 'http://127.0.0.1/callback',
+      scope: 'read',
+      code_challenge: 'x'.repeat(43),
+      code_challenge_method: 'S256',
+    });
+    const begun = await fetch(`${issuer}/oauth2/authorize?${query.toString()}`, { redirect: 'manual' });
+    const page = begun.headers.get('location') ?? '';
+    expect(page).toMatch(new RegExp(`^${issuer}/interaction/`));
+    const cookies = begun.headers.getSetCookie();
+    for (const cookie of cookies) {
+      expect(cookie).toMatch(/; path=\/directory\/(interaction|oauth2)\b.*; samesite=lax; httponly/);
+    }
+    const cookie = cookies.map((line) => line.split(';')[0]).join('; ');
+    const post = (id: string) =>
+      fetch(page, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: { cookie },
+        body: new URLSearchParams({ id, answer: 'continue' }),
+      });
+    expect((await post('nobody')).status).toBe(422);
+    const signedIn = await post('GRACE');
+    expect(signedIn.status).toBe(303);
+    const resume = signedIn.headers.get('location') ?? '';
+    expect(resume).toMatch(new RegExp(`^${issuer}/oauth2/authorize/`));
+    const done = await fetch(resume, { redirect: 'manual', headers: { cookie } });
+    expect(done.headers.get('location')).toMatch(/^http:\/\/127\.0\.0\.1\/callback\?code=/);
+  });
+
+  it('leaves all other paths to the service', async () => {
+    const { issuer } = await start();
+    const response = await fetch(`${issuer}/oauth2`);
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ message: 'Cannot GET /oauth2' });
+  });
+
+  it('asks the client to come back while the database is away', async () => {
+    const away = { read: () => Promise.reject(new ServiceUnavailableError('The database is away')) };
+    const { issuer } = await start('', away);
+    const response = await postToken(issuer);
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toBe('1');
+  });
+
+  it('does not start on a clients file that has mistakes', async () => {
+    writeFileSync(clientsFile, '[{}]');
+    try {
+      await expect(start()).rejects.toBeInstanceOf(ClientsFileError);
+    } finally {
+      writeFileSync(clientsFile, JSON.stringify(CLIENTS));
+    }
+  });
+});

@@ -1,0 +1,100 @@
+import type { RequestListener } from 'node:http';
+import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyAdapter } from '@nestjs/platform-fastify';
+import { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js';
+import type { Provider } from 'oidc-provider/lib/provider.js';
+import { EmbeddedIssuer } from '../auth/embedded-issuer.js';
+import { ServiceError } from '../common/errors.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { Database } from '../database/database.js';
+import { EmbeddedKeys } from '../database/embedded-keys.js';
+import { readClients } from './clients.js';
+import { createKeys, type ProviderKeys, publicKeys } from './keys.js';
+import { findPerson, type Person } from './people.js';
+import { buildProvider } from './provider.js';
+
+const PATHS = [
+  '/oauth2/*',
+  '/interaction/*',
+  '/.well-known/openid-configuration',
+  '/.well-known/oauth-authorization-server',
+];
+
+/** Starts the embedded OpenID provider with the service, on the same origin. */
+@Injectable()
+export class IdentityProvider implements OnModuleInit {
+  private readonly logger = new Logger(IdentityProvider.name);
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly host: HttpAdapterHost,
+    private readonly embeddedKeys: EmbeddedKeys,
+    private readonly embeddedIssuer: EmbeddedIssuer,
+    private readonly database: Database,
+  ) {}
+
+  /** @throws ClientsFileError when the clients file cannot be used */
+  async onModuleInit(): Promise<void> {
+    // The command line has the modules too, and nothing to listen on.
+    const adapter = this.host.httpAdapter as FastifyAdapter | undefined;
+    if (adapter === undefined) return;
+    const clients = readClients(this.config.auth.embeddedClients);
+    const keys = await this.embeddedKeys.findOrCreate<ProviderKeys>('identity-provider', createKeys);
+    this.embeddedIssuer.publish(publicKeys(keys));
+    const provider = buildProvider({
+      issuer: this.config.baseUrl,
+      audience: this.config.auth.audience,
+      clients,
+      corsOrigins: this.config.corsOrigins,
+      keys,
+      findPerson: (id) => this.findPerson(id),
+    });
+    this.logErrors(provider);
+    await mount(adapter, provider.callback());
+  }
+
+  /** The database being away is not the provider's fault, and the client may come back. */
+  private async findPerson(id: string): Promise<Person | null> {
+    try {
+      return await findPerson(this.database, id);
+    } catch (cause) {
+      if (!(cause instanceof ServiceError)) throw cause;
+      throw new OIDCProviderError(503, 'temporarily_unavailable', { cause });
+    }
+  }
+
+  private logErrors(provider: Provider): void {
+    const log = (error: unknown) => {
+      if (error instanceof OIDCProviderError && error.cause instanceof ServiceError) {
+        this.logger.warn(error.cause.message);
+      } else this.logger.error(error);
+    };
+    provider.on('server_error', (_context: unknown, error: unknown) => {
+      log(error);
+    });
+    // Whatever happens outside of the provider's own routes; without a listener it would go to the console.
+    provider.on('error', log);
+  }
+}
+
+/**
+ * Hands these paths to the provider before Fastify looks at the body, which the provider reads itself. Routes of
+ * their own instead of a middleware, so that no other request passes by here.
+ */
+async function mount(adapter: FastifyAdapter, handle: RequestListener): Promise<void> {
+  await adapter.getInstance().register((fastify, _options, done) => {
+    for (const path of PATHS) {
+      fastify.all(path, {
+        // Not calling on is what ends Fastify's part.
+        onRequest: (request, reply) => {
+          reply.hijack();
+          handle(request.raw, reply.raw);
+        },
+        handler: () => undefined,
+      });
+    }
+    done();
+  });
+}
