@@ -1,0 +1,192 @@
+import fc from 'fast-check';
+import { expiryOf, PICTURE_KINDS, PICTURE_SIZES, signUrl, verifyUrl } from './signed-url.js';
+
+const key = Buffer.alloc(32, 1);
+const otherKey = Buffer.alloc(48, 2);
+const now = new Date('2026-03-01T08:30:17.250Z');
+const baseUrl = 'https://directory.example/school';
+
+const IDS = [
+  'ada',
+  'Ada Lovelace',
+  'a/b',
+  '100%',
+  'a?b#c&d=e',
+  'Jörg Müßig',
+  'zoë@example.org',
+  '👩‍🏫',
+  "o'hara (x)!*~",
+];
+
+function sign(id: string, overrides: Partial<Parameters<typeof signUrl>[0]> = {}): string {
+  const url = signUrl({ baseUrl, kind: 'photo', id, size: null, now, key, ...overrides });
+  expect(url.startsWith(baseUrl)).toBe(true);
+  return url.slice(baseUrl.length);
+}
+
+function later(seconds: number): Date {
+  return new Date(now.getTime() + seconds * 1000);
+}
+
+describe('a signed URL', () => {
+  it('has the documented form', () => {
+    expect(sign('Ada Lovelace')).toMatch(/^\/photo\/v1\/Ada%20Lovelace\?expires=\d+&signature=[0-9a-f]{64}$/);
+    expect(sign('ada', { kind: 'picture', size: 64 })).toMatch(
+      /^\/picture\/v1\/ada\?expires=\d+&signature=[0-9a-f]{64}&size=64$/,
+    );
+  });
+
+  it('stands for what was signed, whatever the id', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary', minLength: 1 }),
+        fc.constantFrom(...PICTURE_KINDS),
+        fc.constantFrom(null, ...PICTURE_SIZES),
+        (id, kind, size) => {
+          expect(verifyUrl(sign(id, { kind, size }), [key], now)).toEqual({
+            outcome: 'valid',
+            kind,
+            id,
+            size,
+            expires: expiryOf(now),
+          });
+        },
+      ),
+    );
+  });
+
+  it('is refused after the change of any single bit', () => {
+    for (const id of IDS) {
+      for (const size of [null, 64, 512] as const) {
+        const signed = Buffer.from(sign(id, { size }), 'latin1');
+        for (let bit = 0; bit < signed.length * 8; bit += 1) {
+          const changed = Buffer.from(signed);
+          changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+          const target = changed.toString('latin1');
+          // Compared by hand: an expectation for each of a hundred thousand bits takes a minute.
+          if (verifyUrl(target, [key], now).outcome === 'valid') throw new Error(`Accepted: ${target}`);
+        }
+      }
+    }
+  });
+
+  it('does not depend on the base URL or on the order of the parameters', () => {
+    const here = sign('ada', { size: 128 });
+    expect(signUrl({ baseUrl: 'http://other', kind: 'photo', id: 'ada', size: 128, now, key })).toBe(
+      `http://other${here}`,
+    );
+    const [path = '', query = ''] = here.split('?');
+    const reversed = query.split('&').reverse().join('&');
+    expect(verifyUrl(`${path}?${reversed}`, [key], now)).toMatchObject({ outcome: 'valid', size: 128 });
+  });
+
+  it('is accepted under any of the keys, and under no other', () => {
+    const target = sign('ada', { key: otherKey });
+    expect(verifyUrl(target, [key, otherKey], now).outcome).toBe('valid');
+    expect(verifyUrl(target, [key], now).outcome).toBe('invalid');
+    expect(verifyUrl(target, [], now).outcome).toBe('invalid');
+  });
+
+  it('cannot be turned into the URL of another picture', () => {
+    const target = sign('ada', { size: 64 });
+    expect(verifyUrl(target.replace('/photo/', '/picture/'), [key], now).outcome).toBe('invalid');
+    expect(verifyUrl(target.replace('ada', 'Ada'), [key], now).outcome).toBe('invalid');
+    expect(verifyUrl(target.replace('size=64', 'size=128'), [key], now).outcome).toBe('invalid');
+    expect(verifyUrl(target.replace('&size=64', ''), [key], now).outcome).toBe('invalid');
+    expect(verifyUrl(`${sign('ada')}&size=64`, [key], now).outcome).toBe('invalid');
+  });
+});
+
+describe('the life of a signed URL', () => {
+  it('is an hour, rounded up to the minute', () => {
+    const minute = Date.parse('2026-03-01T09:31:00Z') / 1000;
+    expect(expiryOf(now)).toBe(minute);
+    expect(expiryOf(new Date('2026-03-01T08:30:00.001Z'))).toBe(minute);
+    expect(expiryOf(new Date('2026-03-01T08:31:00.000Z'))).toBe(minute);
+    expect(expiryOf(new Date('2026-03-01T08:31:00.001Z'))).toBe(minute + 60);
+  });
+
+  it('ends with the second it names', () => {
+    const end = new Date(expiryOf(now) * 1000);
+    expect(verifyUrl(sign('ada'), [key], new Date(end.getTime() - 1)).outcome).toBe('valid');
+    expect(verifyUrl(sign('ada'), [key], end).outcome).toBe('expired');
+  });
+
+  it('may be longer than ours, if we signed it', () => {
+    expect(verifyUrl(sign('ada', { now: later(86_400) }), [key], now).outcome).toBe('valid');
+  });
+
+  it('is told of to nobody without a right signature', () => {
+    const target = sign('ada', { key: otherKey });
+    expect(verifyUrl(target, [key], later(7200)).outcome).toBe('invalid');
+  });
+});
+
+describe('the form of a signed URL', () => {
+  const expires = String(expiryOf(now));
+  const target = sign('ada');
+
+  it.each([
+    `-${expires}`,
+    `+${expires}`,
+    `0${expires}`,
+    `${expires}.0`,
+    `${expires}%20`,
+    ` ${expires}`,
+    `%31${expires.slice(1)}`,
+    `${expires}e0`,
+    '1e12',
+    `0x${expiryOf(now).toString(16)}`,
+    '9223372036854775808',
+    'NaN',
+    'Infinity',
+    '0',
+    '',
+  ])('allows no other spelling of expires: %p', (odd) => {
+    expect(verifyUrl(target.replace(expires, odd), [key], now).outcome).toBe('invalid');
+  });
+
+  it.each(['064', '64.0', '0x40', '65', '', '-64', '64,64'])('allows no other size: %p', (odd) => {
+    const sized = sign('ada', { size: 64 });
+    expect(verifyUrl(sized.replace('size=64', `size=${odd}`), [key], now).outcome).toBe('invalid');
+  });
+
+  it('allows each parameter once, and no others', () => {
+    const signature = /signature=[0-9a-f]+/.exec(target)?.[0] ?? '';
+    for (const more of [
+      `expires=${expires}`,
+      signature,
+      'size=64&size=64',
+      'v=1',
+      'Expires=1',
+      '__proto__=1',
+      '',
+      'size',
+    ]) {
+      expect(verifyUrl(`${target}&${more}`, [key], now).outcome).toBe('invalid');
+    }
+  });
+
+  it('allows only lower-case signatures of the full length', () => {
+    const upper = target.replace(/signature=.*/, (text) => `signature=${text.slice(10).toUpperCase()}`);
+    for (const odd of [upper, target.slice(0, -1), `${target}0`, `${target}\n`, `${target}#`]) {
+      expect(verifyUrl(odd, [key], now).outcome).toBe('invalid');
+    }
+  });
+
+  it('allows one percent-encoding of the id', () => {
+    const spaced = sign('a b');
+    for (const odd of ['a b', 'a+b', '%61%20b', 'a%20b/', './a%20b', 'a%20b;x', '%', '%ff', '%c0%af', '']) {
+      expect(verifyUrl(spaced.replace('a%20b', odd), [key], now).outcome).toBe('invalid');
+    }
+    expect(verifyUrl(sign('a/b').replace('%2F', '%2f'), [key], now).outcome).toBe('invalid');
+  });
+
+  it('needs expires and signature', () => {
+    const [path = '', query = ''] = target.split('?');
+    const [first = '', second = ''] = query.split('&');
+    for (const lacking of [path, `${path}?`, `${path}?${first}`, `${path}?${second}`, `${path}?size=64`]) {
+      expect(verifyUrl(lacking, [key], now).outcome).toBe('malformed');
+    }
+  });
+});

@@ -1,0 +1,126 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** The two pictures a person may have: the one of the directory, and the one they chose for themselves. */
+export const PICTURE_KINDS = ['photo', 'picture'] as const;
+export type PictureKind = (typeof PICTURE_KINDS)[number];
+
+/** Pixels of the square that a picture can be asked to fit into. */
+export const PICTURE_SIZES = [64, 128, 256, 512] as const;
+export type PictureSize = (typeof PICTURE_SIZES)[number];
+
+/** Seconds that a URL is valid for at least. */
+const LIFE = 3600;
+/** Seconds: expiries are multiples of this, so that everybody gets the same URL while the minute lasts. */
+const ROUNDING = 60;
+
+/** What a signature vouches for. */
+export interface SignedPicture {
+  readonly kind: PictureKind;
+  readonly id: string;
+  /** Null: the picture in its own size. */
+  readonly size: PictureSize | null;
+  /** Unix time in seconds from which the URL is no longer valid. */
+  readonly expires: number;
+}
+
+/**
+ * What a request target turned out to be. `malformed`: a parameter is missing. `invalid`: not signed by us, or
+ * changed since. `expired`: ours, and too late.
+ */
+export type Verification =
+  ({ readonly outcome: 'valid' } & SignedPicture) | { readonly outcome: 'malformed' | 'invalid' | 'expired' };
+
+export function isPictureSize(size: number): size is PictureSize {
+  return (PICTURE_SIZES as readonly number[]).includes(size);
+}
+
+/** Unix time in seconds at which URLs signed now expire. */
+export function expiryOf(now: Date): number {
+  return Math.ceil((now.getTime() / 1000 + LIFE) / ROUNDING) * ROUNDING;
+}
+
+/** Signs the URL of a picture. The base URL is not signed: a proxy may give the service another name. */
+export function signUrl(request: {
+  baseUrl: string;
+  kind: PictureKind;
+  id: string;
+  size: PictureSize | null;
+  now: Date;
+  key: Buffer;
+}): string {
+  const path = pathOf(request.kind, request.id);
+  const expires = expiryOf(request.now);
+  const signature = authenticate(path, expires, request.size, request.key).toString('hex');
+  const size = request.size === null ? '' : `&size=${request.size}`;
+  return `${request.baseUrl}${path}?expires=${expires}&signature=${signature}${size}`;
+}
+
+/** The only form in which a parameter is accepted: whoever changes one sign of a URL has changed the URL. */
+const FORMS = new Map([
+  ['expires', /^[1-9]\d{0,11}$/],
+  ['signature', /^[0-9a-f]{64}$/],
+  ['size', new RegExp(`^(?:${PICTURE_SIZES.join('|')})$`)],
+]);
+
+/**
+ * Verifies a signed URL. Nothing is said of its age, and nothing is looked up, before the signature is right.
+ * @param target path and query as they came, percent-encoding included, without the path of the base URL
+ * @param keys any of them may have signed
+ */
+export function verifyUrl(target: string, keys: readonly Buffer[], now: Date): Verification {
+  const [path, query] = cut(target, '?');
+  const pairs = query.split('&').map((pair) => cut(pair, '='));
+  const parameters = new Map(pairs);
+  const expires = parameters.get('expires');
+  const signature = parameters.get('signature');
+  if (expires === undefined || signature === undefined) return { outcome: 'malformed' };
+
+  const subject = readPath(path);
+  const wellFormed = pairs.every(([name, value]) => FORMS.get(name)?.test(value) === true);
+  if (subject === null || !wellFormed || parameters.size < pairs.length) return { outcome: 'invalid' };
+
+  const size = parameters.has('size') ? (Number(parameters.get('size')) as PictureSize) : null;
+  const given = Buffer.from(signature, 'hex');
+  const matches = keys.map((key) => timingSafeEqual(authenticate(path, Number(expires), size, key), given));
+  if (!matches.includes(true)) return { outcome: 'invalid' };
+  if (now.getTime() >= Number(expires) * 1000) return { outcome: 'expired' };
+  return { outcome: 'valid', ...subject, size, expires: Number(expires) };
+}
+
+/**
+ * HMAC-SHA-256 (RFC 2104) over version, kind, id, expiry and size. The first three are the path, which is
+ * percent-encoded and hence has no line feed: no two pictures share a message.
+ */
+function authenticate(path: string, expires: number, size: PictureSize | null, key: Buffer): Buffer {
+  return createHmac('sha256', key)
+    .update(`${path}\n${expires}\n${size ?? ''}`)
+    .digest();
+}
+
+/** The path of a picture. Of all the percent-encodings of an id exactly this one is signed and accepted. */
+function pathOf(kind: PictureKind, id: string): string {
+  return `/${kind}/v1/${encodeURIComponent(id.toWellFormed())}`;
+}
+
+function readPath(path: string): { kind: PictureKind; id: string } | null {
+  const [, kind, encodedId] = /^\/(photo|picture)\/v1\/([^/]+)$/.exec(path) ?? [];
+  if (kind === undefined || encodedId === undefined) return null;
+  const id = decode(encodedId);
+  if (id === null || pathOf(kind as PictureKind, id) !== path) return null;
+  return { kind: kind as PictureKind, id };
+}
+
+function decode(component: string): string | null {
+  try {
+    return decodeURIComponent(component);
+  } catch {
+    // Not UTF-8 in percent-encoding: then it is not a path of ours.
+    return null;
+  }
+}
+
+/** The text before the first separator and the text after it. */
+function cut(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}
