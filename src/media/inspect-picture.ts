@@ -1,0 +1,50 @@
+import sharp from 'sharp';
+
+/** Formats that pictures of the directory may have. */
+export type SourceFormat = 'jpeg' | 'png' | 'gif' | 'webp' | 'avif';
+
+export type Inspection =
+  { readonly ok: true; readonly format: SourceFormat } | { readonly ok: false; readonly reason: string };
+
+/** A picture of a few kilobytes can unfold to gigabytes: more pixels than any camera people use are refused. */
+export const PIXEL_LIMIT = 25_000_000;
+
+/**
+ * Looks at the head of a picture: cheap, and enough to tell what will never be shown. A picture that breaks off
+ * later is only found out when it is rendered.
+ * @returns the reason as the end of a sentence that begins with the attribute: «… is not a picture …»
+ */
+export async function inspectPicture(bytes: Uint8Array): Promise<Inspection> {
+  const format = recognise(bytes);
+  if (format === null) return { ok: false, reason: 'is not a picture in JPEG, PNG, GIF, WebP or AVIF' };
+  try {
+    const { width, height, compression } = await sharp(bytes, { limitInputPixels: false }).metadata();
+    if (width * height > PIXEL_LIMIT) {
+      return { ok: false, reason: `has ${width} × ${height} pixels, more than ${PIXEL_LIMIT}` };
+    }
+    if (format === 'avif' && compression !== 'av1') {
+      return { ok: false, reason: 'is a HEIF picture in another encoding than AVIF' };
+    }
+    return { ok: true, format };
+  } catch {
+    // The decoder's own words help nobody who looks after a directory.
+    return { ok: false, reason: `begins like ${format.toUpperCase()} but cannot be decoded` };
+  }
+}
+
+/**
+ * The format by the first bytes. The decoder would recognise many more, SVG and PDF among them: code for those
+ * shall not see the bytes at all.
+ */
+export function recognise(bytes: Uint8Array): SourceFormat | null {
+  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 12)).toString('latin1');
+  return FORMATS.find(({ begins }) => begins.test(head))?.format ?? null;
+}
+
+const FORMATS: { format: SourceFormat; begins: RegExp }[] = [
+  { format: 'jpeg', begins: /^\xff\xd8\xff/ },
+  { format: 'png', begins: /^\x89PNG\r\n/ },
+  { format: 'gif', begins: /^GIF8[79]a/ },
+  { format: 'webp', begins: /^RIFF[^]{4}WEBP/ },
+  { format: 'avif', begins: /^[^]{4}ftyp(?:avif|avis|mif1)/ },
+];

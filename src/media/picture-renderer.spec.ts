@@ -1,0 +1,221 @@
+import { createHash } from 'node:crypto';
+import { Logger } from '@nestjs/common';
+import sharp, { type Sharp } from 'sharp';
+import { inspectPicture } from './inspect-picture.js';
+import { etagOf, PictureRenderer, type Rendering } from './picture-renderer.js';
+
+const SVG = Buffer.from(
+  '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>',
+);
+
+function plain(width: number, height: number, background = '#3060c0'): Sharp {
+  return sharp({ create: { width, height, channels: 3, background } });
+}
+
+function of(picture: Buffer, { size = null, format = 'jpeg' }: Partial<Rendering> = {}): Rendering {
+  return { sha256: createHash('sha256').update(picture).digest(), size, format };
+}
+
+async function render(picture: Buffer, wanted: Partial<Rendering> = {}): Promise<Buffer> {
+  const bytes = await new PictureRenderer().find(of(picture, wanted), () => Promise.resolve(picture));
+  if (bytes === null) throw new Error('There is no picture');
+  return bytes;
+}
+
+/** The colour of the pixel in the middle of a square that begins at `left`, `top`. */
+async function colourAt(picture: Buffer, left: number, top: number): Promise<number[]> {
+  const region = sharp(picture).extract({ left, top, width: 1, height: 1 }).removeAlpha();
+  return [...(await region.raw().toBuffer())];
+}
+
+let warnings: jest.SpyInstance;
+beforeEach(() => {
+  warnings = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+});
+afterEach(() => {
+  warnings.mockRestore();
+});
+
+describe('a rendering', () => {
+  it('has none of the metadata of the picture', async () => {
+    const picture = await plain(40, 20)
+      .withExif({
+        IFD0: { Copyright: 'A person', Make: 'A camera' },
+        IFD3: { GPSLatitude: '47/1 22/1 0/1', GPSLongitude: '8/1 33/1 0/1' },
+      })
+      .withXmp('<x:xmpmeta xmlns:x="adobe:ns:meta/"/>')
+      .jpeg()
+      .toBuffer();
+    expect(picture.includes('A camera')).toBe(true);
+    for (const format of ['jpeg', 'webp', 'avif'] as const) {
+      const rendered = await render(picture, { format });
+      const { exif, xmp, iptc, orientation } = await sharp(rendered).metadata();
+      expect([exif, xmp, iptc, orientation]).toEqual([undefined, undefined, undefined, undefined]);
+      expect(rendered.includes('Exif')).toBe(false);
+      expect(rendered.includes('A camera')).toBe(false);
+    }
+  });
+
+  it('stands upright as EXIF says', async () => {
+    const red = await plain(20, 20, '#ff0000').png().toBuffer();
+    const picture = await plain(40, 20)
+      .composite([{ input: red, left: 0, top: 0 }])
+      .withMetadata({ orientation: 6 })
+      .jpeg()
+      .toBuffer();
+    const rendered = await render(picture);
+    expect(await sharp(rendered).metadata()).toMatchObject({ width: 20, height: 40 });
+    const [top, bottom] = [await colourAt(rendered, 10, 5), await colourAt(rendered, 10, 35)];
+    expect(top[0]).toBeGreaterThan(200);
+    expect(bottom[2]).toBeGreaterThan(150);
+  });
+
+  it('shows the colours of a wider colour space in sRGB', async () => {
+    const picture = await plain(32, 32, '#20a040').withIccProfile('p3').png().toBuffer();
+    const { icc } = await sharp(await render(picture)).metadata();
+    expect(icc).toBeUndefined();
+    const colour = await colourAt(await render(picture), 16, 16);
+    [0x20, 0xa0, 0x40].forEach((value, channel) => {
+      expect(Math.abs((colour[channel] ?? 0) - value)).toBeLessThan(8);
+    });
+  });
+
+  it('is white, not black, where a picture lets the page shine through and the format cannot', async () => {
+    const picture = await sharp({ create: { width: 8, height: 8, channels: 4, background: '#00000000' } })
+      .png()
+      .toBuffer();
+    expect(await colourAt(await render(picture), 4, 4)).toEqual([255, 255, 255]);
+  });
+
+  it.each([
+    [64, 800, 600, 64, 48],
+    [128, 600, 800, 96, 128],
+    [256, 1000, 1000, 256, 256],
+    [512, 300, 200, 300, 200],
+    [null, 300, 200, 300, 200],
+    [null, 4096, 1024, 2048, 512],
+  ] as const)(
+    'in size %p of %d × %d is %d × %d',
+    async (size, width, height, expectedWidth, expectedHeight) => {
+      const rendered = await render(await plain(width, height).jpeg().toBuffer(), { size });
+      expect(await sharp(rendered).metadata()).toMatchObject({
+        format: 'jpeg',
+        width: expectedWidth,
+        height: expectedHeight,
+      });
+    },
+  );
+
+  it.each(['jpeg', 'png', 'gif', 'webp', 'avif'] as const)('is made of %s', async (format) => {
+    const picture = await plain(20, 20).toFormat(format).toBuffer();
+    expect(await inspectPicture(picture)).toEqual({ ok: true, format });
+    expect(await sharp(await render(picture, { format: 'webp' })).metadata()).toMatchObject({
+      format: 'webp',
+      width: 20,
+    });
+    expect(await sharp(await render(picture, { format: 'avif' })).metadata()).toMatchObject({
+      compression: 'av1',
+      width: 20,
+    });
+  });
+
+  it('is made of the first frame of an animation', async () => {
+    const frames = await Promise.all([
+      plain(8, 8, '#ff0000').png().toBuffer(),
+      plain(8, 8, '#00ff00').png().toBuffer(),
+    ]);
+    const picture = await sharp(frames, { join: { animated: true } })
+      .gif()
+      .toBuffer();
+    const rendered = await render(picture);
+    expect(await sharp(rendered).metadata()).toMatchObject({ width: 8, height: 8 });
+    expect((await colourAt(rendered, 4, 4))[0]).toBeGreaterThan(200);
+  });
+});
+
+describe('a picture that cannot be shown', () => {
+  const find = (renderer: PictureRenderer, picture: Buffer, size: Rendering['size'] = 64) =>
+    renderer.find(of(picture, { size }), () => Promise.resolve(picture));
+
+  it('is none, and is logged once by its digest', async () => {
+    const renderer = new PictureRenderer();
+    const jpeg = await plain(200, 200).jpeg().toBuffer();
+    const truncated = jpeg.subarray(0, Math.floor(jpeg.length / 2));
+    expect(await find(renderer, truncated)).toBeNull();
+    expect(await find(renderer, truncated)).toBeNull();
+    expect(await find(renderer, truncated, 128)).toBeNull();
+    expect(warnings).toHaveBeenCalledTimes(1);
+    expect(warnings).toHaveBeenCalledWith(expect.stringContaining(of(truncated).sha256.toString('hex')));
+    expect(await find(renderer, jpeg)).not.toBeNull();
+  });
+
+  it('is refused for having too many pixels, however small its file', async () => {
+    const picture = await plain(6000, 5000).png({ compressionLevel: 9 }).toBuffer();
+    expect(await find(new PictureRenderer(), picture)).toBeNull();
+    expect(await inspectPicture(picture)).toEqual({
+      ok: false,
+      reason: 'has 6000 × 5000 pixels, more than 25000000',
+    });
+  });
+
+  it.each([
+    ['SVG', SVG],
+    ['text', Buffer.from('no picture')],
+    ['nothing', Buffer.alloc(0)],
+    ['PDF', Buffer.from('%PDF-1.7\n')],
+    ['TIFF', Buffer.from('II*\0')],
+  ])('is refused by its first bytes: %s', async (_name, picture) => {
+    expect(await find(new PictureRenderer(), picture)).toBeNull();
+    expect(await inspectPicture(picture)).toEqual({
+      ok: false,
+      reason: 'is not a picture in JPEG, PNG, GIF, WebP or AVIF',
+    });
+  });
+
+  it('is found out by its head where it only begins like one', async () => {
+    const picture = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), SVG]);
+    expect(await inspectPicture(picture)).toEqual({
+      ok: false,
+      reason: 'begins like JPEG but cannot be decoded',
+    });
+    expect(await find(new PictureRenderer(), picture)).toBeNull();
+  });
+});
+
+describe('the renderer', () => {
+  it('reads and makes a rendering once, also for those who ask at the same time', async () => {
+    const picture = await plain(300, 300).jpeg().toBuffer();
+    const renderer = new PictureRenderer();
+    const load = jest.fn(() => Promise.resolve(picture));
+    const [first, second] = await Promise.all([
+      renderer.find(of(picture), load),
+      renderer.find(of(picture), load),
+    ]);
+    expect(second).toBe(first);
+    expect(await renderer.find(of(picture), load)).toBe(first);
+    expect(load).toHaveBeenCalledTimes(1);
+    await renderer.find(of(picture, { size: 64 }), load);
+    expect(load).toHaveBeenCalledTimes(2);
+  });
+
+  it('tries again after a failure to read, and after the picture was gone', async () => {
+    const picture = await plain(30, 30).jpeg().toBuffer();
+    const renderer = new PictureRenderer();
+    await expect(renderer.find(of(picture), () => Promise.reject(new Error('away')))).rejects.toThrow('away');
+    expect(await renderer.find(of(picture), () => Promise.resolve(null))).toBeNull();
+    expect(await renderer.find(of(picture), () => Promise.resolve(picture))).not.toBeNull();
+    expect(warnings).not.toHaveBeenCalled();
+  });
+
+  it('gives every rendering an entity tag of its own', () => {
+    const sha256 = Buffer.alloc(32);
+    const tags = [
+      etagOf({ sha256, size: null, format: 'jpeg' }),
+      etagOf({ sha256, size: 64, format: 'jpeg' }),
+      etagOf({ sha256, size: 64, format: 'webp' }),
+      etagOf({ sha256: Buffer.alloc(32, 1), size: 64, format: 'webp' }),
+    ];
+    expect(new Set(tags).size).toBe(4);
+    for (const tag of tags) expect(tag).toMatch(/^"[\w-]+"$/);
+  });
+});
