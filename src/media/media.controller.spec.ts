@@ -1,0 +1,300 @@
+import { createHash } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { STATUS_CODES } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Logger } from '@nestjs/common';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import type { Pool } from 'pg';
+import sharp from 'sharp';
+import { DataSource } from 'typeorm';
+import { foldId } from '../common/fold.js';
+import { readConfig } from '../config/config.js';
+import { ConfigModule } from '../config/config.module.js';
+import { DatabaseModule } from '../database/database.module.js';
+import { statementChannel } from '../database/database.js';
+import type { Statement } from '../database/statement.js';
+import { MediaModule } from './media.module.js';
+import { signUrl } from './signed-url.js';
+import { SIGNING_KEYS, type SigningKeys } from './signing-keys.js';
+
+const ID = 'Jörg / Müßig 100% 👩‍🏫 '.padEnd(120, 'x');
+
+let directory: string;
+let app: NestFastifyApplication;
+let dataSource: DataSource;
+let key: Buffer;
+const logged: unknown[] = [];
+const statements: string[] = [];
+const noteStatement = (message: unknown) => void statements.push((message as Statement).text);
+
+beforeAll(async () => {
+  for (const level of ['log', 'warn', 'error', 'debug', 'verbose'] as const) {
+    jest
+      .spyOn(Logger.prototype, level)
+      .mockImplementation((...parts: unknown[]) => void logged.push(...parts));
+  }
+  subscribe(statementChannel.name, noteStatement);
+  directory = await mkdtemp(join(tmpdir(), 'media-'));
+  const config = readConfig({
+    DATABASE_URL: `pglite:${directory}/mirror`,
+    BASE_URL: 'https://directory.example/school',
+  });
+  const module = await Test.createTestingModule({
+    imports: [ConfigModule.forRoot(config), DatabaseModule.forRoot(config, []), MediaModule],
+  }).compile();
+  // As the service does it behind a proxy that keeps the path of BASE_URL.
+  const rewriteUrl = ({ url = '' }: { url?: string }) => url.replace(/^\/school(?=\/)/, '');
+  app = module.createNestApplication<NestFastifyApplication>(new FastifyAdapter({ rewriteUrl }));
+  await app.listen(0, '127.0.0.1');
+  dataSource = app.get(DataSource);
+  key = app.get<SigningKeys>(SIGNING_KEYS)[0];
+  await addPictures();
+}, 60_000);
+
+afterAll(async () => {
+  await app.close();
+  await rm(directory, { recursive: true, force: true });
+  jest.restoreAllMocks();
+  unsubscribe(statementChannel.name, noteStatement);
+});
+
+async function addPictures(): Promise<void> {
+  const photo = await sharp({ create: { width: 300, height: 400, channels: 3, background: '#806040' } })
+    .withExif({ IFD0: { Make: 'A camera' } })
+    .jpeg()
+    .toBuffer();
+  const broken = photo.subarray(0, 200);
+  for (const bytes of [photo, broken]) {
+    await dataSource.query('insert into pictures (sha256, bytes) values ($1, $2)', [digest(bytes), bytes]);
+  }
+  await addPerson(ID, digest(photo), null);
+  await addPerson('broken', digest(broken), digest(broken));
+}
+
+async function addPerson(id: string, photo: Buffer | null, picture: Buffer | null): Promise<void> {
+  await dataSource.query(
+    `insert into users (entry_uuid, dn, id, id_folded, name, photo, picture, sort_name, search_text, search_pairs,
+       content_hash, created_at, updated_at)
+     values (gen_random_uuid(), $1, $1, $2, $1, $3, $4, $1, $1, '{}', '', now(), now())`,
+    [id, foldId(id), photo, picture],
+  );
+}
+
+const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest();
+
+/** Path and query of a URL that the service signed, with the path of the base URL. */
+function signed(overrides: Partial<Parameters<typeof signUrl>[0]> = {}): string {
+  return signUrl({
+    baseUrl: '/school',
+    kind: 'photo',
+    id: ID,
+    size: null,
+    now: new Date(),
+    key,
+    ...overrides,
+  });
+}
+
+function get(url: string, headers: Record<string, string> = {}) {
+  return app.inject({ method: 'GET', url, headers });
+}
+
+const EVERYWHERE = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'cross-origin',
+};
+
+function expectProblem(response: Awaited<ReturnType<typeof get>>, status: number, code: string): void {
+  expect(response.statusCode).toBe(status);
+  expect(response.headers).toMatchObject({
+    ...EVERYWHERE,
+    'content-type': 'application/problem+json',
+    'cache-control': 'no-store',
+  });
+  expect(response.json()).toEqual({
+    type: 'about:blank',
+    title: STATUS_CODES[status],
+    status,
+    code,
+    detail: expect.not.stringContaining('secret') as string,
+    requestId: expect.any(String) as string,
+  });
+  expect(response.body).not.toMatch(/[0-9a-f]{64}/);
+}
+
+describe('a signed URL', () => {
+  it('gives the picture, without its metadata', async () => {
+    const response = await get(signed());
+    expect(response.statusCode).toBe(200);
+    expect(response.headers).toMatchObject({
+      ...EVERYWHERE,
+      'content-type': 'image/jpeg',
+      'content-length': String(response.rawPayload.length),
+      vary: 'Accept',
+      etag: expect.stringMatching(/^"[\w-]+"$/) as string,
+    });
+    expect(await sharp(response.rawPayload).metadata()).toMatchObject({
+      format: 'jpeg',
+      width: 300,
+      height: 400,
+    });
+    expect(response.rawPayload.includes('A camera')).toBe(false);
+    // Behind a proxy that strips the path of the base URL.
+    expect((await get(signed({ baseUrl: '' }))).rawPayload).toEqual(response.rawPayload);
+  });
+
+  it('may be kept for the rest of its life, by nobody but the client', async () => {
+    const { headers } = await get(signed({ now: new Date(Date.now() - 1_800_000) }));
+    const [, maxAge] = /^private, max-age=(\d+)$/.exec(String(headers['cache-control'])) ?? [];
+    expect(Number(maxAge)).toBeGreaterThanOrEqual(1795);
+    expect(Number(maxAge)).toBeLessThanOrEqual(1860);
+  });
+
+  it('gives the size it is signed for, in the format that Accept prefers', async () => {
+    for (const [accept, type] of [
+      ['image/webp,*/*;q=0.8', 'image/webp'],
+      ['image/avif,image/webp,*/*;q=0.8', 'image/avif'],
+      ['*/*', 'image/jpeg'],
+    ] as const) {
+      const response = await get(signed({ size: 64 }), { accept });
+      expect(response.headers).toMatchObject({ 'content-type': type, vary: 'Accept' });
+      expect(await sharp(response.rawPayload).metadata()).toMatchObject({ width: 48, height: 64 });
+    }
+  });
+
+  it('answers HEAD like GET, without the body', async () => {
+    const url = signed();
+    const [whole, head] = [await get(url), await app.inject({ method: 'HEAD', url })];
+    expect(head.statusCode).toBe(200);
+    expect(head.rawPayload).toHaveLength(0);
+    for (const name of ['content-length', 'content-type', 'etag', 'vary', 'cache-control']) {
+      expect(head.headers[name]).toBe(whole.headers[name]);
+    }
+  });
+
+  it('answers 304, without reading the picture, to whoever has it', async () => {
+    const url = signed({ size: 256 });
+    const etag = String((await get(url)).headers.etag);
+    statements.length = 0;
+    for (const ifNoneMatch of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
+      const response = await get(url, { 'if-none-match': ifNoneMatch });
+      expect(response.statusCode).toBe(304);
+      expect(response.rawPayload).toHaveLength(0);
+      expect(response.headers).toMatchObject({ ...EVERYWHERE, etag, vary: 'Accept' });
+      expect(response.headers['cache-control']).toMatch(/^private, max-age=\d+$/);
+    }
+    expect(statements).toEqual(Array(4).fill('select photo from users where id_folded = $1'));
+    expect((await get(url, { 'if-none-match': '"x"' })).statusCode).toBe(200);
+    expect((await get(url, { 'if-none-match': etag, accept: 'image/webp' })).statusCode).toBe(200);
+  });
+});
+
+describe('a refusal', () => {
+  it('is 400 without parameters', async () => {
+    const path = signed().split('?')[0] ?? '';
+    expectProblem(await get(path), 400, 'BAD_REQUEST');
+    expectProblem(await get(`${path}?expires=1`), 400, 'BAD_REQUEST');
+    expectProblem(await get('/photo/v1/'), 400, 'BAD_REQUEST');
+  });
+
+  it('is 403 for a changed URL, before anything is looked up', async () => {
+    statements.length = 0;
+    const url = signed({ id: 'nobody' });
+    for (const changed of [
+      url.replace('nobody', 'somebody'),
+      url.replace('/photo/', '/picture/'),
+      `${url}&size=64`,
+      url.replace('nobody', 'no%62ody'),
+      url.replace('nobody', 'no/body'),
+      signed({ key: Buffer.alloc(32) }),
+      signed({ key: Buffer.alloc(32), now: new Date(0) }),
+    ]) {
+      expectProblem(await get(changed), 403, 'SIGNATURE_INVALID');
+    }
+    expect(statements).toEqual([]);
+  });
+
+  it('is 403 with a code of its own for an expired URL', async () => {
+    expectProblem(await get(signed({ now: new Date(Date.now() - 3_661_000) })), 403, 'URL_EXPIRED');
+  });
+
+  it('is 404 where there is no person, no picture, or one that cannot be decoded', async () => {
+    for (const url of [
+      signed({ id: 'nobody' }),
+      signed({ kind: 'picture' }),
+      signed({ id: 'broken' }),
+      signed({ id: 'broken', kind: 'picture', size: 64 }),
+    ]) {
+      expectProblem(await get(url), 404, 'NOT_FOUND');
+    }
+  });
+
+  it('is 405 for methods that do not read', async () => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
+      const response = await app.inject({ method, url: signed() });
+      expectProblem(response, 405, 'METHOD_NOT_ALLOWED');
+      expect(response.headers.allow).toBe('GET, HEAD');
+    }
+  });
+
+  it('is what any single changed bit leads to on the wire', async () => {
+    const { port } = app.getHttpServer().address() as AddressInfo;
+    const url = Buffer.from(signed({ size: 64 }), 'latin1');
+    expect(await statusOf(port, url)).toBe(200);
+    const statuses = new Set<number>();
+    // Every bit is too slow here; a step that is prime to 8 visits each position of the byte.
+    for (let bit = 0; bit < url.length * 8; bit += 3) {
+      const changed = Buffer.from(url);
+      changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+      statuses.add(await statusOf(port, changed));
+    }
+    expect([...statuses].sort()).toEqual([400, 403, 404]);
+  });
+});
+
+/** The status of a GET whose target is written to the socket as it is. */
+function statusOf(port: number, target: Buffer): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', reject);
+    socket.once('data', (data) => {
+      resolve(Number(data.subarray(9, 12).toString()));
+      socket.destroy();
+    });
+    socket.write(Buffer.concat([Buffer.from('GET '), target, Buffer.from(' HTTP/1.1\r\nHost: x\r\n\r\n')]));
+  });
+}
+
+/** The answer to a good URL while the database fails with this error. */
+async function getWithout(database: Error): Promise<Awaited<ReturnType<typeof get>>> {
+  const query = jest
+    .spyOn((dataSource.driver as unknown as { master: Pool }).master, 'query')
+    .mockImplementation(() => Promise.reject(database));
+  return get(signed({ size: 128 })).finally(() => {
+    query.mockRestore();
+  });
+}
+
+describe('a failure', () => {
+  it('of the connection to the database is 503 for a moment', async () => {
+    const response = await getWithout(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
+    expectProblem(response, 503, 'SERVICE_UNAVAILABLE');
+    expect(response.headers['retry-after']).toBe('1');
+  });
+
+  it('of ours is masked, and logged once without the URL', async () => {
+    const response = await getWithout(new Error('a secret'));
+    expectProblem(response, 500, 'INTERNAL_SERVER_ERROR');
+    const log = logged.join('\n');
+    expect(
+      log.split(`Request ${response.json<{ requestId: string }>().requestId} for a picture failed`),
+    ).toHaveLength(2);
+    expect(log.split('a secret')).toHaveLength(2);
+    expect(log).not.toMatch(/signature=|[0-9a-f]{64}\b(?! cannot be decoded)/);
+  });
+});

@@ -1,0 +1,47 @@
+import { All, Controller, Req, Res, UseFilters, UseGuards } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { PICTURE_HEADERS } from './picture-headers.js';
+import { type Picture, PicturesService } from './pictures.service.js';
+import { ProblemFilter } from './problem.filter.js';
+import { ReadOnlyGuard } from './read-only.guard.js';
+
+/**
+ * The pictures behind signed URLs. No token: the signature is the permission. The routes are wildcards because
+ * ids may be longer than the router lets a named parameter be, and because only the raw path is verified anyway.
+ */
+@Controller()
+@UseGuards(ReadOnlyGuard)
+@UseFilters(ProblemFilter)
+export class MediaController {
+  constructor(private readonly pictures: PicturesService) {}
+
+  @All(['photo/v1/*', 'picture/v1/*'])
+  async getPicture(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    send(
+      reply,
+      await this.pictures.get({
+        target: request.raw.url ?? '',
+        accept: request.headers.accept,
+        ifNoneMatch: request.headers['if-none-match'],
+      }),
+    );
+  }
+}
+
+/** Writes the picture, its headers only when those were asked for, or 304 when the caller has it. */
+function send(reply: FastifyReply, { bytes, mediaType, etag, maxAge }: Picture): void {
+  const vary = reply.getHeader('Vary');
+  void reply.headers({
+    ...PICTURE_HEADERS,
+    // Cross-origin rules may have set it before.
+    Vary: vary === undefined ? 'Accept' : `${String(vary)}, Accept`,
+    ETag: etag,
+    'Cache-Control': `private, max-age=${maxAge}`,
+  });
+  if (bytes === null) {
+    void reply.code(304).send();
+    return;
+  }
+  void reply.code(200).type(mediaType).header('Content-Length', bytes.length);
+  void reply.send(reply.request.method === 'HEAD' ? undefined : bytes);
+}

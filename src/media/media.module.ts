@@ -1,0 +1,29 @@
+import { Module } from '@nestjs/common';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { EmbeddedKeys } from '../database/embedded-keys.js';
+import { MediaController } from './media.controller.js';
+import { PictureRenderer } from './picture-renderer.js';
+import { PicturesService } from './pictures.service.js';
+import { SignedUrls } from './signed-urls.js';
+import { readSigningKeys, SIGNING_KEYS, type SigningKeys } from './signing-keys.js';
+import { ProfilePicturesResolver, UserPicturesResolver } from './user-pictures.resolver.js';
+
+/** Signed URLs of photos and pictures, and what is behind them. */
+@Module({
+  controllers: [MediaController],
+  providers: [
+    { provide: SIGNING_KEYS, inject: [CONFIG, EmbeddedKeys], useFactory: readSigningKeys },
+    {
+      provide: SignedUrls,
+      inject: [CONFIG, SIGNING_KEYS],
+      useFactory: (config: Config, keys: SigningKeys) =>
+        new SignedUrls(config.baseUrl, keys[0], () => new Date()),
+    },
+    PictureRenderer,
+    PicturesService,
+    UserPicturesResolver,
+    ProfilePicturesResolver,
+  ],
+})
+export class MediaModule {}

@@ -1,0 +1,29 @@
+import { foldId } from '../common/fold.js';
+import type { Database } from '../database/database.js';
+import { type Statement, statement } from '../database/statement.js';
+import type { PictureKind } from './signed-url.js';
+
+/** By the unique index on the folded id: one row, whose digest is enough to answer most requests. */
+const DIGEST: Record<PictureKind, Statement> = {
+  photo: statement('select photo from users where id_folded = $1'),
+  picture: statement('select picture from users where id_folded = $1'),
+};
+
+/** Only read to make a rendering that is in nobody's cache. */
+const BYTES = statement('select bytes from pictures where sha256 = $1');
+
+/** The SHA-256 digest of a person's picture; null when there is no such person or picture. */
+export async function findPictureDigest(
+  database: Database,
+  kind: PictureKind,
+  id: string,
+): Promise<Buffer | null> {
+  const rows = await database.read<[Buffer | null]>(DIGEST[kind], [foldId(id)]);
+  return rows[0]?.[0] ?? null;
+}
+
+/** The picture with this digest; null when the mirror has removed it meanwhile. */
+export async function findPictureBytes(database: Database, sha256: Buffer): Promise<Buffer | null> {
+  const rows = await database.read<[Buffer]>(BYTES, [sha256]);
+  return rows[0]?.[0] ?? null;
+}

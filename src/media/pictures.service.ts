@@ -1,0 +1,80 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Database } from '../database/database.js';
+import { matchesEtag } from './etag.js';
+import { findPictureBytes, findPictureDigest } from './picture.queries.js';
+import { etagOf, PictureRenderer, type Rendering } from './picture-renderer.js';
+import { ProblemError } from './problem.js';
+import { chooseFormat } from './rendering-format.js';
+import { SIGNING_KEYS, type SigningKeys } from './signing-keys.js';
+import { type SignedPicture, verifyUrl } from './signed-url.js';
+
+/** What a request for a picture says. */
+export interface PictureRequest {
+  /** Path and query as they came, without the path of the base URL. */
+  readonly target: string;
+  readonly accept: string | undefined;
+  readonly ifNoneMatch: string | undefined;
+}
+
+/** A picture, or `bytes` null when the caller has it already. */
+export interface Picture {
+  readonly bytes: Buffer | null;
+  readonly mediaType: string;
+  readonly etag: string;
+  /** Seconds that are left of the life of the URL. */
+  readonly maxAge: number;
+}
+
+/** Hands out pictures to whoever has a signed URL. */
+@Injectable()
+export class PicturesService {
+  constructor(
+    private readonly database: Database,
+    private readonly renderer: PictureRenderer,
+    @Inject(SIGNING_KEYS) private readonly keys: SigningKeys,
+  ) {}
+
+  /**
+   * The picture that a signed URL stands for.
+   * @throws ProblemError for a bad URL, or when there is no picture; ServiceUnavailableError
+   */
+  async get(request: PictureRequest): Promise<Picture> {
+    const now = new Date();
+    const { kind, id, size, expires } = this.verify(request.target, now);
+    const sha256 = await findPictureDigest(this.database, kind, id);
+    if (sha256 === null) throw noPicture();
+
+    const rendering = { sha256, size, format: chooseFormat(request.accept) };
+    const etag = etagOf(rendering);
+    const bytes = matchesEtag(request.ifNoneMatch, etag) ? null : await this.render(rendering);
+    const maxAge = Math.max(0, Math.floor(expires - now.getTime() / 1000));
+    return { bytes, mediaType: `image/${rendering.format}`, etag, maxAge };
+  }
+
+  private async render(rendering: Rendering): Promise<Buffer> {
+    const bytes = await this.renderer.find(rendering, () =>
+      findPictureBytes(this.database, rendering.sha256),
+    );
+    if (bytes === null) throw noPicture();
+    return bytes;
+  }
+
+  private verify(target: string, now: Date): SignedPicture {
+    const verification = verifyUrl(target, this.keys, now);
+    switch (verification.outcome) {
+      case 'valid':
+        return verification;
+      case 'malformed':
+        throw new ProblemError(400, 'BAD_REQUEST', 'The parameters expires and signature are needed');
+      case 'invalid':
+        throw new ProblemError(403, 'SIGNATURE_INVALID', 'The signature does not belong to this URL');
+      case 'expired':
+        throw new ProblemError(403, 'URL_EXPIRED', 'The URL has expired: ask for a new one');
+    }
+  }
+}
+
+/** Whether the person or only the picture is missing is not told apart. */
+function noPicture(): ProblemError {
+  return new ProblemError(404, 'NOT_FOUND', 'There is no such picture');
+}

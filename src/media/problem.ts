@@ -1,0 +1,61 @@
+import { STATUS_CODES } from 'node:http';
+import { type ErrorCode, ServiceError } from '../common/errors.js';
+
+/** What can go wrong with a picture. The first two only exist here; the others mean what they mean elsewhere. */
+export type ProblemCode =
+  | 'SIGNATURE_INVALID'
+  | 'URL_EXPIRED'
+  | Extract<
+      ErrorCode,
+      | 'BAD_REQUEST'
+      | 'NOT_FOUND'
+      | 'METHOD_NOT_ALLOWED'
+      | 'TIMEOUT'
+      | 'SERVICE_UNAVAILABLE'
+      | 'INTERNAL_SERVER_ERROR'
+    >;
+
+/** A refusal that is meant for the caller. Never says anything of the URL: its signature is a secret. */
+export class ProblemError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: ProblemCode,
+    detail: string,
+    readonly headers: Readonly<Record<string, string>> = {},
+    options?: ErrorOptions,
+  ) {
+    super(detail, options);
+    this.name = 'ProblemError';
+  }
+}
+
+/** Says what an error means to the caller of an endpoint for pictures. Unknown errors are masked. */
+export function toProblem(error: unknown): ProblemError {
+  if (error instanceof ProblemError) return error;
+  if (error instanceof ServiceError && (error.code === 'SERVICE_UNAVAILABLE' || error.code === 'TIMEOUT')) {
+    const retryAfter = String(error.details.retryAfter ?? 1);
+    return new ProblemError(503, error.code, error.message, { 'Retry-After': retryAfter }, { cause: error });
+  }
+  return new ProblemError(
+    500,
+    'INTERNAL_SERVER_ERROR',
+    'Something went wrong on our side',
+    {},
+    { cause: error },
+  );
+}
+
+/**
+ * The problem as a document (RFC 9457 section 3). Its type is about:blank, so the title is that of the status
+ * (section 4.2.1); `code` tells the two kinds of 403 apart, with the words that the GraphQL endpoint uses.
+ */
+export function buildProblemDocument(problem: ProblemError, requestId: string): object {
+  return {
+    type: 'about:blank',
+    title: STATUS_CODES[problem.status],
+    status: problem.status,
+    detail: problem.message,
+    code: problem.code,
+    requestId,
+  };
+}

@@ -1,0 +1,32 @@
+import { GraphQLSchemaBuilderModule, GraphQLSchemaFactory, Query, Resolver } from '@nestjs/graphql';
+import { Test } from '@nestjs/testing';
+import { assertObjectType } from 'graphql';
+import { Profile } from '../users/profile.model.js';
+import { ProfilePicturesResolver, UserPicturesResolver } from './user-pictures.resolver.js';
+
+@Resolver()
+class SomebodyResolver {
+  @Query(() => Profile)
+  somebody(): Profile | null {
+    return null;
+  }
+}
+
+describe('the fields for pictures', () => {
+  it('take an optional size, may be null, and are open to whoever reached the person', async () => {
+    const module = await Test.createTestingModule({ imports: [GraphQLSchemaBuilderModule] }).compile();
+    const schema = await module
+      .get(GraphQLSchemaFactory)
+      .create([SomebodyResolver, UserPicturesResolver, ProfilePicturesResolver]);
+    for (const type of ['User', 'Profile']) {
+      const { photo, picture } = assertObjectType(schema.getType(type)).getFields();
+      for (const field of [photo, picture]) {
+        expect(String(field?.type)).toBe('String');
+        expect(field?.args.map((argument) => `${argument.name}: ${String(argument.type)}`)).toEqual([
+          'size: Int',
+        ]);
+        expect(field?.extensions).toEqual({ access: { kind: 'inherited' } });
+      }
+    }
+  });
+});
