@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Logger, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
@@ -38,6 +40,7 @@ describe('the embedded identity provider', () => {
   const started: NestFastifyApplication[] = [];
 
   beforeAll(async () => {
+    Logger.overrideLogger(false);
     writeFileSync(clientsFile, JSON.stringify(CLIENTS));
     dataSource = new DirectoryDataSource({ kind: 'pglite', directory: join(directory, 'mirror') }, []);
     await dataSource.initialize();
@@ -62,6 +65,18 @@ describe('the embedded identity provider', () => {
     );
   }
 
+  function parts(config: Config, database: Pick<Database, 'read'>) {
+    return {
+      imports: [ConfigModule.forRoot(config)],
+      providers: [
+        EmbeddedIssuer,
+        IdentityProvider,
+        { provide: Database, useValue: database },
+        { provide: EmbeddedKeys, useValue: new EmbeddedKeys(dataSource) },
+      ],
+    };
+  }
+
   async function freePort(): Promise<number> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -82,18 +97,9 @@ describe('the embedded identity provider', () => {
       AUTH_AUDIENCE: 'urn:test:audience',
       AUTH_EMBEDDED_CLIENTS: clientsFile,
     });
-    const module = await Test.createTestingModule({
-      imports: [ConfigModule.forRoot(config)],
-      providers: [
-        EmbeddedIssuer,
-        IdentityProvider,
-        { provide: Database, useValue: database },
-        { provide: EmbeddedKeys, useValue: new EmbeddedKeys(dataSource) },
-      ],
-    }).compile();
+    const module = await Test.createTestingModule(parts(config, database)).compile();
     const adapter = new FastifyAdapter({ rewriteUrl: ({ url = '' }) => url.slice(path.length) });
     const application = module.createNestApplication<NestFastifyApplication>(adapter);
-    application.useLogger(false);
     started.push(application);
     await application.listen(port, '127.0.0.1');
     const { jwks } = module.get(EmbeddedIssuer);
@@ -207,6 +213,16 @@ describe('the embedded identity provider', () => {
     const response = await postToken(issuer);
     expect(response.status).toBe(503);
     expect(response.headers.get('retry-after')).toBe('1');
+  });
+
+  it('does nothing in the command line, which has nothing to listen on', async () => {
+    @Module({})
+    class CommandLine {}
+    const config = readConfig({ AUTH_EMBEDDED_CLIENTS: join(directory, 'missing.json') });
+    const module = { module: CommandLine, ...parts(config, new Database(dataSource)) };
+    const context = await NestFactory.createApplicationContext(module);
+    expect(context.get(EmbeddedIssuer).jwks).toBeNull();
+    await context.close();
   });
 
   it('does not start on a clients file that has mistakes', async () => {

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { FastifyAdapter } from '@nestjs/platform-fastify';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js';
 import type { Provider } from 'oidc-provider/lib/provider.js';
 import { EmbeddedIssuer } from '../auth/embedded-issuer.js';
@@ -38,8 +38,8 @@ export class IdentityProvider implements OnModuleInit {
   /** @throws ClientsFileError when the clients file cannot be used */
   async onModuleInit(): Promise<void> {
     // The command line has the modules too, and nothing to listen on.
-    const adapter = this.host.httpAdapter as FastifyAdapter | undefined;
-    if (adapter === undefined) return;
+    const adapter = this.host.httpAdapter as FastifyAdapter | null;
+    if (!(adapter instanceof FastifyAdapter)) return;
     const clients = readClients(this.config.auth.embeddedClients);
     const keys = await this.embeddedKeys.findOrCreate<ProviderKeys>('identity-provider', createKeys);
     this.embeddedIssuer.publish(publicKeys(keys));
