@@ -1,0 +1,49 @@
+import type { Plan } from './plan.js';
+
+/** Deletions that are always let through: somebody leaves, and takes a group along. */
+const ALWAYS_ALLOWED = 3;
+
+/** How many there are of what can be deleted. */
+export interface Counts {
+  readonly people: number;
+  readonly groups: number;
+  readonly memberships: number;
+}
+
+/** What the guard knows besides the plan. */
+export interface GuardFacts {
+  /** In the mirror now. */
+  readonly stored: Counts;
+  /** Deleted within the window, by plans that nobody has confirmed. */
+  readonly recentlyDeleted: Counts;
+  /** People in the source. */
+  readonly peopleInSource: number;
+}
+
+/**
+ * Whether a plan would delete more than a directory loses in a normal moment: then something is wrong with the
+ * source, or with what the account may see of it, and the plan is held until somebody confirms it (pure).
+ * @param percent share that may go within the window
+ * @returns why the plan is held; null when it may be applied
+ */
+export function guardPlan(plan: Plan, facts: GuardFacts, percent: number): string | null {
+  const { stored, recentlyDeleted, peopleInSource } = facts;
+  if (stored.people === 0 && stored.groups === 0) return null;
+  if (stored.people > 0 && peopleInSource === 0) return 'The directory suddenly has no people at all';
+  const deleted: Counts = {
+    people: plan.deletedPeople.length,
+    groups: plan.deletedGroups.length,
+    memberships: plan.memberships.filter(({ after }) => after === null).length,
+  };
+  for (const kind of ['people', 'groups', 'memberships'] as const) {
+    const together = deleted[kind] + recentlyDeleted[kind];
+    // Of what there was when the window began.
+    const base = stored[kind] + recentlyDeleted[kind];
+    const allowed = Math.max(ALWAYS_ALLOWED, Math.floor((base * percent) / 100));
+    if (deleted[kind] > 0 && together > allowed) {
+      const before = recentlyDeleted[kind] > 0 ? ` after ${recentlyDeleted[kind]} shortly before` : '';
+      return `It would delete ${deleted[kind]} of ${stored[kind]} ${kind}${before}: at most ${allowed} are let through`;
+    }
+  }
+  return null;
+}

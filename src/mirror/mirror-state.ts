@@ -1,0 +1,90 @@
+import { Injectable } from '@nestjs/common';
+import { registerEnumType } from '@nestjs/graphql';
+import { DataSource } from 'typeorm';
+import { Database } from '../database/database.js';
+import { statement } from '../database/statement.js';
+
+export enum SyncState {
+  NEVER_RUN = 'NEVER_RUN',
+  IDLE = 'IDLE',
+  RUNNING = 'RUNNING',
+  FAILING = 'FAILING',
+  BLOCKED = 'BLOCKED',
+}
+
+registerEnumType(SyncState, {
+  name: 'SyncState',
+  description: 'How synchronisation with the directory is doing.',
+  valuesMap: {
+    NEVER_RUN: { description: 'Nothing has been read from the directory yet.' },
+    IDLE: { description: 'The answers are those of the directory, as of `asOf`.' },
+    RUNNING: { description: 'A change is being taken over; answers are as of `asOf` until it is done.' },
+    FAILING: { description: 'The directory cannot be read; answers stay as of `asOf`.' },
+    BLOCKED: {
+      description: 'A change was held because it would delete too much; answers stay as of `asOf`.',
+    },
+  },
+});
+
+export interface MirrorStatus {
+  readonly state: SyncState;
+  readonly asOf: Date | null;
+  readonly reason: string | null;
+  readonly blockedPlan: string | null;
+  readonly fingerprint: string | null;
+  readonly revision: number | null;
+}
+
+type StatusRow = [SyncState, Date | null, string | null, string | null, string | null, number | null];
+
+const READ_STATUS = statement(
+  'select state, as_of, reason, blocked_plan, source_fingerprint, revision from mirror_state',
+);
+
+/** The one row that says how synchronisation stands. */
+@Injectable()
+export class MirrorState {
+  constructor(
+    private readonly database: Database,
+    private readonly dataSource: DataSource,
+  ) {}
+
+  async get(): Promise<MirrorStatus> {
+    const [row] = await this.database.read<StatusRow>(READ_STATUS);
+    const [state, asOf, reason, blockedPlan, fingerprint, revision] = row ?? [
+      SyncState.NEVER_RUN,
+      null,
+      null,
+      null,
+      null,
+      null,
+    ];
+    return { state, asOf, reason, blockedPlan, fingerprint, revision };
+  }
+
+  async markRunning(): Promise<void> {
+    await this.dataSource.query(`update mirror_state set state = 'RUNNING'`);
+  }
+
+  /** The source was looked at and is what the mirror holds. */
+  async confirmUnchanged(asOf: Date, fingerprint: string): Promise<void> {
+    await this.dataSource.query(
+      `update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = $1, source_fingerprint = $2`,
+      [asOf, fingerprint],
+    );
+  }
+
+  async markFailing(reason: string): Promise<void> {
+    await this.dataSource.query(
+      `update mirror_state set state = 'FAILING', reason = $1, blocked_plan = null`,
+      [reason],
+    );
+  }
+
+  async markBlocked(reason: string, plan: string): Promise<void> {
+    await this.dataSource.query(`update mirror_state set state = 'BLOCKED', reason = $1, blocked_plan = $2`, [
+      reason,
+      plan,
+    ]);
+  }
+}
