@@ -41,7 +41,6 @@ import { finishSchema } from './schema.js';
         includeStacktraceInErrorResponses: false,
         preserveHttpStatusForExecutionErrors: false,
         autoTransformHttpErrors: false,
-        status400ForVariableCoercionErrors: true,
         hideSchemaDetailsFromClientErrors: config.production,
       }),
     }),

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.js';
+import { SCOPES } from '../auth/scopes.js';
 import { NotFoundError, ServiceError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
 import { Database } from '../database/database.js';
+import { type CurrentToken, TokenKind } from './current-token.model.js';
 import { Profile } from './profile.model.js';
 import type { UserInput } from './user.inputs.js';
 import type { User } from './user.model.js';
@@ -46,5 +48,18 @@ export class UsersService {
       );
     }
     return new Profile(user);
+  }
+
+  /** The token as its bearer sees it; the person is named as the directory spells the id. */
+  async describeToken(principal: Principal | null): Promise<CurrentToken | null> {
+    if (principal === null) return null;
+    const user = principal.subject === null ? null : await this.find(principal.subject);
+    return {
+      kind: TokenKind[principal.kind],
+      scopes: SCOPES.filter((scope) => principal.scopes.has(scope)),
+      clientId: principal.clientId,
+      userId: user?.id ?? null,
+      expiresAt: principal.expiresAt,
+    };
   }
 }

@@ -1,0 +1,17 @@
+// Writes down what is being built, for the field buildInfo: the package's version and the commit.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+
+/** An image is built without the repository's history: then BUILD_COMMIT names the commit. */
+function findCommit() {
+  if (process.env.BUILD_COMMIT) return process.env.BUILD_COMMIT;
+  try {
+    return execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return null;
+  }
+}
+
+writeFileSync('dist/build.json', `${JSON.stringify({ version, commit: findCommit() })}\n`);

@@ -1,0 +1,42 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { AuthModule } from './auth/auth.module.js';
+import type { Config } from './config/config.js';
+import { ConfigModule } from './config/config.module.js';
+import { DatabaseModule } from './database/database.module.js';
+import { ENTITIES } from './entities.js';
+import { GraphQLModule } from './graphql/graphql.module.js';
+import { GroupsModule } from './groups/groups.module.js';
+import { HealthModule } from './health/health.module.js';
+import { IdentityProviderModule } from './identity-provider/identity-provider.module.js';
+import { MediaModule } from './media/media.module.js';
+import { MembershipsModule } from './memberships/memberships.module.js';
+import { MirrorModule } from './mirror/mirror.module.js';
+import { SearchModule } from './search/search.module.js';
+import { ServiceAccountsModule } from './service-accounts/service-accounts.module.js';
+import { UsersModule } from './users/users.module.js';
+
+/** The whole house, room by room. */
+@Module({})
+export class AppModule {
+  /** @param snapshot an embedded database to begin with, instead of an empty one */
+  static forRoot(config: Config, snapshot?: string): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        ConfigModule.forRoot(config),
+        DatabaseModule.forRoot(config, ENTITIES, snapshot),
+        AuthModule,
+        GraphQLModule,
+        UsersModule,
+        GroupsModule,
+        ServiceAccountsModule,
+        MembershipsModule,
+        MediaModule,
+        SearchModule,
+        MirrorModule,
+        HealthModule,
+        ...(config.auth.issuer === null ? [IdentityProviderModule] : []),
+      ],
+    };
+  }
+}

@@ -1,0 +1,38 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
+import { ExternalIssuer } from '../auth/external-issuer.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { within } from './within.js';
+
+/** Milliseconds. */
+const PATIENCE = 1000;
+/** Milliseconds for which an answer is repeated: readiness is asked every few seconds by every balancer. */
+const REPEAT = 10_000;
+
+/** Whether the issuer answers: reported only, since known keys go on serving without it. */
+@Injectable()
+export class IssuerIndicator {
+  private last: { reachable: boolean; at: number } | null = null;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly indicators: HealthIndicatorService,
+  ) {}
+
+  async check(): Promise<HealthIndicatorResult> {
+    const indicator = this.indicators.check('identityProvider');
+    const { issuer } = this.config.auth;
+    if (issuer === null) return indicator.up({ embedded: true });
+    if (this.last === null || Date.now() - this.last.at > REPEAT) {
+      // A new one each time: it keeps what it has learned, and here it is to ask.
+      const asked = within(PATIENCE, new ExternalIssuer(issuer, null).discover());
+      const reachable = await asked.then(
+        () => true,
+        () => false,
+      );
+      this.last = { reachable, at: Date.now() };
+    }
+    return indicator.up({ reachable: this.last.reachable });
+  }
+}

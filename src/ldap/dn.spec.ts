@@ -1,0 +1,172 @@
+import fc from 'fast-check';
+import { escapeDnValue, InvalidDnError, isBelow, normaliseDn, parseDn } from './dn.js';
+
+const text = fc.string({ unit: 'binary', maxLength: 30 });
+const awkwardText = fc.string({
+  unit: fc.constantFrom(...Array.from(' ,+"\\#;<>=\0aBéİςſﬁ\u00a0')),
+  maxLength: 12,
+});
+const type = fc.stringMatching(/^[A-Za-z][A-Za-z0-9-]{0,8}$/);
+const pair = fc
+  .tuple(type, fc.oneof(text, awkwardText))
+  .map(([name, value]) => `${name}=${escapeDnValue(value)}`);
+const rdn = fc.array(pair, { minLength: 1, maxLength: 3 }).map((pairs) => pairs.join('+'));
+const dn = fc.array(rdn, { maxLength: 4 }).map((rdns) => rdns.join(','));
+
+describe('parseDn', () => {
+  it('gives the pairs of every relative DN, from the entry up', () => {
+    expect(parseDn('CN=Ann Ba+uid=ann,ou=people,dc=example')).toEqual([
+      [
+        { type: 'CN', value: 'Ann Ba' },
+        { type: 'uid', value: 'ann' },
+      ],
+      [{ type: 'ou', value: 'people' }],
+      [{ type: 'dc', value: 'example' }],
+    ]);
+  });
+
+  // RFC 4514 §4, and escapes that tools write.
+  it.each([
+    ['CN=James \\"Jim\\" Smith\\, III', 'James "Jim" Smith, III'],
+    ['CN=Before\\0dAfter', 'Before\rAfter'],
+    ['SN=Lu\\C4\\8Di\\C4\\87', 'Lučić'],
+    ['cn=a\\2Cb', 'a,b'],
+    ['cn=a\\\\2Cb', 'a\\2Cb'],
+    ['cn=a=b', 'a=b'],
+    ['cn=', ''],
+    ['cn=\\ a\\ ', ' a '],
+    ['cn =  a  ', 'a'],
+    ['cn=\\#a#', '#a#'],
+    ['2.5.4.3=a', 'a'],
+  ])('reads the value of %s', (written, value) => {
+    expect(parseDn(written)[0]?.[0]?.value).toBe(value);
+  });
+
+  it('gives the BER encoding of a value written in hexadecimal', () => {
+    expect(parseDn('1.3.6.1.4.1.1466.0=#04024869 ,dc=com')[0]).toEqual([
+      { type: '1.3.6.1.4.1.1466.0', value: Buffer.from([4, 2, 0x48, 0x69]) },
+    ]);
+  });
+
+  it('takes empty text for the root', () => {
+    expect(parseDn('')).toEqual([]);
+    expect(parseDn('  ')).toEqual([]);
+  });
+
+  it.each([
+    ['a type without a value', 'cn'],
+    ['a value without a type', '=a'],
+    ['a type that begins with a digit', '1cn=a'],
+    ['a trailing comma', 'cn=a,'],
+    ['a leading comma', ',cn=a'],
+    ['a trailing plus', 'cn=a+'],
+    ['an unescaped quote', 'cn="a"'],
+    ['a semicolon as separator', 'cn=a;dc=b'],
+    ['an unescaped angle bracket', 'cn=a<b'],
+    ['a NUL', 'cn=a\0'],
+    ['an escape at the end', 'cn=a\\'],
+    ['half a pair', 'cn=a\\4'],
+    ['an unknown escape', 'cn=a\\g'],
+    ['escaped bytes that are not UTF-8', 'cn=a\\C4'],
+    ['an odd number of hexadecimal digits', 'cn=#040'],
+    ['a hash without digits', 'cn=#'],
+    ['text after hexadecimal digits', 'cn=#0402 a'],
+    ['half a surrogate pair', 'cn=\ud800'],
+    ['a text without end', `cn=${'a'.repeat(70_000)}`],
+  ])('refuses %s, and says nothing of the contents', (_, written) => {
+    expect(() => parseDn(written)).toThrow(InvalidDnError);
+    expect(() => normaliseDn(written)).toThrow(/^invalid DN: [a-z]+/);
+  });
+
+  it('reads back every value that escapeDnValue has written', () => {
+    fc.assert(
+      fc.property(fc.oneof(text, awkwardText), (value) => {
+        expect(parseDn(`cn=${escapeDnValue(value)},dc=a`)[0]).toEqual([{ type: 'cn', value }]);
+      }),
+    );
+  });
+
+  it('throws nothing but InvalidDnError', () => {
+    fc.assert(
+      fc.property(fc.oneof(text, awkwardText), (written) => {
+        try {
+          parseDn(`cn=a,${written}`);
+        } catch (error) {
+          expect(error).toBeInstanceOf(InvalidDnError);
+        }
+      }),
+    );
+  });
+});
+
+describe('normaliseDn', () => {
+  it.each([
+    ['case', 'UID=Ann,OU=People', 'uid=ann,ou=people'],
+    ['spaces around separators', ' uid = ann , ou = people ', 'uid=ann,ou=people'],
+    ['runs of spaces in a value', 'cn=Ann   Marie  Ba', 'cn=ann marie ba'],
+    ['escaped spaces at the ends', 'cn=\\  Ann \\ ,dc=a', 'cn=ann,dc=a'],
+    ['the kind of escape', 'cn=a\\2C b\\2b,dc=a', 'cn=a\\, b\\+,dc=a'],
+    ['needless escapes', 'cn=\\61\\=b', 'cn=a=b'],
+    ['the order within a relative DN', 'uid=ann+CN=Ba,dc=a', 'cn=ba+uid=ann,dc=a'],
+    ['the case of letters beyond ASCII', 'cn=ÉLODIE', 'cn=élodie'],
+    ['composed and decomposed letters', 'cn=e\u0301', 'cn=é'],
+    ['compatibility forms', 'cn=\uff21\ufb01', 'cn=afi'],
+    ['the case of hexadecimal digits', '1.2=#04AB', '1.2=#04ab'],
+  ])('does not regard %s', (_, written, key) => {
+    expect(normaliseDn(written)).toBe(key);
+  });
+
+  it('keeps apart what a directory keeps apart', () => {
+    const written = [
+      'cn=a\\,b',
+      'cn=a,b=',
+      'cn=a+b=',
+      'cn=ß',
+      'cn=ss',
+      'cn=#6161',
+      'cn=\\#6161',
+      'cn=a b',
+      'cn=ab',
+    ];
+    expect(new Set(written.map(normaliseDn)).size).toBe(written.length);
+  });
+
+  it('is its own key', () => {
+    fc.assert(
+      fc.property(dn, (written) => {
+        const key = normaliseDn(written);
+        expect(normaliseDn(key)).toBe(key);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('gives an ordinary DN the key that a DN with the same meaning and needless escapes has', () => {
+    const ordinary = fc.stringMatching(/^[A-Za-z0-9 '.=#@_-]{0,12}$/);
+    fc.assert(
+      fc.property(fc.array(fc.tuple(type, ordinary), { minLength: 1, maxLength: 4 }), (pairs) => {
+        const written = pairs.map(([name, value]) => `${name}=${escapeDnValue(value)}`).join(',');
+        const escaped = pairs
+          .map(([name, value]) => `${name}=${Buffer.from(value).toString('hex').replace(/../g, '\\$&')}`)
+          .join(',');
+        expect(normaliseDn(written)).toBe(normaliseDn(escaped));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('isBelow', () => {
+  it.each([
+    ['the base itself', 'OU=People,dc=a', 'ou=people,dc=a', true],
+    ['an entry right below', 'uid=ann,ou=people, dc=a', 'ou=people,dc=a', true],
+    ['an entry far below', 'uid=ann,ou=x,ou=people,dc=a', 'OU=people,DC=a', true],
+    ['anything, below the root', 'uid=ann', '', true],
+    ['the entry above', 'dc=a', 'ou=people,dc=a', false],
+    ['an entry whose value ends alike', 'uid=ann,xou=people,dc=a', 'ou=people,dc=a', false],
+    ['an entry whose escaped comma looks like a separator', 'cn=b\\,dc=a', 'dc=a', false],
+    ['an entry whose value ends in a backslash', 'cn=b\\\\,dc=a', 'dc=a', true],
+  ])('judges %s', (_, entry, base, expected) => {
+    expect(isBelow(entry, base)).toBe(expected);
+  });
+});

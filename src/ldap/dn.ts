@@ -1,0 +1,188 @@
+import { isUtf8 } from 'node:buffer';
+import { foldValue } from './case-ignore-match.js';
+import { isOrdinaryDn } from './ordinary-dn.js';
+
+/** One `type=value` of a relative DN. The value is bytes where the DN gave the BER encoding (`#04024869`). */
+export interface AttributeTypeAndValue {
+  readonly type: string;
+  readonly value: string | Buffer;
+}
+
+/** A relative distinguished name: one pair, or several joined by `+`. */
+export type Rdn = readonly AttributeTypeAndValue[];
+
+/** A distinguished name, from the entry itself up to the root. The root is the empty list. */
+export type Dn = readonly Rdn[];
+
+/** The text is no distinguished name. The message gives a position, never the text: names are personal data. */
+export class InvalidDnError extends Error {
+  constructor(reason: string) {
+    super(`invalid DN: ${reason}`);
+    this.name = 'InvalidDnError';
+  }
+}
+
+/** OpenLDAP stops at 8,192 bytes. A bound keeps a hostile text from exhausting the regular expressions below. */
+const MAXIMUM_LENGTH = 65_536;
+
+const TYPE = / *([A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+) *= */y;
+const HEX_VALUE = /#((?:[0-9A-Fa-f]{2})+) */y;
+const ESCAPE = /\\(?:[0-9A-Fa-f]{2}|[ "#+,;<=>\\])/y;
+const ESCAPES = /((?:\\[0-9A-Fa-f]{2})+)|\\(.)/g;
+const FORBIDDEN = '\0";<>';
+
+/**
+ * Parses the string representation of a DN (RFC 4514 §3). Spaces around `,`, `+` and `=` are skipped, since
+ * tools write them (RFC 2253 §4); quoted values and `;` as a separator, which RFC 4514 dropped, are refused.
+ *
+ * @throws {InvalidDnError} for malformed text, escapes that are not UTF-8, or more than 65,536 characters
+ */
+export function parseDn(text: string): Dn {
+  if (text.length > MAXIMUM_LENGTH) {
+    throw new InvalidDnError(`longer than ${MAXIMUM_LENGTH} characters`);
+  }
+  if (!text.isWellFormed()) {
+    throw new InvalidDnError('not well-formed Unicode');
+  }
+  const rdns: AttributeTypeAndValue[][] = [];
+  if (/^ *$/.test(text)) {
+    return rdns;
+  }
+  let rdn: AttributeTypeAndValue[] = [];
+  let position = 0;
+  for (;;) {
+    const type = readType(text, position);
+    const value = readValue(text, type.end);
+    rdn.push({ type: type.type, value: value.value });
+    if (text[value.end] !== '+') {
+      rdns.push(rdn);
+      rdn = [];
+    }
+    if (value.end === text.length) {
+      return rdns;
+    }
+    position = value.end + 1;
+  }
+}
+
+function readType(text: string, start: number): { type: string; end: number } {
+  TYPE.lastIndex = start;
+  const type = TYPE.exec(text)?.[1];
+  if (type === undefined) {
+    throw new InvalidDnError(`expected an attribute type and "=" at character ${start + 1}`);
+  }
+  return { type, end: TYPE.lastIndex };
+}
+
+function readValue(text: string, start: number): { value: string | Buffer; end: number } {
+  if (text[start] !== '#') {
+    return readString(text, start);
+  }
+  HEX_VALUE.lastIndex = start;
+  const hex = HEX_VALUE.exec(text)?.[1];
+  const end = HEX_VALUE.lastIndex;
+  if (hex === undefined || (end < text.length && text[end] !== ',' && text[end] !== '+')) {
+    throw new InvalidDnError(`expected pairs of hexadecimal digits at character ${start + 1}`);
+  }
+  return { value: Buffer.from(hex, 'hex'), end };
+}
+
+function readString(text: string, start: number): { value: string; end: number } {
+  let position = start;
+  // Spaces at the end belong to the value only where they are escaped.
+  let valueEnd = start;
+  for (let character = text[position]; character !== undefined; character = text[position]) {
+    if (character === ',' || character === '+') {
+      break;
+    }
+    if (character === '\\') {
+      position = valueEnd = endOfEscape(text, position);
+      continue;
+    }
+    if (FORBIDDEN.includes(character)) {
+      throw new InvalidDnError(`a character that must be escaped at character ${position + 1}`);
+    }
+    position += 1;
+    if (character !== ' ') {
+      valueEnd = position;
+    }
+  }
+  return { value: resolveEscapes(text.slice(start, valueEnd)), end: position };
+}
+
+function endOfEscape(text: string, start: number): number {
+  ESCAPE.lastIndex = start;
+  if (!ESCAPE.test(text)) {
+    throw new InvalidDnError(`an unknown escape at character ${start + 1}`);
+  }
+  return ESCAPE.lastIndex;
+}
+
+function resolveEscapes(text: string): string {
+  if (!text.includes('\\')) {
+    return text;
+  }
+  return text.replace(ESCAPES, (_, pairs: string | undefined, character: string) => {
+    if (pairs === undefined) {
+      return character;
+    }
+    const bytes = Buffer.from(pairs.replaceAll('\\', ''), 'hex');
+    if (!isUtf8(bytes)) {
+      throw new InvalidDnError('escaped bytes that are not UTF-8');
+    }
+    return bytes.toString('utf8');
+  });
+}
+
+/**
+ * The comparison key of a DN: two DNs name the same entry exactly when their keys are equal. Types and values are
+ * folded (RFC 4517 §4.2.15 and §4.2.11), the pairs of a relative DN sorted, escapes written in one way. The key
+ * is itself a DN. Without a schema, every value counts as one without regard to case, `cn` and `commonName`
+ * are two types, and a value given as `#…` equals only another one given so.
+ *
+ * An ordinary DN costs a scan of its text, since a run does this for every member of every group.
+ *
+ * @throws {InvalidDnError} as parseDn does
+ */
+export function normaliseDn(text: string): string {
+  if (text.length <= MAXIMUM_LENGTH && isOrdinaryDn(text)) {
+    return text.toLowerCase();
+  }
+  return parseDn(text).map(rdnKey).join(',');
+}
+
+function rdnKey(rdn: Rdn): string {
+  const pairs = rdn.map(
+    ({ type, value }) =>
+      `${type.toLowerCase()}=${typeof value === 'string' ? escapeDnValue(foldValue(value)) : `#${value.toString('hex')}`}`,
+  );
+  return pairs.sort().join('+');
+}
+
+/**
+ * Whether an entry is the base or lies anywhere below it, as the scope wholeSubtree counts (RFC 4511 §4.5.1.2).
+ * Either argument may be a DN as it was written, or a key.
+ *
+ * @throws {InvalidDnError} when either is malformed
+ */
+export function isBelow(dn: string, base: string): boolean {
+  const key = normaliseDn(dn);
+  const baseKey = normaliseDn(base);
+  if (baseKey === '' || key === baseKey) {
+    return true;
+  }
+  if (!key.endsWith(`,${baseKey}`)) {
+    return false;
+  }
+  // `cn=a\,ou=x` ends in `,ou=x` and is not below it: that comma belongs to the value.
+  const above = key.slice(0, -baseKey.length - 1);
+  const backslashes = above.length - above.replace(/\\+$/, '').length;
+  return backslashes % 2 === 0;
+}
+
+/** Escapes text so that it can stand as a value in a DN (RFC 4514 §2.4). */
+export function escapeDnValue(value: string): string {
+  return value.replace(/[\0"+,;<>\\]|^[ #]| $/g, (character) =>
+    character === '\0' ? '\\00' : `\\${character}`,
+  );
+}

@@ -1,0 +1,19 @@
+import { Global, Module } from '@nestjs/common';
+import { ServiceAccountVerifier } from '../auth/service-account-verifier.js';
+import { DatabaseServiceAccountVerifier } from './database-service-account-verifier.js';
+import { DemoServiceAccount } from './demo-service-account.js';
+import { ServiceAccountsResolver } from './service-accounts.resolver.js';
+import { ServiceAccountsService } from './service-accounts.service.js';
+
+/** Accounts of programs. Global, because whoever asks may be one. */
+@Global()
+@Module({
+  providers: [
+    DemoServiceAccount,
+    ServiceAccountsResolver,
+    ServiceAccountsService,
+    { provide: ServiceAccountVerifier, useClass: DatabaseServiceAccountVerifier },
+  ],
+  exports: [DemoServiceAccount, ServiceAccountsService, ServiceAccountVerifier],
+})
+export class ServiceAccountsModule {}

@@ -1,0 +1,20 @@
+import { Query, Resolver } from '@nestjs/graphql';
+import { RequireToken } from '../auth/access.js';
+import type { Principal } from '../auth/principal.js';
+import { CurrentPrincipal } from '../graphql/current-principal.js';
+import { ServiceAccount } from './service-account.model.js';
+import { ServiceAccountsService } from './service-accounts.service.js';
+
+@Resolver()
+export class ServiceAccountsResolver {
+  constructor(private readonly accounts: ServiceAccountsService) {}
+
+  @RequireToken()
+  @Query(() => ServiceAccount, {
+    nullable: true,
+    description: "The service account that asks; null for a person's token.",
+  })
+  currentServiceAccount(@CurrentPrincipal() principal: Principal | null): Promise<ServiceAccount | null> {
+    return this.accounts.findCurrent(principal);
+  }
+}

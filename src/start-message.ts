@@ -1,0 +1,30 @@
+import { readClients } from './identity-provider/clients.js';
+import type { Config } from './config/config.js';
+
+/** What the log says once everything is up: what is where, and what to try next. */
+export function describeStart(config: Config, demoToken: string | null): string {
+  const { baseUrl, auth, database, directory } = config;
+  const lines = [
+    `Ready at ${baseUrl}`,
+    `  GraphQL    ${baseUrl}/graphql/v1`,
+    `  Health     ${baseUrl}/_health  ${baseUrl}/_readiness`,
+    `  Directory  ${directory.file}`,
+    `  Database   ${database.kind === 'pglite' ? `embedded in ${database.directory}` : 'PostgreSQL'}`,
+    `  Tokens of  ${auth.issuer ?? `${baseUrl} (embedded, for development only: ${baseUrl}/oauth2/token)`}`,
+  ];
+  if (auth.issuer === null) {
+    const clients = readClients(auth.embeddedClients).map(({ client_id: id, client_secret: secret }) =>
+      secret === undefined ? `${id} (public)` : `${id} / ${secret}`,
+    );
+    lines.push(`  Clients    ${clients.join(', ')}`);
+  }
+  if (demoToken !== null) {
+    lines.push(
+      `  Service account «demo», token ${demoToken}`,
+      'Try:',
+      `  curl -s ${baseUrl}/graphql/v1 -H 'Authorization: Basic ${demoToken}' -H 'Content-Type: application/json' \\`,
+      `    -d '{"query":"{ group(group: {id: \\"chess-club\\"}) { name members(first: 3) { totalCount nodes { user { name } role { value } } } } }"}'`,
+    );
+  }
+  return lines.join('\n');
+}

@@ -1,0 +1,48 @@
+import { Field, ID, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { InheritAccess } from '../auth/access.js';
+import type { Scope } from '../auth/scopes.js';
+import { DateTime } from '../graphql/scalars.js';
+
+export enum TokenKind {
+  ACCESS_TOKEN = 'ACCESS_TOKEN',
+  PERSONAL_ACCESS_TOKEN = 'PERSONAL_ACCESS_TOKEN',
+  SERVICE_ACCOUNT_TOKEN = 'SERVICE_ACCOUNT_TOKEN',
+}
+
+registerEnumType(TokenKind, {
+  name: 'TokenKind',
+  description: 'The kinds of tokens that are accepted.',
+  valuesMap: {
+    ACCESS_TOKEN: { description: 'Issued by the identity provider to an application.' },
+    PERSONAL_ACCESS_TOKEN: {
+      description: 'Made by a person at the identity provider, for their own scripts.',
+    },
+    SERVICE_ACCOUNT_TOKEN: { description: 'Of a program that acts on behalf of nobody.' },
+  },
+});
+
+@ObjectType({ description: 'The token that came with this request.' })
+export class CurrentToken {
+  @InheritAccess()
+  @Field(() => TokenKind, { description: 'What kind of token it is.' })
+  kind!: TokenKind;
+
+  @InheritAccess()
+  @Field(() => [String], { description: 'The scopes that it has, of those that mean something here.' })
+  scopes!: Scope[];
+
+  @InheritAccess()
+  @Field(() => String, { nullable: true, description: 'The OAuth client that it was issued to.' })
+  clientId!: string | null;
+
+  @InheritAccess()
+  @Field(() => ID, {
+    nullable: true,
+    description: 'The person that it acts for; null when it acts for nobody.',
+  })
+  userId!: string | null;
+
+  @InheritAccess()
+  @Field(() => DateTime, { nullable: true, description: 'When it ends; null when that is not known.' })
+  expiresAt!: Date | null;
+}
