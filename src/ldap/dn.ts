@@ -29,7 +29,7 @@ const TYPE = / *([A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+) *= */y;
 const HEX_VALUE = /#((?:[0-9A-Fa-f]{2})+) */y;
 const ESCAPE = /\\(?:[0-9A-Fa-f]{2}|[ "#+,;<=>\\])/y;
 const ESCAPES = /((?:\\[0-9A-Fa-f]{2})+)|\\(.)/g;
-const FORBIDDEN = '\0";<>';
+const PLAIN = /[^\0"+,;<>\\]*/y;
 
 /**
  * Parses the string representation of a DN (RFC 4514 §3). Spaces around `,`, `+` and `=` are skipped, since
@@ -91,23 +91,28 @@ function readString(text: string, start: number): { value: string; end: number }
   let position = start;
   // Spaces at the end belong to the value only where they are escaped.
   let valueEnd = start;
-  for (let character = text[position]; character !== undefined; character = text[position]) {
-    if (character === ',' || character === '+') {
-      break;
+  for (;;) {
+    PLAIN.lastIndex = position;
+    PLAIN.test(text);
+    const runEnd = PLAIN.lastIndex;
+    valueEnd = Math.max(valueEnd, endWithoutSpaces(text, position, runEnd));
+    const character = text[runEnd];
+    if (character === undefined || character === ',' || character === '+') {
+      return { value: resolveEscapes(text.slice(start, valueEnd)), end: runEnd };
     }
-    if (character === '\\') {
-      position = valueEnd = endOfEscape(text, position);
-      continue;
+    if (character !== '\\') {
+      throw new InvalidDnError(`a character that must be escaped at character ${runEnd + 1}`);
     }
-    if (FORBIDDEN.includes(character)) {
-      throw new InvalidDnError(`a character that must be escaped at character ${position + 1}`);
-    }
-    position += 1;
-    if (character !== ' ') {
-      valueEnd = position;
-    }
+    position = valueEnd = endOfEscape(text, runEnd);
   }
-  return { value: resolveEscapes(text.slice(start, valueEnd)), end: position };
+}
+
+function endWithoutSpaces(text: string, start: number, end: number): number {
+  let last = end;
+  while (last > start && text[last - 1] === ' ') {
+    last -= 1;
+  }
+  return last;
 }
 
 function endOfEscape(text: string, start: number): number {
@@ -152,11 +157,12 @@ export function normaliseDn(text: string): string {
 }
 
 function rdnKey(rdn: Rdn): string {
-  const pairs = rdn.map(
-    ({ type, value }) =>
-      `${type.toLowerCase()}=${typeof value === 'string' ? escapeDnValue(foldValue(value)) : `#${value.toString('hex')}`}`,
-  );
-  return pairs.sort().join('+');
+  return rdn.map(pairKey).sort().join('+');
+}
+
+function pairKey({ type, value }: AttributeTypeAndValue): string {
+  const written = typeof value === 'string' ? escapeDnValue(foldValue(value)) : `#${value.toString('hex')}`;
+  return `${type.toLowerCase()}=${written}`;
 }
 
 /**
