@@ -1,8 +1,11 @@
+import { copyBytes } from './copy-bytes.js';
 import { LdifError } from './ldif-error.js';
 
 /** A line with its continuations joined. The bytes are only good until the next line is asked for. */
 export interface LogicalLine {
+  /** Holds the line from its beginning, and what is left of longer lines after it: a view of each would cost time. */
   readonly bytes: Buffer;
+  readonly length: number;
   /** Where the first physical line of it stands, counted from 1. */
   readonly number: number;
 }
@@ -75,7 +78,7 @@ export class LdifLines {
   }
 
   private current(): LogicalLine {
-    return { bytes: this.buffer.subarray(0, this.length), number: this.number };
+    return { bytes: this.buffer, length: this.length, number: this.number };
   }
 
   private beginLine(): void {
@@ -101,7 +104,7 @@ export class LdifLines {
       this.buffer.copy(larger, 0, 0, this.length);
       this.buffer = larger;
     }
-    chunk.copy(this.buffer, this.length, start, end);
+    copyBytes(chunk, start, end, this.buffer, this.length);
     this.length = length;
   }
 

@@ -1,3 +1,4 @@
+import { copyBytes } from './copy-bytes.js';
 import { LdifError } from './ldif-error.js';
 import { type LogicalLine } from './ldif-lines.js';
 
@@ -28,32 +29,34 @@ for (const byte of Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
  *   make this service open URLs
  */
 export function parseAttributeValue(line: LogicalLine): AttributeValue {
-  const { bytes, number } = line;
-  const colon = indexOfColon(bytes);
+  const { bytes, length, number } = line;
+  const colon = indexOfColon(bytes, length);
   if (colon === -1) {
     throw new LdifError(number, 'neither an attribute and its value, nor a comment, nor a continuation');
   }
   const description = bytes.toString('latin1', 0, colon);
-  const kind = bytes[colon + 1];
+  const kind = colon + 1 < length ? bytes[colon + 1] : undefined;
   if (kind === LESS_THAN) {
     throw new LdifError(number, 'a value given by URL, which is not supported');
   }
   const isBase64 = kind === COLON;
   let start = isBase64 ? colon + 2 : colon + 1;
-  while (bytes[start] === SPACE) {
+  while (start < length && bytes[start] === SPACE) {
     start += 1;
   }
   if (!isBase64) {
-    return { description, value: Buffer.from(bytes.subarray(start)) };
+    const value = Buffer.allocUnsafe(length - start);
+    copyBytes(bytes, start, length, value, 0);
+    return { description, value };
   }
-  if (!isStrictBase64(bytes, start)) {
+  if (!isStrictBase64(bytes, start, length)) {
     throw new LdifError(number, 'a value that is not base64');
   }
-  return { description, value: Buffer.from(bytes.toString('latin1', start), 'base64') };
+  return { description, value: Buffer.from(bytes.toString('latin1', start, length), 'base64') };
 }
 
-function indexOfColon(bytes: Buffer): number {
-  const end = Math.min(bytes.length, MAXIMUM_DESCRIPTION_BYTES + 1);
+function indexOfColon(bytes: Buffer, length: number): number {
+  const end = Math.min(length, MAXIMUM_DESCRIPTION_BYTES + 1);
   for (let index = 0; index < end; index += 1) {
     if (bytes[index] === COLON) {
       return index;
@@ -63,8 +66,8 @@ function indexOfColon(bytes: Buffer): number {
 }
 
 /** RFC 4648 §4, with its padding. Node's decoder skips whatever it does not know, and would shorten a value silently. */
-function isStrictBase64(bytes: Buffer, start: number): boolean {
-  let end = bytes.length;
+function isStrictBase64(bytes: Buffer, start: number, length: number): boolean {
+  let end = length;
   if ((end - start) % 4 !== 0) {
     return false;
   }

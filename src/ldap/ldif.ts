@@ -61,7 +61,7 @@ class LdifRecords {
 
   /** The entry that this line completes, if it does. */
   push(line: LogicalLine): Entry | null {
-    if (line.bytes.length === 0) {
+    if (line.length === 0) {
       return this.end();
     }
     if (line.bytes[0] === HASH) {
