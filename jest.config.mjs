@@ -18,6 +18,7 @@ const transform = {
 };
 
 const common = {
+  rootDir: '.',
   testEnvironment: 'node',
   setupFiles: ['reflect-metadata'],
   moduleFileExtensions: ['js', 'mjs', 'cjs', 'json', 'ts'],
@@ -29,8 +30,21 @@ const common = {
   ],
 };
 
+/** End-to-end tests act through the endpoint: one suite, on both stores. */
+const endToEnd = (store) => ({
+  ...common,
+  displayName: store,
+  globals: { STORE: store },
+  globalSetup: '<rootDir>/test/support/global-setup.mjs',
+  globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
+  testMatch: ['<rootDir>/test/*.e2e-spec.ts'],
+});
+
 export default {
+  testTimeout: 60_000,
   projects: [
-    { ...common, displayName: 'unit', rootDir: '.', testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/*.spec.ts'] },
+    { ...common, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/*.spec.ts'] },
+    endToEnd('pglite'),
+    endToEnd('postgres'),
   ],
 };

@@ -8,5 +8,6 @@ try {
   loadEnvironmentFile();
   await serve(readConfig());
 } catch (error) {
-  process.exitCode = explainFailure(error);
+  // What has been opened by then would keep the process alive; the embedded database survives worse.
+  process.exit(explainFailure(error));
 }

@@ -43,8 +43,8 @@ export class GraphQLEndpoint implements OnModuleInit {
 
   onModuleInit(): void {
     // Commands run without HTTP, and then there is no adapter, whatever its type says.
-    const adapter = this.adapterHost.httpAdapter as AbstractHttpAdapter | undefined;
-    if (adapter === undefined) return;
+    const adapter = this.adapterHost.httpAdapter as AbstractHttpAdapter | null | undefined;
+    if (!adapter) return;
     const fastify = adapter.getInstance<FastifyInstance>();
     fastify.decorateRequest('principal', null);
     fastify.addHook('onRequest', (request, reply) => this.receive(request, reply));

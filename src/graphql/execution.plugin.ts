@@ -72,6 +72,7 @@ export class ExecutionPlugin implements ApolloServerPlugin<RequestContext> {
       willSendResponse: (context) => {
         refuseMutationByGet(context);
         reportUnavailability(context);
+        nameRequest(context);
         return Promise.resolve();
       },
     });
@@ -274,4 +275,15 @@ function reportUnavailability({ response }: GraphQLRequestContext<RequestContext
   const { status, headers } = httpOf(new ServiceError(code, '', { retryAfter: 1 }));
   response.http.status = status;
   for (const [name, value] of headers) response.http.headers.set(name, value);
+}
+
+/** Every error says which request it belongs to, those that Apollo formatted included. */
+function nameRequest({ response, contextValue }: GraphQLRequestContext<RequestContext>): void {
+  if (response.body?.kind !== 'single') return;
+  const { errors } = response.body.singleResult;
+  if (errors === undefined) return;
+  response.body.singleResult.errors = errors.map((error) => ({
+    ...error,
+    extensions: { ...error.extensions, requestId: contextValue.requestId },
+  }));
 }

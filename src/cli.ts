@@ -1,0 +1,39 @@
+import 'reflect-metadata';
+import { Command, CommanderError } from 'commander';
+import { addCheckCommand } from './commands/check.command.js';
+import { addSchemaCommand } from './commands/schema.command.js';
+import { addServiceAccountCommands } from './commands/service-account.command.js';
+import { addSyncCommand } from './commands/sync.command.js';
+import { readConfig } from './config/config.js';
+import { loadEnvironmentFile } from './config/environment-file.js';
+import { readBuild } from './health/build-info.js';
+import { serve } from './serve.js';
+import { EXIT_WRONG_USE, explainFailure } from './start-failure.js';
+
+const program = new Command('directory')
+  .description('A GraphQL API in front of an LDAP directory.')
+  .version(readBuild().version)
+  .exitOverride()
+  .showHelpAfterError('(--help says what there is)');
+
+program
+  .command('serve')
+  .description('answer requests, and keep the mirror up to date')
+  .action(async () => {
+    await serve(readConfig());
+  });
+addSyncCommand(program);
+addServiceAccountCommands(program);
+addSchemaCommand(program);
+addCheckCommand(program);
+
+try {
+  loadEnvironmentFile();
+  await program.parseAsync();
+} catch (error) {
+  // Commander has said what is wrong, or shown the help that was asked for. What has been opened by then would
+  // keep the process alive; the embedded database survives worse.
+  process.exit(
+    error instanceof CommanderError ? (error.exitCode === 0 ? 0 : EXIT_WRONG_USE) : explainFailure(error),
+  );
+}

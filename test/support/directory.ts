@@ -1,0 +1,81 @@
+/** Builds directories for tests: an LDIF content file out of people and groups. */
+
+export interface TestPerson {
+  id: string;
+  name?: string;
+  givenName?: string;
+  familyName?: string;
+  email?: string;
+  schoolYear?: string;
+  photo?: Buffer;
+  picture?: Buffer;
+  uuid?: string;
+}
+
+export interface TestGroup {
+  id: string;
+  name?: string;
+  description?: string;
+  website?: string;
+  email?: string;
+  /** Ids of people, or of groups with «@» in front. */
+  members?: string[];
+  admins?: string[];
+  owners?: string[];
+  uuid?: string;
+}
+
+export const BASE_DN = 'dc=example,dc=org';
+
+export function personDn(id: string): string {
+  return `uid=${id},ou=people,${BASE_DN}`;
+}
+
+export function groupDn(id: string): string {
+  return `cn=${id},ou=groups,${BASE_DN}`;
+}
+
+/** A directory as the text of an LDIF file. */
+export function buildLdif(people: readonly TestPerson[], groups: readonly TestGroup[] = []): string {
+  return ['version: 1\n', ...people.map(personRecord), ...groups.map(groupRecord)].join('\n');
+}
+
+function personRecord(person: TestPerson): string {
+  return record(personDn(person.id), [
+    ['objectClass', 'inetOrgPerson'],
+    ['uid', person.id],
+    ['cn', person.name ?? person.id],
+    ['sn', person.familyName ?? person.id],
+    ['givenName', person.givenName],
+    ['mail', person.email],
+    ['schoolYear', person.schoolYear],
+    ['entryUUID', person.uuid],
+    ['jpegPhoto', person.photo],
+    ['profilePicture', person.picture],
+  ]);
+}
+
+function groupRecord(group: TestGroup): string {
+  const dns = (ids: string[] | undefined) =>
+    (ids ?? []).map((id) => (id.startsWith('@') ? groupDn(id.slice(1)) : personDn(id)));
+  return record(groupDn(group.id), [
+    ['objectClass', 'groupOfNames'],
+    ['cn', group.id],
+    ['displayName', group.name],
+    ['description', group.description],
+    ['labeledURI', group.website],
+    ['mail', group.email],
+    ['entryUUID', group.uuid],
+    ...dns(group.members).map((dn) => ['member', dn] as [string, string]),
+    ...dns(group.admins).map((dn) => ['groupAdmin', dn] as [string, string]),
+    ...dns(group.owners).map((dn) => ['owner', dn] as [string, string]),
+  ]);
+}
+
+/** Every value in base64, so that tests can have anything in them. */
+function record(dn: string, attributes: [string, string | Buffer | undefined][]): string {
+  const lines = attributes.flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}:: ${Buffer.from(value).toString('base64')}`],
+  );
+  return `dn:: ${Buffer.from(dn).toString('base64')}\n${lines.join('\n')}\n`;
+}

@@ -1,0 +1,39 @@
+// Once before all end-to-end tests: a migrated database of each kind, which every test file begins with a copy of.
+import { chmodSync, existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startPostgres } from './postgres.mjs';
+
+const TEMPLATE = 'directory_template';
+
+export default async function setUp() {
+  if (process.env.TEST_WORK_DIRECTORY !== undefined) return;
+  if (!existsSync('dist/database/data-source.js')) throw new Error('The tests need a build: npm run build');
+  const { DirectoryDataSource } = await import('../../dist/database/data-source.js');
+
+  const work = mkdtempSync(join(tmpdir(), 'directory-test-'));
+  chmodSync(work, 0o755);
+  process.env.TEST_WORK_DIRECTORY = work;
+
+  const embedded = new DirectoryDataSource({ kind: 'pglite', directory: join(work, 'template') }, []);
+  await embedded.initialize();
+  writeFileSync(join(work, 'template.tar.gz'), await embedded.dump());
+  await embedded.destroy();
+  process.env.TEST_PGLITE_SNAPSHOT = join(work, 'template.tar.gz');
+
+  const postgres = await startPostgres(join(work, 'postgres'));
+  globalThis.testPostgres = postgres;
+  const { default: pg } = await import('pg');
+  const client = new pg.Client(postgres.url('postgres'));
+  await client.connect();
+  await client.query(`create database ${TEMPLATE}`);
+  await client.end();
+  const template = new DirectoryDataSource(
+    { kind: 'postgres', url: postgres.url(TEMPLATE), poolSize: 2 },
+    [],
+  );
+  await template.initialize();
+  await template.destroy();
+  process.env.TEST_POSTGRES_URL = postgres.url('postgres');
+  process.env.TEST_POSTGRES_TEMPLATE = TEMPLATE;
+}

@@ -1,0 +1,7 @@
+export interface TestPostgres {
+  url(database: string): string;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+export function startPostgres(directory: string): Promise<TestPostgres>;
+export function findFreePort(): Promise<number>;

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import pg from 'pg';
+
+/** Which database the tests of this run are on: every end-to-end test runs on both. */
+declare const STORE: 'pglite' | 'postgres';
+
+export const store = STORE;
+
+/** A database of a test's own, migrated and empty. */
+export interface TestDatabase {
+  readonly url: string;
+  /** What an embedded database begins with. */
+  readonly snapshot: string | undefined;
+  drop(): Promise<void>;
+}
+
+export async function createDatabase(): Promise<TestDatabase> {
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  return STORE === 'pglite' ? createEmbedded(name) : createOnServer(name);
+}
+
+function createEmbedded(name: string): TestDatabase {
+  return {
+    url: `pglite:${join(variable('TEST_WORK_DIRECTORY'), name)}`,
+    snapshot: variable('TEST_PGLITE_SNAPSHOT'),
+    drop: () => Promise.resolve(),
+  };
+}
+
+async function createOnServer(name: string): Promise<TestDatabase> {
+  const server = variable('TEST_POSTGRES_URL');
+  await administrate(server, `create database ${name} template ${variable('TEST_POSTGRES_TEMPLATE')}`);
+  return {
+    url: server.replace(/[^/]*$/, name),
+    snapshot: undefined,
+    drop: () => administrate(server, `drop database ${name} with (force)`),
+  };
+}
+
+async function administrate(server: string, statement: string): Promise<void> {
+  const client = new pg.Client(server);
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+export function variable(name: string): string {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set: run the tests by npm test`);
+  return value;
+}

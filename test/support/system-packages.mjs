@@ -1,0 +1,56 @@
+// The first step of the tests: finds the system packages that they need beyond npm, or installs them.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+
+/** What the tests start, the Debian package that it comes in, and how to see whether it is there. */
+const NEEDED = [{ name: 'PostgreSQL', package: 'postgresql', isThere: () => findPostgres() !== null }];
+
+/** Directory of PostgreSQL's programs, newest first; null when there is none. */
+export function findPostgres() {
+  const root = '/usr/lib/postgresql';
+  if (!existsSync(root)) return null;
+  const versions = readdirSync(root).sort((left, right) => Number(right) - Number(left));
+  const found = versions.find((version) => existsSync(`${root}/${version}/bin/initdb`));
+  return found === undefined ? null : `${root}/${found}/bin`;
+}
+
+function run(command, ...args) {
+  return spawnSync(command, args, {
+    stdio: 'inherit',
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  }).status;
+}
+
+function installWith(...prefix) {
+  const [command, ...rest] = [...prefix, 'apt-get'];
+  return (packages) =>
+    run(command, ...rest, 'update') === 0 &&
+    run(command, ...rest, 'install', '-y', '--no-install-recommends', ...packages) === 0;
+}
+
+function chooseInstaller() {
+  if (!existsSync('/usr/bin/apt-get')) return null;
+  if (process.getuid?.() === 0) return installWith();
+  const sudo = spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' });
+  return sudo.status === 0 ? installWith('sudo', '-n') : null;
+}
+
+function ensurePackages() {
+  const missing = NEEDED.filter(({ isThere }) => !isThere());
+  if (missing.length === 0) return;
+  const packages = missing.map((each) => each.package);
+  const names = missing.map(({ name }) => name).join(', ');
+  const command = `apt-get update && apt-get install -y --no-install-recommends ${packages.join(' ')}`;
+  const install = chooseInstaller();
+  if (install === null) {
+    console.error(`The tests need ${names}. Install it as root, and run them again:\n  ${command}`);
+    process.exit(1);
+  }
+  console.log(`The tests need ${names}: installing with ${command}`);
+  if (!install(packages) || missing.some(({ isThere }) => !isThere())) {
+    console.error(`The installation failed. Install it as root, and run the tests again:\n  ${command}`);
+    process.exit(1);
+  }
+}
+
+if (process.argv[1] === new URL(import.meta.url).pathname) ensurePackages();
