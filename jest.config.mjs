@@ -42,6 +42,9 @@ const endToEnd = (store) => ({
 
 export default {
   testTimeout: 60_000,
+  // Two embedded databases at once are a gigabyte of memory, and two cores have no more to give.
+  maxWorkers: 2,
+  reporters: ['default', '<rootDir>/test/support/totals-reporter.mjs'],
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/*.spec.ts'] },
     endToEnd('pglite'),
