@@ -13,7 +13,9 @@ export function lockDirectory(directory: string): () => void {
   const file = `${directory}.lock`;
   const me = describeProcess(process.pid) ?? `${process.pid}`;
   for (let attempt = 0; attempt < 3; attempt++) {
-    if (createExclusively(file, me)) return () => removeQuietly(file);
+    if (createExclusively(file, me)) return () => {
+        removeQuietly(file);
+      };
     const holder = readQuietly(file);
     if (holder !== null && isAlive(holder)) {
       throw new DatabaseStartError(

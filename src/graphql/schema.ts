@@ -35,7 +35,6 @@ function withoutDefaultResolver(
 ): GraphQLFieldConfig<unknown, unknown> {
   if (field.resolve?.name !== DEFAULT_RESOLVER) return field;
   const { resolve, ...rest } = field;
-  void resolve;
   return rest;
 }
 

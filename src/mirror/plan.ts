@@ -127,13 +127,11 @@ function roleChanges(
 /** Whether there is nothing to do. */
 export function isEmpty(plan: Plan): boolean {
   const { hash, ...changes } = plan;
-  void hash;
   return Object.values(changes).every(({ length }) => length === 0);
 }
 
 function hashPerson(person: Person): Buffer {
   const { uuid, photo, picture, createdAt, ...text } = person;
-  void uuid;
   return digest([
     CONTENT_VERSION,
     text.dn,
