@@ -5,10 +5,12 @@ import type { FastifyRequest } from 'fastify';
 import { NoSchemaIntrospectionCustomRule } from 'graphql';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import { Admission } from './admission.js';
 import { ConnectionArgumentsRule } from './connection-arguments.rule.js';
 import { GRAPHQL_PATH, GraphQLEndpoint } from './endpoint.js';
 import { formatError } from './error-response.js';
 import { ExecutionPlugin } from './execution.plugin.js';
+import { Executor } from './executor.js';
 import { RateLimitResolver } from './rate-limit.resolver.js';
 import { RateLimiter } from './rate-limiter.js';
 import { RequestContext } from './request-context.js';
@@ -45,6 +47,6 @@ import { finishSchema } from './schema.js';
       }),
     }),
   ],
-  providers: [ExecutionPlugin, GraphQLEndpoint, RateLimiter, RateLimitResolver],
+  providers: [Admission, ExecutionPlugin, Executor, GraphQLEndpoint, RateLimiter, RateLimitResolver],
 })
 export class GraphQLModule {}

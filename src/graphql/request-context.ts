@@ -16,7 +16,7 @@ export interface Charge {
 export class RequestContext {
   /** Nest's resolvers look for the request here. */
   readonly req: FastifyRequest;
-  readonly batches = new Batches();
+  batches = new Batches();
   /** Set when the operation has been priced, before any of it runs. */
   charge: Charge | null = null;
   /** Where a field was first left out for want of a scope: the path that its error carries. */
@@ -28,6 +28,12 @@ export class RequestContext {
     readonly principal: Principal | null,
   ) {
     this.req = request;
+  }
+
+  /** Forgets what the answer has read so far. */
+  startAnew(): void {
+    this.batches = new Batches();
+    this.withheldAt.clear();
   }
 
   get requestId(): string {

@@ -1,6 +1,7 @@
 import { UnauthenticatedError } from '../auth/authentication.error.js';
 import { hasScopes, type Principal } from '../auth/principal.js';
 import { SCOPES, type Scope } from '../auth/scopes.js';
+import { ServiceError } from '../common/errors.js';
 import { accessOf, type Operation, type SelectedField, selectedAmong, type Variables } from './operation.js';
 
 /** A selection that the token does not reach. */
@@ -54,4 +55,28 @@ function decide(
   }
   for (const child of selectedAmong(selected.children, variables))
     decide(child, variables, principal, withheld);
+}
+
+/** The refusal of a request of which nothing is left. */
+export function insufficientScope(withheld: readonly Withheld[]): ServiceError {
+  const requiredScopes = [...new Set(withheld.flatMap((selection) => selection.requiredScopes))];
+  const [first] = withheld;
+  return new ServiceError('INSUFFICIENT_SCOPE', first === undefined ? '' : describe(first), {
+    requiredScopes,
+    grantedScopes: first?.grantedScopes ?? [],
+  });
+}
+
+/** The error of one selection, in an answer to the rest. */
+export function withheldError(withheld: Withheld): ServiceError {
+  const { requiredScopes, grantedScopes } = withheld;
+  return new ServiceError('INSUFFICIENT_SCOPE', describe(withheld), { requiredScopes, grantedScopes });
+}
+
+function describe({ selected, requiredScopes }: Withheld): string {
+  const scopes =
+    requiredScopes.length === 1
+      ? `the scope ${requiredScopes.join()}`
+      : `the scopes ${requiredScopes.join(' and ')}`;
+  return `The field ${selected.parentType.name}.${selected.field.name} is not accessible with this token: it needs ${scopes}.`;
 }

@@ -1,0 +1,125 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  type DocumentNode,
+  getVariableValues,
+  type GraphQLSchema,
+  Kind,
+  type OperationDefinitionNode,
+} from 'graphql';
+import type { Principal } from '../auth/principal.js';
+import { BadUserInputError } from '../common/errors.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { measureOperation } from './limits.js';
+import {
+  type Operation,
+  type SelectedField,
+  selectedAmong,
+  unfoldOperation,
+  type Variables,
+} from './operation.js';
+import { countedAs, RateLimiter } from './rate-limiter.js';
+import { findRehearsal, withOnly } from './rehearsal.js';
+import type { RequestContext } from './request-context.js';
+import { ScopedSchemas } from './schema.js';
+import { decideScopes, insufficientScope, type Withheld } from './scope-rule.js';
+
+/** What a valid document asks for, of the operation that is to run. */
+export interface Question {
+  readonly schema: GraphQLSchema;
+  readonly document: DocumentNode;
+  readonly definition: OperationDefinitionNode;
+  readonly variables: Variables;
+}
+
+/** An operation that has passed every check and may run. */
+export interface Admitted {
+  readonly document: DocumentNode;
+  /** The schema as the token's scopes show it. */
+  readonly schema: GraphQLSchema;
+  readonly withheld: readonly Withheld[];
+  /** Whether its answer can take more than one statement. */
+  readonly readsRepeatedly: boolean;
+}
+
+/** Decides about an operation as a whole, before any of it is read: variables, limits, scopes and price. */
+@Injectable()
+export class Admission {
+  private scoped: ScopedSchemas | null = null;
+  /** Apollo keeps parsed documents; what was made of one lives as long as it does. */
+  private readonly operations = new WeakMap<DocumentNode, Map<OperationDefinitionNode, Operation>>();
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly limiter: RateLimiter,
+  ) {}
+
+  /** @throws ServiceError when the operation may not run at all */
+  async admit(question: Question, context: RequestContext): Promise<Admitted> {
+    const { schema, document, definition } = question;
+    const operation = this.unfold(question);
+    const variables = coerceVariables(question);
+    const measure = measureOperation(operation, variables, this.config.limits);
+    const { principal, request } = context;
+    const decision = decideScopes(operation, variables, principal);
+    if (decision.nothingLeft) throw insufficientScope(decision.withheld);
+    const rehearsal = findRehearsal(operation, variables);
+    context.charge = await this.limiter.charge(countedAs(principal, request.ip), measure, rehearsal !== null);
+    if (rehearsal !== null) {
+      return {
+        document: withOnly(rehearsal, definition, document),
+        schema,
+        withheld: [],
+        readsRepeatedly: false,
+      };
+    }
+    return {
+      document,
+      schema: this.schemaFor(schema, principal, decision.withheld),
+      withheld: decision.withheld,
+      readsRepeatedly: countResolvers(operation.roots, variables) > 1,
+    };
+  }
+
+  private unfold({ schema, document, definition }: Question): Operation {
+    const known = this.operations.get(document) ?? new Map<OperationDefinitionNode, Operation>();
+    this.operations.set(document, known);
+    let operation = known.get(definition);
+    if (operation === undefined) {
+      operation = unfoldOperation(schema, document, definition);
+      known.set(definition, operation);
+    }
+    return operation;
+  }
+
+  private schemaFor(
+    whole: GraphQLSchema,
+    principal: Principal | null,
+    withheld: readonly Withheld[],
+  ): GraphQLSchema {
+    // Almost every operation asks for what its token reaches, and needs no other schema.
+    if (principal === null || withheld.length === 0) return whole;
+    this.scoped ??= new ScopedSchemas(whole);
+    return this.scoped.for(principal);
+  }
+}
+
+function coerceVariables({ schema, definition, variables }: Question): Variables {
+  const { coerced, errors } = getVariableValues(schema, definition.variableDefinitions ?? [], variables, {
+    maxErrors: 5,
+  });
+  if (coerced !== undefined) return coerced;
+  const [first] = errors;
+  const [node] = first?.nodes ?? [];
+  const name = node?.kind === Kind.VARIABLE_DEFINITION ? node.variable.name.value : 'variables';
+  throw new BadUserInputError(first?.message ?? 'The variables do not fit the operation', name);
+}
+
+/** Fields with resolvers of their own: the others are read off what those have brought. */
+function countResolvers(fields: Map<string, SelectedField>, variables: Variables): number {
+  let count = 0;
+  for (const { field, children } of selectedAmong(fields, variables)) {
+    count += (field.resolve === undefined ? 0 : 1) + countResolvers(children, variables);
+  }
+  return count;
+}

@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+import { execute, type ExecutionResult, GraphQLError } from 'graphql';
+import { Database } from '../database/database.js';
+import { statement } from '../database/statement.js';
+import type { Admitted } from './admission.js';
+import type { RequestContext } from './request-context.js';
+import { type Withheld, withheldError } from './scope-rule.js';
+
+const READ_REVISION = statement('select revision from mirror_state');
+
+/** How often an answer is begun again because a revision was applied meanwhile. */
+const ATTEMPTS = 3;
+
+/** Variables and operation, as they were sent. */
+export interface Execution {
+  readonly variables: Readonly<Record<string, unknown>> | undefined;
+  readonly operationName: string | undefined;
+}
+
+/** Executes admitted operations. */
+@Injectable()
+export class Executor {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * The answer, all of it from one revision: one that was read across the moment in which a revision was applied
+   * is thrown away and read again.
+   */
+  async execute(admitted: Admitted, execution: Execution, context: RequestContext): Promise<ExecutionResult> {
+    if (!admitted.readsRepeatedly) return this.executeOnce(admitted, execution, context);
+    for (let attempt = 1; ; attempt++) {
+      const before = await this.findRevision();
+      const result = await this.executeOnce(admitted, execution, context);
+      // Revisions come seconds apart: three in one answer do not happen, and would be no reason to answer nothing.
+      if (before === (await this.findRevision()) || attempt === ATTEMPTS) return result;
+      context.startAnew();
+    }
+  }
+
+  private async executeOnce(
+    { schema, document, withheld }: Admitted,
+    { variables, operationName }: Execution,
+    contextValue: RequestContext,
+  ): Promise<ExecutionResult> {
+    const result = await execute({
+      schema,
+      document,
+      contextValue,
+      variableValues: variables,
+      operationName,
+    });
+    const errors = [...(result.errors ?? []), ...withheld.map((each) => errorOf(each, contextValue))];
+    return { data: result.data ?? null, ...(errors.length > 0 ? { errors } : {}) };
+  }
+
+  /** Null when it cannot be told: then nothing else can be read either, and the answer says so. */
+  private async findRevision(): Promise<number | null> {
+    try {
+      const [[revision] = [null]] = await this.database.read<[number | null]>(READ_REVISION);
+      return revision;
+    } catch {
+      return null;
+    }
+  }
+}
+
+function errorOf(withheld: Withheld, { withheldAt }: RequestContext): GraphQLError {
+  const error = withheldError(withheld);
+  const path = withheldAt.get(withheld.selected.key);
+  return new GraphQLError(error.message, {
+    nodes: withheld.selected.nodes,
+    originalError: error,
+    ...(path === undefined ? {} : { path }),
+  });
+}
