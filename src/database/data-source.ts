@@ -107,11 +107,16 @@ export class DirectoryDataSource extends DataSource {
 }
 
 function poolOptions(database: Config['database']): object {
+  const isEmbedded = database.kind === 'pglite';
   return {
-    max: database.kind === 'postgres' ? database.poolSize : 1,
-    connectionTimeoutMillis: database.kind === 'postgres' ? CONNECTION_TIMEOUT : EMBEDDED_CONNECTION_TIMEOUT,
+    ...(isEmbedded
+      ? { max: 1, connectionTimeoutMillis: EMBEDDED_CONNECTION_TIMEOUT, idleTimeoutMillis: 0 }
+      : { max: database.poolSize, connectionTimeoutMillis: CONNECTION_TIMEOUT }),
     keepAlive: true,
     onConnect: async (client: Client) => {
+      // PGlite has one session for as long as it runs: a new connection meets the prepared statements of the one
+      // before, of which the driver knows nothing.
+      if (isEmbedded) await client.query('discard all');
       // Small pages are not worth planning anew each time (docs/adr/0004).
       await client.query(
         `set plan_cache_mode = force_generic_plan; set enable_memoize = off; ` +

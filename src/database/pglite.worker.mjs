@@ -13,8 +13,9 @@ const { directory, socket, snapshot } = workerData;
 
 const loadDataDir = snapshot === undefined ? undefined : new Blob([readFileSync(snapshot)]);
 const database = await PGlite.create({ dataDir: directory, loadDataDir, extensions: { pg_trgm } });
-// One session: PGlite has one backend, and a second client would run inside the first one's transaction.
-const server = new PGLiteSocketServer({ db: database, path: socket, maxConnections: 1 });
+// PGlite has one backend, and a second client would run inside the first one's transaction: the pool has one
+// connection. The second place here is for its successor, which comes before the socket of a broken one is gone.
+const server = new PGLiteSocketServer({ db: database, path: socket, maxConnections: 2 });
 await server.start();
 
 parentPort?.on('message', async (message) => {
