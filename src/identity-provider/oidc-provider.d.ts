@@ -20,6 +20,8 @@ declare module 'oidc-provider/lib/provider.js' {
   /** A context behind the provider's own routes. */
   export interface ProviderContext extends Context {
     readonly oidc: {
+      /** The parameters of the request; `requestParamScopes` are the words of `scope`. */
+      readonly params: { readonly grant_type?: string; scope?: string | undefined };
       readonly requestParamScopes: ReadonlySet<string>;
       readonly session?: { readonly state?: { readonly secret: string } };
       readonly client?: RegisteredClient;

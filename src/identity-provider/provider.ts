@@ -162,6 +162,7 @@ function resourceServer(
     throw new InvalidTarget('resource must be this service');
   }
   const allowed = new Set(client?.scope.split(' '));
+  nameDefaultScope(oidc, allowed);
   for (const scope of oidc.requestParamScopes) {
     if (!allowed.has(scope)) throw new InvalidScope('requested scope is not allowed', scope);
   }
@@ -172,6 +173,16 @@ function resourceServer(
     accessTokenFormat: 'jwt',
     jwt: { sign: { alg: 'RS256' } },
   };
+}
+
+/**
+ * A client that acts for itself and names no scope gets every one it is registered for: the default that RFC 6749
+ * §3.3 asks a server to document. Where a person consents, they are asked for what is named and nothing else.
+ */
+function nameDefaultScope({ params }: ProviderContext['oidc'], allowed: ReadonlySet<string>): void {
+  if (params.grant_type !== 'client_credentials' || params.scope !== undefined) return;
+  const scopes = SCOPES.filter((scope) => allowed.has(scope));
+  if (scopes.length > 0) params.scope = scopes.join(' ');
 }
 
 function isConfidentialOrOwn(_context: ProviderContext, client: RegisteredClient, token: Token): boolean {

@@ -12,6 +12,7 @@ const CLIENTS = [
   { client_id: 'basic', client_secret: 'basic-secret', scope: 'profile read write', owner: 'ADA' },
   { client_id: 'post', client_secret: 'post-secret', token_endpoint_auth_method: 'client_secret_post' },
   { client_id: ODD_ID, client_secret: ODD_SECRET },
+  { client_id: 'bare', client_secret: 'x', scope: '' },
   { client_id: 'gone', client_secret: 'x', owner: 'who-has-left' },
 ].map((client) => ({ scope: 'read', grant_types: ['client_credentials'], ...client }));
 
@@ -118,8 +119,19 @@ describe('the token endpoint', () => {
     expect(decodeJwt(token).sub).toBe('gone');
   });
 
-  it('gives no scope to whoever asks for none', async () => {
-    const token = await tokenOf(await ask({}, basic('basic', 'basic-secret')));
+  it('gives a client that names no scope all that it is registered for', async () => {
+    const response = await ask({}, basic('basic', 'basic-secret'));
+    expect(await response.clone().json()).toMatchObject({ scope: 'profile read write' });
+    expect(decodeJwt(await tokenOf(response))).toMatchObject({ scope: 'profile read write' });
+  });
+
+  it('takes an empty scope for one that is not named', async () => {
+    const token = await tokenOf(await ask({ scope: '' }, basic('basic', 'basic-secret')));
+    expect(decodeJwt(token)).toMatchObject({ scope: 'profile read write' });
+  });
+
+  it('gives no scope to a client that is registered for none', async () => {
+    const token = await tokenOf(await ask({}, basic('bare', 'x')));
     expect(decodeJwt(token)).not.toHaveProperty('scope');
   });
 
