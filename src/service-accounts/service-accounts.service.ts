@@ -72,8 +72,9 @@ export class ServiceAccountsService {
    */
   async rotate(id: string, overlapSeconds: number): Promise<IssuedToken> {
     const secret = newSecret();
-    const account = await this.get(id);
-    await this.dataSource.transaction(async (manager) => {
+    const account = await this.dataSource.transaction(async (manager) => {
+      // One rotation at a time: two at once would not see each other's secret, and leave three.
+      const locked = await getLocked(manager, id);
       const now = new Date();
       const end = new Date(now.getTime() + overlapSeconds * 1000);
       // Two live secrets at most: of those that are left from earlier rotations, the newest stays.
@@ -87,6 +88,7 @@ export class ServiceAccountsService {
         [id, end],
       );
       await addSecret(manager, id, secret);
+      return locked;
     });
     return { account, token: buildToken(id, secret) };
   }
@@ -96,22 +98,22 @@ export class ServiceAccountsService {
    * @throws NotFoundError
    */
   async revoke(id: string): Promise<void> {
-    await this.get(id);
     await this.dataSource.transaction(async (manager) => {
+      await getLocked(manager, id);
       await manager.update(ServiceAccountEntity, { id }, { revokedAt: new Date() });
       await manager.delete(ServiceAccountSecretEntity, { serviceAccountId: id });
     });
   }
+}
 
-  /** @throws NotFoundError when there is none with this id, or it is revoked */
-  private async get(id: string): Promise<ServiceAccountEntity> {
-    const account = await this.dataSource.manager.findOneBy(ServiceAccountEntity, {
-      id,
-      revokedAt: IsNull(),
-    });
-    if (account === null) throw new NotFoundError(`There is no service account «${id}»`, 'id');
-    return account;
-  }
+/** @throws NotFoundError when there is none with this id, or it is revoked */
+async function getLocked(manager: EntityManager, id: string): Promise<ServiceAccountEntity> {
+  const account = await manager.findOne(ServiceAccountEntity, {
+    where: { id, revokedAt: IsNull() },
+    lock: { mode: 'pessimistic_write' },
+  });
+  if (account === null) throw new NotFoundError(`There is no service account «${id}»`, 'id');
+  return account;
 }
 
 function newSecret(): string {
