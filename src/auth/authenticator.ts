@@ -13,8 +13,8 @@ import type { VerifiedToken } from './token-verifier.js';
 /** Tokens remembered at most; one takes about a kilobyte. */
 const REMEMBERED_TOKENS = 10_000;
 
-/** One scheme, one space, one token (RFC 9110 §11.4, token68 of §11.2), and nothing else. */
-const AUTHORIZATION = /^(Bearer|Basic) ([A-Za-z0-9\-._~+/]+=*)$/i;
+/** One scheme, spaces, one token (RFC 9110 §11.4, token68 of §11.2), and nothing else. */
+const AUTHORIZATION = /^(Bearer|Basic) +([A-Za-z0-9\-._~+/]+=*)$/i;
 
 /** Says who is asking: once per HTTP request, before the document is looked at. */
 @Injectable()
@@ -35,15 +35,17 @@ export class Authenticator {
   async authenticate(request: IncomingMessage): Promise<Principal | null> {
     const header = authorizationOf(request);
     if (header === null) return null;
-    const scheme = AUTHORIZATION.exec(header)?.[1]?.toLowerCase();
-    if (scheme === undefined) throw UnauthenticatedError.malformedHeader();
-    if (scheme === 'basic') refuseCrossSite(request);
+    const [, scheme, credentials] = AUTHORIZATION.exec(header) ?? [];
+    if (scheme === undefined || credentials === undefined) throw UnauthenticatedError.malformedHeader();
+    const isBearer = scheme.toLowerCase() === 'bearer';
+    if (!isBearer) refuseCrossSite(request);
 
-    const key = createHash('sha256').update(header).digest('base64');
+    const authorization = `${isBearer ? 'Bearer' : 'Basic'} ${credentials}`;
+    const key = createHash('sha256').update(authorization).digest('base64');
     const remembered = this.verified.get(key);
     if (remembered !== undefined && remembered.cacheUntil > Date.now()) return remembered.principal;
 
-    const token = await run(scheme === 'bearer' ? this.bearer : this.basic, request);
+    const token = await run(isBearer ? this.bearer : this.basic, { headers: { authorization } });
     if (token.cacheUntil > Date.now()) this.verified.set(key, token);
     return token.principal;
   }
@@ -72,10 +74,10 @@ function refuseCrossSite({ headers }: IncomingMessage): void {
  * Runs one Passport strategy. Passport's own middleware would do the same and also equip every request with
  * sessions, which we do not have; this is the protocol that it speaks with a strategy (passport-strategy).
  */
-function run(strategy: Strategy, request: IncomingMessage): Promise<VerifiedToken> {
+function run(strategy: Strategy, request: Pick<IncomingMessage, 'headers'>): Promise<VerifiedToken> {
   return new Promise((resolve, reject) => {
     const attempt = Object.assign(
-      Object.create(strategy) as { authenticate(request: IncomingMessage): void },
+      Object.create(strategy) as { authenticate(request: Pick<IncomingMessage, 'headers'>): void },
       {
         success: resolve,
         fail: () => {

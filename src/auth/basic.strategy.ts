@@ -13,7 +13,10 @@ import type { VerifiedToken } from './token-verifier.js';
 class FirstColonStrategy extends PassportBasicStrategy {
   override authenticate(request: Request, options?: object): void {
     const [, credentials = ''] = (request.headers.authorization ?? '').split(' ');
-    const decoded = Buffer.from(credentials, 'base64').toString();
+    const bytes = Buffer.from(credentials, 'base64');
+    // Node skips what is no Base64 (RFC 4648 §3.3 says to refuse it): a token has one spelling only.
+    if (bytes.toString('base64') !== credentials) throw UnauthenticatedError.badServiceAccount();
+    const decoded = bytes.toString();
     const colon = decoded.indexOf(':');
     if (colon < 0) throw UnauthenticatedError.badServiceAccount();
     const encoded = [decoded.slice(0, colon), decoded.slice(colon + 1)].map(encodeURIComponent).join(':');

@@ -19,7 +19,7 @@ const KeySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
 
 /** RFC 7662 §2.2, the members that count here. Anything but a literal `true` is not active. */
 export const Introspection = z.object({
-  active: z.boolean(),
+  active: z.json().transform((active) => active === true),
   scope: z.string().optional(),
   client_id: z.string().optional(),
   sub: z.string().optional(),
@@ -47,7 +47,13 @@ export class ExternalIssuer {
   /** The issuer's current public keys. */
   async fetchKeys(): Promise<JSONWebKeySet> {
     const { jwks_uri } = await this.discover();
-    return (await request(jwks_uri, {}, KeySet)) as JSONWebKeySet;
+    try {
+      return await request(jwks_uri, {}, KeySet);
+    } catch (error) {
+      // The issuer may have moved them: the next attempt asks where they are.
+      this.metadata = null;
+      throw error;
+    }
   }
 
   /**

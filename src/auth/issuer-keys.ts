@@ -1,93 +1,98 @@
-import {
-  createLocalJWKSet,
-  errors,
-  type FlattenedJWSInput,
-  type JSONWebKeySet,
-  type JWSHeaderParameters,
-  type JWTVerifyGetKey,
-} from 'jose';
+import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import { ServiceUnavailableError } from '../common/errors.js';
 
 /** Seconds after which the key set is fetched again although nothing seems to be missing. */
 const FRESH_SECONDS = 600;
 /** Seconds for which known keys serve while the issuer cannot be reached. */
 const KNOWN_SECONDS = 24 * 3600;
-/** The issuer is asked at most this often within a minute, whatever tokens come in. */
+/** The issuer gives its keys at most this often within a minute, whatever tokens come in. */
 const FETCHES_PER_MINUTE = 3;
+/** Seconds between two attempts while the issuer gives none. */
+const RETRY_SECONDS = 1;
 
-type KeyFinder = ReturnType<typeof createLocalJWKSet>;
+interface KnownKeys {
+  readonly find: JWTVerifyGetKey;
+  /** Seconds: when they came. */
+  readonly at: number;
+  /** The number of the fetch that brought them. */
+  readonly fetch: number;
+}
 
 /**
  * The keys of an external issuer. Known keys go on verifying while the issuer is away; a key that is not known
  * is looked for at the issuer, and if that cannot be asked the answer is «not now» and never «wrong».
  */
 export class IssuerKeys {
-  private known: { find: KeyFinder; at: number } | null = null;
-  private fetching: Promise<void> | null = null;
-  private attempts: number[] = [];
+  private known: KnownKeys | null = null;
+  private fetching: Promise<KnownKeys> | null = null;
+  /** Fetches begun so far. */
+  private fetches = 0;
+  /** When the fetches of the last minute began. */
+  private begun: number[] = [];
+  private failedAt = -Infinity;
 
   constructor(
     private readonly fetchKeys: () => Promise<JSONWebKeySet>,
-    /** Milliseconds of a clock that only goes forward. */
-    private readonly clock: () => number = () => performance.now(),
+    /** Seconds of a clock that only goes forward. */
+    private readonly clock: () => number = () => performance.now() / 1000,
   ) {}
 
-  /** For jose: finds the key of a token. */
-  readonly find: JWTVerifyGetKey = async (header, token) => {
-    await this.refresh();
-    try {
-      return await this.findKnown(header, token);
-    } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      await this.fetchNow();
-      return await this.findKnown(header, token);
+  /**
+   * Verifies with the keys at hand, and once more with newer ones when it failed for want of a key. Only keys
+   * that were asked for after the token came can say that it has none: others may be older than its key.
+   * @throws ServiceUnavailableError when the keys cannot be had at the moment
+   */
+  async verify<Result>(
+    attempt: (keys: JWTVerifyGetKey) => Promise<Result>,
+    mayHaveNewKey: (error: unknown) => boolean,
+  ): Promise<Result> {
+    const before = this.fetches;
+    let keys = await this.current();
+    for (;;) {
+      try {
+        return await attempt(keys.find);
+      } catch (error) {
+        if (keys.fetch > before || !mayHaveNewKey(error)) throw error;
+        keys = await this.next();
+      }
     }
-  };
-
-  private async findKnown(header: JWSHeaderParameters, token: FlattenedJWSInput) {
-    if (this.known === null)
-      throw new ServiceUnavailableError('The identity provider cannot be reached at the moment');
-    return this.known.find(header, token);
   }
 
-  private async refresh(): Promise<void> {
-    const age = this.known === null ? Infinity : (this.clock() - this.known.at) / 1000;
-    if (age < FRESH_SECONDS) return;
-    if (age >= KNOWN_SECONDS) {
-      this.known = null;
-      await this.fetchNow();
-      return;
-    }
-    // Somebody else's request need not wait for it, and if it fails the known keys serve on.
-    if (this.mayFetch()) void this.fetchNow().catch(() => undefined);
+  private async current(): Promise<KnownKeys> {
+    const { known } = this;
+    const age = known === null ? Infinity : this.clock() - known.at;
+    if (known === null || age >= KNOWN_SECONDS) return this.next();
+    // Nobody's request need wait for it, and if it fails the known keys serve on.
+    if (age >= FRESH_SECONDS) void this.next().catch(() => undefined);
+    return known;
   }
 
-  private fetchNow(): Promise<void> {
-    if (this.fetching !== null) return this.fetching;
-    if (!this.mayFetch()) {
-      return Promise.reject(
-        new ServiceUnavailableError('The key of this token is not known yet: try again shortly'),
-      );
-    }
-    this.attempts.push(this.clock());
-    this.fetching = this.fetchKeys()
-      .then((jwks) => {
-        this.known = { find: createLocalJWKSet(jwks), at: this.clock() };
-      })
-      .catch((error: unknown) => {
-        throw new ServiceUnavailableError('The identity provider cannot be reached at the moment', {
-          cause: error,
-        });
-      })
-      .finally(() => {
-        this.fetching = null;
-      });
+  /** The keys of the fetch that is under way, else of a new one. */
+  private next(): Promise<KnownKeys> {
+    this.fetching ??= this.fetch().finally(() => {
+      this.fetching = null;
+    });
     return this.fetching;
   }
 
-  private mayFetch(): boolean {
-    const minuteAgo = this.clock() - 60_000;
-    this.attempts = this.attempts.filter((at) => at > minuteAgo);
-    return this.attempts.length < FETCHES_PER_MINUTE;
+  private async fetch(): Promise<KnownKeys> {
+    const now = this.clock();
+    this.begun = this.begun.filter((at) => at > now - 60);
+    if (this.begun.length >= FETCHES_PER_MINUTE || now < this.failedAt + RETRY_SECONDS) {
+      throw new ServiceUnavailableError('The key of this token is not known yet: try again shortly');
+    }
+    this.begun.push(now);
+    this.fetches += 1;
+    const fetch = this.fetches;
+    try {
+      const find = createLocalJWKSet(await this.fetchKeys());
+      this.known = { find, at: this.clock(), fetch };
+      return this.known;
+    } catch (cause) {
+      // An issuer that comes back is asked again soon, not when the minute is over.
+      this.begun = this.begun.filter((at) => at !== now);
+      this.failedAt = this.clock();
+      throw new ServiceUnavailableError('The identity provider cannot be reached at the moment', { cause });
+    }
   }
 }

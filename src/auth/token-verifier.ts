@@ -1,12 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import {
-  createLocalJWKSet,
-  decodeProtectedHeader,
-  errors,
-  type JWTPayload,
-  jwtVerify,
-  type JWTVerifyGetKey,
-} from 'jose';
+import { createLocalJWKSet, type JWTPayload } from 'jose';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
@@ -14,13 +7,20 @@ import { UnauthenticatedError } from './authentication.error.js';
 import { EmbeddedIssuer } from './embedded-issuer.js';
 import { ExternalIssuer, type Introspection } from './external-issuer.js';
 import { IssuerKeys } from './issuer-keys.js';
+import {
+  CLOCK_TOLERANCE,
+  type Expected,
+  isJwt,
+  mayHaveNewKey,
+  reasonOf,
+  refuseAtSight,
+  verifyJwt,
+} from './jwt.js';
 import type { Principal, TokenKind } from './principal.js';
 import { parseScopes } from './scopes.js';
 
-/** Asymmetric only: with a symmetric one, whoever knows a public key could sign. */
-const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
-/** Seconds by which the issuer's clock may differ from ours. */
-const CLOCK_TOLERANCE = 60;
+/** Seconds for which a JWT is believed without another look: a key that its issuer withdraws ends its tokens. */
+const JWT_SECONDS = 600;
 /** Seconds for which an introspection is believed. */
 const INTROSPECTION_SECONDS = 60;
 
@@ -35,17 +35,18 @@ export interface VerifiedToken {
 export class TokenVerifier {
   private readonly external: ExternalIssuer | null;
   private readonly issuerKeys: IssuerKeys | null;
-  private readonly issuer: string;
+  private readonly expected: Expected;
 
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CONFIG) config: Config,
     private readonly embedded: EmbeddedIssuer,
   ) {
     const { issuer, introspection } = config.auth;
     const external = issuer === null ? null : new ExternalIssuer(issuer, introspection);
     this.external = external;
     this.issuerKeys = external === null ? null : new IssuerKeys(() => external.fetchKeys());
-    this.issuer = issuer ?? config.baseUrl;
+    const issuers = issuer === null ? [config.baseUrl] : [issuer, `${issuer}/`];
+    this.expected = { issuers, audience: config.auth.audience };
   }
 
   /**
@@ -59,14 +60,8 @@ export class TokenVerifier {
   private async verifyJwt(token: string): Promise<VerifiedToken> {
     let payload: JWTPayload;
     try {
-      ({ payload } = await jwtVerify(token, this.keys(), {
-        issuer: this.issuer,
-        audience: this.config.auth.audience,
-        typ: 'at+jwt',
-        algorithms: ALGORITHMS,
-        requiredClaims: ['exp', 'sub'],
-        clockTolerance: CLOCK_TOLERANCE,
-      }));
+      refuseAtSight(token, this.expected);
+      payload = await this.verifySignature(token);
     } catch (error) {
       if (error instanceof ServiceError) throw error;
       throw UnauthenticatedError.badToken(reasonOf(error), { cause: error });
@@ -74,14 +69,19 @@ export class TokenVerifier {
     const expiresAt = (payload.exp ?? 0) * 1000;
     return {
       principal: principalOf({ ...claimsOf(payload), expiresAt: new Date(expiresAt) }, 'ACCESS_TOKEN'),
-      cacheUntil: expiresAt + CLOCK_TOLERANCE * 1000,
+      cacheUntil: Math.min(Date.now() + JWT_SECONDS * 1000, expiresAt + CLOCK_TOLERANCE * 1000),
     };
   }
 
-  private keys(): JWTVerifyGetKey {
-    if (this.issuerKeys !== null) return this.issuerKeys.find;
+  private verifySignature(token: string): Promise<JWTPayload> {
+    if (this.issuerKeys !== null) {
+      return this.issuerKeys.verify(
+        (keys) => verifyJwt(token, keys, this.expected),
+        (error) => mayHaveNewKey(token, error),
+      );
+    }
     if (this.embedded.jwks === null) throw UnauthenticatedError.badToken('no issuer is trusted');
-    return createLocalJWKSet(this.embedded.jwks);
+    return verifyJwt(token, createLocalJWKSet(this.embedded.jwks), this.expected);
   }
 
   private async introspect(token: string): Promise<VerifiedToken> {
@@ -110,10 +110,10 @@ export class TokenVerifier {
   /** «Active» says that the issuer knows the token, not that it is for us or still good by our clock. */
   private refuseForeign({ iss, aud, exp, nbf }: Introspection, now: number): void {
     const seconds = now / 1000;
-    if (iss !== undefined && iss !== this.issuer)
+    if (iss !== undefined && !this.expected.issuers.includes(iss))
       throw UnauthenticatedError.badToken('it is of another issuer');
     const audiences = aud === undefined ? null : [aud].flat();
-    if (audiences !== null && !audiences.includes(this.config.auth.audience)) {
+    if (audiences !== null && !audiences.includes(this.expected.audience)) {
       throw UnauthenticatedError.badToken('it is for another audience');
     }
     if (exp !== undefined && exp + CLOCK_TOLERANCE <= seconds)
@@ -150,28 +150,4 @@ function principalOf({ subject, clientId, scope, expiresAt }: Claims, kind: Toke
     serviceAccountId: null,
     expiresAt,
   });
-}
-
-/** Three parts, of which the first says how it was signed. Anything else is opaque. */
-function isJwt(token: string): boolean {
-  if (token.split('.').length !== 3) return false;
-  try {
-    decodeProtectedHeader(token);
-    return true;
-  } catch {
-    return false; // Not a JOSE header: an opaque token may have dots too.
-  }
-}
-
-/** In words of ours: the library's may repeat what the token says. */
-function reasonOf(error: unknown): string {
-  if (error instanceof errors.JWTExpired) return 'it has expired';
-  if (error instanceof errors.JWTClaimValidationFailed) {
-    const claim = ['iss', 'aud', 'typ', 'exp', 'nbf', 'iat', 'sub'].find((name) => name === error.claim);
-    return claim === undefined ? 'a claim is wrong' : `its ${claim} is wrong or missing`;
-  }
-  if (error instanceof errors.JWSSignatureVerificationFailed) return 'its signature is wrong';
-  if (error instanceof errors.JWKSNoMatchingKey) return 'its key is not known';
-  if (error instanceof errors.JOSEAlgNotAllowed) return 'its algorithm is not allowed';
-  return 'it is malformed';
 }

@@ -1,0 +1,111 @@
+import {
+  decodeJwt,
+  decodeProtectedHeader,
+  errors,
+  type JWTPayload,
+  jwtVerify,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+} from 'jose';
+
+/** Asymmetric only: with a symmetric one, whoever knows a public key could sign. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+/** Seconds by which the issuer's clock may differ from ours. */
+export const CLOCK_TOLERANCE = 60;
+
+export interface Expected {
+  /** As it spells itself: some end in a slash, which settings never do. */
+  readonly issuers: readonly string[];
+  readonly audience: string;
+}
+
+/** Three parts, of which the first says how it was signed. Anything else is opaque. */
+export function isJwt(token: string): boolean {
+  if (token.split('.').length !== 3) return false;
+  try {
+    decodeProtectedHeader(token);
+    return true;
+  } catch {
+    return false; // Not a JOSE header: an opaque token may have dots too.
+  }
+}
+
+/**
+ * Refuses a token that is bad by its own word, whoever signed it, so that nobody makes us ask the issuer for keys
+ * with what can never be good.
+ * @throws JOSEError
+ */
+export function refuseAtSight(token: string, { issuers }: Expected): void {
+  const payload = decodeJwt(token);
+  if (payload.iss === undefined || !issuers.includes(payload.iss)) throw wrongClaim(payload, 'iss');
+  if (typeof payload.sub !== 'string' || payload.sub === '') throw wrongClaim(payload, 'sub');
+  if (typeof payload.exp !== 'number') throw wrongClaim(payload, 'exp');
+  if (payload.exp + CLOCK_TOLERANCE <= Date.now() / 1000)
+    throw new errors.JWTExpired('Expired', payload, 'exp');
+}
+
+/**
+ * Verifies an access token (RFC 9068 §4) with the keys of its issuer.
+ * @throws JOSEError
+ */
+export async function verifyJwt(
+  token: string,
+  keys: JWTVerifyGetKey,
+  { issuers, audience }: Expected,
+): Promise<JWTPayload> {
+  const options: JWTVerifyOptions = {
+    issuer: [...issuers],
+    audience,
+    typ: 'at+jwt',
+    algorithms: ALGORITHMS,
+    requiredClaims: ['exp', 'sub'],
+    clockTolerance: CLOCK_TOLERANCE,
+  };
+  try {
+    return (await jwtVerify(token, keys, options)).payload;
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    return verifyWithAny(token, error, options);
+  }
+}
+
+/** A token may leave out which key it was signed with, and while keys change there are several. */
+async function verifyWithAny(
+  token: string,
+  keys: errors.JWKSMultipleMatchingKeys,
+  options: JWTVerifyOptions,
+): Promise<JWTPayload> {
+  for await (const key of keys) {
+    try {
+      return (await jwtVerify(token, key, options)).payload;
+    } catch (error) {
+      if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+    }
+  }
+  throw new errors.JWSSignatureVerificationFailed();
+}
+
+/** Whether a token that was refused with this error may be good by a key that is published since. */
+export function mayHaveNewKey(token: string, error: unknown): boolean {
+  if (error instanceof errors.JWKSNoMatchingKey) return true;
+  return (
+    error instanceof errors.JWSSignatureVerificationFailed && decodeProtectedHeader(token).kid === undefined
+  );
+}
+
+/** In words of ours: the library's may repeat what the token says. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof errors.JWTExpired) return 'it has expired';
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    const claim = ['iss', 'aud', 'typ', 'exp', 'nbf', 'iat', 'sub'].find((name) => name === error.claim);
+    return claim === undefined ? 'a claim is wrong' : `its ${claim} is wrong or missing`;
+  }
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'its signature is wrong';
+  if (error instanceof errors.JWKSNoMatchingKey) return 'its key is not known';
+  if (error instanceof errors.JOSEAlgNotAllowed) return 'its algorithm is not allowed';
+  return 'it is malformed';
+}
+
+function wrongClaim(payload: JWTPayload, claim: string): errors.JWTClaimValidationFailed {
+  return new errors.JWTClaimValidationFailed(`Wrong ${claim}`, payload, claim, 'check_failed');
+}
