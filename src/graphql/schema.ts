@@ -42,7 +42,9 @@ function undeclaredFields(schema: GraphQLSchema): string[] {
   const problems: string[] = [];
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type) || isIntrospectionType(type)) continue;
-    const isRoot = [schema.getQueryType(), schema.getMutationType()].includes(type);
+    const isRoot = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].includes(
+      type,
+    );
     for (const field of Object.values(type.getFields())) {
       const coordinate = `${type.name}.${field.name}`;
       const access = field.extensions['access'] as Access | undefined;
