@@ -18,7 +18,7 @@ import {
   unfoldOperation,
   type Variables,
 } from './operation.js';
-import { countedAs, RateLimiter } from './rate-limiter.js';
+import { RateLimiter } from './rate-limiter.js';
 import { findRehearsal, withOnly } from './rehearsal.js';
 import type { RequestContext } from './request-context.js';
 import { ScopedSchemas } from './schema.js';
@@ -64,7 +64,7 @@ export class Admission {
     const decision = decideScopes(operation, variables, principal);
     if (decision.nothingLeft) throw insufficientScope(decision.withheld);
     const rehearsal = findRehearsal(operation, variables);
-    context.charge = await this.limiter.charge(countedAs(principal, request.ip), measure, rehearsal !== null);
+    context.charge = await this.limiter.charge(request, measure, rehearsal !== null);
     if (rehearsal !== null) {
       return {
         document: withOnly(rehearsal, definition, document),

@@ -7,12 +7,13 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Admission } from './admission.js';
 import { ConnectionArgumentsRule } from './connection-arguments.rule.js';
-import { GRAPHQL_PATH, GraphQLEndpoint } from './endpoint.js';
+import { GraphQLEndpoint } from './endpoint.js';
 import { formatError } from './error-response.js';
 import { ExecutionPlugin } from './execution.plugin.js';
 import { Executor } from './executor.js';
 import { RateLimitResolver } from './rate-limit.resolver.js';
 import { RateLimiter } from './rate-limiter.js';
+import { GRAPHQL_PATH } from './refusal.js';
 import { RequestContext } from './request-context.js';
 import { finishSchema } from './schema.js';
 
@@ -42,6 +43,8 @@ import { finishSchema } from './schema.js';
         graphiql: false,
         includeStacktraceInErrorResponses: false,
         preserveHttpStatusForExecutionErrors: false,
+        // After the connections have been closed: what comes until then is answered.
+        stopOnApplicationShutdown: true,
         autoTransformHttpErrors: false,
         hideSchemaDetailsFromClientErrors: config.production,
       }),

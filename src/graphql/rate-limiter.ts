@@ -19,16 +19,21 @@ export interface Standing {
   readonly remaining: number;
   /** Seconds until it is whole again. */
   readonly reset: number;
+  /** The price of this operation, where that is what is counted. */
+  readonly cost?: number;
 }
 
-/** Too much was asked for within the window: 429, with what the headers tell. */
-export class RateLimitedError extends ServiceError {
-  constructor(
-    message: string,
-    readonly standing: Standing,
-  ) {
-    super('RATE_LIMITED', message, { retryAfter: standing.reset });
-  }
+/** Who is counted, and where it is noted what the answer tells of it: a request of the endpoint. */
+export interface Caller {
+  /** Several tokens of one subject and client are one caller; without a token, the address is. */
+  readonly principal: Principal | null;
+  readonly ip: string;
+  readonly standings: Standing[] | null;
+}
+
+/** Too much was asked for within the window. */
+function rateLimited(message: string, { reset }: Standing): ServiceError {
+  return new ServiceError('RATE_LIMITED', message, { retryAfter: reset });
 }
 
 /** Counts requests and points: per principal, or per address where nobody said who they are. */
@@ -47,43 +52,40 @@ export class RateLimiter {
     this.points = new RateLimiterMemory({ keyPrefix: 'points', points: pointsPerHour, duration: HOUR });
   }
 
-  /** @throws RateLimitedError when this request is one too many */
-  async countRequest(who: string): Promise<Standing> {
+  /** @throws ServiceError RATE_LIMITED when this request is one too many */
+  async countRequest(caller: Caller): Promise<void> {
     const limit = this.config.limits.requestsPerMinute;
-    const { accepted, result } = await consume(this.requests, who, 1);
+    const { accepted, result } = await consume(this.requests, keyOf(caller), 1);
     const standing: Standing = { name: 'requests', limit, window: MINUTE, ...left(limit, result) };
-    if (!accepted) {
-      throw new RateLimitedError(`Too many requests: ${limit} a minute are answered`, {
-        ...standing,
-        remaining: 0,
-      });
-    }
-    return standing;
+    caller.standings?.push(standing);
+    if (!accepted) throw rateLimited(`Too many requests: ${limit} a minute are answered`, standing);
   }
 
   /**
    * Takes the price of an operation before it runs; a rehearsal takes nothing.
-   * @throws RateLimitedError when it is more than the caller has left
+   * @throws ServiceError RATE_LIMITED when it is more than the caller has left
    */
-  async charge(who: string, { cost, nodeCount }: Measure, rehearsal: boolean): Promise<Charge> {
+  async charge(caller: Caller, { cost, nodeCount }: Measure, rehearsal: boolean): Promise<Charge> {
     const limit = this.config.limits.pointsPerHour;
-    const { accepted, result } = await consume(this.points, who, rehearsal ? 0 : cost);
+    const key = keyOf(caller);
+    const { accepted, result } = await consume(this.points, key, rehearsal ? 0 : cost);
+    const { remaining, reset } = left(
+      limit,
+      // What was refused is not paid for.
+      accepted ? result : await this.points.reward(key, cost),
+    );
+    const standing: Standing = { name: 'points', limit, window: HOUR, remaining, reset, cost };
+    caller.standings?.push(standing);
     if (!accepted) {
-      await this.points.reward(who, cost);
-      const standing: Standing = { name: 'points', limit, window: HOUR, ...left(limit, result) };
-      throw new RateLimitedError(
-        `This operation costs ${cost} points, which is more than is left of ${limit} an hour`,
-        { ...standing, remaining: Math.max(0, limit - result.consumedPoints + cost) },
-      );
+      const message = `This operation costs ${cost} points, which is more than is left of ${limit} an hour`;
+      throw rateLimited(message, standing);
     }
-    const { remaining, reset } = left(limit, result);
     return { limit, cost, remaining, nodeCount, resetAt: new Date(Date.now() + reset * 1000) };
   }
 }
 
-/** Who is counted: several tokens of one subject and client are one caller. */
-export function countedAs(principal: Principal | null, address: string): string {
-  return principal?.countedAs ?? `address:${address}`;
+function keyOf({ principal, ip }: Caller): string {
+  return principal?.countedAs ?? `address:${ip}`;
 }
 
 async function consume(

@@ -20,15 +20,16 @@ const EXPECTED: Record<string, string> = {
 /**
  * Checks the shape of a request and leaves of it what Apollo is to see: `extensions` are accepted and not passed
  * on, because some mean something to Apollo that is not offered here.
+ * @throws ServiceError BAD_REQUEST
  */
-export function readRequest(request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void {
-  try {
-    if (request.method === 'POST') request.body = parse(request.body);
-    else request.raw.url = withoutExtensions(request);
-    done();
-  } catch (error) {
-    done(error as Error);
+export function readRequest(request: FastifyRequest): void {
+  if (request.method === 'POST') {
+    request.body = parse(request.body);
+    return;
   }
+  request.raw.url = withoutExtensions(request);
+  // A GET has no content whose type could matter; Apollo minds it.
+  delete request.raw.headers['content-type'];
 }
 
 function parse(parameters: unknown): Omit<z.infer<typeof RequestParameters>, 'extensions'> {
@@ -37,7 +38,12 @@ function parse(parameters: unknown): Omit<z.infer<typeof RequestParameters>, 'ex
   const result = RequestParameters.safeParse(parameters);
   if (result.success) {
     const { query, operationName, variables } = result.data;
-    return { query, operationName: operationName ?? null, variables: variables ?? null };
+    // An empty name is what forms send for none.
+    return {
+      query,
+      operationName: operationName === '' ? null : (operationName ?? null),
+      variables: variables ?? null,
+    };
   }
   const name = result.error.issues[0]?.path[0];
   throw new ServiceError('BAD_REQUEST', EXPECTED[String(name)] ?? 'The body must be a JSON object', {
@@ -61,7 +67,7 @@ function withoutExtensions(request: FastifyRequest): string {
     extensions: parseJson(given.get('extensions'), 'extensions'),
   });
   const kept = new URLSearchParams({ query });
-  if (operationName) kept.set('operationName', operationName);
+  if (operationName !== null && operationName !== undefined) kept.set('operationName', operationName);
   if (variables) kept.set('variables', JSON.stringify(variables));
   return `${path}?${kept.toString()}`;
 }

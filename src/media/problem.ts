@@ -10,6 +10,8 @@ export type ProblemCode =
       | 'BAD_REQUEST'
       | 'NOT_FOUND'
       | 'METHOD_NOT_ALLOWED'
+      | 'PAYLOAD_TOO_LARGE'
+      | 'UNSUPPORTED_MEDIA_TYPE'
       | 'TIMEOUT'
       | 'SERVICE_UNAVAILABLE'
       | 'INTERNAL_SERVER_ERROR'

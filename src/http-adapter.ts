@@ -1,0 +1,129 @@
+import { isUtf8 } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError } from './common/errors.js';
+import type { Config } from './config/config.js';
+import { buildRefusal, StatusError } from './graphql/refusal.js';
+import { NothingHereError, refuseRequest } from './refuse-request.js';
+
+/** Bytes that Node reads of a request's head before it gives up; our own limits are below and answer better. */
+const LARGEST_HEAD = 65_536;
+const REQUEST_ID = /^[\w.:-]{1,64}$/;
+
+/**
+ * Fastify, with every refusal in our own words: those of the frameworks repeat the URL, in which a signature may
+ * be, and none of them is a GraphQL response.
+ */
+export class HttpAdapter extends FastifyAdapter {
+  constructor(config: Config) {
+    super({
+      bodyLimit: config.limits.bodyBytes,
+      trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
+      // Whether there is a Host is looked at where it can be answered in the form of the path.
+      http: { maxHeaderSize: LARGEST_HEAD, requireHostHeader: false },
+      genReqId: chooseRequestId,
+      rewriteUrl: ({ url = '/' }) => withoutBasePath(toOriginForm(url), config.basePath),
+      routerOptions: { maxParamLength: 1024 },
+      // Whoever comes on an open connection while the service ends is answered as long as it can be.
+      return503OnClosing: false,
+      clientErrorHandler: refuseUnreadable,
+      frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+        void refuseRequest(error, request, reply.header('x-request-id', request.id));
+      },
+    });
+    const fastify = this.getInstance<FastifyInstance>();
+    fastify.addHook('onRequest', (request, reply, done) => {
+      void reply.header('x-request-id', request.id);
+      done();
+    });
+    // Before the body is read, whose type does not matter then.
+    fastify.addHook('preParsing', (request, _reply, payload, done) => {
+      done(request.is404 ? new NothingHereError() : null, payload);
+    });
+    // Now, because routes keep the handler that they found when they were made.
+    fastify.setErrorHandler(refuseRequest);
+    parseJsonOnly(fastify);
+  }
+
+  /** Nest's has the last word otherwise. */
+  override setErrorHandler(): ReturnType<FastifyAdapter['setErrorHandler']> {
+    return this.getInstance();
+  }
+
+  /** See the hook above. */
+  override setNotFoundHandler(): ReturnType<FastifyAdapter['setNotFoundHandler']> {
+    return this.getInstance();
+  }
+
+  /** Nothing here reads forms, and JSON has its parser. */
+  override registerParserMiddleware(): void {
+    return;
+  }
+}
+
+function chooseRequestId({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+}
+
+/** RFC 9112 §3.2.2: a server takes the absolute form too. */
+function toOriginForm(target: string): string {
+  if (target.startsWith('/')) return target;
+  const rest = target.replace(/^https?:\/\/[^/?#]*/i, '');
+  return rest.startsWith('?') ? `/${rest}` : rest;
+}
+
+/** A proxy in front may keep the path of BASE_URL, or take it away. */
+function withoutBasePath(url: string, basePath: string): string {
+  if (basePath === '' || !url.startsWith(basePath)) return url;
+  const rest = url.slice(basePath.length);
+  if (rest === '' || rest.startsWith('?')) return `/${rest}`;
+  return rest.startsWith('/') ? rest : url;
+}
+
+function parseJsonOnly(fastify: FastifyInstance): void {
+  fastify.removeAllContentTypeParsers();
+  const parse = fastify.getDefaultJsonParser('error', 'error');
+  fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    // Decoding alone would put U+FFFD in the place of what it does not understand, and ask for that.
+    if (isUtf8(body)) void parse(request, body.toString(), done);
+    else done(new ServiceError('BAD_REQUEST', 'The body is not valid UTF-8'));
+  });
+}
+
+/** Answers what Node cannot read as a request, and so without its path: as a GraphQL response, whatever it was for. */
+function refuseUnreadable(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  const requestId = randomUUID();
+  const { status, headers, body } = buildRefusal(errorOf(error.code), requestId);
+  const fields = {
+    ...headers,
+    'x-request-id': requestId,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  if (socket.writable) {
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
+  }
+  socket.destroy(error);
+}
+
+function errorOf(code: string | undefined): ServiceError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new StatusError(
+        431,
+        'PAYLOAD_TOO_LARGE',
+        `URL and headers are larger than ${LARGEST_HEAD} bytes`,
+      );
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new StatusError(408, 'TIMEOUT', 'The request did not arrive in time');
+    default:
+      return new ServiceError('BAD_REQUEST', 'This is not a request of HTTP');
+  }
+}
