@@ -1,13 +1,15 @@
-import { Controller, Get, Header, Res } from '@nestjs/common';
+import { Controller, Get, Header, Res, UseFilters } from '@nestjs/common';
 import { HealthCheck, type HealthCheckResult, HealthCheckService } from '@nestjs/terminus';
 import type { FastifyReply } from 'fastify';
 import { DatabaseIndicator } from './database.indicator.js';
+import { HealthFilter } from './health.filter.js';
 import { IssuerIndicator } from './issuer.indicator.js';
 import { MirrorIndicator } from './mirror.indicator.js';
 import { ShutdownIndicator } from './shutdown.indicator.js';
 
 /** For load balancers and orchestrators: no token, nothing kept by caches. */
 @Controller()
+@UseFilters(HealthFilter)
 export class HealthController {
   constructor(
     private readonly checks: HealthCheckService,
