@@ -1,4 +1,4 @@
-import { getArgumentValues } from 'graphql';
+import { getArgumentValues, GraphQLError } from 'graphql';
 import { BadUserInputError, ServiceError } from '../common/errors.js';
 import type { LimitsConfig } from '../config/config.js';
 import { isConnection } from './connection-arguments.rule.js';
@@ -37,7 +37,8 @@ function countNodes(
   let nodes = 0;
   for (const selected of selectedAmong(fields, variables)) {
     refuseAbove(limits.depth, depth, 'levels');
-    const size = isConnection(selected.field) ? pageSize(selected, variables, limits) : null;
+    const given = coerceArguments(selected, variables);
+    const size = isConnection(selected.field) ? pageSize(selected, given, limits) : null;
     const inside = size === null ? multiplier : multiplier * size;
     if (size !== null) nodes += inside;
     nodes += countNodes(selected.children, variables, limits, inside, depth + 1);
@@ -45,14 +46,26 @@ function countNodes(
   return nodes;
 }
 
-/** The rule for documents has refused what can be seen there; what came by variables is seen here. */
-function pageSize({ field, nodes }: SelectedField, variables: Variables, limits: LimitsConfig): number {
+/**
+ * A variable that may be null can stand where null may not (GraphQL §5.8.5, for the sake of defaults): refused here,
+ * before anything runs.
+ */
+function coerceArguments({ field, nodes }: SelectedField, variables: Variables): Record<string, unknown> {
   const [node] = nodes;
-  if (node === undefined) return 0;
-  const { first, last } = getArgumentValues(field, node, variables) as {
-    first?: number | null;
-    last?: number | null;
-  };
+  if (node === undefined || field.args.length === 0) return {};
+  try {
+    return getArgumentValues(field, node, variables);
+  } catch (error) {
+    if (!(error instanceof GraphQLError)) throw error;
+    const [at] = error.nodes ?? [];
+    const argument = node.arguments?.find(({ value }) => value === at)?.name.value ?? field.name;
+    throw new BadUserInputError(error.message, argument);
+  }
+}
+
+/** The rule for documents has refused what can be seen there; what came by variables is seen here. */
+function pageSize({ field }: SelectedField, values: Record<string, unknown>, limits: LimitsConfig): number {
+  const { first, last } = values as { first?: number | null; last?: number | null };
   const given = [first, last].filter((size) => size !== undefined && size !== null);
   const [size] = given;
   if (given.length !== 1 || size === undefined) {

@@ -14,7 +14,7 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import type { Access } from '../auth/access.js';
-import { ServiceError } from '../common/errors.js';
+import { BadUserInputError, ServiceError } from '../common/errors.js';
 
 /** Response keys from the root, and the field they end in: one selection of an operation. */
 export type PathKey = string;
@@ -195,12 +195,17 @@ function conditionsOf(selection: SelectionNode): Condition[] {
 
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** Whether `@skip` and `@include` leave the field in. */
+/**
+ * Whether `@skip` and `@include` leave the field in.
+ * @throws BadUserInputError when they hang on a variable that is null, which one with a default may be
+ */
 export function isSelected({ places }: SelectedField, variables: Variables): boolean {
   return places.some((conditions) =>
     conditions.every(({ argument, expected }) => {
-      const value = typeof argument === 'boolean' ? argument : variables[argument.variable] === true;
-      return value === expected;
+      if (typeof argument === 'boolean') return argument === expected;
+      const value = variables[argument.variable];
+      if (typeof value === 'boolean') return value === expected;
+      throw new BadUserInputError(`$${argument.variable} must be true or false`, argument.variable);
     }),
   );
 }
