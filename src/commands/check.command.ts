@@ -99,7 +99,7 @@ function describeSettings(): { name: string; value: string }[] {
   return (Object.keys(SETTINGS) as SettingName[]).map((name) => {
     const value = process.env[name] ?? '';
     const isSet = value !== '' || (process.env[`${name}_FILE`] ?? '') !== '';
-    const hidden = 'secret' in SETTINGS[name] || name === 'DATABASE_URL';
+    const hidden = 'secret' in SETTINGS[name];
     return { name, value: isSet ? (hidden ? '(set)' : value) : '(default)' };
   });
 }

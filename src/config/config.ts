@@ -98,24 +98,28 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  * @throws ConfigError with every problem found
  */
 export function readConfig(environment: Environment = process.env): Config {
-  const problems: string[] = [];
-  const settings = readSettings(environment, problems);
-  if (settings === null) throw new ConfigError(problems);
+  const { settings, problems } = readSettings(environment);
   const config = buildConfig(settings);
-  problems.push(...contradictions(settings, config));
-  if (problems.length > 0) throw new ConfigError(problems);
+  const all = [...problems.values(), contradictions(settings, config, new Set(problems.keys()))].flat();
+  if (all.length > 0) throw new ConfigError(all);
   return deepFreeze(config);
 }
 
-function readSettings(environment: Environment, problems: string[]): Settings | null {
+type Problems = Map<SettingName, string[]>;
+
+/** A setting that cannot be used is taken for its default, so that the others can be looked at all the same. */
+function readSettings(environment: Environment): { settings: Settings; problems: Problems } {
   const settings: Partial<Record<SettingName, unknown>> = {};
+  const problems: Problems = new Map();
   for (const name of Object.keys(SETTINGS) as SettingName[]) {
     const { schema } = SETTINGS[name];
-    const result = schema.safeParse(readVariable(environment, name, problems));
-    if (result.success) settings[name] = result.data;
-    else problems.push(...result.error.issues.map((issue) => `${name} ${issue.message}`));
+    const found: string[] = [];
+    const result = schema.safeParse(readVariable(environment, name, found));
+    if (!result.success) found.push(...result.error.issues.map((issue) => `${name} ${issue.message}`));
+    settings[name] = result.success ? result.data : schema.parse(undefined);
+    if (found.length > 0) problems.set(name, found);
   }
-  return problems.length > 0 ? null : (settings as Settings);
+  return { settings: settings as Settings, problems };
 }
 
 /** An empty variable counts as absent: that is how compose files and unit files spell «not set». */
@@ -218,22 +222,28 @@ function buildDirectory(settings: Settings): DirectoryConfig {
   };
 }
 
-/** What is wrong although each setting on its own is right. */
-function contradictions(settings: Settings, config: Config): string[] {
+/**
+ * What is wrong although each setting on its own is right.
+ * @param wrong settings whose value is not the one that was meant: nothing is concluded from them
+ */
+function contradictions(settings: Settings, config: Config, wrong: ReadonlySet<SettingName>): string[] {
   const problems: string[] = [];
   if (
     (settings.AUTH_INTROSPECTION_CLIENT_ID === undefined) !==
-    (settings.AUTH_INTROSPECTION_CLIENT_SECRET === undefined)
+      (settings.AUTH_INTROSPECTION_CLIENT_SECRET === undefined) &&
+    !wrong.has('AUTH_INTROSPECTION_CLIENT_SECRET')
   ) {
     problems.push(
       'AUTH_INTROSPECTION_CLIENT_ID and AUTH_INTROSPECTION_CLIENT_SECRET go together: only one is set',
     );
   }
-  if (config.production && !config.allowEmbedded) {
+  if (config.production && !config.allowEmbedded && !wrong.has('ALLOW_EMBEDDED')) {
     const refused = 'is embedded, which production refuses unless ALLOW_EMBEDDED=true';
-    if (config.database.kind === 'pglite') problems.push(`DATABASE_URL ${refused}: set postgres://…`);
-    if (config.auth.issuer === null) problems.push(`AUTH_URL is empty: the identity provider ${refused}`);
-    if (config.urlSigningKeys === null)
+    if (config.database.kind === 'pglite' && !wrong.has('DATABASE_URL'))
+      problems.push(`DATABASE_URL ${refused}: set postgres://…`);
+    if (config.auth.issuer === null && !wrong.has('AUTH_URL'))
+      problems.push(`AUTH_URL is empty: the identity provider ${refused}`);
+    if (config.urlSigningKeys === null && !wrong.has('URL_SIGNING_KEYS'))
       problems.push(`URL_SIGNING_KEYS is empty: the generated key ${refused}`);
   }
   return problems;

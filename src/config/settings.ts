@@ -59,7 +59,7 @@ const distinguishedName = text;
 /** Every setting there is. `directory check`, the README's table and `.env.example` are compared with this list. */
 export const SETTINGS = {
   HOST: setting(text.default('127.0.0.1'), 'Address to listen on'),
-  PORT: setting(integer(0, 65_535, 3000), 'Port to listen on'),
+  PORT: setting(integer(1, 65_535, 3000), 'Port to listen on'),
   BASE_URL: setting(
     httpUrl.optional(),
     'URL under which clients reach the service; may have a path. Default: http://HOST:PORT',
@@ -80,7 +80,7 @@ export const SETTINGS = {
   ),
   CORS_ORIGINS: setting(list.default([]), 'Origins of web pages that may call the API from a browser'),
 
-  DATABASE_URL: setting(
+  DATABASE_URL: secret(
     text
       .refine(
         (value) => /^pglite:.+/.test(value) || (/^postgres(ql)?:\/\//.test(value) && URL.canParse(value)),
