@@ -4,12 +4,12 @@ import { addCheckCommand } from './commands/check.command.js';
 import { addSchemaCommand } from './commands/schema.command.js';
 import { addServiceAccountCommands } from './commands/service-account.command.js';
 import { addSyncCommand } from './commands/sync.command.js';
-import { readConfig } from './config/config.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
 import { readBuild } from './health/build-info.js';
-import { serve } from './serve.js';
 import { EXIT_WRONG_USE, explainFailure } from './start-failure.js';
+import { readUsableConfig } from './start-preconditions.js';
 
+// Commands load what they need when they run: the whole house takes a second, a mistyped option should not.
 const program = new Command('directory')
   .description('A GraphQL API in front of an LDAP directory.')
   .version(readBuild().version)
@@ -20,7 +20,9 @@ program
   .command('serve')
   .description('answer requests, and keep the mirror up to date')
   .action(async () => {
-    await serve(readConfig());
+    const config = readUsableConfig();
+    const { serve } = await import('./serve.js');
+    await serve(config);
   });
 addSyncCommand(program);
 addServiceAccountCommands(program);

@@ -1,12 +1,14 @@
 import 'reflect-metadata';
-import { readConfig } from './config/config.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
-import { serve } from './serve.js';
 import { explainFailure } from './start-failure.js';
+import { readUsableConfig } from './start-preconditions.js';
 
 try {
   loadEnvironmentFile();
-  await serve(readConfig());
+  const config = readUsableConfig();
+  // The rest takes a second to load: a mistake in the settings is told before.
+  const { serve } = await import('./serve.js');
+  await serve(config);
 } catch (error) {
   // What has been opened by then would keep the process alive; the embedded database survives worse.
   process.exit(explainFailure(error));

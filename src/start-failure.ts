@@ -22,7 +22,8 @@ function explain(error: unknown): { lines: readonly string[]; code: number } {
     return { lines: error.problems, code: EXIT_WRONG_USE };
   }
   if (error instanceof DatabaseStartError || error instanceof ServiceError) {
-    return { lines: [error.message], code: EXIT_FAILED };
+    const isWrongUse = error instanceof ServiceError && error.code === 'BAD_USER_INPUT';
+    return { lines: [error.message], code: isWrongUse ? EXIT_WRONG_USE : EXIT_FAILED };
   }
   const { code, port, address } = error as { code?: string; port?: number; address?: string };
   if (code === 'EADDRINUSE') {

@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { EXIT_FAILED } from '../start-failure.js';
-import { buildSdl } from '../schema.js';
 
 const FILE = 'schema.graphql';
 
@@ -12,6 +11,7 @@ export function addSchemaCommand(program: Command): void {
     .option('--check', `fail when ${FILE} is not the schema of the code`)
     .option('--write', `write it to ${FILE}`)
     .action(async ({ check, write }: { check?: true; write?: true }) => {
+      const { buildSdl } = await import('../schema.js');
       const sdl = await buildSdl();
       if (write === true) writeFileSync(FILE, sdl);
       else if (check !== true) process.stdout.write(sdl);

@@ -2,8 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { SCOPES, type Scope, isScope } from '../auth/scopes.js';
 import { readConfig } from '../config/config.js';
 import type { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
-import { type IssuedToken, ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
-import { withApplication } from './context.js';
+import type { IssuedToken, ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
 
 const DAY = 86_400;
 
@@ -64,8 +63,15 @@ interface CreateOptions {
   json?: true;
 }
 
-function withAccounts<Result>(work: (service: ServiceAccountsService) => Promise<Result>): Promise<Result> {
-  return withApplication(readConfig(), (app) => work(app.get(ServiceAccountsService)));
+async function withAccounts<Result>(
+  work: (service: ServiceAccountsService) => Promise<Result>,
+): Promise<Result> {
+  const config = readConfig();
+  const [{ withApplication }, { ServiceAccountsService }] = await Promise.all([
+    import('./context.js'),
+    import('../service-accounts/service-accounts.service.js'),
+  ]);
+  return withApplication(config, (app) => work(app.get(ServiceAccountsService)));
 }
 
 /** The token is the last line, where a script finds it. */

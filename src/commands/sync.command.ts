@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import { readConfig } from '../config/config.js';
-import { summarise } from '../mirror/mirror.service.js';
 import type { Plan } from '../mirror/plan.js';
-import { type Outcome, type RunOptions, Synchroniser } from '../mirror/synchroniser.js';
+import { summarise } from '../mirror/summary.js';
+import type { Outcome, RunOptions } from '../mirror/synchroniser.js';
 import { EXIT_FAILED } from '../start-failure.js';
-import { withApplication } from './context.js';
 
 interface SyncOptions {
   dryRun?: true;
@@ -25,7 +24,12 @@ export function addSyncCommand(program: Command): void {
         ...(dryRun === undefined ? {} : { dryRun }),
         ...(confirm === undefined ? {} : { confirm }),
       };
-      const outcome = await withApplication(readConfig(), (app) => app.get(Synchroniser).run(options));
+      const config = readConfig();
+      const [{ withApplication }, { Synchroniser }] = await Promise.all([
+        import('./context.js'),
+        import('../mirror/synchroniser.js'),
+      ]);
+      const outcome = await withApplication(config, (app) => app.get(Synchroniser).run(options));
       console.log(json === true ? JSON.stringify(toJson(outcome)) : toText(outcome));
       if (outcome.kind === 'failed' || outcome.kind === 'blocked') process.exitCode = EXIT_FAILED;
     });
@@ -53,6 +57,8 @@ function toText(outcome: Outcome): string {
       ].join('\n');
     case 'failed':
       return `Nothing was changed: ${outcome.reason}`;
+    case 'stopped':
+      return 'Nothing was changed.';
   }
 }
 

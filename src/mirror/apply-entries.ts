@@ -13,13 +13,23 @@ const SORTED_CHARACTERS = 256;
 const SEPARATOR = '\u001f';
 
 /** Writes people, groups and who is named by which group; what follows from it is worked out afterwards. */
-export async function applyEntries(manager: EntityManager, plan: Plan, now: Date): Promise<void> {
+export async function applyEntries(
+  manager: EntityManager,
+  plan: Plan,
+  now: Date,
+  signal: AbortSignal,
+): Promise<void> {
   await deleteEntries(manager, 'users', plan.deletedPeople);
   await deleteEntries(manager, 'groups', plan.deletedGroups);
-  for (const batch of batches([...plan.createdPeople, ...plan.updatedPeople], BATCH))
+  for (const batch of batches([...plan.createdPeople, ...plan.updatedPeople], BATCH)) {
+    signal.throwIfAborted();
     await upsertPeople(manager, batch, now);
-  for (const batch of batches([...plan.createdGroups, ...plan.updatedGroups], BATCH))
+  }
+  for (const batch of batches([...plan.createdGroups, ...plan.updatedGroups], BATCH)) {
+    signal.throwIfAborted();
     await upsertGroups(manager, batch, now);
+  }
+  signal.throwIfAborted();
   await applyRoles(manager, plan.memberships, {
     table: 'memberships',
     subjects: 'users',
@@ -115,13 +125,18 @@ async function upsert<Value>(
   const selected = names.map((name) =>
     name === 'search_pairs' ? `string_to_array(search_pairs, '${SEPARATOR}')` : name,
   );
-  const updated = names.filter((name) => name !== 'entry_uuid').map((name) => `${name} = excluded.${name}`);
   // The time of creation is the directory's, or else when the entry was first seen: never this run's.
-  const kept = updated.filter((assignment) => !assignment.startsWith('created_at'));
+  const assignments = names
+    .filter((name) => name !== 'entry_uuid')
+    .map((name) =>
+      name === 'created_at'
+        ? `created_at = least(${table}.created_at, excluded.created_at)`
+        : `${name} = excluded.${name}`,
+    );
   await manager.query(
     `insert into ${table} (${names.join(', ')})
      select ${selected.join(', ')} from unnest(${arrays.join(', ')}) as given (${names.join(', ')})
-     on conflict on constraint ${table}_entry_uuid_unique do update set ${kept.join(', ')}`,
+     on conflict on constraint ${table}_entry_uuid_unique do update set ${assignments.join(', ')}`,
     columns.map(([, , valueOf]) => entries.map(valueOf)),
   );
 }

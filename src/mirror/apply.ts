@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { applyEntries } from './apply-entries.js';
 import { EffectiveRoles } from './effective-roles.js';
-import type { Plan, RoleChange } from './plan.js';
+import { countRemovals, type Plan, type RoleChange } from './plan.js';
 import type { Quarantined } from './snapshot.js';
 
 /** Rows after which PostgreSQL's statistics are worth renewing at once instead of when it gets round to it. */
@@ -18,6 +18,8 @@ export interface Application {
   readonly now: Date;
   readonly asOf: Date;
   readonly fingerprint: string;
+  /** Ends the work between two statements: then nothing of it stays. */
+  readonly signal: AbortSignal;
 }
 
 /** Another process has applied a revision since the plan was made. */
@@ -34,7 +36,7 @@ export class OutdatedPlanError extends Error {
  * @throws OutdatedPlanError when the mirror is no longer what the plan was made against
  */
 export async function applyPlan(manager: EntityManager, application: Application): Promise<number> {
-  const { plan, now } = application;
+  const { plan, now, signal } = application;
   await manager.query('set local statement_timeout = 0');
   await manager.query('set local idle_in_transaction_session_timeout = 0');
   const [state]: { revision: number | null }[] = await manager.query(
@@ -43,8 +45,10 @@ export async function applyPlan(manager: EntityManager, application: Application
   if ((state?.revision ?? null) !== application.basedOn) throw new OutdatedPlanError();
 
   const effective = await EffectiveRoles.begin(manager, plan);
-  await applyEntries(manager, plan, now);
+  await applyEntries(manager, plan, now, signal);
+  signal.throwIfAborted();
   await effective.finish(plan);
+  signal.throwIfAborted();
   await sweepPictures(manager, plan);
   await replaceQuarantine(manager, application.quarantined);
   const revision = await insertRevision(manager, application);
@@ -103,7 +107,7 @@ async function insertRevision(
       plan.deletedGroups.length,
       count(({ before }) => before === null),
       count(({ before, after }) => before !== null && after !== null),
-      count(({ after }) => after === null),
+      countRemovals(plan),
       confirmed,
     ],
   );

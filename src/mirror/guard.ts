@@ -1,4 +1,4 @@
-import type { Plan } from './plan.js';
+import { countRemovals, type Plan } from './plan.js';
 
 /** Deletions that are always let through: somebody leaves, and takes a group along. */
 const ALWAYS_ALLOWED = 3;
@@ -33,7 +33,7 @@ export function guardPlan(plan: Plan, facts: GuardFacts, percent: number): strin
   const deleted: Counts = {
     people: plan.deletedPeople.length,
     groups: plan.deletedGroups.length,
-    memberships: plan.memberships.filter(({ after }) => after === null).length,
+    memberships: countRemovals(plan),
   };
   for (const kind of ['people', 'groups', 'memberships'] as const) {
     const together = deleted[kind] + recentlyDeleted[kind];

@@ -1,11 +1,13 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
-import type { DirectoryConfig } from '../config/config.js';
-import { isBelow } from '../ldap/dn.js';
+import { ConfigError, type DirectoryConfig } from '../config/config.js';
+import { InvalidDnError, isBelow, normaliseDn } from '../ldap/dn.js';
 import type { Entry } from '../ldap/entry.js';
 import { compileFilter } from '../ldap/filter.js';
+import { InvalidFilterError } from '../ldap/filter-parser.js';
 import { readLdif } from '../ldap/ldif.js';
+import { CONTENT_VERSION } from './plan.js';
 import { SourceError } from './source.error.js';
 
 export type EntryKind = 'person' | 'group';
@@ -18,9 +20,11 @@ export class LdifSource {
   private readonly isPerson: (entry: Entry) => boolean;
   private readonly isGroup: (entry: Entry) => boolean;
 
-  /** @throws InvalidFilterError when a filter is malformed */
+  /** @throws ConfigError when a filter or a base is malformed */
   constructor(private readonly config: DirectoryConfig) {
     const { people, groups } = config.mapping;
+    const problems = [...problemsOf('PEOPLE', people), ...problemsOf('GROUPS', groups)];
+    if (problems.length > 0) throw new ConfigError(problems);
     this.isPerson = chooser(people.base, people.filter);
     this.isGroup = chooser(groups.base, groups.filter);
   }
@@ -32,15 +36,10 @@ export class LdifSource {
   async fingerprint(): Promise<string> {
     const { ino, size, mtimeMs } = await this.stat();
     const mapping = createHash('sha256')
-      .update(JSON.stringify(this.config.mapping))
+      .update(JSON.stringify([CONTENT_VERSION, this.config.mapping]))
       .digest('base64url')
       .slice(0, 11);
     return `${ino}-${size}-${mtimeMs}-${mapping}`;
-  }
-
-  /** Bytes of the file: what progress is measured by. */
-  async size(): Promise<number> {
-    return (await this.stat()).size;
   }
 
   /**
@@ -71,6 +70,27 @@ export class LdifSource {
       throw new SourceError('The directory file is not there, or cannot be read', { cause: error });
     }
   }
+}
+
+/** What is wrong with the settings that say where entries of a kind are, one line for each. */
+function problemsOf(
+  kind: 'PEOPLE' | 'GROUPS',
+  { base, filter }: { base: string; filter: string },
+): readonly string[] {
+  const problems: string[] = [];
+  try {
+    normaliseDn(base);
+  } catch (error) {
+    if (!(error instanceof InvalidDnError)) throw error;
+    problems.push(`DIRECTORY_${kind}_BASE and DIRECTORY_BASE_DN make no DN: ${error.message}`);
+  }
+  try {
+    compileFilter(filter);
+  } catch (error) {
+    if (!(error instanceof InvalidFilterError)) throw error;
+    problems.push(`DIRECTORY_${kind}_FILTER is no filter (RFC 4515): ${error.message}`);
+  }
+  return problems;
 }
 
 function chooser(base: string, filter: string): (entry: Entry) => boolean {

@@ -1,6 +1,6 @@
 import type { DirectoryMapping } from '../config/config.js';
 import { InvalidDnError } from '../ldap/dn.js';
-import { type Entry, InvalidEncodingError } from '../ldap/entry.js';
+import { decodeUtf8, type Entry } from '../ldap/entry.js';
 import { uuidOfDn } from '../ldap/entry-uuid.js';
 import type { MappedGroup, Person, Quarantined, Rank } from './snapshot.js';
 
@@ -8,6 +8,8 @@ import type { MappedGroup, Person, Quarantined, Rank } from './snapshot.js';
 const LONGEST_ID = 256;
 const LONGEST_LINE = 512;
 const LONGEST_TEXT = 10_000;
+/** A school year shares an index entry with a name. */
+const LONGEST_LABEL = 64;
 
 /** A person, with the bytes of the pictures still in hand. */
 export interface MappedPerson extends Omit<Person, 'photo' | 'picture'> {
@@ -31,7 +33,7 @@ export function mapPerson(entry: Entry, mapping: DirectoryMapping['people']): Ma
     givenName: reader.line(mapping.givenName),
     familyName: reader.line(mapping.familyName),
     email: reader.line(mapping.email),
-    schoolYear: reader.line(mapping.schoolYear),
+    schoolYear: reader.label(mapping.schoolYear),
     photo: entry.bytes(mapping.photo)[0] ?? null,
     picture: entry.bytes(mapping.picture)[0] ?? null,
   });
@@ -94,6 +96,10 @@ class EntryReader {
     return this.single(attribute, LONGEST_LINE);
   }
 
+  label(attribute: string): string | null {
+    return this.single(attribute, LONGEST_LABEL);
+  }
+
   text(attribute: string): string | null {
     return this.single(attribute, LONGEST_TEXT);
   }
@@ -105,14 +111,20 @@ class EntryReader {
     return this.quarantine(attribute, 'is not an http or https URL');
   }
 
+  /**
+   * The DNs that an attribute holds. One that is not UTF-8 is left out alone: leaving out the attribute would look
+   * as if everybody had left the group.
+   */
   references(attribute: string, rank: Rank): { dn: string; rank: Rank }[] {
-    try {
-      return this.entry.text(attribute).map((dn) => ({ dn, rank }));
-    } catch (error) {
-      if (!(error instanceof InvalidEncodingError)) throw error;
-      this.quarantine(attribute, 'has a value that is not UTF-8');
-      return [];
+    const references: { dn: string; rank: Rank }[] = [];
+    let unreadable = 0;
+    for (const value of this.entry.bytes(attribute)) {
+      const dn = decodeUtf8(value);
+      if (dn === null) unreadable++;
+      else references.push({ dn, rank });
     }
+    if (unreadable > 0) this.quarantine(attribute, `has ${unreadable} values that are not UTF-8`);
+    return references;
   }
 
   private uuid(): string | null {
@@ -132,13 +144,10 @@ class EntryReader {
 
   /** The first value, without surrounding white space; null when there is none, or none that can be used. */
   private single(attribute: string, longest: number): string | null {
-    let value: string;
-    try {
-      value = this.entry.text(attribute)[0]?.trim() ?? '';
-    } catch (error) {
-      if (!(error instanceof InvalidEncodingError)) throw error;
-      return this.quarantine(attribute, 'is not UTF-8');
-    }
+    const [bytes] = this.entry.bytes(attribute);
+    if (bytes === undefined) return null;
+    const value = decodeUtf8(bytes)?.trim() ?? null;
+    if (value === null) return this.quarantine(attribute, 'is not UTF-8');
     if (value === '') return null;
     if (value.includes('\0')) return this.quarantine(attribute, 'has a NUL character');
     if (value.length > longest) return this.quarantine(attribute, `has more than ${longest} characters`);

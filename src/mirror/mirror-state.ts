@@ -74,6 +74,15 @@ export class MirrorState {
     );
   }
 
+  /** As it was before a run that came to nothing. */
+  async restore({ state, reason, blockedPlan }: MirrorStatus): Promise<void> {
+    await this.dataSource.query('update mirror_state set state = $1, reason = $2, blocked_plan = $3', [
+      state,
+      reason,
+      blockedPlan,
+    ]);
+  }
+
   async markFailing(reason: string): Promise<void> {
     await this.dataSource.query(
       `update mirror_state set state = 'FAILING', reason = $1, blocked_plan = null`,

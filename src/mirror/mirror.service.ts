@@ -1,8 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  Logger,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { MirrorState, SyncState } from './mirror-state.js';
+import { summarise } from './summary.js';
 import { type Outcome, Synchroniser } from './synchroniser.js';
 
 /** Milliseconds between two looks at the file. */
@@ -10,12 +17,14 @@ const LOOK_INTERVAL = 250;
 
 /** Keeps the mirror true to its source for as long as the service runs. */
 @Injectable()
-export class MirrorService implements OnApplicationShutdown {
+export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown {
   private readonly logger = new Logger('Mirror');
   private readonly stopping = new AbortController();
   private loop: Promise<void> = Promise.resolve();
-  /** What was tried last: a broken file is not read again and again. */
+  /** What was tried last, by fingerprint. */
   private tried: string | null = null;
+  /** It was broken: reading it again and again is no use. */
+  private isBroken = false;
   private confirmedAt = 0;
 
   constructor(
@@ -26,19 +35,24 @@ export class MirrorService implements OnApplicationShutdown {
 
   /** Brings the mirror up to date once, and goes on doing so. */
   async start(): Promise<void> {
-    await this.runQuietly();
-    this.loop = this.follow();
+    const first = this.runQuietly();
+    this.loop = first.then(() => this.follow());
+    await first;
   }
 
-  async onApplicationShutdown(): Promise<void> {
+  onModuleDestroy(): void {
     this.stopping.abort();
+  }
+
+  /** A run that is under way ends before its database is closed. */
+  async beforeApplicationShutdown(): Promise<void> {
     await this.loop;
   }
 
   private async follow(): Promise<void> {
     const { signal } = this.stopping;
     let seen: string | null = null;
-    while (!signal.aborted) {
+    for (;;) {
       await sleep(LOOK_INTERVAL, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
       const fingerprint = await this.look();
@@ -48,7 +62,7 @@ export class MirrorService implements OnApplicationShutdown {
       if (!settled) continue;
       const quiet = fingerprint === this.tried;
       if (quiet && Date.now() - this.confirmedAt < this.config.directory.syncSeconds * 1000) continue;
-      if (quiet && (await this.isHeld())) {
+      if (quiet && (this.isBroken || (await this.isBlocked()))) {
         this.confirmedAt = Date.now();
         continue;
       }
@@ -61,16 +75,19 @@ export class MirrorService implements OnApplicationShutdown {
     return this.synchroniser.fingerprint().catch(() => 'absent');
   }
 
-  private async isHeld(): Promise<boolean> {
+  /** Asked of the database: another process may have confirmed the plan that was held. */
+  private async isBlocked(): Promise<boolean> {
     const { state } = await this.state.get().catch(() => ({ state: SyncState.IDLE }));
-    return state === SyncState.FAILING || state === SyncState.BLOCKED;
+    return state === SyncState.BLOCKED;
   }
 
   private async runQuietly(): Promise<void> {
     const fingerprint = await this.look();
     const begun = performance.now();
     try {
-      this.tell(await this.synchroniser.run(), Math.round(performance.now() - begun));
+      const outcome = await this.synchroniser.run({ signal: this.stopping.signal });
+      this.tell(outcome, Math.round(performance.now() - begun));
+      this.isBroken = outcome.kind === 'failed' && outcome.isFinal;
       this.tried = fingerprint;
     } catch (error) {
       // The database is away: the next look tries again.
@@ -95,21 +112,8 @@ export class MirrorService implements OnApplicationShutdown {
         break;
       case 'unchanged':
       case 'planned':
+      case 'stopped':
         break;
     }
   }
-}
-
-/** A run in one line: counts, and never names. */
-export function summarise({
-  plan,
-  snapshot,
-}: Extract<Outcome, { kind: 'applied' | 'blocked' | 'planned' }>): string {
-  const people = `people +${plan.createdPeople.length} ~${plan.updatedPeople.length} -${plan.deletedPeople.length}`;
-  const groups = `groups +${plan.createdGroups.length} ~${plan.updatedGroups.length} -${plan.deletedGroups.length}`;
-  const { dangling, placeholders, cyclic } = snapshot.skipped;
-  return (
-    `${people}, ${groups}, memberships ${plan.memberships.length}, nestings ${plan.nestings.length}; ` +
-    `${snapshot.quarantined.length} quarantined, ${dangling} dangling, ${placeholders} placeholders, ${cyclic} groups in cycles`
-  );
 }

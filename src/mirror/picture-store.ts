@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { inspectPicture } from '../media/inspect-picture.js';
 
 /** Bytes of pictures that wait to be written together. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Person, Rank, RelatedGroup, Snapshot } from './snapshot.js';
 
 /** Changes when the meaning of mapped content does, so that every row is compared anew. */
-const CONTENT_VERSION = 1;
+export const CONTENT_VERSION = 1;
 
 /** A row of the mirror, as far as a plan needs it. */
 export interface StoredEntry {
@@ -122,6 +122,17 @@ function roleChanges(
     if (!after.has(subject)) changes.push({ group, subject, before: rank, after: null });
   }
   return changes;
+}
+
+/**
+ * Roles taken from people who stay, in groups that stay. A membership that goes with its person or its group is
+ * no news beside that: it would count one leaving twice.
+ */
+export function countRemovals({ memberships, deletedPeople, deletedGroups }: Omit<Plan, 'hash'>): number {
+  const gone = new Set([...deletedPeople, ...deletedGroups].map(({ uuid }) => uuid));
+  return memberships.filter(
+    ({ group, subject, after }) => after === null && !gone.has(group) && !gone.has(subject),
+  ).length;
 }
 
 /** Whether there is nothing to do. */

@@ -5,26 +5,21 @@ import type { PictureStore } from './picture-store.js';
 import { relate } from './relate.js';
 import type { MappedGroup, Person, Quarantined, Snapshot } from './snapshot.js';
 
-/** Told now and then how many entries have been read. */
-export type Progress = (entries: number) => void;
-
-/** Entries between two tellings. */
-const PROGRESS_STEP = 1000;
-
 /**
  * Reads a source to its end: anything but success on the way ends the run, and nothing has been changed.
- * @throws LdifError or SourceError
+ * @throws LdifError or SourceError; the signal's reason when it is told to stop
  */
 export async function readSnapshot(
   source: LdifSource,
   mapping: DirectoryMapping,
   pictures: PictureStore,
-  progress: Progress = () => undefined,
+  signal: AbortSignal,
 ): Promise<Snapshot> {
   const people: Person[] = [];
   const groups: MappedGroup[] = [];
   const quarantined: Quarantined[] = [];
   for await (const { kind, entry } of source.read()) {
+    signal.throwIfAborted();
     if (kind === 'person') {
       const mapped = mapPerson(entry, mapping.people);
       quarantined.push(...mapped.quarantined);
@@ -35,7 +30,6 @@ export async function readSnapshot(
       quarantined.push(...mapped.quarantined);
       if (mapped.value !== null) groups.push(mapped.value);
     }
-    if ((people.length + groups.length) % PROGRESS_STEP === 0) progress(people.length + groups.length);
   }
   await pictures.flush();
   return relate(people, groups, quarantined);

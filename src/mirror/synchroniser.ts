@@ -6,10 +6,10 @@ import { LdifError } from '../ldap/ldif-error.js';
 import { applyPlan, OutdatedPlanError, replaceQuarantine } from './apply.js';
 import { guardPlan } from './guard.js';
 import { LdifSource } from './ldif-source.js';
-import { MirrorState, SyncState } from './mirror-state.js';
+import { MirrorState, type MirrorStatus, SyncState } from './mirror-state.js';
 import { PictureStore } from './picture-store.js';
 import { compareEntries, isEmpty, type Plan, planChanges } from './plan.js';
-import { type Progress, readSnapshot } from './read.js';
+import { readSnapshot } from './read.js';
 import type { Snapshot } from './snapshot.js';
 import { SourceError } from './source.error.js';
 import { countRecentlyDeleted, countStored, readStoredEntries, readStoredRoles } from './stored.js';
@@ -25,7 +25,13 @@ export type Outcome =
       readonly snapshot: Snapshot;
       readonly heldBecause: string | null;
     }
-  | { readonly kind: 'failed'; readonly reason: string };
+  | {
+      readonly kind: 'failed';
+      readonly reason: string;
+      /** The contents of the source are wrong: trying again before it changes is no use. */
+      readonly isFinal: boolean;
+    }
+  | { readonly kind: 'stopped' };
 
 export interface RunOptions {
   /** Plans and changes nothing. */
@@ -34,8 +40,12 @@ export interface RunOptions {
   readonly confirm?: string;
   /** Reads the source although it looks as it did last time. */
   readonly force?: boolean;
-  readonly progress?: Progress;
+  /** Ends the run early, and nothing of it stays. */
+  readonly signal?: AbortSignal;
 }
+
+/** Runs that make room for another process's revision before one gives up. */
+const ATTEMPTS = 5;
 
 /** Runs from the source to a new revision: read, relate, plan, guard, apply (docs/architecture.md). */
 @Injectable()
@@ -58,64 +68,67 @@ export class Synchroniser {
 
   /** One run. What goes wrong with the source is an outcome; what goes wrong with the database is thrown. */
   async run(options: RunOptions = {}): Promise<Outcome> {
-    const asOf = new Date();
-    try {
-      const fingerprint = await this.source.fingerprint();
-      const status = await this.state.get();
-      const looksUnchanged = fingerprint === status.fingerprint && status.state === SyncState.IDLE;
-      if (looksUnchanged && options.force !== true && options.dryRun !== true) {
-        await this.state.confirmUnchanged(asOf, fingerprint);
-        return { kind: 'unchanged' };
+    for (let attempt = 1; ; attempt++) {
+      const before = await this.state.get();
+      try {
+        return await this.runFrom(before, options);
+      } catch (error) {
+        // Another process was first: what is left to do is found out by looking again.
+        if (error instanceof OutdatedPlanError && attempt < ATTEMPTS) continue;
+        return await this.fail(error, before, options);
       }
-      if (options.dryRun !== true) await this.state.markRunning();
-      return await this.takeOver(options, asOf, fingerprint, status.revision);
-    } catch (error) {
-      return await this.fail(error, options);
     }
   }
 
+  private async runFrom(before: MirrorStatus, options: RunOptions): Promise<Outcome> {
+    const asOf = new Date();
+    const fingerprint = await this.source.fingerprint();
+    if (options.dryRun === true) return this.takeOver(options, asOf, fingerprint, before);
+    const looksUnchanged = fingerprint === before.fingerprint && before.state === SyncState.IDLE;
+    if (looksUnchanged && options.force !== true) {
+      await this.state.confirmUnchanged(asOf, fingerprint);
+      return { kind: 'unchanged' };
+    }
+    // A reason goes on being told until it is known to be gone.
+    if (before.reason === null) await this.state.markRunning();
+    return this.takeOver(options, asOf, fingerprint, before);
+  }
+
   private async takeOver(
-    options: RunOptions,
+    { dryRun, confirm, signal = new AbortController().signal }: RunOptions,
     asOf: Date,
     fingerprint: string,
-    basedOn: number | null,
+    before: MirrorStatus,
   ): Promise<Outcome> {
     const pictures = await PictureStore.open(this.dataSource);
-    const snapshot = await readSnapshot(
-      this.source,
-      this.config.directory.mapping,
-      pictures,
-      options.progress,
-    );
+    const snapshot = await readSnapshot(this.source, this.config.directory.mapping, pictures, signal);
     const plan = await this.plan(snapshot);
     const heldBecause = await this.guard(plan, snapshot, asOf);
-    if (options.dryRun === true) return { kind: 'planned', plan, snapshot, heldBecause };
-    if (heldBecause !== null && options.confirm !== plan.hash) {
+    if (dryRun === true) return { kind: 'planned', plan, snapshot, heldBecause };
+    if (confirm !== undefined && confirm !== plan.hash) {
+      await this.state.restore(before);
+      const reason = `The plan is not the one to confirm: it is ${plan.hash} now`;
+      return { kind: 'failed', reason, isFinal: true };
+    }
+    if (heldBecause !== null && confirm === undefined) {
       await this.state.markBlocked(heldBecause, plan.hash);
       return { kind: 'blocked', reason: heldBecause, plan, snapshot };
     }
-    if (options.confirm !== undefined && options.confirm !== plan.hash) {
-      await this.restore(basedOn);
-      return {
-        kind: 'failed',
-        reason: `The plan is not the one to confirm any more: it is ${plan.hash} now`,
-      };
-    }
-    if (isEmpty(plan) && basedOn !== null) {
+    if (isEmpty(plan) && before.revision !== null) {
       await this.dataSource.transaction((manager) => replaceQuarantine(manager, snapshot.quarantined));
       await this.state.confirmUnchanged(asOf, fingerprint);
       return { kind: 'unchanged' };
     }
-    const confirmed = heldBecause !== null;
     const revision = await this.dataSource.transaction((manager) =>
       applyPlan(manager, {
         plan,
-        basedOn,
-        confirmed,
+        basedOn: before.revision,
+        confirmed: heldBecause !== null,
         asOf,
         fingerprint,
         quarantined: snapshot.quarantined,
         now: new Date(),
+        signal,
       }),
     );
     return { kind: 'applied', revision, plan, snapshot };
@@ -142,17 +155,24 @@ export class Synchroniser {
     return guardPlan(plan, facts, percent);
   }
 
-  private async restore(revision: number | null): Promise<void> {
-    await this.dataSource.query('update mirror_state set state = $1', [
-      revision === null ? SyncState.NEVER_RUN : SyncState.IDLE,
-    ]);
-  }
-
-  private async fail(error: unknown, { dryRun }: RunOptions): Promise<Outcome> {
-    if (!(error instanceof LdifError || error instanceof SourceError || error instanceof OutdatedPlanError))
+  private async fail(error: unknown, before: MirrorStatus, options: RunOptions): Promise<Outcome> {
+    const isStopped = options.signal?.aborted === true;
+    const isOurs =
+      error instanceof LdifError || error instanceof SourceError || error instanceof OutdatedPlanError;
+    if (isStopped) {
+      // Where even that fails, the next start finds a run that was cut off, and reads the source again.
+      await this.state.restore(before).catch(() => undefined);
+      return { kind: 'stopped' };
+    }
+    if (!isOurs) {
+      // Most likely the database is away, and takes no note of it either: then the first error is the one to tell.
+      if (options.dryRun !== true) {
+        await this.state.markFailing('The mirror cannot be written').catch(() => undefined);
+      }
       throw error;
-    if (dryRun !== true) await this.state.markFailing(error.message);
+    }
+    if (options.dryRun !== true) await this.state.markFailing(error.message);
     this.logger.debug(error.stack ?? error.message);
-    return { kind: 'failed', reason: error.message };
+    return { kind: 'failed', reason: error.message, isFinal: error instanceof LdifError };
   }
 }

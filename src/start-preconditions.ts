@@ -1,0 +1,28 @@
+import { type Config, ConfigError, readConfig } from './config/config.js';
+import { ClientsFileError, readClients } from './identity-provider/clients.js';
+import { LdifSource } from './mirror/ldif-source.js';
+
+/**
+ * Reads the settings, and looks at what they name before anything is opened: a mistake is told at once, and
+ * nothing has to be closed again.
+ * @throws ConfigError with every problem found
+ */
+export function readUsableConfig(): Config {
+  const config = readConfig();
+  const problems = [
+    ...problemsOf(() => new LdifSource(config.directory)),
+    ...(config.auth.issuer === null ? problemsOf(() => readClients(config.auth.embeddedClients)) : []),
+  ];
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+function problemsOf(attempt: () => unknown): readonly string[] {
+  try {
+    attempt();
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError || error instanceof ClientsFileError) return error.problems;
+    throw error;
+  }
+}
