@@ -1,9 +1,9 @@
 import type { Client } from 'pg';
-import { DataSource } from 'typeorm';
+import { DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { Config } from '../config/config.js';
 import { DatabaseStartError } from './database-start.error.js';
-import { EmbeddedPostgres } from './embedded-postgres.js';
+import { damagedDirectoryError, EmbeddedPostgres } from './embedded-postgres.js';
 import { Mirror1763683200000 } from './migrations/0001-mirror.js';
 import { ServiceAccounts1763683200001 } from './migrations/0002-service-accounts.js';
 
@@ -35,7 +35,6 @@ export class DirectoryDataSource extends DataSource {
       type: 'postgres',
       entities: entities ?? [],
       migrations: MIGRATIONS,
-      migrationsTransactionMode: 'each',
       installExtensions: false,
       uuidExtension: 'pgcrypto',
       ...(database.kind === 'postgres' ? { url: database.url } : {}),
@@ -67,9 +66,12 @@ export class DirectoryDataSource extends DataSource {
   }
 
   override async destroy(): Promise<void> {
-    await super.destroy();
-    await this.embedded?.stop();
-    this.embedded = null;
+    try {
+      await super.destroy();
+    } finally {
+      await this.embedded?.stop();
+      this.embedded = null;
+    }
   }
 
   /** The embedded database as a file to begin another one with; null on a server. */
@@ -78,16 +80,15 @@ export class DirectoryDataSource extends DataSource {
   }
 
   private async migrate(): Promise<void> {
-    // The embedded database has one connection and its directory is locked: nobody to wait for.
-    if (this.embedded !== null) {
-      await this.runMigrations();
-      return;
-    }
+    // On one connection: there may be no second one.
     const runner = this.createQueryRunner();
     try {
       await runner.query('set statement_timeout = 0');
       await runner.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
-      await this.runMigrations();
+      await refuseForeignTables(runner);
+      const executor = new MigrationExecutor(this, runner);
+      executor.transaction = 'each';
+      await executor.executePendingMigrations();
     } finally {
       await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]);
       await runner.query(`set statement_timeout = ${STATEMENT_TIMEOUT}`);
@@ -104,6 +105,24 @@ export class DirectoryDataSource extends DataSource {
     }
     this.embedded = null;
   }
+}
+
+/** Before anything is written: a database with somebody else's tables in it stays as it is. */
+async function refuseForeignTables(runner: QueryRunner): Promise<void> {
+  const rows: { name: string }[] = await runner.manager.query(`
+    select c.relname as name from pg_class c
+    where c.relnamespace = to_regnamespace(current_schema()) and c.relkind in ('r', 'p')
+      and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')`);
+  const names = rows.map(({ name }) => name);
+  if (names.length === 0 || names.includes('mirror_state')) return;
+  // A first start that was cut off leaves the list of migrations behind, with nothing in it.
+  if (names.length === 1 && names[0] === 'migrations') {
+    const applied: unknown[] = await runner.manager.query('select from migrations limit 1');
+    if (applied.length === 0) return;
+  }
+  throw new DatabaseStartError(
+    'The database holds tables of another application: give this service one of its own (DATABASE_URL)',
+  );
 }
 
 function poolOptions(database: Config['database']): object {
@@ -129,13 +148,6 @@ function poolOptions(database: Config['database']): object {
 function startError(error: unknown, database: Config['database']): unknown {
   if (error instanceof DatabaseStartError || !(error instanceof Error)) return error;
   const { code } = error as { code?: string };
-  // 42P07: a table of ours exists, but not by our migrations.
-  if (code === '42P07') {
-    return new DatabaseStartError(
-      'The database holds tables of another application: give this service one of its own (DATABASE_URL)',
-      { cause: error },
-    );
-  }
   if (database.kind === 'postgres') {
     const { host, pathname } = new URL(database.url);
     return new DatabaseStartError(
@@ -143,5 +155,5 @@ function startError(error: unknown, database: Config['database']): unknown {
       { cause: error },
     );
   }
-  return error;
+  return damagedDirectoryError(database.directory, error);
 }

@@ -36,7 +36,8 @@ const UNAVAILABLE_MESSAGES =
 export function databaseError(error: unknown): Error {
   if (error instanceof ServiceError) return error;
   if (!(error instanceof Error)) return new Error('The database failed in an unknown way');
-  const { code, constraint } = { ...error, ...(error as { driverError?: object }).driverError } as {
+  // TypeORM wraps the driver's error; the pool gives it as it is.
+  const { code, constraint } = ((error as { driverError?: object }).driverError ?? error) as {
     code?: string;
     constraint?: string;
   };

@@ -9,11 +9,16 @@ import { DatabaseStartError } from './database-start.error.js';
  * @throws DatabaseStartError when a living process holds it
  */
 export function lockDirectory(directory: string): () => void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new DatabaseStartError(`The database directory ${directory} cannot be made`, { cause: error });
+  }
   const file = `${directory}.lock`;
   const me = describeProcess(process.pid) ?? `${process.pid}`;
   for (let attempt = 0; attempt < 3; attempt++) {
-    if (createExclusively(file, me)) return () => {
+    if (createExclusively(file, me))
+      return () => {
         removeQuietly(file);
       };
     const holder = readQuietly(file);

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -7,6 +7,11 @@ import { lockDirectory } from './directory-lock.js';
 
 /** PostgreSQL's major version inside PGlite: a directory of another one cannot be opened. */
 const MAJOR_VERSION = '18';
+
+/** Milliseconds after which a database that has not started never will: a damaged one may wait for ever. */
+const START_TIMEOUT = 60_000;
+/** Milliseconds that a database may take to write what it holds and close. */
+const STOP_TIMEOUT = 30_000;
 
 export interface EmbeddedPostgresOptions {
   /** Where rows are kept. */
@@ -28,49 +33,76 @@ export class EmbeddedPostgres {
   static async start({ directory, snapshot }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
     const unlock = lockDirectory(directory);
     const host = mkdtempSync(join(tmpdir(), 'directory-'));
+    let worker: Worker | null = null;
     try {
+      removeUnfinished(directory);
       refuseForeignDirectory(directory);
-      const worker = new Worker(new URL('./pglite.worker.mjs', import.meta.url), {
+      worker = new Worker(new URL('./pglite.worker.mjs', import.meta.url), {
         workerData: { directory, snapshot, socket: join(host, '.s.PGSQL.5432') },
       });
-      await nextMessage(worker, 'started');
+      await nextMessage(worker, 'started', START_TIMEOUT);
+      rmSync(unfinishedMark(directory), { force: true });
       return new EmbeddedPostgres(worker, unlock, host);
     } catch (error) {
+      await worker?.terminate();
       unlock();
       rmSync(host, { recursive: true, force: true });
-      if (error instanceof DatabaseStartError) throw error;
-      throw new DatabaseStartError(
-        `The database directory ${directory} cannot be opened: it may be damaged. It is only a copy of the ` +
-          'directory (and the service accounts): move it away, and it is made anew',
-        { cause: error },
-      );
+      throw error instanceof DatabaseStartError ? error : damagedDirectoryError(directory, error);
     }
   }
 
   /** The whole database as a compressed tar of its directory. */
   async dump(): Promise<Uint8Array> {
     this.worker.postMessage({ kind: 'snapshot' });
-    const message = await nextMessage(this.worker, 'snapshot');
+    const message = await nextMessage(this.worker, 'snapshot', STOP_TIMEOUT);
     return message.bytes ?? new Uint8Array();
   }
 
   async stop(): Promise<void> {
-    this.worker.postMessage({ kind: 'stop' });
-    await nextMessage(this.worker, 'stopped');
-    await this.worker.terminate();
-    rmSync(this.host, { recursive: true, force: true });
-    this.unlock();
+    try {
+      this.worker.postMessage({ kind: 'stop' });
+      await nextMessage(this.worker, 'stopped', STOP_TIMEOUT);
+    } finally {
+      await this.worker.terminate();
+      rmSync(this.host, { recursive: true, force: true });
+      this.unlock();
+    }
+  }
+}
+
+export function damagedDirectoryError(directory: string, cause: unknown): DatabaseStartError {
+  return new DatabaseStartError(
+    `The database directory ${directory} cannot be opened: it may be damaged. It is only a copy of the ` +
+      'directory (and the service accounts): move it away, and it is made anew',
+    { cause },
+  );
+}
+
+/** Stands beside a directory, like its lock, until a database has been made in it to the end. */
+function unfinishedMark(directory: string): string {
+  return `${directory}.unfinished`;
+}
+
+/** A process that was killed while it made a database leaves half of one, which nothing can be done with. */
+function removeUnfinished(directory: string): void {
+  const mark = unfinishedMark(directory);
+  if (existsSync(mark)) {
+    for (const name of readdirSync(directory)) rmSync(join(directory, name), { recursive: true });
+  } else if (listDirectory(directory).length === 0) {
+    writeFileSync(mark, '');
+  }
+}
+
+function listDirectory(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    throw new DatabaseStartError(`The database directory ${directory} cannot be read`, { cause: error });
   }
 }
 
 function refuseForeignDirectory(directory: string): void {
-  let names: string[];
-  try {
-    names = readdirSync(directory);
-  } catch (error) {
-    throw new DatabaseStartError(`The database directory ${directory} cannot be read`, { cause: error });
-  }
-  if (names.length === 0) return;
+  if (listDirectory(directory).length === 0) return;
   const file = join(directory, 'PG_VERSION');
   if (!existsSync(file)) {
     throw new DatabaseStartError(
@@ -91,9 +123,10 @@ interface WorkerMessage {
   bytes?: Uint8Array;
 }
 
-function nextMessage(worker: Worker, kind: string): Promise<WorkerMessage> {
+function nextMessage(worker: Worker, kind: string, milliseconds: number): Promise<WorkerMessage> {
   return new Promise((resolve, reject) => {
     const settle = () => {
+      clearTimeout(timeout);
       worker.off('message', onMessage);
       worker.off('error', onError);
       worker.off('exit', onExit);
@@ -110,6 +143,9 @@ function nextMessage(worker: Worker, kind: string): Promise<WorkerMessage> {
     const onExit = () => {
       onError(new Error('The database worker ended'));
     };
+    const timeout = setTimeout(() => {
+      onError(new Error(`The database did not answer within ${milliseconds} ms`));
+    }, milliseconds);
     worker.on('message', onMessage);
     worker.on('error', onError);
     worker.on('exit', onExit);
