@@ -1,6 +1,7 @@
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import {
   type GraphQLFieldConfig,
+  GraphQLObjectType,
   GraphQLSchema,
   isIntrospectionType,
   isNonNullType,
@@ -23,10 +24,18 @@ const DEFAULT_RESOLVER = 'rootFieldResolver';
 export function finishSchema(built: GraphQLSchema): GraphQLSchema {
   const problems = undeclaredFields(built);
   if (problems.length > 0) throw new Error(`The schema is not complete:\n${problems.join('\n')}`);
-  const schema = mapSchema(built, { [MapperKind.OBJECT_FIELD]: withoutDefaultResolver });
+  const schema = mapSchema(built, {
+    [MapperKind.QUERY]: describeQuery,
+    [MapperKind.OBJECT_FIELD]: withoutDefaultResolver,
+  });
   const { types, ...config } = schema.toConfig();
   // Types that the contract has and no field uses yet.
   return new GraphQLSchema({ ...config, types: [...types, Url] });
+}
+
+/** The root type is the only one that no class of ours declares. */
+function describeQuery(query: GraphQLObjectType): GraphQLObjectType {
+  return new GraphQLObjectType({ ...query.toConfig(), description: 'What can be asked.' });
 }
 
 /** A field without a resolver is read as a property, directly: a resolver that does the same costs a call each. */

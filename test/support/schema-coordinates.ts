@@ -1,0 +1,77 @@
+import {
+  astFromValue,
+  type GraphQLArgument,
+  type GraphQLInputField,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  isEnumType,
+  isInputObjectType,
+  isIntrospectionType,
+  isObjectType,
+  isSpecifiedScalarType,
+  isUnionType,
+  print,
+} from 'graphql';
+
+/** One thing that a schema declares, by its coordinate: `Type`, `Type.field`, `Type.field(argument:)`. */
+export interface Declaration {
+  readonly coordinate: string;
+  /** What clients rely on: the kind of a type, the type of a field, type and default of an argument. */
+  readonly signature: string;
+  readonly description: string | null | undefined;
+}
+
+/** Everything that a schema declares, besides what GraphQL itself does. */
+export function declarationsOf(schema: GraphQLSchema): Declaration[] {
+  return Object.values(schema.getTypeMap())
+    .filter((type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type))
+    .flatMap(declarationsIn);
+}
+
+/** Coordinates and what clients rely on. */
+export function signaturesOf(schema: GraphQLSchema): Map<string, string> {
+  return new Map(declarationsOf(schema).map(({ coordinate, signature }) => [coordinate, signature]));
+}
+
+function declarationsIn(type: GraphQLNamedType): Declaration[] {
+  const { name, description } = type;
+  const kind = type.constructor.name;
+  const itself: Declaration = { coordinate: name, signature: kind, description };
+  if (isObjectType(type)) {
+    return [
+      itself,
+      ...Object.values(type.getFields()).flatMap((field) => {
+        const coordinate = `${name}.${field.name}`;
+        return [
+          { coordinate, signature: String(field.type), description: field.description },
+          ...field.args.map((argument) => inputDeclaration(`${coordinate}(${argument.name}:)`, argument)),
+        ];
+      }),
+    ];
+  }
+  if (isInputObjectType(type)) {
+    const fields = Object.values(type.getFields());
+    return [itself, ...fields.map((field) => inputDeclaration(`${name}.${field.name}`, field))];
+  }
+  if (isEnumType(type)) {
+    const values = type.getValues();
+    return [
+      itself,
+      ...values.map((value) => ({
+        coordinate: `${name}.${value.name}`,
+        signature: 'value',
+        description: value.description,
+      })),
+    ];
+  }
+  if (isUnionType(type)) {
+    return [{ ...itself, signature: `union of ${type.getTypes().map(String).sort().join(', ')}` }];
+  }
+  return [itself];
+}
+
+function inputDeclaration(coordinate: string, input: GraphQLArgument | GraphQLInputField): Declaration {
+  const value = input.defaultValue === undefined ? null : astFromValue(input.defaultValue, input.type);
+  const signature = value ? `${String(input.type)} = ${print(value)}` : String(input.type);
+  return { coordinate, signature, description: input.description };
+}
