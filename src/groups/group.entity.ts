@@ -1,9 +1,16 @@
-import { Column, Entity, PrimaryGeneratedColumn, Unique } from 'typeorm';
+import { Column, Entity, Index, PrimaryGeneratedColumn, Unique } from 'typeorm';
 
 /** A group as the mirror keeps one. Written by the mirror alone. */
 @Entity('groups')
 @Unique('groups_entry_uuid_unique', ['entryUuid'])
 @Unique('groups_id_unique', ['idFolded'], { deferrable: 'INITIALLY DEFERRED' })
+@Index('groups_by_name', ['sortName', 'key'])
+@Index('groups_by_member_count', ['memberCount', 'sortName', 'key'])
+@Index('groups_by_update', ['updatedAt', 'key'])
+// Of expressions or for other operators than comparison: only the migration can say how they are.
+@Index('groups_by_member_count_descending', { synchronize: false })
+@Index('groups_search', { synchronize: false })
+@Index('groups_search_pairs', { synchronize: false })
 export class GroupEntity {
   /** Ours alone: short, and stable through renames. */
   @PrimaryGeneratedColumn('identity', { primaryKeyConstraintName: 'groups_pk', generatedIdentity: 'ALWAYS' })

@@ -26,10 +26,9 @@ export function userSource({ filter, orderBy }: UserListArguments, groupKey: num
     conditions.push(searchCondition('u', foldSearch(filter.search, 'search'), values));
   }
   if (filter?.schoolYear !== undefined && filter.schoolYear !== null) {
-    // Written as the index has it.
-    conditions.push(
-      `coalesce(u.school_year, '') = ${values.add(filter.schoolYear.replaceAll('\0', '\uFFFD'))}::text`,
-    );
+    // The left side as the index has it; an empty year is nobody's, and no year is not an empty one.
+    const year = values.add(filter.schoolYear.replaceAll('\0', '\uFFFD'));
+    conditions.push(`coalesce(u.school_year, '') = nullif(${year}::text, '')`);
   }
   if (filter?.updatedSince)
     conditions.push(`u.updated_at >= ${values.add(filter.updatedSince)}::timestamptz`);

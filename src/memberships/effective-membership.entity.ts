@@ -1,4 +1,4 @@
-import { Check, Column, Entity, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
+import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import { GroupEntity } from '../groups/group.entity.js';
 import { UserEntity } from '../users/user.entity.js';
 
@@ -13,6 +13,10 @@ import { UserEntity } from '../users/user.entity.js';
   'effective_memberships_origin',
   '(direct_role is not distinct from role) = (cardinality(inherited_from) = 0)',
 )
+// Of an expression, or with columns that are only carried along: only the migration can say how they are.
+@Index('effective_memberships_by_user_name', { synchronize: false })
+@Index('effective_memberships_by_role', { synchronize: false })
+@Index('effective_memberships_by_group_name', { synchronize: false })
 export class EffectiveMembershipEntity {
   @PrimaryColumn('integer', { name: 'group_key', primaryKeyConstraintName: 'effective_memberships_pk' })
   groupKey!: number;

@@ -1,8 +1,9 @@
-import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
+import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import { ServiceAccountEntity } from './service-account.entity.js';
 
 /** A live secret of a service account, as its SHA-256: two during a rotation, else one. */
 @Entity('service_account_secrets')
+@Check('service_account_secrets_sha256_length', 'octet_length(sha256) = 32')
 export class ServiceAccountSecretEntity {
   @PrimaryColumn('bytea', { primaryKeyConstraintName: 'service_account_secrets_pk' })
   sha256!: Buffer;

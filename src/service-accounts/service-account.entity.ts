@@ -1,8 +1,9 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Scope } from '../auth/scopes.js';
 
 /** The account of a program. Not mirrored: an operator makes it with `directory service-account create`. */
 @Entity('service_accounts')
+@Check('service_accounts_id_form', `id ~ '^[a-z0-9][a-z0-9-]{1,63}$'`)
 export class ServiceAccountEntity {
   @PrimaryColumn('text', { primaryKeyConstraintName: 'service_accounts_pk' })
   id!: string;

@@ -1,9 +1,18 @@
-import { Column, Entity, PrimaryGeneratedColumn, Unique } from 'typeorm';
+import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryGeneratedColumn, Unique } from 'typeorm';
+import { PictureEntity } from './picture.entity.js';
 
 /** A person as the mirror keeps one. Written by the mirror alone; `docs/architecture.md` says how it is read. */
 @Entity('users')
 @Unique('users_entry_uuid_unique', ['entryUuid'])
 @Unique('users_id_unique', ['idFolded'], { deferrable: 'INITIALLY DEFERRED' })
+@Index('users_by_name', ['sortName', 'key'])
+@Index('users_by_update', ['updatedAt', 'key'])
+@Index('users_photo', ['photo'], { where: 'photo is not null' })
+@Index('users_picture', ['picture'], { where: 'picture is not null' })
+// Of expressions or for other operators than comparison: only the migration can say how they are.
+@Index('users_by_school_year', { synchronize: false })
+@Index('users_search', { synchronize: false })
+@Index('users_search_pairs', { synchronize: false })
 export class UserEntity {
   /** Ours alone: short, and stable through renames. */
   @PrimaryGeneratedColumn('identity', { primaryKeyConstraintName: 'users_pk', generatedIdentity: 'ALWAYS' })
@@ -35,7 +44,7 @@ export class UserEntity {
   @Column({ type: 'text', nullable: true })
   email!: string | null;
 
-  @Column({ type: 'text', name: 'school_year', nullable: true })
+  @Column({ type: 'text', name: 'school_year', nullable: true, collation: 'C' })
   schoolYear!: string | null;
 
   /** SHA-256 of the photo, which is in `pictures`. */
@@ -45,6 +54,14 @@ export class UserEntity {
   /** SHA-256 of the picture, which is in `pictures`. */
   @Column('bytea', { nullable: true })
   picture!: Buffer | null;
+
+  @ManyToOne(() => PictureEntity)
+  @JoinColumn({ name: 'photo', foreignKeyConstraintName: 'users_photo_fk' })
+  photoBytes!: PictureEntity | null;
+
+  @ManyToOne(() => PictureEntity)
+  @JoinColumn({ name: 'picture', foreignKeyConstraintName: 'users_picture_fk' })
+  pictureBytes!: PictureEntity | null;
 
   /** The folded name: what pages are ordered by. */
   @Column({ type: 'text', name: 'sort_name', collation: 'C' })

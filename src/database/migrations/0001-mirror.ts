@@ -28,7 +28,7 @@ export class Mirror1763683200000 implements MigrationInterface {
         given_name text,
         family_name text,
         email text,
-        school_year text,
+        school_year text collate "C",
         photo bytea constraint users_photo_fk references pictures,
         picture bytea constraint users_picture_fk references pictures,
         sort_name text collate "C" not null,
