@@ -16,13 +16,16 @@ const SPELLED_OUT: Record<string, string> = {
   ŋ: 'n',
   ŧ: 't',
   ĸ: 'k',
+  // The same letter at the end of a word: lowering decides by its neighbours, and a search has others.
+  ς: 'σ',
 };
 const SPELLED_OUT_PATTERN = new RegExp(`[${Object.keys(SPELLED_OUT).join('')}]`, 'gu');
 
 /**
  * Folds text for comparison: case, accents, compatibility forms (Unicode NFKD) and runs of white space or
- * control characters no longer matter. The mirror stores folded text and a search folds what was typed,
- * so both sides always agree. The result has no NUL, which PostgreSQL text cannot hold.
+ * control characters no longer matter, nor do characters that nobody sees (soft hyphens, joiners, marks of
+ * direction). The mirror stores folded text and a search folds what was typed, so both sides always agree. The
+ * result has no NUL, which PostgreSQL text cannot hold.
  */
 export function fold(text: string): string {
   return text
@@ -30,7 +33,7 @@ export function fold(text: string): string {
     .normalize('NFKD')
     .toLowerCase()
     .normalize('NFKD')
-    .replace(/\p{M}+/gu, '')
+    .replace(/[\p{M}\p{Default_Ignorable_Code_Point}]+/gu, '')
     .replace(SPELLED_OUT_PATTERN, (letter) => SPELLED_OUT[letter] ?? letter)
     .replace(/[\s\p{C}]+/gu, ' ');
 }

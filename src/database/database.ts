@@ -2,11 +2,16 @@ import diagnosticsChannel from 'node:diagnostics_channel';
 import { Injectable } from '@nestjs/common';
 import type { Pool } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
+import { ServiceUnavailableError } from '../common/errors.js';
 import { databaseError } from './database-error.js';
 import type { Statement } from './statement.js';
 
-/** Every statement of the reading path is published here, as its Statement, when somebody listens. */
+/** Every statement of the reading path is published here, as a SentStatement, when somebody listens. */
 export const statementChannel = diagnosticsChannel.channel('directory:statement');
+
+export interface SentStatement extends Statement {
+  readonly values: readonly unknown[];
+}
 
 /** How the rest of the house reads, and how it opens a transaction. */
 @Injectable()
@@ -22,7 +27,8 @@ export class Database {
     { name, text }: Statement,
     values: readonly unknown[] = [],
   ): Promise<Row[]> {
-    if (statementChannel.hasSubscribers) statementChannel.publish({ name, text });
+    if (statementChannel.hasSubscribers)
+      statementChannel.publish({ name, text, values } satisfies SentStatement);
     try {
       const result = await this.pool.query<Row>({ name, text, values: [...values], rowMode: 'array' });
       return result.rows;
@@ -42,6 +48,8 @@ export class Database {
 
   /** TypeORM sends unnamed statements only; the pool beneath it takes named ones. */
   private get pool(): Pool {
+    // It is taken away while the service ends.
+    if (!this.dataSource.isInitialized) throw new ServiceUnavailableError('The service is ending');
     return (this.dataSource.driver as unknown as { master: Pool }).master;
   }
 }

@@ -1,7 +1,7 @@
 import { type CursorBinding, type CursorValue, decodeCursor } from '../common/cursor.js';
 import type { OrderDirection, PageArguments, PageSelection } from '../common/page.js';
 import { type Statement, statement } from './statement.js';
-import { Values } from './values.js';
+import type { Values } from './values.js';
 
 /** A column that pages are ordered by. It is never null, and the last one of an order is unique. */
 export interface OrderColumn {
@@ -61,6 +61,8 @@ export function planPage(
   const after = bound(source, page.after, 'after');
   const before = bound(source, page.before, 'before');
   const [forwards, backwards] = order.direction === 'ASC' ? ['>', '<'] : ['<', '>'];
+  const [along, opposite] =
+    order.direction === 'ASC' ? (['asc', 'desc'] as const) : (['desc', 'asc'] as const);
 
   const rows = [...source.conditions];
   if (source.parent !== null) rows.push(`${source.parent} = parent.key`);
@@ -68,22 +70,22 @@ export function planPage(
   if (after !== null) within.push(`${after.columns} ${forwards} ${after.values}`);
   if (before !== null) within.push(`${before.columns} ${backwards} ${before.values}`);
 
-  const exists = (comparison: string) =>
-    `exists (select from ${source.from} ${where([...rows, comparison])})`;
+  // Looked for from the cursor outwards, where its own row is the first to be met, and mostly still there.
+  const exists = (comparison: string, outwards: 'asc' | 'desc') =>
+    `(select true from ${source.from} ${where([...rows, comparison])} order by ${orderBy(order, outwards)} limit 1)`;
   const total = selection.totalCount
     ? (source.total ?? `(select count(*)::integer from ${source.from} ${where(rows)})`)
     : 'null::integer';
   const behind =
     after !== null && selection.hasPreviousPage
-      ? exists(`${after.columns} ${backwards}= ${after.values}`)
+      ? exists(`${after.columns} ${backwards}= ${after.values}`, opposite)
       : 'false';
   const ahead =
     before !== null && selection.hasNextPage
-      ? exists(`${before.columns} ${forwards}= ${before.values}`)
+      ? exists(`${before.columns} ${forwards}= ${before.values}`, along)
       : 'false';
 
-  const direction = (order.direction === 'ASC') === !backward ? 'asc' : 'desc';
-  const ordering = order.columns.map((column) => `${column.sql} ${direction}`).join(', ');
+  const direction = backward ? opposite : along;
   const keys = order.columns.map(({ sql, type }, index) => `${outputOf(sql, type)} as order_${index}`);
   const columns = [...source.columns.map((column, index) => `${column} as column_${index}`), ...keys];
   // One row more than the page tells whether there is a next one.
@@ -96,13 +98,13 @@ export function planPage(
       : `from unnest(${parentKeys}::integer[]) with ordinality parent (key, position)`,
     `cross join lateral (select ${total} as total, ${behind} as behind, ${ahead} as ahead) facts`,
     `left join lateral (`,
-    `  select ${columns.join(', ')}, row_number() over (order by ${ordering}) as row_position`,
+    `  select ${columns.join(', ')}`,
     `  from ${source.from}`,
     `  ${where(within)}`,
-    `  order by ${ordering}`,
+    `  order by ${orderBy(order, direction)}`,
     `  limit ${values.add(rowLimit)}`,
     `) page on true`,
-    `order by parent.position, page.row_position`,
+    `order by parent.position, ${order.columns.map((_, index) => `page.order_${index} ${direction}`).join(', ')}`,
   ].join('\n');
 
   return {
@@ -114,6 +116,10 @@ export function planPage(
     after: after !== null,
     before: before !== null,
   };
+}
+
+function orderBy({ columns }: PageOrder, direction: 'asc' | 'desc'): string {
+  return columns.map(({ sql }) => `${sql} ${direction}`).join(', ');
 }
 
 function where(conditions: readonly string[]): string {

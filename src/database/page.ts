@@ -55,14 +55,14 @@ function groupByParent(rows: unknown[][], parents: number): unknown[][][] {
 function pageOf<Row extends unknown[]>(query: PageQuery, group: unknown[][]): Page<Row> {
   const width = query.source.columns.length;
   const first = group[0] ?? [];
-  // A parent without rows has one line, with nothing in it but the facts.
+  // A parent without rows has one line, with nothing in it but the facts: no key, which comes last in every order.
   const found = group.filter((line) => line[line.length - 1] !== null);
   const beyond = found.length > query.limit;
   const shown = found.slice(0, query.limit);
   if (query.backward) shown.reverse();
   return {
     rows: shown.map((line) => line.slice(LEADING, LEADING + width) as Row),
-    places: shown.map((line) => line.slice(LEADING + width, -1) as CursorValue[]),
+    places: shown.map((line) => line.slice(LEADING + width) as CursorValue[]),
     binding: query.source.binding,
     hasNextPage: query.backward ? first[AHEAD] === true : beyond || first[AHEAD] === true,
     hasPreviousPage: query.backward ? beyond || first[BEHIND] === true : first[BEHIND] === true,

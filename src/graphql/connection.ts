@@ -74,28 +74,6 @@ export class Connection<Node> {
     return new Connection(page.rows.map(nodeOf), page.totalCount, page, page.places, page.binding);
   }
 
-  /**
-   * The connection of a page whose nodes are read by a second statement: rows that have gone between the two are
-   * left out.
-   */
-  static ofFound<Row extends unknown[], Node>(
-    page: Page<Row>,
-    findNode: (row: Row) => Node | undefined,
-  ): Connection<Node> {
-    const found = page.rows.flatMap((row, index) => {
-      const node = findNode(row);
-      return node === undefined ? [] : [{ node, place: page.places[index] ?? [] }];
-    });
-    const places = found.map(({ place }) => place);
-    return new Connection(
-      found.map(({ node }) => node),
-      page.totalCount,
-      page,
-      places,
-      page.binding,
-    );
-  }
-
   get edges(): Edge<Node>[] {
     return this.nodes.map((node, index) => ({ node, cursor: this.cursorAt(index) ?? '' }));
   }

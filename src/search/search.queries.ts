@@ -3,15 +3,29 @@ import { foldId } from '../common/fold.js';
 import type { PageSource } from '../database/page-query.js';
 import { escapeLike, foldSearch, searchCondition } from '../database/search-condition.js';
 import { Values } from '../database/values.js';
+import { GROUP_COLUMNS, groupOf, type GroupRow } from '../groups/group.queries.js';
+import { USER_COLUMNS, userOf, type UserRow } from '../users/user.queries.js';
 import type { SearchArguments } from './search.inputs.js';
-import { SearchKind } from './search.model.js';
+import { SearchKind, type SearchResult } from './search.model.js';
 
-export type SearchRow = [kind: number, key: number];
+/** The columns of both kinds, of which one has nothing but nulls. */
+export type SearchRow = [kind: number, ...columns: unknown[]];
 
 /** How kinds are told apart in rows and cursors. */
-export const KINDS: readonly SearchKind[] = [SearchKind.USER, SearchKind.GROUP];
+const KINDS: readonly SearchKind[] = [SearchKind.USER, SearchKind.GROUP];
 
-const TABLES = { [SearchKind.USER]: 'users', [SearchKind.GROUP]: 'groups' } as const;
+const TABLES = {
+  [SearchKind.USER]: { from: 'users u', alias: 'u', columns: USER_COLUMNS, prefix: 'user' },
+  [SearchKind.GROUP]: { from: 'groups g', alias: 'g', columns: GROUP_COLUMNS, prefix: 'group' },
+} as const;
+
+const COLUMNS = KINDS.flatMap((kind) => TABLES[kind].columns.map((_, index) => nameOf(kind, index)));
+
+export function resultOf([kind, ...columns]: SearchRow): SearchResult {
+  return KINDS[kind] === SearchKind.USER
+    ? userOf(columns.slice(0, USER_COLUMNS.length) as UserRow)
+    : groupOf(columns.slice(USER_COLUMNS.length) as GroupRow);
+}
 
 /**
  * What is found, best first: the one whose id it is, then where a word of the id or name begins so, then the
@@ -21,21 +35,19 @@ const TABLES = { [SearchKind.USER]: 'users', [SearchKind.GROUP]: 'groups' } as c
 export function searchSource({ query, kinds }: SearchArguments): PageSource {
   const values = new Values();
   const folded = foldSearch(query, 'query');
-  const id = values.add(foldId(query.trim()));
-  const prefix = values.add(`% ${escapeLike(folded)}%`);
+  const id = foldId(query.trim());
   const wanted = KINDS.filter((kind) => kinds === undefined || kinds === null || kinds.includes(kind));
-  const found = wanted.map(
-    (kind) => `
-      select ${KINDS.indexOf(kind)} as kind, t.key, t.sort_name,
-        case when t.id_folded = ${id}::text then 0 when t.search_text like ${prefix}::text then 1 else 2 end as distance
-      from ${TABLES[kind]} t
-      where ${searchCondition('t', folded, values)}`,
-  );
-  const nothing = `select 0 as kind, 0 as key, ''::text as sort_name, 0 as distance where ${id}::text = ${prefix}::text and false`;
+  const ranks = {
+    exact: `${values.add(id)}::text`,
+    prefix: `${values.add(`% ${escapeLike(folded)}%`)}::text`,
+  };
+  const condition = (kind: SearchKind) =>
+    wanted.includes(kind) ? searchCondition(TABLES[kind].alias, folded, values) : 'false';
+  const searched = wanted.length === 0 ? KINDS : wanted;
   return {
-    binding: bindCursor('search', null, [folded, wanted]),
-    from: `(${found.length > 0 ? found.join(' union all ') : nothing}) r`,
-    columns: ['r.kind', 'r.key'],
+    binding: bindCursor('search', null, [id, folded, wanted]),
+    from: `(${searched.map((kind) => foundOf(kind, condition(kind), ranks)).join(' union all ')}) r`,
+    columns: ['r.kind', ...COLUMNS.map((name) => `r.${name}`)],
     parent: null,
     order: {
       columns: [
@@ -49,4 +61,23 @@ export function searchSource({ query, kinds }: SearchArguments): PageSource {
     conditions: [],
     values,
   };
+}
+
+function foundOf(kind: SearchKind, condition: string, ranks: { exact: string; prefix: string }): string {
+  const { from, alias } = TABLES[kind];
+  const columns = KINDS.flatMap((each) =>
+    TABLES[each].columns.map(
+      (column, index) => `${each === kind ? column : 'null'} as ${nameOf(each, index)}`,
+    ),
+  );
+  return `
+    select ${KINDS.indexOf(kind)} as kind, ${alias}.key, ${alias}.sort_name,
+      case when ${alias}.id_folded = ${ranks.exact} then 0 when ${alias}.search_text like ${ranks.prefix} then 1 else 2 end as distance,
+      ${columns.join(', ')}
+    from ${from}
+    where ${condition}`;
+}
+
+function nameOf(kind: SearchKind, index: number): string {
+  return `${TABLES[kind].prefix}_${index}`;
 }

@@ -51,7 +51,3 @@ export function userOf(row: UserRow): User {
 const COLUMNS = USER_COLUMNS.join(', ');
 
 export const FIND_USER = statement(`select ${COLUMNS} from users u where u.id_folded = $1`);
-
-export const LIST_USERS_BY_KEY = statement(
-  `select ${COLUMNS} from users u where u.key = any ($1::integer[])`,
-);

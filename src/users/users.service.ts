@@ -8,7 +8,7 @@ import { type CurrentToken, TokenKind } from './current-token.model.js';
 import { Profile } from './profile.model.js';
 import type { UserInput } from './user.inputs.js';
 import type { User } from './user.model.js';
-import { FIND_USER, LIST_USERS_BY_KEY, userOf, type UserRow } from './user.queries.js';
+import { FIND_USER, userOf, type UserRow } from './user.queries.js';
 
 /** People, one by one. */
 @Injectable()
@@ -25,13 +25,6 @@ export class UsersService {
     const user = await this.find(id);
     if (user === null) throw new NotFoundError('There is no person with this id', argument);
     return user;
-  }
-
-  /** The people with these keys, in their order. */
-  async listByKey(keys: readonly number[]): Promise<User[]> {
-    const rows = await this.database.read<UserRow>(LIST_USERS_BY_KEY, [keys]);
-    const users = new Map(rows.map((row) => [row[0], userOf(row)]));
-    return keys.flatMap((key) => users.get(key) ?? []);
   }
 
   /**
