@@ -31,13 +31,13 @@ const common = {
 };
 
 /** End-to-end tests act through the endpoint: one suite, on both stores. */
-const endToEnd = (store) => ({
+const endToEnd = (store, testMatch = '*.e2e-spec.ts', displayName = store) => ({
   ...common,
-  displayName: store,
+  displayName,
   globals: { STORE: store },
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
-  testMatch: ['<rootDir>/test/*.e2e-spec.ts'],
+  testMatch: [`<rootDir>/test/${testMatch}`],
 });
 
 export default {
@@ -49,5 +49,7 @@ export default {
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/*.spec.ts'] },
     endToEnd('pglite'),
     endToEnd('postgres'),
+    // What only a server has: plans for a large directory.
+    endToEnd('postgres', '*.postgres-spec.ts', 'postgres-only'),
   ],
 };
