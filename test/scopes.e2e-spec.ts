@@ -1,0 +1,270 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { GraphQLSchemaHost } from '@nestjs/graphql';
+import { buildSchema, isObjectType } from 'graphql';
+import type { Access } from '../src/auth/access.js';
+import { type Scope, SCOPES } from '../src/auth/scopes.js';
+import { buildLdif } from './support/directory.js';
+import { flatten, printSelection, type Step, valuesAt, walkQueries } from './support/schema-walk.js';
+import { type Answer, TestService } from './support/service.js';
+import { variable } from './support/store.js';
+
+/** What needs a scope, as the contract has it. */
+const NEEDED: Partial<Record<string, readonly Scope[]>> = {
+  'Query.profile': ['profile'],
+  'Query.group': ['read'],
+  'Query.groups': ['read'],
+  'Query.user': ['read'],
+  'Query.users': ['directory'],
+  'Query.search': ['read'],
+  'Query.isMember': ['read'],
+  'Profile.user': ['read'],
+  'Group.members': ['read'],
+};
+/** Root fields that need no token. */
+const PUBLIC = ['Query.directoryStatus', 'Query.rateLimit', 'Query.buildInfo'];
+
+const SUBSETS = Array.from({ length: 2 ** SCOPES.length }, (_, bits) =>
+  SCOPES.filter((_scope, index) => (bits & (1 << index)) !== 0),
+);
+
+const BY_NAME = SUBSETS.map((scopes) => ({ scopes, name: scopes.join(' ') || 'no scope' }));
+
+/** The contract asks for four levels; six are those at which a person's groups have members. */
+const DEPTH = 6;
+
+const ARGUMENTS: Partial<Record<string, string>> = {
+  'Query.group': 'group: {id: "middle"}',
+  'Query.user': 'user: {id: "anna"}',
+  'Query.isMember': 'user: {id: "anna"}, group: {id: "outer"}',
+  'Query.search': 'query: "middle", first: 2',
+};
+
+const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
+const tree = walkQueries(schema, DEPTH);
+const everywhere = flatten(tree);
+
+function argumentsOf(coordinate: string): string | undefined {
+  const [type = '', name = ''] = coordinate.split('.');
+  const object = schema.getType(type);
+  const isConnection =
+    isObjectType(object) && object.getFields()[name]?.args.some((argument) => argument.name === 'first');
+  return ARGUMENTS[coordinate] ?? (isConnection === true ? 'first: 3' : undefined);
+}
+
+/** The highest fields of the tree that these scopes do not reach, and with them all that is below. */
+function withheldIn(steps: readonly Step[], scopes: readonly Scope[]): Step[] {
+  return steps.flatMap((step) =>
+    (NEEDED[step.coordinate] ?? []).every((scope) => scopes.includes(scope))
+      ? withheldIn(step.children, scopes)
+      : [step],
+  );
+}
+
+interface ScopeError {
+  message: string;
+  path?: (string | number)[];
+}
+
+function expectedError({ coordinate, path }: Step): ScopeError {
+  const needed = NEEDED[coordinate]?.join() ?? '';
+  return {
+    message: `The field ${coordinate} is not accessible with this token: it needs the scope ${needed}.`,
+    path: [...path],
+  };
+}
+
+/** The path says in which row a field was withheld first; here it counts that it is one error. */
+function withoutIndices({ message, path = [] }: ScopeError): ScopeError {
+  return { message, path: path.filter((key) => typeof key === 'string') };
+}
+
+function byText(left: ScopeError, right: ScopeError): number {
+  return JSON.stringify(left).localeCompare(JSON.stringify(right));
+}
+
+/** A directory in which every list has rows: groups contain one another in a circle, and people are in them. */
+const LDIF = buildLdif(
+  [
+    { id: 'anna', name: 'Anna', givenName: 'Anna', email: 'anna@example.org', schoolYear: '1A' },
+    { id: 'mia', name: 'Mia Middle', schoolYear: '2A' },
+    { id: 'zoe', name: 'Zoë' },
+  ],
+  [
+    { id: 'outer', name: 'Outer', members: ['@middle', 'mia'] },
+    { id: 'middle', name: 'Middle', members: ['@inner', 'anna'], owners: ['mia'] },
+    { id: 'inner', name: 'Inner', members: ['@outer', 'zoe'], admins: ['anna'] },
+  ],
+);
+
+function writeClients(): string {
+  const client = (id: string, scope: string, owner: string | null) => ({
+    client_id: id,
+    client_secret: `${id}-secret`,
+    grant_types: ['client_credentials'],
+    scope,
+    owner,
+  });
+  const file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'clients-')), 'clients.json');
+  writeFileSync(
+    file,
+    JSON.stringify([client('walker', SCOPES.join(' '), 'anna'), client('bare', '', 'anna')]),
+  );
+  return file;
+}
+
+describe('scopes', () => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await TestService.start({
+      ldif: LDIF,
+      environment: { AUTH_EMBEDDED_CLIENTS: writeClients(), LIMIT_TOKENS: '100000' },
+    });
+  });
+
+  afterAll(() => service.stop());
+
+  /** A token that acts for Anna. */
+  function tokenWith(scopes: readonly Scope[]): Promise<string> {
+    return service.accessToken(scopes.join(' '), scopes.length > 0 ? 'walker' : 'bare');
+  }
+
+  function scopeErrors({ errors }: Pick<Answer, 'errors'>) {
+    return errors.filter(({ extensions }) => extensions.code === 'INSUFFICIENT_SCOPE');
+  }
+
+  it('are asked for by exactly the fields that the contract names', () => {
+    const asked = Object.values(service.app.get(GraphQLSchemaHost).schema.getTypeMap())
+      .filter(isObjectType)
+      .flatMap((type) => Object.values(type.getFields()).map((field) => ({ type, field })))
+      .flatMap(({ type, field }): [string, readonly Scope[]][] => {
+        const access = field.extensions['access'] as Access | undefined;
+        return access?.kind === 'scopes' ? [[`${type.name}.${field.name}`, access.scopes]] : [];
+      });
+    expect(Object.fromEntries(asked)).toEqual(NEEDED);
+  });
+
+  it('let a token with all of them read rows in every list and an object behind every field', async () => {
+    const { status, data, errors } = await service.query(printSelection(tree, argumentsOf), {
+      authorization: await tokenWith(SCOPES),
+    });
+    expect({ status, errors }).toEqual({ status: 200, errors: [] });
+    const empty = everywhere.filter(({ path, isList, isComposite, coordinate }) => {
+      if (!isList && !isComposite) return false;
+      // A person's token is of no service account.
+      if (coordinate === 'Query.currentServiceAccount' || coordinate.startsWith('ServiceAccount.'))
+        return false;
+      return valuesAt(data, path).every((value) => value === null);
+    });
+    expect(empty.map(({ path }) => path.join('.'))).toEqual([]);
+  });
+
+  it.each(BY_NAME)(
+    'withhold on every path, once a selection, what a token with $name does not reach',
+    async ({ scopes }) => {
+      const answer = await service.query(printSelection(tree, argumentsOf), {
+        authorization: await tokenWith(scopes),
+      });
+      expect(answer.status).toBe(200);
+      const withheld = withheldIn(tree, scopes);
+      expect(scopeErrors(answer).map(withoutIndices).sort(byText)).toEqual(
+        withheld.map(expectedError).sort(byText),
+      );
+      expect(
+        withheld.flatMap(({ path }) => valuesAt(answer.data, path)).every((value) => value === null),
+      ).toBe(true);
+    },
+  );
+
+  it.each(BY_NAME)(
+    'withhold the same from a service account with $name, which acts for nobody',
+    async ({ scopes }) => {
+      const shallow = walkQueries(schema, 4);
+      const answer = await service.query(printSelection(shallow, argumentsOf), {
+        authorization: await service.serviceAccount(...scopes),
+      });
+      const withheld = withheldIn(shallow, scopes);
+      expect(
+        scopeErrors(answer)
+          .map(({ message }) => message)
+          .sort(),
+      ).toEqual(withheld.map((step) => expectedError(step).message).sort());
+      expect(
+        withheld.flatMap(({ path }) => valuesAt(answer.data, path)).every((value) => value === null),
+      ).toBe(true);
+    },
+  );
+
+  it.each(BY_NAME)(
+    'refuse with $name the whole request when no root field is reached',
+    async ({ scopes }) => {
+      const authorization = await tokenWith(scopes);
+      for (const step of walkQueries(schema, 1)) {
+        const { status, headers, data, errors } = await service.query(printSelection([step], argumentsOf), {
+          authorization,
+        });
+        const needed = NEEDED[step.coordinate] ?? [];
+        const isReached = needed.every((scope) => scopes.includes(scope));
+        expect({ field: step.coordinate, status }).toEqual({
+          field: step.coordinate,
+          status: isReached ? 200 : 403,
+        });
+        if (isReached) continue;
+        expect(data).toBeUndefined();
+        expect(headers.get('www-authenticate')).toBe(
+          `Bearer error="insufficient_scope", scope="${needed.join(' ')}"`,
+        );
+        expect(errors.map(({ extensions }) => extensions)).toMatchObject([
+          { code: 'INSUFFICIENT_SCOPE', requiredScopes: needed, grantedScopes: scopes },
+        ]);
+      }
+    },
+  );
+
+  it('need a token first: without one every field that is not public is answered with 401', async () => {
+    for (const step of walkQueries(schema, 1)) {
+      const { status, headers, errors } = await service.query(printSelection([step], argumentsOf));
+      const expected = PUBLIC.includes(step.coordinate)
+        ? { status: 200, codes: [], challenge: null }
+        : { status: 401, codes: ['UNAUTHENTICATED'], challenge: 'Bearer realm="directory"' };
+      expect({
+        field: step.coordinate,
+        status,
+        codes: errors.map(({ extensions }) => extensions.code),
+        challenge: headers.get('www-authenticate'),
+      }).toEqual({ field: step.coordinate, ...expected });
+    }
+  });
+
+  it('name every one that would have helped in the challenge', async () => {
+    const { status, headers, errors } = await service.query(
+      '{ users(first: 1) { totalCount } groups(first: 1) { totalCount } }',
+      { authorization: await tokenWith(['profile']) },
+    );
+    expect(status).toBe(403);
+    expect(headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope", scope="directory read"');
+    expect(errors).toHaveLength(1);
+  });
+
+  it('withhold a field from all rows with one error', async () => {
+    const { data, errors } = await service.query(
+      '{ users(first: 2) { nodes { groups(first: 3) { nodes { group { id members(first: 1) { totalCount } } } } } } }',
+      { authorization: await tokenWith(['directory']) },
+    );
+    expect(valuesAt(data, ['users', 'nodes', 'groups', 'nodes', 'group', 'members'])).toEqual(
+      Array.from({ length: 6 }, () => null),
+    );
+    expect(errors).toMatchObject([
+      {
+        message: 'The field Group.members is not accessible with this token: it needs the scope read.',
+        path: ['users', 'nodes', 0, 'groups', 'nodes', 0, 'group', 'members'],
+        extensions: {
+          code: 'INSUFFICIENT_SCOPE',
+          requiredScopes: ['read'],
+          grantedScopes: ['directory'],
+        },
+      },
+    ]);
+  });
+});

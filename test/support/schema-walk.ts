@@ -1,0 +1,84 @@
+import {
+  getNamedType,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  isCompositeType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  isUnionType,
+} from 'graphql';
+
+/** A field of the schema, reached by a path of response keys from the root. */
+export interface Step {
+  /** Type.field */
+  readonly coordinate: string;
+  readonly path: readonly string[];
+  readonly isList: boolean;
+  readonly isComposite: boolean;
+  readonly children: readonly Step[];
+}
+
+/** Every field of the query type by every path up to a depth: recursive types are walked again at each place. */
+export function walkQueries(schema: GraphQLSchema, depth: number): Step[] {
+  const root = schema.getQueryType();
+  return root ? stepsOf(root, [], depth) : [];
+}
+
+function stepsOf(type: GraphQLNamedType, path: readonly string[], depth: number): Step[] {
+  if (depth === 0) return [];
+  return objectTypes(type).flatMap((objectType) =>
+    Object.values(objectType.getFields()).map((field): Step => {
+      const named = getNamedType(field.type);
+      const nullable = isNonNullType(field.type) ? field.type.ofType : field.type;
+      const here = [...path, field.name];
+      return {
+        coordinate: `${objectType.name}.${field.name}`,
+        path: here,
+        isList: isListType(nullable),
+        isComposite: isCompositeType(named),
+        children: stepsOf(named, here, depth - 1),
+      };
+    }),
+  );
+}
+
+function objectTypes(type: GraphQLNamedType): readonly GraphQLObjectType[] {
+  if (isUnionType(type)) return type.getTypes();
+  return isObjectType(type) ? [type] : [];
+}
+
+export function flatten(steps: readonly Step[]): Step[] {
+  return steps.flatMap((step) => [step, ...flatten(step.children)]);
+}
+
+/** One selection set with all of these. `argumentsOf` gives what goes between the parentheses of a field. */
+export function printSelection(
+  steps: readonly Step[],
+  argumentsOf: (coordinate: string) => string | undefined,
+): string {
+  const selections = steps.map((step) => {
+    const given = argumentsOf(step.coordinate);
+    const field = `${step.path.at(-1) ?? ''}${given === undefined ? '' : `(${given})`}`;
+    const inside = step.children.length > 0 ? printSelection(step.children, argumentsOf) : '{ __typename }';
+    const [typeName = ''] = step.coordinate.split('.');
+    return isRoot(step)
+      ? `${field}${step.isComposite ? ` ${inside}` : ''}`
+      : `... on ${typeName} { ${field}${step.isComposite ? ` ${inside}` : ''} }`;
+  });
+  return `{ ${selections.join(' ')} }`;
+}
+
+function isRoot({ path }: Step): boolean {
+  return path.length === 1;
+}
+
+/** What an answer has along a path: of lists, what each of their rows has. */
+export function valuesAt(data: unknown, path: readonly string[]): unknown[] {
+  const [key, ...rest] = path;
+  if (Array.isArray(data)) return data.flatMap((row) => valuesAt(row, path));
+  if (key === undefined) return [data];
+  if (typeof data !== 'object' || data === null || !(key in data)) return [];
+  return valuesAt((data as Record<string, unknown>)[key], rest);
+}
