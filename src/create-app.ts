@@ -1,6 +1,7 @@
 import { ConsoleLogger, type LogLevel } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyRequest } from 'fastify';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { HttpAdapter } from './http-adapter.js';
@@ -20,15 +21,22 @@ export async function createApp(config: Config, snapshot?: string): Promise<Nest
   );
   app.useGlobalFilters(new PassOnFilter());
   if (config.corsOrigins.length > 0) {
-    app.enableCors({
-      origin: [...config.corsOrigins],
-      methods: ['GET', 'POST'],
-      allowedHeaders: ['authorization', 'content-type', 'x-request-id'],
-      exposedHeaders: ['ratelimit', 'ratelimit-policy', 'retry-after', 'www-authenticate', 'x-request-id'],
-      maxAge: 600,
-    });
+    app.enableCors({ delegator: (request) => Promise.resolve(corsOptions(config, request)) });
   }
   return app;
+}
+
+/** Says for each request what pages of other origins may do. */
+function corsOptions({ corsOrigins }: Config, { headers }: FastifyRequest) {
+  return {
+    origin: [...corsOrigins],
+    methods: ['GET', 'POST'],
+    allowedHeaders: ['authorization', 'content-type', 'x-request-id'],
+    exposedHeaders: ['ratelimit', 'ratelimit-policy', 'retry-after', 'www-authenticate', 'x-request-id'],
+    maxAge: 600,
+    // An OPTIONS that is no preflight is for whoever answers the path.
+    preflight: headers.origin !== undefined && headers['access-control-request-method'] !== undefined,
+  };
 }
 
 /** Nest's own start-up messages are not what an operator wants to read first: they come with `debug`. */

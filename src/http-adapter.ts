@@ -43,6 +43,7 @@ export class HttpAdapter extends FastifyAdapter {
     fastify.addHook('preParsing', (request, _reply, payload, done) => {
       done(request.is404 ? new NothingHereError() : null, payload);
     });
+    fastify.setNotFoundHandler((request, reply) => refuseRequest(new NothingHereError(), request, reply));
     // Now, because routes keep the handler that they found when they were made.
     fastify.setErrorHandler(refuseRequest);
     parseJsonOnly(fastify);
@@ -53,7 +54,7 @@ export class HttpAdapter extends FastifyAdapter {
     return this.getInstance();
   }
 
-  /** See the hook above. */
+  /** As above. */
   override setNotFoundHandler(): ReturnType<FastifyAdapter['setNotFoundHandler']> {
     return this.getInstance();
   }

@@ -50,7 +50,7 @@ describe('a request by POST', () => {
   });
 
   it('is refused with 415 when its body is in another charset, coding or type, or in none', async () => {
-    for (const headers of [
+    const wrong: Record<string, string>[] = [
       { 'content-type': 'application/json; charset=iso-8859-1' },
       { 'content-type': 'application/json; charset=utf-8; charset=utf-16' },
       { 'content-type': 'application/json; charset = utf-16' },
@@ -61,7 +61,8 @@ describe('a request by POST', () => {
       { 'content-type': 'application/jsonx' },
       { 'content-type': '' },
       { 'content-encoding': 'gzip' },
-    ]) {
+    ];
+    for (const headers of wrong) {
       const answer = await post(service, { query: QUERY }, headers);
       expect([headers, ...refusalOf(answer)]).toEqual([headers, 415, 'UNSUPPORTED_MEDIA_TYPE']);
     }

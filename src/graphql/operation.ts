@@ -51,7 +51,8 @@ const UNFOLDED_FIELDS = 10_000;
 
 /**
  * Unfolds an operation of a validated document.
- * @throws ServiceError QUERY_TOO_COMPLEX when its fragments unfold without end
+ * @throws ServiceError QUERY_TOO_COMPLEX when its fragments unfold without end, GRAPHQL_VALIDATION_FAILED when the
+ *   schema has no operations of its kind
  */
 export function unfoldOperation(
   schema: GraphQLSchema,
@@ -65,7 +66,14 @@ export function unfoldOperation(
   const roots = new Map<string, SelectedField>();
   const unfolding: Unfolding = { schema, fragments, fields: 0, aliases: 0 };
   const rootType = schema.getRootType(definition.operation);
-  if (rootType) collect(unfolding, definition.selectionSet, [rootType], [], [], roots);
+  if (!rootType) {
+    // The rules for documents pass such an operation: they find no type to hold its fields against.
+    throw new ServiceError(
+      'GRAPHQL_VALIDATION_FAILED',
+      `There is nothing to ask for by a ${definition.operation}`,
+    );
+  }
+  collect(unfolding, definition.selectionSet, [rootType], [], [], roots);
   return { definition, document, roots, aliases: unfolding.aliases };
 }
 

@@ -33,10 +33,9 @@ export function refuseByHead(request: FastifyRequest): void {
   }
 }
 
-/** RFC 9112 §3.2: a request of HTTP/1.1 without a valid Host is answered with 400. */
-function hasHost({ headers: { host }, raw }: FastifyRequest): boolean {
-  if (host === undefined) return raw.httpVersion === '1.0';
-  return URL.canParse(`http://${host}/`);
+/** RFC 9112 §3.2: a request without a valid Host is answered with 400. */
+function hasHost({ headers: { host } }: FastifyRequest): boolean {
+  return host !== undefined && URL.canParse(`http://${host}/`);
 }
 
 function refuseByBodyFields(headers: FastifyRequest['headers']): void {
