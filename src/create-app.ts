@@ -21,7 +21,7 @@ export async function createApp(config: Config, snapshot?: string): Promise<Nest
   );
   app.useGlobalFilters(new PassOnFilter());
   if (config.corsOrigins.length > 0) {
-    app.enableCors({ delegator: (request) => Promise.resolve(corsOptions(config, request)) });
+    app.enableCors({ delegator: (request: FastifyRequest) => Promise.resolve(corsOptions(config, request)) });
   }
   return app;
 }
