@@ -61,12 +61,12 @@ interface Changes<Value> {
 /** Compares a snapshot with the rows of people and groups (pure). */
 export function compareEntries(snapshot: Snapshot, stored: Pick<Stored, 'people' | 'groups'>): Comparison {
   return {
-    people: compare(snapshot.people, stored.people, hashPerson),
-    groups: compare(snapshot.groups, stored.groups, hashGroup),
+    people: changesOf(snapshot.people, stored.people, hashPerson),
+    groups: changesOf(snapshot.groups, stored.groups, hashGroup),
   };
 }
 
-function compare<Value>(
+function changesOf<Value>(
   wanted: ReadonlyMap<string, Value>,
   stored: ReadonlyMap<string, StoredEntry>,
   hash: (value: Value) => Buffer,
@@ -173,27 +173,47 @@ function hashGroup(group: RelatedGroup): Buffer {
   ]);
 }
 
+/** Piece by piece: a first run has hundreds of thousands of roles, which are not held a second time as text. */
 function hashPlan(plan: Omit<Plan, 'hash'>): string {
-  const hashed = (changes: readonly Hashed<{ uuid: string }>[]) =>
-    changes.map(({ value, contentHash }) => [value.uuid, contentHash.toString('hex')] as const).sort(byFirst);
-  const gone = (entries: readonly StoredEntry[]) => entries.map(({ uuid }) => uuid).sort();
-  const roles = (changes: readonly RoleChange[]) =>
-    changes
-      .map(({ group, subject, before, after }) => `${group} ${subject} ${before ?? 0} ${after ?? 0}`)
-      .sort();
-  return digest([
-    hashed(plan.createdPeople),
-    hashed(plan.updatedPeople),
-    gone(plan.deletedPeople),
-    hashed(plan.createdGroups),
-    hashed(plan.updatedGroups),
-    gone(plan.deletedGroups),
-    roles(plan.memberships),
-    roles(plan.nestings),
-  ]).toString('hex');
+  const hash = createHash('sha256');
+  const addHashed = (changes: readonly Hashed<{ uuid: string }>[]) => {
+    const uuids = changes.map(({ value, contentHash }) => [value.uuid, contentHash] as const).sort(byFirst);
+    for (const [uuid, contentHash] of uuids) hash.update(uuid).update(contentHash);
+    hash.update(END_OF_LIST);
+  };
+  const addGone = (entries: readonly StoredEntry[]) => {
+    for (const uuid of entries.map((entry) => entry.uuid).sort()) hash.update(uuid);
+    hash.update(END_OF_LIST);
+  };
+  const addRoles = (changes: readonly RoleChange[]) => {
+    for (const { group, subject, before, after } of [...changes].sort(byGroupAndSubject)) {
+      hash.update(`${group} ${subject} ${before ?? 0} ${after ?? 0}`);
+    }
+    hash.update(END_OF_LIST);
+  };
+  addHashed(plan.createdPeople);
+  addHashed(plan.updatedPeople);
+  addGone(plan.deletedPeople);
+  addHashed(plan.createdGroups);
+  addHashed(plan.updatedGroups);
+  addGone(plan.deletedGroups);
+  addRoles(plan.memberships);
+  addRoles(plan.nestings);
+  return hash.digest('hex');
+}
+
+/** What is in the lists has a fixed length, or a form without this character: none runs into the next. */
+const END_OF_LIST = '\n';
+
+function byGroupAndSubject(left: RoleChange, right: RoleChange): number {
+  return compare(left.group, right.group) || compare(left.subject, right.subject);
 }
 
 function byFirst([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {
+  return compare(left, right);
+}
+
+function compare(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
