@@ -40,6 +40,12 @@ const list = text.transform((value) =>
     .filter((item) => item !== ''),
 );
 
+const hostName = text.refine(
+  (value) =>
+    /^[A-Za-z0-9.:-]+$/.test(value) && URL.canParse(`http://${value.includes(':') ? `[${value}]` : value}`),
+  { error: 'must be a host name or an IP address' },
+);
+
 const httpUrl = text.refine(
   (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && !/[?#]/.test(value),
   { error: 'must be an http or https URL without query or fragment' },
@@ -58,7 +64,7 @@ const distinguishedName = text;
 
 /** Every setting there is. `directory check`, the README's table and `.env.example` are compared with this list. */
 export const SETTINGS = {
-  HOST: setting(text.default('127.0.0.1'), 'Address to listen on'),
+  HOST: setting(hostName.default('127.0.0.1'), 'Address to listen on'),
   PORT: setting(integer(1, 65_535, 3000), 'Port to listen on'),
   BASE_URL: setting(
     httpUrl.optional(),

@@ -1,0 +1,168 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { ConfigError, type Environment, readConfig } from './config.js';
+import { type SettingName, SETTINGS } from './settings.js';
+
+const KEY = 'ab'.repeat(32);
+const names = Object.keys(SETTINGS) as SettingName[];
+
+function problemsOf(environment: Environment): readonly string[] {
+  try {
+    readConfig(environment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+describe('the configuration', () => {
+  it('needs nothing to be set, and then is embedded and local', () => {
+    expect(readConfig({})).toMatchObject({
+      production: false,
+      baseUrl: 'http://127.0.0.1:3000',
+      basePath: '',
+      database: { kind: 'pglite' },
+      auth: { issuer: null, audience: 'http://127.0.0.1:3000', introspection: null },
+      urlSigningKeys: null,
+    });
+  });
+
+  it('takes an empty variable for one that is not set', () => {
+    expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(readConfig({}));
+  });
+
+  it('keeps the path of a base URL, without slashes at the end', () => {
+    expect(readConfig({ BASE_URL: 'https://example.org/school/' })).toMatchObject({
+      baseUrl: 'https://example.org/school',
+      basePath: '/school',
+    });
+  });
+
+  it('writes an IPv6 address into the base URL as RFC 3986 wants it', () => {
+    expect(readConfig({ HOST: '::1' }).baseUrl).toBe('http://[::1]:3000');
+  });
+
+  it('tells every problem at once, one line each', () => {
+    const problems = problemsOf({
+      PORT: '70000',
+      BASE_URL: 'ftp://example.org',
+      DATABASE_URL: 'mysql://localhost',
+      DIRECTORY_URL: 'sample.ldif',
+      DIRECTORY_USER_ID: 'no attribute',
+      DIRECTORY_GUARD_PERCENT: '101',
+      ALLOW_EMBEDDED: 'perhaps',
+      LOG_LEVEL: 'loud',
+      URL_SIGNING_KEYS: 'short',
+      AUTH_INTROSPECTION_CLIENT_ID: 'api',
+    });
+    expect(problems.map((problem) => problem.split(' ')[0])).toEqual([
+      'PORT',
+      'BASE_URL',
+      'ALLOW_EMBEDDED',
+      'LOG_LEVEL',
+      'DATABASE_URL',
+      'DIRECTORY_URL',
+      'DIRECTORY_USER_ID',
+      'DIRECTORY_GUARD_PERCENT',
+      'URL_SIGNING_KEYS',
+      'AUTH_INTROSPECTION_CLIENT_ID',
+    ]);
+    expect(problems.filter((problem) => problem.includes('\n'))).toEqual([]);
+  });
+
+  it('repeats no value of a secret', () => {
+    const secrets = names.filter((name) => 'secret' in SETTINGS[name]);
+    const environment = Object.fromEntries(secrets.map((name) => [name, 'hunter2']));
+    expect(problemsOf(environment).join('\n')).not.toContain('hunter2');
+  });
+
+  it('answers any text with a configuration or with problems', () => {
+    const environments = fc.dictionary(fc.constantFrom(...names), fc.string({ unit: 'binary' }));
+    fc.assert(
+      fc.property(environments, (environment) => {
+        for (const problem of problemsOf(environment)) expect(problem).toMatch(/^[A-Z_]+ /);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('cannot be changed, however deep', () => {
+    const config = readConfig({ URL_SIGNING_KEYS: KEY });
+    const thaw = (value: unknown): unknown[] =>
+      typeof value !== 'object' || value === null || ArrayBuffer.isView(value)
+        ? []
+        : [...(Object.isFrozen(value) ? [] : [value]), ...Object.values(value).flatMap(thaw)];
+    expect(thaw(config)).toEqual([]);
+  });
+});
+
+describe('a secret in a file', () => {
+  let directory: string;
+  beforeAll(() => {
+    directory = mkdtempSync(join(tmpdir(), 'config-'));
+  });
+  afterAll(() => {
+    rmSync(directory, { recursive: true });
+  });
+
+  function write(contents: string): string {
+    const file = join(directory, 'secret');
+    writeFileSync(file, contents);
+    return file;
+  }
+
+  it('is read without the line end that editors add', () => {
+    expect(readConfig({ URL_SIGNING_KEYS_FILE: write(`${KEY}\n`) }).urlSigningKeys).toEqual([
+      Buffer.from(KEY, 'hex'),
+    ]);
+    const url = 'postgres://directory:secret@db.example.org/directory';
+    expect(readConfig({ DATABASE_URL_FILE: write(`${url}\r\n`) }).database).toMatchObject({ url });
+  });
+
+  it('is refused beside the secret itself, and when it is not there', () => {
+    expect(problemsOf({ URL_SIGNING_KEYS: KEY, URL_SIGNING_KEYS_FILE: write(KEY) })).toEqual([
+      'URL_SIGNING_KEYS and URL_SIGNING_KEYS_FILE are both set: only one can be meant',
+    ]);
+    expect(problemsOf({ URL_SIGNING_KEYS_FILE: join(directory, 'nothing') })).toEqual([
+      `URL_SIGNING_KEYS_FILE names a file that cannot be read: ${join(directory, 'nothing')}`,
+    ]);
+  });
+
+  it('is only looked for where a setting is secret', () => {
+    expect(readConfig({ PORT_FILE: write('4000') }).port).toBe(3000);
+  });
+});
+
+describe('production', () => {
+  const PRODUCTION = {
+    NODE_ENV: 'production',
+    DATABASE_URL: 'postgres://localhost/directory',
+    AUTH_URL: 'https://login.example.org',
+    URL_SIGNING_KEYS: KEY,
+  };
+
+  it('starts without anything embedded', () => {
+    expect(readConfig(PRODUCTION).production).toBe(true);
+  });
+
+  it.each(['DATABASE_URL', 'AUTH_URL', 'URL_SIGNING_KEYS'])('refuses to do without %s', (name) => {
+    const problems = problemsOf({ ...PRODUCTION, [name]: '' });
+    expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name} .*production refuses`))]);
+  });
+
+  it('lets embedded parts run when that is asked for', () => {
+    expect(readConfig({ NODE_ENV: 'production', ALLOW_EMBEDDED: 'true' })).toMatchObject({
+      production: true,
+      allowEmbedded: true,
+    });
+  });
+
+  it('does not call a setting embedded that is only mistyped', () => {
+    expect(problemsOf({ ...PRODUCTION, DATABASE_URL: 'postgres//localhost' })).toEqual([
+      'DATABASE_URL must be postgres://user:password@host/database or pglite:directory',
+    ]);
+  });
+});
