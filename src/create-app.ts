@@ -56,10 +56,19 @@ const STARTUP_CONTEXTS = new Set([
   'GraphQLModule',
 ]);
 
+/** Where Nest tells a start that failed before it throws: whoever started it says why, in one line. */
+const FAILURE_CONTEXTS = new Set(['ExceptionHandler', 'NestApplication', 'TypeOrmModule']);
+
 class QuietStartLogger extends ConsoleLogger {
   override log(message: unknown, ...rest: unknown[]): void {
     const context = rest[rest.length - 1];
     if (typeof context === 'string' && STARTUP_CONTEXTS.has(context)) this.debug(message, ...rest);
     else super.log(message, ...rest);
+  }
+
+  override error(message: unknown, ...rest: unknown[]): void {
+    const context = rest[rest.length - 1];
+    if (typeof context === 'string' && FAILURE_CONTEXTS.has(context)) this.debug(message, ...rest);
+    else super.error(message, ...rest);
   }
 }
