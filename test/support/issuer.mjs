@@ -209,7 +209,8 @@ const ACTIONS = {
     };
     const token = new SignJWT(withoutNulls({ ...good, ...payload }));
     token.setProtectedHeader(withoutNulls({ alg: jwk.alg, typ: 'at+jwt', kid: jwk.kid, ...header }));
-    return { access_token: await token.sign(await importJWK(jwk)) };
+    const crit = Object.fromEntries((header.crit ?? []).map((name) => [name, false]));
+    return { access_token: await token.sign(await importJWK(jwk), { crit }) };
   },
 
   opaque(body) {

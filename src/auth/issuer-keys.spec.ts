@@ -1,0 +1,140 @@
+import { EventEmitter, once } from 'node:events';
+import { errors, exportJWK, generateKeyPair, type JSONWebKeySet, jwtVerify, SignJWT } from 'jose';
+import { IssuerKeys } from './issuer-keys.js';
+import { mayHaveNewKey } from './jwt.js';
+
+const MINUTE = 60;
+const HOUR = 3600;
+
+/** A key of the issuer: published as it is, and what a token signed with it looks like. */
+interface Key {
+  jwk: JSONWebKeySet['keys'][number];
+  token: string;
+}
+
+async function createKey(kid: string): Promise<Key> {
+  const { publicKey, privateKey } = await generateKeyPair('ES256');
+  const token = await new SignJWT({}).setProtectedHeader({ alg: 'ES256', kid }).sign(privateKey);
+  return { jwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256' }, token };
+}
+
+describe('the keys of an issuer', () => {
+  let first: Key;
+  let second: Key;
+  let third: Key;
+  let published: Key[];
+  let isAway: boolean;
+  let fetches: number;
+  let now: number;
+  let held: Promise<unknown[]> | undefined;
+  let keys: IssuerKeys;
+
+  beforeAll(async () => {
+    [first, second, third] = await Promise.all([createKey('1'), createKey('2'), createKey('3')]);
+  });
+
+  beforeEach(() => {
+    published = [first];
+    isAway = false;
+    fetches = 0;
+    now = 0;
+    held = undefined;
+    keys = new IssuerKeys(fetchKeys, () => now);
+  });
+
+  async function fetchKeys(): Promise<JSONWebKeySet> {
+    fetches += 1;
+    if (isAway) throw new Error('away');
+    const jwks = { keys: published.map(({ jwk }) => jwk) };
+    await held;
+    return jwks;
+  }
+
+  /** Keeps the issuer's answers back, as they were when it was asked, until the function is called. */
+  function hold(): () => void {
+    const gate = new EventEmitter();
+    held = once(gate, 'open');
+    return () => gate.emit('open');
+  }
+
+  /** «good», «bad», or the code of an error that says neither. */
+  async function judge({ token }: Key): Promise<string> {
+    try {
+      await keys.verify(
+        (find) => jwtVerify(token, find),
+        (error) => mayHaveNewKey(token, error),
+      );
+      return 'good';
+    } catch (error) {
+      if (error instanceof errors.JWKSNoMatchingKey) return 'bad';
+      return (error as { code: string }).code;
+    }
+  }
+
+  it('are fetched once for all who wait for them', async () => {
+    const [a, b, c] = await Promise.all([judge(first), judge(first), judge(first)]);
+    expect([a, b, c, fetches]).toEqual(['good', 'good', 'good', 1]);
+  });
+
+  it('are fetched again for a token whose key is not among them', async () => {
+    await judge(first);
+    published = [second, first];
+    expect([await judge(second), fetches]).toEqual(['good', 2]);
+  });
+
+  it('refuse no token that came while older ones were under way', async () => {
+    await judge(first);
+    published = [second];
+    const answer = hold();
+    const early = judge(third);
+    await new Promise(setImmediate);
+    published = [third, second];
+    const later = judge(third);
+    await new Promise(setImmediate);
+    answer();
+    expect(await Promise.all([early, later])).toEqual(['bad', 'good']);
+  });
+
+  it('are fetched three times a minute at most, and then nothing is said of an unknown key', async () => {
+    const judged: string[] = [];
+    for (let time = 0; time < 5; time++) judged.push(await judge(second));
+    expect(judged).toEqual(['bad', 'bad', 'bad', 'SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE']);
+    expect(await judge(first)).toBe('good');
+    expect(fetches).toBe(3);
+    now = MINUTE;
+    published = [second];
+    expect(await judge(second)).toBe('good');
+  });
+
+  it('are asked for at most once a second while the issuer is away, and again as soon as it is back', async () => {
+    isAway = true;
+    for (let time = 0; time < 100; time++) {
+      expect(await judge(first)).toBe('SERVICE_UNAVAILABLE');
+      now += 0.1;
+    }
+    expect(fetches).toBeLessThanOrEqual(11);
+    isAway = false;
+    now += 1;
+    expect(await judge(first)).toBe('good');
+  });
+
+  it('serve for a day while the issuer is away, and not longer', async () => {
+    await judge(first);
+    isAway = true;
+    now = 24 * HOUR - 1;
+    expect(await judge(first)).toBe('good');
+    now = 24 * HOUR + 1;
+    expect(await judge(first)).toBe('SERVICE_UNAVAILABLE');
+  });
+
+  it('are fetched again after ten minutes, while nobody waits, so that withdrawn ones end', async () => {
+    await judge(first);
+    published = [second];
+    now = 9 * MINUTE;
+    expect([await judge(first), fetches]).toEqual(['good', 1]);
+    now = 11 * MINUTE;
+    expect([await judge(first), fetches]).toEqual(['good', 2]);
+    await new Promise(setImmediate);
+    expect(await judge(first)).toBe('bad');
+  });
+});

@@ -1,0 +1,289 @@
+import { createHmac } from 'node:crypto';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { buildLdif } from './support/directory.js';
+import { ExternalIssuerProcess, type SignRequest } from './support/external-issuer.js';
+import { type Answer, TestService } from './support/service.js';
+
+const WHO = '{ currentToken { kind scopes clientId userId expiresAt } }';
+const HOUR = 3600;
+
+interface Token {
+  kind: string;
+  scopes: string[];
+  clientId: string | null;
+  userId: string | null;
+  expiresAt: string | null;
+}
+
+const LDIF = buildLdif([
+  { id: 'Anna', name: 'Anna' },
+  { id: 'ben', name: 'Ben' },
+  { id: 'jwt-client', name: 'Called like a client' },
+]);
+
+function now(): number {
+  return Math.floor(Date.now() / 1000);
+}
+
+describe('a token of an external issuer', () => {
+  let issuer: ExternalIssuerProcess;
+  let service: TestService;
+
+  beforeAll(async () => {
+    issuer = await ExternalIssuerProcess.start();
+    service = await TestService.start({ ldif: LDIF, environment: issuer.environment });
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await issuer.stop();
+  });
+
+  function ask(authorization: string): Promise<Answer<{ currentToken: Token }>> {
+    return service.query(WHO, { authorization });
+  }
+
+  async function tokenOf(authorization: string): Promise<Token | undefined> {
+    return (await ask(authorization)).data?.currentToken;
+  }
+
+  async function refusalOf(authorization: string) {
+    const { status, headers, errors } = await ask(authorization);
+    return { status, code: errors[0]?.extensions.code, challenge: headers.get('www-authenticate') };
+  }
+
+  function partsOf(authorization: string): [string, string, string] {
+    return authorization.slice('Bearer '.length).split('.') as [string, string, string];
+  }
+
+  function encode(value: unknown): string {
+    return Buffer.from(JSON.stringify(value)).toString('base64url');
+  }
+
+  const REFUSED = {
+    status: 401,
+    code: 'UNAUTHENTICATED',
+    challenge: expect.stringMatching(/^Bearer realm="directory", error="invalid_token"/) as string,
+  };
+
+  it.each(['jwt-client', 'opaque-client'])('is accepted from %s, for the person it names', async (client) => {
+    const authorization = await issuer.token(client, { sub: 'ANNA' });
+    expect(await tokenOf(authorization)).toMatchObject({
+      kind: 'ACCESS_TOKEN',
+      scopes: ['profile', 'read'],
+      clientId: client,
+      userId: 'Anna',
+    });
+    const { data } = await service.query('{ profile { id } }', { authorization });
+    expect(data).toEqual({ profile: { id: 'Anna' } });
+  });
+
+  it.each(['jwt-client', 'opaque-client'])('of %s itself acts for nobody', async (client) => {
+    const authorization = await issuer.token(client);
+    expect(await tokenOf(authorization)).toMatchObject({ clientId: client, userId: null });
+    const { status, data, errors } = await service.query('{ profile { id } }', { authorization });
+    expect({ status, data }).toEqual({ status: 200, data: { profile: null } });
+    expect(errors).toMatchObject([{ extensions: { code: 'NO_USER_CONTEXT' } }]);
+  });
+
+  it('acts for the owner whom the issuer gave the client', async () => {
+    await issuer.registerClient({ client_id: 'owned-client', client_secret: 'owned-secret', owner: 'ben' });
+    expect(await tokenOf(await issuer.token('owned-client'))).toMatchObject({ userId: 'ben' });
+  });
+
+  it('acts for nobody when the directory does not know its subject', async () => {
+    expect(await tokenOf(await issuer.sign({ payload: { sub: 'who-has-left' } }))).toMatchObject({
+      userId: null,
+    });
+  });
+
+  it('tells the scopes that mean something here, and no others', async () => {
+    expect(
+      await tokenOf(await issuer.sign({ payload: { scope: 'openid write  read reader' } })),
+    ).toMatchObject({
+      scopes: ['read', 'write'],
+    });
+    expect(await tokenOf(await issuer.sign({ payload: { scope: null } }))).toMatchObject({ scopes: [] });
+  });
+
+  it('is a personal one where introspection says so', async () => {
+    const authorization = await issuer.opaque({
+      active: true,
+      token_type: 'personal_access_token',
+      sub: 'ben',
+      scope: 'read',
+      aud: ['urn:test:directory'],
+      exp: now() + HOUR,
+    });
+    expect(await tokenOf(authorization)).toMatchObject({
+      kind: 'PERSONAL_ACCESS_TOKEN',
+      userId: 'ben',
+      scopes: ['read'],
+    });
+  });
+
+  it.each<[string, SignRequest]>([
+    ['another media type', { header: { typ: 'application/at+jwt' } }],
+    ['several audiences', { payload: { aud: ['urn:other', 'urn:test:directory'] } }],
+    ['no key id', { header: { kid: null } }],
+    ['an end within the minute that clocks may differ', { payload: { exp: now() - 20 } }],
+  ])('is accepted with %s', async (_case, request) => {
+    expect((await ask(await issuer.sign(request))).status).toBe(200);
+  });
+
+  it('is accepted from an issuer that spells itself with a slash at the end', async () => {
+    expect((await ask(await issuer.sign({ payload: { iss: `${issuer.url}/` } }))).status).toBe(200);
+  });
+
+  it.each<[string, SignRequest]>([
+    ['another issuer', { payload: { iss: 'https://other.example' } }],
+    ['no issuer', { payload: { iss: null } }],
+    ['another audience', { payload: { aud: 'urn:other' } }],
+    ['no audience', { payload: { aud: null } }],
+    ['the type of an ID token', { header: { typ: 'JWT' } }],
+    ['no type', { header: { typ: null } }],
+    ['an end more than a minute ago', { payload: { exp: now() - 62 } }],
+    ['no end', { payload: { exp: null } }],
+    ['an end that is a text', { payload: { exp: 'tomorrow' } }],
+    ['no subject', { payload: { sub: null } }],
+    ['an empty subject', { payload: { sub: '' } }],
+    ['a subject that is a number', { payload: { sub: 7 } }],
+    ['a beginning in the future', { payload: { nbf: now() + HOUR } }],
+    ['an extension that must be understood', { header: { crit: ['urn:x'], 'urn:x': true } }],
+    ['an unknown key', { header: { kid: 'nobodys' } }],
+  ])('is refused with %s', async (_case, request) => {
+    expect(await refusalOf(await issuer.sign(request))).toEqual(REFUSED);
+  });
+
+  it('is refused without a signature', async () => {
+    const [, payload] = partsOf(await issuer.sign());
+    for (const alg of ['none', 'None', 'NONE']) {
+      expect(await refusalOf(`Bearer ${encode({ alg, typ: 'at+jwt' })}.${payload}.`)).toEqual(REFUSED);
+    }
+  });
+
+  it('is refused when the public key was used as a secret', async () => {
+    const [header, payload] = partsOf(await issuer.sign());
+    const { kid } = JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid: string };
+    const { keys } = (await (await fetch(`${issuer.url}/oauth2/jwks`)).json()) as {
+      keys: { kid: string; n: string }[];
+    };
+    const key = keys.find((each) => each.kid === kid);
+    for (const secret of [JSON.stringify(key), Buffer.from(key?.n ?? '', 'base64url')]) {
+      const signed = `${encode({ alg: 'HS256', typ: 'at+jwt', kid })}.${payload}`;
+      const signature = createHmac('sha256', secret).update(signed).digest('base64url');
+      expect(await refusalOf(`Bearer ${signed}.${signature}`)).toEqual(REFUSED);
+    }
+  });
+
+  it('is refused when anything was changed under its signature', async () => {
+    const [header, payload, signature] = partsOf(await issuer.sign());
+    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
+    const forged = encode({ ...claims, scope: 'read directory write', sub: 'ben' });
+    const flipped = `${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`;
+    for (const token of [`${header}.${forged}.${signature}`, `${header}.${payload}.${flipped}`]) {
+      expect(await refusalOf(`Bearer ${token}`)).toEqual(REFUSED);
+    }
+  });
+
+  it('is refused when it brings its own key', async () => {
+    const [header, payload] = partsOf(await issuer.sign());
+    const { kid } = JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid: string };
+    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>;
+    const { publicKey, privateKey } = await generateKeyPair('RS256');
+    const jwk = await exportJWK(publicKey);
+    for (const brought of [{ jwk }, { jku: 'http://127.0.0.1:1/keys' }, { x5u: 'http://127.0.0.1:1/' }, {}]) {
+      const token = await new SignJWT(claims)
+        .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid, ...brought })
+        .sign(privateKey);
+      expect(await refusalOf(`Bearer ${token}`)).toEqual(REFUSED);
+    }
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ['is not active', { active: false }],
+    ['is «true», as a text', { active: 'true', sub: 'ben', scope: 'read' }],
+    ['is 1', { active: 1, sub: 'ben', scope: 'read' }],
+    ['is for another audience', { active: true, sub: 'ben', aud: 'urn:other' }],
+    ['is for no audience', { active: true, sub: 'ben', aud: [] }],
+    ['is of another issuer', { active: true, sub: 'ben', iss: 'https://other.example' }],
+    ['has expired', { active: true, sub: 'ben', exp: now() - HOUR }],
+    ['begins later', { active: true, sub: 'ben', nbf: now() + HOUR }],
+  ])('is refused when introspection says that it %s', async (_case, introspection) => {
+    expect(await refusalOf(await issuer.opaque(introspection))).toEqual(REFUSED);
+  });
+
+  it('is neither accepted nor refused when introspection cannot be understood', async () => {
+    for (const introspection of [{ sub: 'ben' }, { active: true, exp: 'tomorrow' }]) {
+      expect(await refusalOf(await issuer.opaque(introspection))).toMatchObject({ status: 503 });
+    }
+  });
+
+  it('is refused when nobody issued it', async () => {
+    expect(await refusalOf('Bearer unknown-token')).toEqual(REFUSED);
+    expect(await refusalOf('Bearer ory_at_a.b')).toEqual(REFUSED);
+  });
+
+  it('is introspected once while its answer is remembered', async () => {
+    const authorization = await issuer.token('opaque-client');
+    await ask(authorization);
+    const before = await issuer.countRequests('/oauth2/introspect');
+    await Promise.all([1, 2, 3].map(() => ask(authorization)));
+    expect(await issuer.countRequests('/oauth2/introspect')).toBe(before);
+  });
+
+  it('that was accepted is refused once it has expired', async () => {
+    // A JWT is good for a minute more than it says, for clocks that differ.
+    const tokens = [
+      await issuer.sign({ payload: { exp: now() - 57 } }),
+      await issuer.opaque({ active: true, sub: 'ben', exp: now() - 57 }),
+    ];
+    for (const authorization of tokens) expect((await ask(authorization)).status).toBe(200);
+    await service.until(async () => {
+      const answers = await Promise.all(tokens.map(ask));
+      return answers.every(({ status }) => status === 401);
+    });
+  });
+
+  it('never gets the answers of another one', async () => {
+    const tokens = await Promise.all(
+      ['Anna', 'ben', 'nobody'].flatMap((sub) => [
+        issuer.sign({ payload: { sub, scope: 'read' } }),
+        issuer.sign({ payload: { sub, scope: 'read profile' } }),
+        issuer.opaque({ active: true, sub, scope: 'write', exp: now() + HOUR }),
+      ]),
+    );
+    const first = await Promise.all(tokens.map(tokenOf));
+    expect(first.map((token) => token && [token.userId, token.scopes.join(' ')])).toEqual(
+      ['Anna', 'ben', null].flatMap((id) => [
+        [id, 'read'],
+        [id, 'profile read'],
+        [id, 'write'],
+      ]),
+    );
+    const shuffled = tokens.map((token, index) => ({ token, expected: first[index] })).reverse();
+    const again = await Promise.all(shuffled.map(({ token }) => tokenOf(token)));
+    expect(again).toEqual(shuffled.map(({ expected }) => expected));
+  });
+});
+
+describe('a service without an introspection client', () => {
+  it('refuses opaque tokens', async () => {
+    const issuer = await ExternalIssuerProcess.start();
+    const service = await TestService.start({
+      environment: { AUTH_URL: issuer.url, AUTH_AUDIENCE: 'urn:test:directory' },
+    });
+    try {
+      const { status, headers } = await service.query(WHO, {
+        authorization: await issuer.token('opaque-client'),
+      });
+      expect(status).toBe(401);
+      expect(headers.get('www-authenticate')).toMatch(/error="invalid_token"/);
+      expect((await service.query(WHO, { authorization: await issuer.sign() })).status).toBe(200);
+      expect(await issuer.countRequests('/oauth2/introspect')).toBe(0);
+    } finally {
+      await service.stop();
+      await issuer.stop();
+    }
+  });
+});
