@@ -1,3 +1,4 @@
+import { isNativeError } from 'node:util/types';
 import { ServiceError, ServiceUnavailableError } from '../common/errors.js';
 
 /** What the broken constraint means to whoever caused it. */
@@ -27,7 +28,7 @@ const UNAVAILABLE_NODE_CODES = new Set([
   'EHOSTUNREACH',
 ]);
 const UNAVAILABLE_MESSAGES =
-  /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end|Driver not Connected|not queryable/;
+  /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end|Driver not Connected|not queryable/;
 
 /**
  * Says what an error of the database means to the caller.
@@ -35,7 +36,8 @@ const UNAVAILABLE_MESSAGES =
  */
 export function databaseError(error: unknown): Error {
   if (error instanceof ServiceError) return error;
-  if (!(error instanceof Error)) return new Error('The database failed in an unknown way');
+  // Not instanceof: the errors of sockets may come from another realm, as under a test runner.
+  if (!isNativeError(error)) return new Error('The database failed in an unknown way');
   // TypeORM wraps the driver's error; the pool gives it as it is.
   const { code, constraint } = ((error as { driverError?: object }).driverError ?? error) as {
     code?: string;

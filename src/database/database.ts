@@ -6,6 +6,12 @@ import { ServiceUnavailableError } from '../common/errors.js';
 import { databaseError } from './database-error.js';
 import type { Statement } from './statement.js';
 
+/**
+ * The milliseconds after which a connection is given up that says nothing. Above the time that a statement may take, so
+ * that it is the database that speaks first when there is one.
+ */
+const PATIENCE = { query_timeout: 7000 };
+
 /** Every statement of the reading path is published here, as a SentStatement, when somebody listens. */
 export const statementChannel = diagnosticsChannel.channel('directory:statement');
 
@@ -30,7 +36,13 @@ export class Database {
     if (statementChannel.hasSubscribers)
       statementChannel.publish({ name, text, values } satisfies SentStatement);
     try {
-      const result = await this.pool.query<Row>({ name, text, values: [...values], rowMode: 'array' });
+      const result = await this.pool.query<Row>({
+        name,
+        text,
+        values: [...values],
+        rowMode: 'array',
+        ...PATIENCE,
+      });
       return result.rows;
     } catch (error) {
       throw databaseError(error);
