@@ -91,6 +91,8 @@ function codeOf({ message, extensions }: GraphQLFormattedError): ErrorCode {
   if (typeof code !== 'string') return 'INTERNAL_SERVER_ERROR';
   // The parser counts tokens itself, and calls too many of them a syntax error.
   if (code === 'GRAPHQL_PARSE_FAILED' && message.includes('Parsing aborted')) return 'QUERY_TOO_COMPLEX';
+  // The rules count comparisons, of fields that may overlap.
+  if (code === 'GRAPHQL_VALIDATION_FAILED' && message === 'Validation aborted.') return 'QUERY_TOO_COMPLEX';
   const renamed = RENAMED[code] ?? code;
   return (ERROR_CODES as readonly string[]).includes(renamed)
     ? (renamed as ErrorCode)

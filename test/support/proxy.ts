@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 export class TestProxy {
   private readonly sockets = new Set<Socket>();
   private isCut = false;
+  private isFrozen = false;
 
   private constructor(
     private readonly server: Server,
@@ -30,8 +31,16 @@ export class TestProxy {
     for (const socket of this.sockets) socket.destroy();
   }
 
+  /** Lets nothing through any more, and breaks nothing: as when a machine is gone without a word. */
+  freeze(): void {
+    this.isFrozen = true;
+    for (const socket of this.sockets) socket.pause().unpipe();
+  }
+
+  /** Takes new connections again; those of before stay as they are. */
   mend(): void {
     this.isCut = false;
+    this.isFrozen = false;
   }
 
   async stop(): Promise<void> {
@@ -42,6 +51,10 @@ export class TestProxy {
   private pass(socket: Socket): void {
     if (this.isCut) {
       socket.destroy();
+      return;
+    }
+    if (this.isFrozen) {
+      this.sockets.add(socket.pause());
       return;
     }
     const onward = connect(this.target);
