@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { decodeJwt } from 'jose';
+import { Browser } from '../../test/support/browser.js';
 import { DEVICE_CODE, parseClients } from './clients.js';
 import { createKeys } from './keys.js';
 import { buildProvider } from './provider.js';
@@ -19,33 +20,6 @@ const CLIENTS = [
     scope: 'openid profile read',
   },
 ];
-
-/** Follows redirects and keeps cookies by name and path, as a browser does. */
-class Browser {
-  private readonly cookies = new Map<string, { path: string; pair: string }>();
-
-  constructor(private readonly origin: string) {}
-
-  /** The response that is no redirect within the provider. */
-  async open(url: string, form?: Record<string, string>): Promise<{ url: string; response: Response }> {
-    const { pathname } = new URL(url);
-    const sent = [...this.cookies.values()].filter(({ path }) => `${pathname}/`.startsWith(`${path}/`));
-    const response = await fetch(url, {
-      redirect: 'manual',
-      headers: { cookie: sent.map(({ pair }) => pair).join('; '), accept: 'text/html' },
-      ...(form === undefined ? {} : { method: 'POST', body: new URLSearchParams(form) }),
-    });
-    for (const line of response.headers.getSetCookie()) this.keep(line);
-    const location = response.headers.get('location');
-    return location?.startsWith(this.origin) === true ? this.open(location) : { url, response };
-  }
-
-  private keep(line: string): void {
-    const [pair = '', ...attributes] = line.split('; ');
-    const path = attributes.find((attribute) => attribute.startsWith('path='))?.slice(5) ?? '/';
-    this.cookies.set(`${pair.split('=')[0] ?? ''} ${path}`, { path: path.replace(/\/$/, ''), pair });
-  }
-}
 
 describe('signing in', () => {
   let server: Server;

@@ -1,0 +1,26 @@
+/** Follows redirects and keeps cookies by name and path, as a browser does. */
+export class Browser {
+  private readonly cookies = new Map<string, { path: string; pair: string }>();
+
+  constructor(private readonly origin: string) {}
+
+  /** The response that is no redirect within the provider. */
+  async open(url: string, form?: Record<string, string>): Promise<{ url: string; response: Response }> {
+    const { pathname } = new URL(url);
+    const sent = [...this.cookies.values()].filter(({ path }) => `${pathname}/`.startsWith(`${path}/`));
+    const response = await fetch(url, {
+      redirect: 'manual',
+      headers: { cookie: sent.map(({ pair }) => pair).join('; '), accept: 'text/html' },
+      ...(form === undefined ? {} : { method: 'POST', body: new URLSearchParams(form) }),
+    });
+    for (const line of response.headers.getSetCookie()) this.keep(line);
+    const location = response.headers.get('location');
+    return location?.startsWith(this.origin) === true ? this.open(location) : { url, response };
+  }
+
+  private keep(line: string): void {
+    const [pair = '', ...attributes] = line.split('; ');
+    const path = attributes.find((attribute) => attribute.startsWith('path='))?.slice(5) ?? '/';
+    this.cookies.set(`${pair.split('=')[0] ?? ''} ${path}`, { path: path.replace(/\/$/, ''), pair });
+  }
+}
