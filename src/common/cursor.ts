@@ -8,12 +8,21 @@ export type CursorValueType = 'string' | 'number';
 /** What a cursor belongs to: a connection with its order and filter. Given to another one, it is refused. */
 export type CursorBinding = string;
 
-/** The binding of a connection with everything that decides which rows it has and in which order. */
-export function bindCursor(connection: string, order: unknown, filter: unknown): CursorBinding {
+/**
+ * The binding of a connection with everything that decides which rows it has and in which order. What is null
+ * decides nothing: it is the same as what is left out.
+ */
+export function bindCursor(connection: string, order: object, filter: object): CursorBinding {
   return createHash('sha256')
-    .update(JSON.stringify([connection, order, filter]))
+    .update(JSON.stringify([connection, order, filter], canonical))
     .digest('base64url')
     .slice(0, 11);
+}
+
+/** Leaves out nulls, and writes the members of an object in one order. */
+function canonical(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value ?? undefined;
+  return Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
 /** The cursor of a row: opaque to clients, the row's place in the order to us. */

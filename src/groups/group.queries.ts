@@ -54,7 +54,7 @@ export const LIST_GROUPS_BY_KEY = statement(
 export function nestedGroups(direction: 'parents' | 'subgroups'): PageSource {
   const [listed, parent] = direction === 'parents' ? ['outer_key', 'inner_key'] : ['inner_key', 'outer_key'];
   return {
-    binding: bindCursor(direction, null, null),
+    binding: bindCursor(direction, {}, {}),
     from: `nestings n join groups g on g.key = n.${listed}`,
     columns: GROUP_COLUMNS,
     parent: `n.${parent}`,

@@ -2,6 +2,7 @@ import { bindCursor } from '../common/cursor.js';
 import type { OrderColumn, PageOrder, PageSource } from '../database/page-query.js';
 import { foldSearch, searchCondition } from '../database/search-condition.js';
 import { Values } from '../database/values.js';
+import { OrderDirection } from '../graphql/order.js';
 import { GROUP_COLUMNS } from '../groups/group.queries.js';
 import { USER_COLUMNS } from '../users/user.queries.js';
 import {
@@ -33,7 +34,11 @@ export function userSource({ filter, orderBy }: UserListArguments, groupKey: num
   if (filter?.updatedSince)
     conditions.push(`u.updated_at >= ${values.add(filter.updatedSince)}::timestamptz`);
   return {
-    binding: bindCursor('users', orderBy ?? null, filter ?? null),
+    binding: bindCursor(
+      'users',
+      orderBy ?? { field: UserOrderField.NAME, direction: OrderDirection.ASC },
+      filter ?? {},
+    ),
     from: groupKey === null ? 'users u' : 'effective_memberships m join users u on u.key = m.user_key',
     columns: USER_COLUMNS,
     parent: null,
@@ -70,7 +75,11 @@ export function groupSource(
     conditions.push(searchCondition('g', foldSearch(filter.search, 'search'), values));
   }
   return {
-    binding: bindCursor('groups', orderBy ?? null, filter ?? null),
+    binding: bindCursor(
+      'groups',
+      orderBy ?? { field: GroupOrderField.NAME, direction: OrderDirection.ASC },
+      filter ?? {},
+    ),
     from: userKey === null ? 'groups g' : 'effective_memberships m join groups g on g.key = m.group_key',
     columns: GROUP_COLUMNS,
     parent: null,
@@ -98,7 +107,7 @@ function byName([sortName, key]: NameColumns): OrderColumn[] {
 }
 
 function userOrder(orderBy: UserListArguments['orderBy'], name: NameColumns): PageOrder {
-  const direction = orderBy?.direction ?? 'ASC';
+  const direction = orderBy?.direction ?? OrderDirection.ASC;
   switch (orderBy?.field) {
     case UserOrderField.SCHOOL_YEAR:
       return {
@@ -119,11 +128,11 @@ function userOrder(orderBy: UserListArguments['orderBy'], name: NameColumns): Pa
 }
 
 function groupOrder(orderBy: GroupListArguments['orderBy'], name: NameColumns): PageOrder {
-  const direction = orderBy?.direction ?? 'ASC';
+  const direction = orderBy?.direction ?? OrderDirection.ASC;
   switch (orderBy?.field) {
     case GroupOrderField.MEMBER_COUNT: {
       // The largest first, and still from A to Z among equals: the count is turned round instead of the order.
-      const count = direction === 'DESC' ? '(-g.member_count)' : 'g.member_count';
+      const count = direction === OrderDirection.DESC ? '(-g.member_count)' : 'g.member_count';
       return {
         columns: [{ sql: count, type: 'integer' }, ...byName(['g.sort_name', 'g.key'])],
         direction: 'ASC',

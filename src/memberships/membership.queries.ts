@@ -3,10 +3,12 @@ import type { OrderColumn, PageOrder, PageSource } from '../database/page-query.
 import { foldSearch, searchCondition } from '../database/search-condition.js';
 import { statement } from '../database/statement.js';
 import { Values } from '../database/values.js';
+import { OrderDirection } from '../graphql/order.js';
 import { GROUP_COLUMNS } from '../groups/group.queries.js';
 import { USER_COLUMNS } from '../users/user.queries.js';
 import {
   type MembershipArguments,
+  type MembershipOrder,
   MembershipOrderField,
   MembershipOrigin,
   type UserMemberFilter,
@@ -18,11 +20,14 @@ const ROLE_COLUMNS = ['m.role', 'm.direct_role', 'm.inherited_from'] as const;
 
 export type RoleRow = [role: number, directRole: number | null, inheritedFrom: number[]];
 
+const DEFAULT_ORDER: MembershipOrder = { field: MembershipOrderField.NAME, direction: OrderDirection.ASC };
+
 /** From which side memberships are listed: the people of groups, or the groups of people. */
 export type Side = 'members' | 'groups';
 
 const SIDES = {
   members: {
+    binding: 'members of a group',
     from: 'effective_memberships m join users u on u.key = m.user_key',
     columns: [...ROLE_COLUMNS, ...USER_COLUMNS],
     parent: 'm.group_key',
@@ -32,6 +37,7 @@ const SIDES = {
     total: '(select counted.member_count from groups counted where counted.key = parent.key)',
   },
   groups: {
+    binding: 'groups of a person',
     from: 'effective_memberships m join groups g on g.key = m.group_key',
     columns: [...ROLE_COLUMNS, ...GROUP_COLUMNS],
     parent: 'm.user_key',
@@ -44,11 +50,12 @@ const SIDES = {
 
 /** @throws BadUserInputError when the search of the filter is too short or too long */
 export function membershipSource(side: Side, { filter, orderBy }: MembershipArguments): PageSource {
-  const { from, columns, parent, total, ...names } = SIDES[side];
+  const { role, origin = MembershipOrigin.ANY, search, schoolYear } = filter ?? {};
+  const { binding, from, columns, parent, total, ...names } = SIDES[side];
   const values = new Values();
   const conditions = conditionsOf(side, filter ?? {}, values);
   return {
-    binding: bindCursor(side, orderBy ?? null, filter ?? null),
+    binding: bindCursor(binding, orderBy ?? DEFAULT_ORDER, { role, origin, search, schoolYear }),
     from,
     columns,
     parent,
@@ -90,10 +97,10 @@ function orderOf(
     { sql: names.sortName, type: 'text' },
     { sql: names.key, type: 'integer' },
   ];
-  const direction = orderBy?.direction ?? 'ASC';
+  const direction = orderBy?.direction ?? OrderDirection.ASC;
   if (orderBy?.field !== MembershipOrderField.ROLE) return { columns: byName, direction };
   // Owners first, and still from A to Z among them: the rank is turned round instead of the order.
-  const rank = direction === 'DESC' ? '(-m.role)' : 'm.role';
+  const rank = direction === OrderDirection.DESC ? '(-m.role)' : 'm.role';
   return { columns: [{ sql: rank, type: 'integer' }, ...byName], direction: 'ASC' };
 }
 

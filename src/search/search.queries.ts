@@ -45,7 +45,7 @@ export function searchSource({ query, kinds }: SearchArguments): PageSource {
     wanted.includes(kind) ? searchCondition(TABLES[kind].alias, folded, values) : 'false';
   const searched = wanted.length === 0 ? KINDS : wanted;
   return {
-    binding: bindCursor('search', null, [id, folded, wanted]),
+    binding: bindCursor('search', {}, { id, folded, wanted }),
     from: `(${searched.map((kind) => foundOf(kind, condition(kind), ranks)).join(' union all ')}) r`,
     columns: ['r.kind', ...COLUMNS.map((name) => `r.${name}`)],
     parent: null,
