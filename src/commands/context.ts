@@ -1,22 +1,24 @@
-import type { INestApplicationContext } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import { AppModule } from '../app.module.js';
+import { Logger } from '@nestjs/common';
+import type { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { createLogger } from '../create-app.js';
+import { DirectoryDataSource } from '../database/data-source.js';
+import { ENTITIES } from '../entities.js';
 
-/** Opens the house without its front door, for as long as `work` takes. */
-export async function withApplication<Result>(
+/**
+ * Opens the database for as long as `work` takes. A command needs one or two services, which are made by hand: to
+ * build the whole house for them would take longer than their work.
+ */
+export async function withDatabase<Result>(
   config: Config,
-  work: (app: INestApplicationContext) => Promise<Result>,
+  work: (dataSource: DataSource) => Promise<Result>,
 ): Promise<Result> {
-  const app = await NestFactory.createApplicationContext(AppModule.forRoot(config), {
-    // What a command prints is its answer; only what goes wrong is added to it.
-    logger: createLogger({ logLevel: 'warn' }),
-    abortOnError: false,
-  });
+  // What a command prints is its answer; only what goes wrong is added to it.
+  Logger.overrideLogger(['fatal', 'error', 'warn']);
+  const dataSource = new DirectoryDataSource(config.database, ENTITIES);
+  await dataSource.initialize();
   try {
-    return await work(app);
+    return await work(dataSource);
   } finally {
-    await app.close();
+    await dataSource.destroy();
   }
 }

@@ -67,11 +67,11 @@ async function withAccounts<Result>(
   work: (service: ServiceAccountsService) => Promise<Result>,
 ): Promise<Result> {
   const config = readConfig();
-  const [{ withApplication }, { ServiceAccountsService }] = await Promise.all([
+  const [{ withDatabase }, { ServiceAccountsService }] = await Promise.all([
     import('./context.js'),
     import('../service-accounts/service-accounts.service.js'),
   ]);
-  return withApplication(config, (app) => work(app.get(ServiceAccountsService)));
+  return withDatabase(config, (dataSource) => work(new ServiceAccountsService(dataSource)));
 }
 
 /** The token is the last line, where a script finds it. */

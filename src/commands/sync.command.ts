@@ -25,11 +25,16 @@ export function addSyncCommand(program: Command): void {
         ...(confirm === undefined ? {} : { confirm }),
       };
       const config = readConfig();
-      const [{ withApplication }, { Synchroniser }] = await Promise.all([
+      const [{ withDatabase }, { Database }, { MirrorState }, { Synchroniser }] = await Promise.all([
         import('./context.js'),
+        import('../database/database.js'),
+        import('../mirror/mirror-state.js'),
         import('../mirror/synchroniser.js'),
       ]);
-      const outcome = await withApplication(config, (app) => app.get(Synchroniser).run(options));
+      const outcome = await withDatabase(config, (dataSource) => {
+        const state = new MirrorState(new Database(dataSource), dataSource);
+        return new Synchroniser(config, dataSource, state).run(options);
+      });
       console.log(json === true ? JSON.stringify(toJson(outcome)) : toText(outcome));
       if (outcome.kind === 'failed' || outcome.kind === 'blocked') process.exitCode = EXIT_FAILED;
     });

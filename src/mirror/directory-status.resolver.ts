@@ -1,7 +1,21 @@
-import { Field, ObjectType, Query, Resolver } from '@nestjs/graphql';
+import { Field, ObjectType, Query, registerEnumType, Resolver } from '@nestjs/graphql';
 import { InheritAccess, Public } from '../auth/access.js';
 import { DateTime } from '../graphql/scalars.js';
 import { MirrorState, SyncState } from './mirror-state.js';
+
+registerEnumType(SyncState, {
+  name: 'SyncState',
+  description: 'How synchronisation with the directory is doing.',
+  valuesMap: {
+    NEVER_RUN: { description: 'Nothing has been read from the directory yet.' },
+    IDLE: { description: 'The answers are those of the directory, as of `asOf`.' },
+    RUNNING: { description: 'A change is being taken over; answers are as of `asOf` until it is done.' },
+    FAILING: { description: 'The directory cannot be read; answers stay as of `asOf`.' },
+    BLOCKED: {
+      description: 'A change was held because it would delete too much; answers stay as of `asOf`.',
+    },
+  },
+});
 
 @ObjectType({ description: 'How fresh the answers are.' })
 export class DirectoryStatus {

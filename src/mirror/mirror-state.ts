@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { registerEnumType } from '@nestjs/graphql';
 import { DataSource } from 'typeorm';
 import { Database } from '../database/database.js';
 import { statement } from '../database/statement.js';
@@ -11,20 +10,6 @@ export enum SyncState {
   FAILING = 'FAILING',
   BLOCKED = 'BLOCKED',
 }
-
-registerEnumType(SyncState, {
-  name: 'SyncState',
-  description: 'How synchronisation with the directory is doing.',
-  valuesMap: {
-    NEVER_RUN: { description: 'Nothing has been read from the directory yet.' },
-    IDLE: { description: 'The answers are those of the directory, as of `asOf`.' },
-    RUNNING: { description: 'A change is being taken over; answers are as of `asOf` until it is done.' },
-    FAILING: { description: 'The directory cannot be read; answers stay as of `asOf`.' },
-    BLOCKED: {
-      description: 'A change was held because it would delete too much; answers stay as of `asOf`.',
-    },
-  },
-});
 
 export interface MirrorStatus {
   readonly state: SyncState;
