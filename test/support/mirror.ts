@@ -1,0 +1,48 @@
+import { MirrorState } from '../../src/mirror/mirror-state.js';
+import { Synchroniser } from '../../src/mirror/synchroniser.js';
+import type { TestService } from './service.js';
+
+export interface DirectoryStatus {
+  state: string;
+  asOf: string | null;
+  blockedReason: string | null;
+}
+
+/** How synchronisation is doing, as clients see it. */
+export async function readStatus(service: TestService): Promise<DirectoryStatus> {
+  const { data } = await service.query<{ directoryStatus: DirectoryStatus }>(
+    '{ directoryStatus { state asOf blockedReason } }',
+  );
+  if (data?.directoryStatus === undefined) throw new Error('directoryStatus was not answered');
+  return data.directoryStatus;
+}
+
+/** The number of the revision that is served: what no client sees, but every change makes. */
+export async function readRevision(service: TestService): Promise<number> {
+  return (await service.app.get(MirrorState).get()).revision ?? 0;
+}
+
+/** Replaces the directory file, and waits until it is served. */
+export async function takeOver(service: TestService, ldif: string): Promise<void> {
+  const before = await readRevision(service);
+  service.replaceDirectory(ldif);
+  await service.until(async () => (await readRevision(service)) > before, 10_000);
+}
+
+/** Replaces the directory file, and waits until synchronisation stands like this. */
+export async function replaceUntil(
+  service: TestService,
+  ldif: string,
+  state: string,
+): Promise<DirectoryStatus> {
+  service.replaceDirectory(ldif);
+  await service.until(async () => (await readStatus(service)).state === state, 10_000);
+  return readStatus(service);
+}
+
+/** What is left out of the directory as it is now, and what of it is skipped. */
+export async function readLeftOut(service: TestService) {
+  const outcome = await service.app.get(Synchroniser).run({ dryRun: true });
+  if (outcome.kind !== 'planned') throw new Error(`The run was ${outcome.kind}`);
+  return { quarantined: outcome.snapshot.quarantined, skipped: outcome.snapshot.skipped };
+}
