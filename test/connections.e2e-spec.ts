@@ -99,7 +99,7 @@ describe('a connection', () => {
           totalCount: all.length,
         });
       }),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   });
 
@@ -153,5 +153,5 @@ describe('a connection', () => {
 
 /** Sizes that do and do not divide the number of rows. */
 function sizeOf(index: number): number {
-  return [100, 17, 50, 33, 99, 25][index % 6] ?? 100;
+  return [100, 37, 50, 99, 83][index % 5] ?? 100;
 }

@@ -150,7 +150,7 @@ describe('after the directory has changed', () => {
           people: people.slice(peopleGone),
           groups: groups.slice(groupsGone),
         }));
-      const steps = fc.sample(change, { numRuns: 15, seed: 3 });
+      const steps = fc.sample(change, { numRuns: 12, seed: 3 });
       for (const step of [...steps, ...smallChanges(steps.at(-1) ?? start)]) {
         service.replaceDirectory(buildLdif(step.people, step.groups));
         expect((await synchroniser.run({ force: true })).kind).toBe('applied');
@@ -166,7 +166,7 @@ describe('after the directory has changed', () => {
 
 /** One thing at a time: here the mirror works out the least anew. */
 function* smallChanges({ people, groups }: RandomDirectory): Generator<RandomDirectory> {
-  for (const [index, group] of groups.entries()) {
+  for (const [index, group] of groups.slice(0, 4).entries()) {
     const others = groups.filter((each) => each !== group);
     yield { people, groups: [...others, { ...group, members: [], name: `Renamed ${index}` }] };
     yield { people: people.slice(index % 5), groups };
