@@ -1,0 +1,190 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Environment } from '../src/config/config.js';
+import { runCommand, TestProcess } from './support/command.js';
+import { buildLdif, type TestPerson } from './support/directory.js';
+import { findFreePort } from './support/postgres.mjs';
+import { createDatabase, store, type TestDatabase, variable } from './support/store.js';
+
+const PEOPLE: TestPerson[] = ['anna', 'ben', 'cleo', 'dan', 'eve'].map((id) => ({ id }));
+const SECRET = 'ab'.repeat(32);
+
+let work: string;
+let database: TestDatabase;
+let environment: Environment;
+
+beforeAll(async () => {
+  work = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'commands-'));
+  database = await createDatabase();
+  environment = {
+    PORT: String(await findFreePort()),
+    DATABASE_URL: database.url,
+    DIRECTORY_URL: `file:${join(work, 'directory.ldif')}`,
+    URL_SIGNING_KEYS: SECRET,
+  };
+  writeDirectory(PEOPLE);
+});
+
+afterAll(async () => {
+  await database.drop();
+  rmSync(work, { recursive: true });
+});
+
+function writeDirectory(people: TestPerson[]): void {
+  writeFileSync(join(work, 'directory.ldif'), buildLdif(people, [{ id: 'club', members: ['anna'] }]));
+}
+
+function run(...args: string[]): Promise<TestProcess> {
+  return runCommand(args, environment);
+}
+
+function json(process: TestProcess): Record<string, unknown> {
+  return JSON.parse(process.stdout) as Record<string, unknown>;
+}
+
+describe('directory sync', () => {
+  it('says what it would do, without doing it, in text and in JSON', async () => {
+    const text = await run('sync', '--dry-run');
+    expect(text.code).toBe(0);
+    expect(text.stdout).toMatch(/^people \+5 ~0 -0, groups \+1 ~0 -0, memberships 1,/);
+    expect(text.stdout).toContain('  + person anna\n');
+    expect(text.stdout).toMatch(/\nPlan [0-9a-f]{64}\n$/);
+
+    const answer = json(await run('sync', '--dry-run', '--json'));
+    expect(answer).toMatchObject({
+      kind: 'planned',
+      heldBecause: null,
+      people: { created: ['anna', 'ben', 'cleo', 'dan', 'eve'], updated: [], deleted: [] },
+      groups: { created: ['club'] },
+      memberships: 1,
+      quarantined: [],
+    });
+    expect(text.stdout).toContain(`Plan ${answer.hash as string}`);
+  });
+
+  it('takes the directory over, holds what deletes too much, and does what is confirmed once', async () => {
+    expect((await run('sync')).stdout).toMatch(/^Revision 1: people \+5/);
+    expect((await run('sync')).stdout).toBe('Nothing has changed.\n');
+
+    writeDirectory(PEOPLE.slice(0, 1));
+    const held = await run('sync');
+    expect(held.code).toBe(1);
+    expect(held.stdout).toContain('Held: It would delete 4 of 5 people: at most 3 are let through.');
+    const hash = /--confirm ([0-9a-f]{64})/.exec(held.stdout)?.[1] ?? '';
+
+    const wrong = await run('sync', '--confirm', 'f'.repeat(64));
+    expect(wrong.code).toBe(1);
+    expect(wrong.stdout).toBe(`Nothing was changed: The plan is not the one to confirm: it is ${hash} now\n`);
+
+    const right = await run('sync', '--confirm', hash);
+    expect(right.code).toBe(0);
+    expect(right.stdout).toMatch(/^Revision 2: people \+0 ~0 -4/);
+    expect((await run('sync', '--confirm', hash)).code).toBe(1);
+  });
+
+  it('fails with the reason when the file is broken', async () => {
+    writeFileSync(join(work, 'directory.ldif'), 'nonsense\n');
+    const broken = await run('sync', '--json');
+    writeDirectory(PEOPLE.slice(0, 1));
+    expect(broken.code).toBe(1);
+    expect(json(broken)).toMatchObject({
+      kind: 'failed',
+      reason: expect.stringMatching(/^LDIF line 1: /) as string,
+    });
+  });
+});
+
+describe('directory service-account', () => {
+  const create = (...more: string[]) =>
+    run(
+      'service-account',
+      'create',
+      '--id',
+      'library',
+      '--name',
+      'Library',
+      '--scopes',
+      'read,directory',
+      ...more,
+    );
+  const lastLine = ({ stdout }: TestProcess) => stdout.trimEnd().split('\n').at(-1) ?? '';
+  const decode = (token: string) => Buffer.from(token, 'base64').toString();
+
+  it('makes an account whose token is the last line', async () => {
+    const made = await create('--expires', '90d');
+    expect(made.code).toBe(0);
+    expect(decode(lastLine(made))).toMatch(/^library:dirsa_[\w-]{43}$/);
+  });
+
+  it('fails where the id is taken, and calls an id that is none wrong use', async () => {
+    const taken = await create();
+    expect([taken.code, taken.stdout, taken.stderr]).toEqual([
+      1,
+      '',
+      'A service account with this id exists already\n',
+    ]);
+    const wrong = await run('service-account', 'create', '--id', 'No Id', '--name', 'x', '--scopes', 'read');
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toMatch(/^The id of a service account has [^\n]+\n$/);
+  });
+
+  it('lists accounts without a secret', async () => {
+    expect(JSON.parse((await run('service-account', 'list', '--json')).stdout)).toEqual([
+      expect.objectContaining({
+        id: 'library',
+        name: 'Library',
+        scopes: ['read', 'directory'],
+        lastUsedAt: null,
+      }),
+    ]);
+    expect((await run('service-account', 'list')).stdout).toMatch(
+      /^library {2}Library {2}read directory {2}expires 20\S+ {2}never used\n$/,
+    );
+  });
+
+  it('gives a new token, ends the account, and then knows it no more', async () => {
+    const rotated = await run('service-account', 'rotate', 'library', '--json');
+    expect(rotated.code).toBe(0);
+    expect(decode(json(rotated).token as string)).toMatch(/^library:dirsa_/);
+
+    expect((await run('service-account', 'revoke', 'library')).code).toBe(0);
+    expect((await run('service-account', 'list')).stdout.trim()).toBe('');
+    const again = await run('service-account', 'rotate', 'library');
+    expect([again.code, again.stderr]).toEqual([1, 'There is no service account «library»\n']);
+  });
+});
+
+describe('directory check', () => {
+  it('finds everything in order, and prints no secret', async () => {
+    const checked = await run('check');
+    expect(checked.code).toBe(0);
+    expect(checked.stdout).not.toContain('PROBLEM');
+    expect(checked.stdout).toContain('ok       database');
+    expect(checked.stdout).toContain('  URL_SIGNING_KEYS=(set)');
+    expect(checked.stdout).not.toContain(SECRET);
+    expect(checked.stdout).not.toContain(database.url);
+  });
+});
+
+describe('directory serve', () => {
+  it(
+    store === 'postgres'
+      ? 'takes over what a sync beside it has brought, and goes on'
+      : 'keeps other processes away from an embedded database',
+    async () => {
+      const service = TestProcess.start('cli', ['serve'], environment);
+      await service.untilPrinted(/Ready at/);
+      writeDirectory([{ id: 'anna', name: 'Renamed' }]);
+      const beside = await run('sync');
+      const ended = await service.kill('SIGTERM');
+      expect(ended.code).toBe(0);
+      if (store === 'postgres') {
+        expect([beside.code, beside.stderr]).toEqual([0, '']);
+        expect(beside.stdout).toMatch(/^(Revision \d+: people \+0 ~1 -0|Nothing has changed)/);
+      } else {
+        expect([beside.code, beside.stdout]).toEqual([1, '']);
+        expect(beside.stderr).toMatch(/^The database directory \S+ is in use by process \d+: [^\n]+\n$/);
+      }
+    },
+  );
+});
