@@ -6,8 +6,8 @@ import { addServiceAccountCommands } from './commands/service-account.command.js
 import { addSyncCommand } from './commands/sync.command.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
 import { readBuild } from './health/build-info.js';
-import { EXIT_WRONG_USE, explainFailure } from './start-failure.js';
-import { readUsableConfig } from './start-preconditions.js';
+import { EXIT_WRONG_USE, explainFailure } from './start/failure.js';
+import { readUsableConfig } from './start/preconditions.js';
 
 // Commands load what they need when they run: the whole house takes a second, a mistyped option should not.
 const program = new Command('directory')

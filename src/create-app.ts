@@ -4,8 +4,8 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
-import { HttpAdapter } from './http-adapter.js';
-import { PassOnFilter } from './refuse-request.js';
+import { HttpAdapter } from './http/http-adapter.js';
+import { PassOnFilter } from './http/refuse-request.js';
 
 const LOG_LEVELS: readonly LogLevel[] = ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'];
 

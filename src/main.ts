@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { loadEnvironmentFile } from './config/environment-file.js';
-import { explainFailure } from './start-failure.js';
-import { readUsableConfig } from './start-preconditions.js';
+import { explainFailure } from './start/failure.js';
+import { readUsableConfig } from './start/preconditions.js';
 
 try {
   loadEnvironmentFile();

@@ -3,7 +3,7 @@ import type { Config } from './config/config.js';
 import { createApp } from './create-app.js';
 import { MirrorService } from './mirror/mirror.service.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
-import { describeStart } from './start-message.js';
+import { describeStart } from './start/message.js';
 
 /** What asks a process to end, from an operator, a terminal or a container's supervisor. */
 const SIGNALS = [ShutdownSignal.SIGTERM, ShutdownSignal.SIGINT, ShutdownSignal.SIGHUP];

@@ -16,7 +16,8 @@ const TABLE: { rooms: string[]; besides?: Record<string, string[]> }[] = [
   { rooms: ['memberships'] },
   { rooms: ['media', 'search'] },
   { rooms: ['mirror'] },
-  { rooms: ['health', 'identity-provider'] },
+  { rooms: ['health', 'http', 'identity-provider'] },
+  { rooms: ['start'] },
   { rooms: ['(composition)'] },
   { rooms: ['commands'], besides: {} },
 ];

@@ -7,7 +7,7 @@ import { DirectoryDataSource } from '../database/data-source.js';
 import { ENTITIES } from '../entities.js';
 import { ClientsFileError, readClients } from '../identity-provider/clients.js';
 import { compileFilter } from '../ldap/filter.js';
-import { EXIT_FAILED, EXIT_WRONG_USE } from '../start-failure.js';
+import { EXIT_FAILED, EXIT_WRONG_USE } from '../start/failure.js';
 
 /** One thing that was looked at; `problem` says what is wrong and what to do. */
 interface Finding {

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { EXIT_FAILED } from '../start-failure.js';
+import { EXIT_FAILED } from '../start/failure.js';
 
 const FILE = 'schema.graphql';
 

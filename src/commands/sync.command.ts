@@ -3,7 +3,7 @@ import { readConfig } from '../config/config.js';
 import type { Plan } from '../mirror/plan.js';
 import { summarise } from '../mirror/summary.js';
 import type { Outcome, RunOptions } from '../mirror/synchroniser.js';
-import { EXIT_FAILED } from '../start-failure.js';
+import { EXIT_FAILED } from '../start/failure.js';
 
 interface SyncOptions {
   dryRun?: true;

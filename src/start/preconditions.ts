@@ -1,6 +1,6 @@
-import { type Config, ConfigError, readConfig } from './config/config.js';
-import { ClientsFileError, readClients } from './identity-provider/clients.js';
-import { LdifSource } from './mirror/ldif-source.js';
+import { type Config, ConfigError, readConfig } from '../config/config.js';
+import { ClientsFileError, readClients } from '../identity-provider/clients.js';
+import { LdifSource } from '../mirror/ldif-source.js';
 
 /**
  * Reads the settings, and looks at what they name before anything is opened: a mistake is told at once, and

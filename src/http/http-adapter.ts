@@ -4,9 +4,9 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ServiceError } from './common/errors.js';
-import type { Config } from './config/config.js';
-import { buildRefusal, StatusError } from './graphql/refusal.js';
+import { ServiceError } from '../common/errors.js';
+import type { Config } from '../config/config.js';
+import { buildRefusal, StatusError } from '../graphql/refusal.js';
 import { NothingHereError, refuseRequest } from './refuse-request.js';
 
 /** Bytes that Node reads of a request's head before it gives up; our own limits are below and answer better. */

@@ -1,8 +1,8 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ServiceError } from './common/errors.js';
-import { isForGraphQL, refuse } from './graphql/refusal.js';
-import { buildProblemDocument, type ProblemCode, ProblemError, toProblem } from './media/problem.js';
+import { ServiceError } from '../common/errors.js';
+import { isForGraphQL, refuse } from '../graphql/refusal.js';
+import { buildProblemDocument, type ProblemCode, ProblemError, toProblem } from '../media/problem.js';
 
 const logger = new Logger('Http');
 

@@ -1,7 +1,7 @@
-import { ConfigError } from './config/config.js';
-import { DatabaseStartError } from './database/database-start.error.js';
-import { ServiceError } from './common/errors.js';
-import { ClientsFileError } from './identity-provider/clients.js';
+import { ConfigError } from '../config/config.js';
+import { DatabaseStartError } from '../database/database-start.error.js';
+import { ServiceError } from '../common/errors.js';
+import { ClientsFileError } from '../identity-provider/clients.js';
 
 /** Exit codes of every command: 0 done, 1 failed, 2 wrong use. */
 export const EXIT_FAILED = 1;
