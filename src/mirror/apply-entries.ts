@@ -23,11 +23,11 @@ export async function applyEntries(
   await deleteEntries(manager, 'groups', plan.deletedGroups);
   for (const batch of batches([...plan.createdPeople, ...plan.updatedPeople], BATCH)) {
     signal.throwIfAborted();
-    await upsertPeople(manager, batch, now);
+    await upsert(manager, 'users', batch, [...PERSON_COLUMNS, ...entryColumns(now)]);
   }
   for (const batch of batches([...plan.createdGroups, ...plan.updatedGroups], BATCH)) {
     signal.throwIfAborted();
-    await upsertGroups(manager, batch, now);
+    await upsert(manager, 'groups', batch, [...GROUP_COLUMNS, ...entryColumns(now)]);
   }
   signal.throwIfAborted();
   await applyRoles(manager, plan.memberships, {
@@ -55,61 +55,38 @@ async function deleteEntries(
   ]);
 }
 
-async function upsertPeople(
-  manager: EntityManager,
-  people: readonly Hashed<Person>[],
-  now: Date,
-): Promise<void> {
-  const columns = [
-    ['entry_uuid', 'uuid', ({ value }) => value.uuid],
-    ['dn', 'text', ({ value }) => value.dn],
-    ['id', 'text', ({ value }) => value.id],
-    ['id_folded', 'text', ({ value }) => foldId(value.id)],
-    ['name', 'text', ({ value }) => value.name],
-    ['given_name', 'text', ({ value }) => value.givenName],
-    ['family_name', 'text', ({ value }) => value.familyName],
-    ['email', 'text', ({ value }) => value.email],
-    ['school_year', 'text', ({ value }) => value.schoolYear],
-    ['photo', 'bytea', ({ value }) => value.photo],
-    ['picture', 'bytea', ({ value }) => value.picture],
-    ...nameColumns<Person>(),
-    ['content_hash', 'bytea', ({ contentHash }) => contentHash],
-    ['created_at', 'timestamptz', ({ value }) => value.createdAt ?? now],
-    ['updated_at', 'timestamptz', () => now],
-  ] satisfies Column<Person>[];
-  await upsert(manager, 'users', people, columns);
-}
-
-async function upsertGroups(
-  manager: EntityManager,
-  groups: readonly Hashed<RelatedGroup>[],
-  now: Date,
-): Promise<void> {
-  const columns = [
-    ['entry_uuid', 'uuid', ({ value }) => value.uuid],
-    ['dn', 'text', ({ value }) => value.dn],
-    ['id', 'text', ({ value }) => value.id],
-    ['id_folded', 'text', ({ value }) => foldId(value.id)],
-    ['name', 'text', ({ value }) => value.name],
-    ['description', 'text', ({ value }) => value.description],
-    ['website', 'text', ({ value }) => value.website],
-    ['email', 'text', ({ value }) => value.email],
-    ...nameColumns<RelatedGroup>(),
-    ['content_hash', 'bytea', ({ contentHash }) => contentHash],
-    ['created_at', 'timestamptz', ({ value }) => value.createdAt ?? now],
-    ['updated_at', 'timestamptz', () => now],
-  ] satisfies Column<RelatedGroup>[];
-  await upsert(manager, 'groups', groups, columns);
-}
-
 type Column<Value> = [name: string, type: string, valueOf: (entry: Hashed<Value>) => unknown];
 
-function nameColumns<Value extends { id: string; name: string }>(): Column<Value>[] {
+const PERSON_COLUMNS: readonly Column<Person>[] = [
+  ['given_name', 'text', ({ value }) => value.givenName],
+  ['family_name', 'text', ({ value }) => value.familyName],
+  ['email', 'text', ({ value }) => value.email],
+  ['school_year', 'text', ({ value }) => value.schoolYear],
+  ['photo', 'bytea', ({ value }) => value.photo],
+  ['picture', 'bytea', ({ value }) => value.picture],
+];
+
+const GROUP_COLUMNS: readonly Column<RelatedGroup>[] = [
+  ['description', 'text', ({ value }) => value.description],
+  ['website', 'text', ({ value }) => value.website],
+  ['email', 'text', ({ value }) => value.email],
+];
+
+/** What people and groups have in common. */
+function entryColumns(now: Date): Column<Person | RelatedGroup>[] {
   return [
+    ['entry_uuid', 'uuid', ({ value }) => value.uuid],
+    ['dn', 'text', ({ value }) => value.dn],
+    ['id', 'text', ({ value }) => value.id],
+    ['id_folded', 'text', ({ value }) => foldId(value.id)],
+    ['name', 'text', ({ value }) => value.name],
     ['sort_name', 'text', ({ value }) => [...fold(value.name).trim()].slice(0, SORTED_CHARACTERS).join('')],
     ['search_text', 'text', ({ value }) => searchText(value.id, value.name)],
     // Arrays of different lengths cannot be sent as one: they are taken apart on the other side.
     ['search_pairs', 'text', ({ value }) => searchPairs(searchText(value.id, value.name)).join(SEPARATOR)],
+    ['content_hash', 'bytea', ({ contentHash }) => contentHash],
+    ['created_at', 'timestamptz', ({ value }) => value.createdAt ?? now],
+    ['updated_at', 'timestamptz', () => now],
   ];
 }
 
