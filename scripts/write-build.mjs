@@ -1,4 +1,5 @@
 // Writes down what is being built, for the field buildInfo: the package's version and the commit.
+// node scripts/write-build.mjs [FILE]
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -17,4 +18,5 @@ function findCommit() {
   }
 }
 
-writeFileSync('dist/build.json', `${JSON.stringify({ version, commit: findCommit() })}\n`);
+const [, , file = 'dist/build.json'] = process.argv;
+writeFileSync(file, `${JSON.stringify({ version, commit: findCommit() })}\n`);

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -71,6 +71,10 @@ describe('the service, started on the sample', () => {
     ]) {
       expect(first.stdout).toMatch(line);
     }
+    const asked = await fetch(`${url}/graphql/v1?query={buildInfo{version%20commit}}`);
+    expect(await asked.json()).toEqual({
+      data: { buildInfo: JSON.parse(readFileSync('dist/build.json', 'utf8')) as unknown },
+    });
     const answer = await runCurlIn(first);
     expect(answer).toEqual({
       data: {
