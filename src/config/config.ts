@@ -72,7 +72,6 @@ export interface AuthConfig {
 }
 
 export interface LimitsConfig {
-  readonly pageSize: number;
   readonly depth: number;
   readonly aliases: number;
   readonly rootFields: number;
@@ -172,7 +171,6 @@ function buildConfig(settings: Settings): Config {
     },
     urlSigningKeys: settings.URL_SIGNING_KEYS?.map((key) => Buffer.from(key, 'hex')) ?? null,
     limits: {
-      pageSize: 100,
       depth: settings.LIMIT_DEPTH,
       aliases: settings.LIMIT_ALIASES,
       rootFields: settings.LIMIT_ROOT_FIELDS,

@@ -37,8 +37,6 @@ export interface PageQuery {
   readonly source: PageSource;
   readonly limit: number;
   readonly backward: boolean;
-  readonly after: boolean;
-  readonly before: boolean;
 }
 
 /**
@@ -113,8 +111,6 @@ export function planPage(
     source,
     limit,
     backward,
-    after: after !== null,
-    before: before !== null,
   };
 }
 

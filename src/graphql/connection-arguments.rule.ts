@@ -9,7 +9,7 @@ import {
 } from 'graphql';
 
 /** The largest page: part of the contract. */
-const LARGEST_PAGE = 100;
+export const LARGEST_PAGE = 100;
 
 /** A field with `first` and `last` is a connection. */
 export function isConnection(field: GraphQLField<unknown, unknown>): boolean {

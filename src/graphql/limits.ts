@@ -1,7 +1,7 @@
 import { getArgumentValues, GraphQLError } from 'graphql';
 import { BadUserInputError, ServiceError } from '../common/errors.js';
 import type { LimitsConfig } from '../config/config.js';
-import { isConnection } from './connection-arguments.rule.js';
+import { isConnection, LARGEST_PAGE } from './connection-arguments.rule.js';
 import { type Operation, type SelectedField, selectedAmong, type Variables } from './operation.js';
 
 /** Nodes that one point pays for. */
@@ -38,7 +38,7 @@ function countNodes(
   for (const selected of selectedAmong(fields, variables)) {
     refuseAbove(limits.depth, depth, 'levels');
     const given = coerceArguments(selected, variables);
-    const size = isConnection(selected.field) ? pageSize(selected, given, limits) : null;
+    const size = isConnection(selected.field) ? pageSize(selected, given) : null;
     const inside = size === null ? multiplier : multiplier * size;
     if (size !== null) nodes += inside;
     nodes += countNodes(selected.children, variables, limits, inside, depth + 1);
@@ -64,19 +64,16 @@ function coerceArguments({ field, nodes }: SelectedField, variables: Variables):
 }
 
 /** The rule for documents has refused what can be seen there; what came by variables is seen here. */
-function pageSize({ field }: SelectedField, values: Record<string, unknown>, limits: LimitsConfig): number {
+function pageSize({ field }: SelectedField, values: Record<string, unknown>): number {
   const { first, last } = values as { first?: number | null; last?: number | null };
   const given = [first, last].filter((size) => size !== undefined && size !== null);
   const [size] = given;
   if (given.length !== 1 || size === undefined) {
     throw new BadUserInputError(`${field.name} takes exactly one of first and last`, 'first');
   }
-  if (size < 0 || size > limits.pageSize) {
+  if (size < 0 || size > LARGEST_PAGE) {
     const argument = size === first ? 'first' : 'last';
-    throw new BadUserInputError(
-      `${argument} of ${field.name} must be from 0 to ${limits.pageSize}`,
-      argument,
-    );
+    throw new BadUserInputError(`${argument} of ${field.name} must be from 0 to ${LARGEST_PAGE}`, argument);
   }
   return size;
 }
