@@ -16,7 +16,7 @@ const TABLE: { rooms: string[]; besides?: Record<string, string[]> }[] = [
   { rooms: ['memberships'] },
   { rooms: ['media', 'search'] },
   { rooms: ['mirror'] },
-  { rooms: ['health', 'http', 'identity-provider'] },
+  { rooms: ['health', 'http', 'identity-provider', 'previews'] },
   { rooms: ['start'] },
   { rooms: ['(composition)'] },
   { rooms: ['commands'], besides: {} },
@@ -30,12 +30,14 @@ const PURE = [
   'common/fold.ts',
   'ldap/dn.ts',
   'ldap/ldif.ts',
+  'ldap/ldif-record.ts',
   'ldap/filter.ts',
   'mirror/map.ts',
   'mirror/relate.ts',
   'mirror/plan.ts',
   'mirror/guard.ts',
   'media/signed-url.ts',
+  'previews/policy.ts',
   'service-accounts/secret.ts',
 ];
 

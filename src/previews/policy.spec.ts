@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import type { Principal, TokenKind } from '../auth/principal.js';
+import { SCOPES, type Scope } from '../auth/scopes.js';
+import { GroupRole } from '../memberships/role.js';
+import {
+  canAddMember,
+  canChangeRoles,
+  canCreateGroup,
+  canCreateGroupIn,
+  canDeleteGroup,
+  canRemoveMember,
+  canUpdateGroup,
+  canUpdateProfile,
+  canUpdateUser,
+  type Standing,
+} from './policy.js';
+
+type Rule = (principal: Principal, standing: Standing) => boolean;
+
+const { MEMBER, ADMIN, OWNER } = GroupRole;
+
+/** How each row of the table on the page begins, and the rule that it is about. */
+const ROWS: [row: string, rule: Rule][] = [
+  ['`updateProfile`', (_principal, standing) => canUpdateProfile(standing)],
+  ['`updateUser`', (principal) => canUpdateUser(principal)],
+  ['`createGroup`, and', canCreateGroup],
+  ['`createGroup` with a `parent`', canCreateGroupIn],
+  ['`updateGroup`', canUpdateGroup],
+  ['`deleteGroup`', canDeleteGroup],
+  ['`addGroupMember` as MEMBER', (principal, standing) => canAddMember(principal, standing, MEMBER)],
+  ['`addGroupMember` as ADMIN', (principal, standing) => canAddMember(principal, standing, ADMIN)],
+  ['`addGroupMember` as OWNER', (principal, standing) => canAddMember(principal, standing, OWNER)],
+  ['`updateGroupMember`', canChangeRoles],
+  ['`removeGroupMember` of a MEMBER', (principal, standing) => canRemoveMember(principal, standing, MEMBER)],
+  ['`removeGroupMember` of an ADMIN', (principal, standing) => canRemoveMember(principal, standing, ADMIN)],
+  ['`removeGroupMember` of an OWNER', (principal, standing) => canRemoveMember(principal, standing, OWNER)],
+];
+
+/** The columns of the table after those for `directory`. */
+const STANDINGS: Standing[] = [OWNER, ADMIN, MEMBER, 'STRANGER', 'NOBODY'];
+
+/** Every kind of token with every set of scopes. */
+const PRINCIPALS = (['ACCESS_TOKEN', 'PERSONAL_ACCESS_TOKEN', 'SERVICE_ACCOUNT_TOKEN'] as const).flatMap(
+  (kind) => subsetsOf(SCOPES).map((scopes) => principalOf(kind, scopes)),
+);
+
+describe('the rights to preview a change', () => {
+  const table = rowsOf(readFileSync('docs/previews.md', 'utf8'));
+
+  it('are all in the table, and nothing else is', () => {
+    expect(table.map(([cell = '']) => ROWS.find(([row]) => cell.startsWith(row))?.[0])).toEqual(
+      ROWS.map(([row]) => row),
+    );
+  });
+
+  it.each(ROWS)('are as the table says for %s, whatever token asks', (row, rule) => {
+    const [, administrator = '', ...others] = table.find(([cell = '']) => cell.startsWith(row)) ?? [];
+    for (const principal of PRINCIPALS) {
+      const isPowerful = principal.scopes.has('directory') && principal.scopes.has('write');
+      const expected = others.map((cell) => (isPowerful && administrator !== '¹' ? administrator : cell));
+      const found = STANDINGS.map((standing) => (rule(principal, standing) ? 'yes' : 'no'));
+      expect(found).toEqual(expected);
+    }
+  });
+});
+
+function principalOf(kind: TokenKind, scopes: readonly Scope[]): Principal {
+  return {
+    kind,
+    countedAs: 'somebody',
+    scopes: new Set(scopes),
+    clientId: null,
+    subject: null,
+    serviceAccountId: null,
+    expiresAt: null,
+  };
+}
+
+function subsetsOf<Each>(list: readonly Each[]): Each[][] {
+  return list.reduce<Each[][]>(
+    (subsets, each) => subsets.flatMap((subset) => [subset, [...subset, each]]),
+    [[]],
+  );
+}
+
+/** The cells of the rows that begin with the name of a mutation. */
+function rowsOf(page: string): string[][] {
+  return page
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+}

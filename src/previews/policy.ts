@@ -1,0 +1,60 @@
+import { hasScopes, type Principal } from '../auth/principal.js';
+import { GroupRole } from '../memberships/role.js';
+
+/**
+ * What the person that the token acts for is in a group, by effective role. STRANGER: nothing. NOBODY: there is no
+ * such person, because the token acts for nobody of the directory.
+ */
+export type Standing = GroupRole | 'STRANGER' | 'NOBODY';
+
+/** A token for the administration of the directory may preview every change; any other one acts for a person. */
+export function isAdministrator(principal: Principal): boolean {
+  return hasScopes(principal, ['directory', 'write']);
+}
+
+/** One's own name and address. */
+export function canUpdateProfile(standing: Standing): boolean {
+  return standing !== 'NOBODY';
+}
+
+export function canUpdateUser(principal: Principal): boolean {
+  return isAdministrator(principal);
+}
+
+/** Whoever makes a group becomes its owner. */
+export function canCreateGroup(principal: Principal, standing: Standing): boolean {
+  return isAdministrator(principal) || standing !== 'NOBODY';
+}
+
+/** A new group is made a member of its parent, and its people with it: that is more than adding one person. */
+export function canCreateGroupIn(principal: Principal, parent: Standing): boolean {
+  return isAdministrator(principal) || parent === GroupRole.ADMIN || parent === GroupRole.OWNER;
+}
+
+export function canUpdateGroup(principal: Principal, standing: Standing): boolean {
+  return isAdministrator(principal) || standing === GroupRole.OWNER;
+}
+
+export function canDeleteGroup(principal: Principal, standing: Standing): boolean {
+  return isAdministrator(principal) || standing === GroupRole.OWNER;
+}
+
+/** @param role what the person is to be */
+export function canAddMember(principal: Principal, standing: Standing, role: GroupRole): boolean {
+  return canManageMembers(principal, standing, role);
+}
+
+export function canChangeRoles(principal: Principal, standing: Standing): boolean {
+  return isAdministrator(principal) || standing === GroupRole.OWNER;
+}
+
+/** @param role what the person is by name: that is what is taken away */
+export function canRemoveMember(principal: Principal, standing: Standing, role: GroupRole): boolean {
+  return canManageMembers(principal, standing, role);
+}
+
+/** Owners manage everybody, admins those below themselves. */
+function canManageMembers(principal: Principal, standing: Standing, role: GroupRole): boolean {
+  if (isAdministrator(principal) || standing === GroupRole.OWNER) return true;
+  return standing === GroupRole.ADMIN && role === GroupRole.MEMBER;
+}
