@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import type { SentStatement } from '../src/database/database.js';
+import type { SentStatement } from '../src/database/reader.js';
 import { fillLargeDirectory } from './support/large-directory.js';
 import { TestService } from './support/service.js';
 import { statementsOf } from './support/statements.js';

@@ -1,7 +1,7 @@
 import type { CursorBinding, CursorValue } from '../common/cursor.js';
 import type { PageArguments, PageSelection } from '../common/page.js';
-import type { Database } from './database.js';
 import { type PageQuery, type PageSource, planPage } from './page-query.js';
+import type { Reader } from './reader.js';
 
 /** One page of rows, in the connection's order, whichever end it was asked from. */
 export interface Page<Row extends unknown[]> {
@@ -17,25 +17,25 @@ export interface Page<Row extends unknown[]> {
 
 /** Reads one page of a connection at the root. */
 export async function readPage<Row extends unknown[]>(
-  database: Database,
+  reader: Reader,
   source: PageSource,
   page: PageArguments,
   selection: PageSelection,
 ): Promise<Page<Row>> {
   const query = planPage(source, page, selection, null);
-  return pageOf<Row>(query, await database.read(query.statement, query.values));
+  return pageOf<Row>(query, await reader.read(query.statement, query.values));
 }
 
 /** Reads the page under each parent, in the order of the parents, in one statement. */
 export async function readPages<Row extends unknown[]>(
-  database: Database,
+  reader: Reader,
   source: PageSource,
   page: PageArguments,
   selection: PageSelection,
   parents: readonly number[],
 ): Promise<Page<Row>[]> {
   const query = planPage(source, page, selection, parents);
-  const rows = await database.read(query.statement, query.values);
+  const rows = await reader.read(query.statement, query.values);
   return groupByParent(rows, parents.length).map((group) => pageOf<Row>(query, group));
 }
 

@@ -1,4 +1,5 @@
 import DataLoader from 'dataloader';
+import type { Reader } from '../database/reader.js';
 
 /**
  * Gathers what the resolvers of one level ask for, so that each level of an operation costs one statement,
@@ -7,19 +8,22 @@ import DataLoader from 'dataloader';
 export class Batches {
   private readonly loaders = new Map<string, DataLoader<number, unknown>>();
 
+  /** @param reader what everything is read from */
+  constructor(private readonly reader: Reader) {}
+
   /**
    * Loads what belongs to a key, together with everybody who asks under the same name in the same moment.
    * @param name stands for the question with all its arguments
-   * @param read answers for many keys at once, in their order
+   * @param read answers for many keys at once, in their order, by what it reads from `reader`
    */
   load<Value>(
     name: string,
     key: number,
-    read: (keys: readonly number[]) => Promise<Value[]>,
+    read: (keys: readonly number[], reader: Reader) => Promise<Value[]>,
   ): Promise<Value> {
     let loader = this.loaders.get(name) as DataLoader<number, Value> | undefined;
     if (loader === undefined) {
-      loader = new DataLoader<number, Value>(read);
+      loader = new DataLoader<number, Value>((keys) => read(keys, this.reader));
       this.loaders.set(name, loader);
     }
     return loader.load(key);

@@ -5,6 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { NoSchemaIntrospectionCustomRule } from 'graphql';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import { Database } from '../database/database.js';
 import { Admission } from './admission.js';
 import { ConnectionArgumentsRule } from './connection-arguments.rule.js';
 import { GraphQLEndpoint } from './endpoint.js';
@@ -22,13 +23,13 @@ import { finishSchema } from './schema.js';
   imports: [
     NestGraphQLModule.forRootAsync<ApolloDriverConfig>({
       driver: ApolloDriver,
-      inject: [CONFIG],
-      useFactory: (config: Config): Omit<ApolloDriverConfig, 'driver'> => ({
+      inject: [CONFIG, Database],
+      useFactory: (config: Config, database: Database): Omit<ApolloDriverConfig, 'driver'> => ({
         path: GRAPHQL_PATH,
         autoSchemaFile: true,
         sortSchema: true,
         transformSchema: finishSchema,
-        context: (request: FastifyRequest) => new RequestContext(request, request.principal),
+        context: (request: FastifyRequest) => new RequestContext(request, request.principal, database),
         formatError: (formatted, error) => formatError(formatted, error, ''),
         validationRules: [
           ConnectionArgumentsRule,

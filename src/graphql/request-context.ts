@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../auth/principal.js';
+import type { Reader } from '../database/reader.js';
 import { Batches } from './batches.js';
 import type { PathKey } from './operation.js';
 
@@ -16,7 +17,7 @@ export interface Charge {
 export class RequestContext {
   /** Nest's resolvers look for the request here. */
   readonly req: FastifyRequest;
-  batches = new Batches();
+  batches: Batches;
   /** Set when the operation has been priced, before any of it runs. */
   charge: Charge | null = null;
   /** Where a field was first left out for want of a scope: the path that its error carries. */
@@ -26,13 +27,15 @@ export class RequestContext {
     readonly request: FastifyRequest,
     /** Null: nobody said who they are. */
     readonly principal: Principal | null,
+    private readonly reader: Reader,
   ) {
     this.req = request;
+    this.batches = new Batches(reader);
   }
 
   /** Forgets what the answer has read so far. */
   startAnew(): void {
-    this.batches = new Batches();
+    this.batches = new Batches(this.reader);
     this.withheldAt.clear();
   }
 

@@ -4,6 +4,7 @@ import { foldId } from '../common/fold.js';
 import type { PageArguments, PageSelection } from '../common/page.js';
 import { Database } from '../database/database.js';
 import { readPages } from '../database/page.js';
+import type { Reader } from '../database/reader.js';
 import type { Batches } from '../graphql/batches.js';
 import { Connection } from '../graphql/connection.js';
 import type { GroupInput } from './group.inputs.js';
@@ -15,21 +16,22 @@ import { FIND_GROUP, groupOf, type GroupRow, LIST_GROUPS_BY_KEY, nestedGroups } 
 export class GroupsService {
   constructor(private readonly database: Database) {}
 
-  async find(id: string): Promise<Group | null> {
-    const [row] = await this.database.read<GroupRow>(FIND_GROUP, [foldId(id)]);
+  /** @param reader a mutation's overlay, where it is looked up as the preview has it */
+  async find(id: string, reader: Reader = this.database): Promise<Group | null> {
+    const [row] = await reader.read<GroupRow>(FIND_GROUP, [foldId(id)]);
     return row === undefined ? null : groupOf(row);
   }
 
   /** @throws NotFoundError */
-  async get({ id }: GroupInput, argument: string): Promise<Group> {
-    const group = await this.find(id);
+  async get({ id }: GroupInput, argument: string, reader: Reader = this.database): Promise<Group> {
+    const group = await this.find(id, reader);
     if (group === null) throw new NotFoundError('There is no group with this id', argument);
     return group;
   }
 
   /** The groups with these keys, in their order. */
-  async listByKey(keys: readonly number[]): Promise<Group[]> {
-    const rows = await this.database.read<GroupRow>(LIST_GROUPS_BY_KEY, [keys]);
+  async listByKey(keys: readonly number[], reader: Reader): Promise<Group[]> {
+    const rows = await reader.read<GroupRow>(LIST_GROUPS_BY_KEY, [keys]);
     const groups = new Map(rows.map((row) => [row[0], groupOf(row)]));
     return keys.flatMap((key) => groups.get(key) ?? []);
   }
@@ -42,8 +44,8 @@ export class GroupsService {
     selection: PageSelection,
     batches: Batches,
   ): Promise<Connection<Group>> {
-    return batches.load(JSON.stringify([direction, page, selection]), group.key, async (keys) => {
-      const pages = await readPages<GroupRow>(this.database, nestedGroups(direction), page, selection, keys);
+    return batches.load(JSON.stringify([direction, page, selection]), group.key, async (keys, reader) => {
+      const pages = await readPages<GroupRow>(reader, nestedGroups(direction), page, selection, keys);
       return pages.map((each) => Connection.of(each, groupOf));
     });
   }

@@ -15,7 +15,7 @@ import { foldId } from '../common/fold.js';
 import { readConfig } from '../config/config.js';
 import { ConfigModule } from '../config/config.module.js';
 import { DatabaseModule } from '../database/database.module.js';
-import { statementChannel } from '../database/database.js';
+import { statementChannel } from '../database/reader.js';
 import type { Statement } from '../database/statement.js';
 import { MediaModule } from './media.module.js';
 import { signUrl } from './signed-url.js';

@@ -4,6 +4,7 @@ import { foldId } from '../common/fold.js';
 import type { PageSelection } from '../common/page.js';
 import { Database } from '../database/database.js';
 import { readPages } from '../database/page.js';
+import type { Reader } from '../database/reader.js';
 import type { Batches } from '../graphql/batches.js';
 import { Connection } from '../graphql/connection.js';
 import type { GroupInput } from '../groups/group.inputs.js';
@@ -34,14 +35,8 @@ export class MembershipsService {
   ): Promise<Connection<GroupMembership>> {
     const name = JSON.stringify(['members', page, selection]);
     return batches
-      .load(name, group.key, (keys) =>
-        readPages<[...RoleRow, ...UserRow]>(
-          this.database,
-          membershipSource('members', page),
-          page,
-          selection,
-          keys,
-        ),
+      .load(name, group.key, (keys, reader) =>
+        readPages<[...RoleRow, ...UserRow]>(reader, membershipSource('members', page), page, selection, keys),
       )
       .then((rows) =>
         Connection.of(rows, (row) => ({ role: roleIn(row), user: userOf(rest(row) as UserRow), group })),
@@ -56,14 +51,8 @@ export class MembershipsService {
   ): Promise<Connection<GroupMembership>> {
     const name = JSON.stringify(['groups', page, selection]);
     return batches
-      .load(name, user.key, (keys) =>
-        readPages<[...RoleRow, ...GroupRow]>(
-          this.database,
-          membershipSource('groups', page),
-          page,
-          selection,
-          keys,
-        ),
+      .load(name, user.key, (keys, reader) =>
+        readPages<[...RoleRow, ...GroupRow]>(reader, membershipSource('groups', page), page, selection, keys),
       )
       .then((rows) =>
         Connection.of(rows, (row) => ({ role: roleIn(row), user, group: groupOf(rest(row) as GroupRow) })),
@@ -87,14 +76,14 @@ export class MembershipsService {
   async listInheritedFrom(role: CurrentGroupMembershipInheritance, batches: Batches): Promise<Group[]> {
     const groups = await Promise.all(
       role.inheritedFromKeys.map((key) =>
-        batches.load<Group | null>('groups by key', key, (keys) => this.findByKey(keys)),
+        batches.load<Group | null>('groups by key', key, (keys, reader) => this.findByKey(keys, reader)),
       ),
     );
     return groups.filter((group) => group !== null);
   }
 
-  private async findByKey(keys: readonly number[]): Promise<(Group | null)[]> {
-    const groups = new Map((await this.groups.listByKey(keys)).map((group) => [group.key, group]));
+  private async findByKey(keys: readonly number[], reader: Reader): Promise<(Group | null)[]> {
+    const groups = new Map((await this.groups.listByKey(keys, reader)).map((group) => [group.key, group]));
     return keys.map((key) => groups.get(key) ?? null);
   }
 }

@@ -4,6 +4,7 @@ import { SCOPES } from '../auth/scopes.js';
 import { NotFoundError, ServiceError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
 import { Database } from '../database/database.js';
+import type { Reader } from '../database/reader.js';
 import { type CurrentToken, TokenKind } from './current-token.model.js';
 import { Profile } from './profile.model.js';
 import type { UserInput } from './user.inputs.js';
@@ -15,14 +16,15 @@ import { FIND_USER, userOf, type UserRow } from './user.queries.js';
 export class UsersService {
   constructor(private readonly database: Database) {}
 
-  async find(id: string): Promise<User | null> {
-    const [row] = await this.database.read<UserRow>(FIND_USER, [foldId(id)]);
+  /** @param reader a mutation's overlay, where it is looked up as the preview has it */
+  async find(id: string, reader: Reader = this.database): Promise<User | null> {
+    const [row] = await reader.read<UserRow>(FIND_USER, [foldId(id)]);
     return row === undefined ? null : userOf(row);
   }
 
   /** @throws NotFoundError */
-  async get({ id }: UserInput, argument: string): Promise<User> {
-    const user = await this.find(id);
+  async get({ id }: UserInput, argument: string, reader: Reader = this.database): Promise<User> {
+    const user = await this.find(id, reader);
     if (user === null) throw new NotFoundError('There is no person with this id', argument);
     return user;
   }
@@ -31,9 +33,9 @@ export class UsersService {
    * The person that the token acts for.
    * @throws ServiceError NO_USER_CONTEXT when it acts for nobody, or for somebody who is not in the directory
    */
-  async getProfile(principal: Principal | null): Promise<Profile> {
+  async getProfile(principal: Principal | null, reader: Reader = this.database): Promise<Profile> {
     const subject = principal?.subject ?? null;
-    const user = subject === null ? null : await this.find(subject);
+    const user = subject === null ? null : await this.find(subject, reader);
     if (user === null) {
       throw new ServiceError(
         'NO_USER_CONTEXT',
