@@ -1,0 +1,75 @@
+import { Ber, type BerWriter, Filter as LdaptsFilter, SearchFilter, type SearchFilterValues } from 'ldapts';
+import type { Filter } from './filter-parser.js';
+
+const TAGS = {
+  and: SearchFilter.and,
+  or: SearchFilter.or,
+  not: SearchFilter.not,
+  equal: SearchFilter.equalityMatch,
+  approximate: SearchFilter.approxMatch,
+  greaterOrEqual: SearchFilter.greaterOrEqual,
+  lessOrEqual: SearchFilter.lessOrEqual,
+  present: SearchFilter.present,
+  substrings: SearchFilter.substrings,
+} as const;
+
+const INITIAL = 0x80;
+const ANY = 0x81;
+const FINAL = 0x82;
+
+/**
+ * A filter as a request carries it (RFC 4511 §4.5.1.7). The filters of ldapts keep values as text, in which an
+ * escaped byte that is no UTF-8 would be lost.
+ */
+export class EncodedFilter extends LdaptsFilter {
+  readonly type: SearchFilterValues;
+
+  constructor(private readonly filter: Filter) {
+    super();
+    this.type = TAGS[filter.kind];
+  }
+
+  override write(writer: BerWriter): void {
+    writeFilter(this.filter, writer);
+  }
+
+  override toString(): string {
+    return `(${this.filter.kind})`;
+  }
+}
+
+function writeFilter(filter: Filter, writer: BerWriter): void {
+  const tag = TAGS[filter.kind];
+  if (filter.kind === 'present') {
+    writer.writeString(filter.attribute, tag);
+    return;
+  }
+  writer.startSequence(tag);
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      for (const each of filter.filters) writeFilter(each, writer);
+      break;
+    case 'not':
+      writeFilter(filter.filter, writer);
+      break;
+    case 'substrings':
+      writer.writeString(filter.attribute);
+      writePieces(filter.pieces, writer);
+      break;
+    default:
+      writer.writeString(filter.attribute);
+      writer.writeBuffer(filter.value, Ber.OctetString);
+  }
+  writer.endSequence();
+}
+
+function writePieces(pieces: readonly Buffer[], writer: BerWriter): void {
+  writer.startSequence();
+  pieces.forEach((piece, index) => {
+    const tag = index === 0 ? INITIAL : index === pieces.length - 1 ? FINAL : ANY;
+    // Nothing before the first asterisk or after the last one: there is no such piece.
+    if (piece.length > 0) writer.writeBuffer(piece, tag);
+  });
+  writer.endSequence();
+}

@@ -1,0 +1,65 @@
+/** Result codes that something is decided by. */
+export const ResultCode = {
+  success: 0,
+  protocolError: 2,
+  timeLimitExceeded: 3,
+  sizeLimitExceeded: 4,
+  referral: 10,
+  adminLimitExceeded: 11,
+  unavailableCriticalExtension: 12,
+  inappropriateMatching: 18,
+  noSuchObject: 32,
+  invalidCredentials: 49,
+  insufficientAccessRights: 50,
+  unwillingToPerform: 53,
+  syncRefreshRequired: 4096,
+} as const;
+
+/** The names of RFC 4511 Appendix A, and that of RFC 4533 §2.6. */
+const NAMES: Readonly<Record<number, string>> = {
+  0: 'success',
+  1: 'operationsError',
+  2: 'protocolError',
+  3: 'timeLimitExceeded',
+  4: 'sizeLimitExceeded',
+  5: 'compareFalse',
+  6: 'compareTrue',
+  7: 'authMethodNotSupported',
+  8: 'strongerAuthRequired',
+  10: 'referral',
+  11: 'adminLimitExceeded',
+  12: 'unavailableCriticalExtension',
+  13: 'confidentialityRequired',
+  14: 'saslBindInProgress',
+  16: 'noSuchAttribute',
+  17: 'undefinedAttributeType',
+  18: 'inappropriateMatching',
+  19: 'constraintViolation',
+  20: 'attributeOrValueExists',
+  21: 'invalidAttributeSyntax',
+  32: 'noSuchObject',
+  33: 'aliasProblem',
+  34: 'invalidDNSyntax',
+  36: 'aliasDereferencingProblem',
+  48: 'inappropriateAuthentication',
+  49: 'invalidCredentials',
+  50: 'insufficientAccessRights',
+  51: 'busy',
+  52: 'unavailable',
+  53: 'unwillingToPerform',
+  54: 'loopDetect',
+  64: 'namingViolation',
+  65: 'objectClassViolation',
+  66: 'notAllowedOnNonLeaf',
+  67: 'notAllowedOnRDN',
+  68: 'entryAlreadyExists',
+  69: 'objectClassModsProhibited',
+  71: 'affectsMultipleDSAs',
+  80: 'other',
+  4096: 'e-syncRefreshRequired',
+};
+
+/** What a result code is called; `unknown` for a number that no standard knows. */
+export function resultCodeName(code: number): string {
+  return NAMES[code] ?? 'unknown';
+}

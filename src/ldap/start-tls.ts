@@ -1,0 +1,47 @@
+import { on } from 'node:events';
+import type { Socket } from 'node:net';
+import { ExtendedRequest } from 'ldapts';
+import { LdapClosedError, LdapProtocolError, LdapTlsError } from './ldap-error.js';
+import { parseMessage } from './message.js';
+import { MessageFrames } from './message-frames.js';
+import { resultCodeName } from './result-code.js';
+
+const START_TLS = '1.3.6.1.4.1.1466.20037';
+const MESSAGE_ID = 1;
+/** The answer is a few dozen bytes. */
+const MAXIMUM_ANSWER_BYTES = 65_536;
+
+/**
+ * Asks the server to go on in TLS (RFC 4511 §4.14), as the first thing on a connection. Afterwards the socket is
+ * silent until the handshake: whatever came along with the answer could be from anybody, and is refused.
+ *
+ * @throws {LdapTlsError} when the server does not want to; {LdapProtocolError | LdapClosedError}
+ */
+export async function startTls(socket: Socket): Promise<void> {
+  socket.write(new ExtendedRequest({ messageId: MESSAGE_ID, oid: START_TLS }).write());
+  const message = parseMessage(await readOnlyFrame(socket));
+  if (message.kind !== 'result' || message.of !== 'extended') {
+    throw new LdapProtocolError('an answer to StartTLS that is none');
+  }
+  if (message.id !== MESSAGE_ID) throw new LdapClosedError('The directory server ended the connection');
+  const { code } = message.result;
+  if (code !== 0) {
+    throw new LdapTlsError(`The directory server refuses StartTLS: ${resultCodeName(code)} (${code})`);
+  }
+}
+
+/** Waits for one message that comes alone. */
+async function readOnlyFrame(socket: Socket): Promise<Buffer> {
+  const frames = new MessageFrames(MAXIMUM_ANSWER_BYTES);
+  for await (const [chunk] of on(socket, 'data', { close: ['close'] }) as AsyncIterable<[Buffer]>) {
+    const [frame, ...others] = [...frames.push(chunk)];
+    if (frame === undefined) continue;
+    // Paused before anything else can come: what follows is for TLS.
+    socket.pause();
+    if (others.length > 0 || !frames.isEmpty) {
+      throw new LdapProtocolError('more than the answer to StartTLS before TLS');
+    }
+    return frame;
+  }
+  throw new LdapClosedError('The directory server closed the connection before TLS');
+}
