@@ -1,9 +1,22 @@
 // The first step of the tests: finds the system packages that they need beyond npm, or installs them.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 
 /** What the tests start, the Debian package that it comes in, and how to see whether it is there. */
-const NEEDED = [{ name: 'PostgreSQL', package: 'postgresql', isThere: () => findPostgres() !== null }];
+const NEEDED = [
+  { name: 'PostgreSQL', package: 'postgresql', isThere: () => findPostgres() !== null },
+  // Its package starts a service on an ordinary machine, which nothing here uses.
+  { name: 'slapd', package: 'slapd', isThere: () => findProgram('slapd') !== null },
+  { name: 'ldapmodify', package: 'ldap-utils', isThere: () => findProgram('ldapmodify') !== null },
+  { name: 'OpenSSL', package: 'openssl', isThere: () => findProgram('openssl') !== null },
+];
+
+/** Where a program is; null when it is not installed. Servers are not on everybody's PATH. */
+export function findProgram(name) {
+  const directories = [...(process.env.PATH ?? '').split(delimiter).filter(Boolean), '/usr/sbin', '/usr/bin'];
+  return directories.map((directory) => join(directory, name)).find(existsSync) ?? null;
+}
 
 /** Directory of PostgreSQL's programs, newest first; null when there is none. */
 export function findPostgres() {

@@ -1,0 +1,44 @@
+export interface SlapdOptions {
+  /** The overlay for content synchronisation (RFC 4533), with a session log. On unless told. */
+  syncprov?: boolean;
+  /** The overlay that rewrites the DNs in groups when an entry is renamed or deleted. */
+  refint?: boolean;
+  /** The content. The suffix, ou=people, ou=groups and the account of the mirror are added when they are missing. */
+  ldif?: string;
+  /** Lines of slapd.conf in the place of those that let the mirror read everything and others nothing. */
+  acl?: string[];
+  /** What stands after `limits`. */
+  limits?: string;
+  /** StartTLS on the port, and ldaps on `tlsPort`, for 127.0.0.1 and localhost. */
+  tls?: boolean;
+  port?: number;
+  tlsPort?: number;
+  /** Where everything is kept; data that is there already is served as it is. */
+  directory?: string;
+}
+
+export interface TestSlapd {
+  readonly directory: string;
+  readonly url: string;
+  readonly port: number;
+  readonly tlsPort: number;
+  readonly ca: Buffer;
+  modify(ldif: string): Promise<{ code: number; stdout: string; stderr: string }>;
+  search(query?: {
+    base?: string;
+    scope?: 'base' | 'one' | 'sub';
+    filter?: string;
+    attributes?: string[];
+  }): Promise<string>;
+  start(): Promise<void>;
+  stop(signal?: NodeJS.Signals): Promise<void>;
+  restart(options?: SlapdOptions): Promise<void>;
+  remove(): Promise<void>;
+}
+
+export const SUFFIX: string;
+export const ROOT_DN: string;
+export const ROOT_PASSWORD: string;
+export const MIRROR_DN: string;
+export const MIRROR_PASSWORD: string;
+export function startSlapd(options?: SlapdOptions): Promise<TestSlapd>;
