@@ -12,7 +12,7 @@ const TABLE: { rooms: string[]; besides?: Record<string, string[]> }[] = [
   { rooms: ['common'] },
   { rooms: ['config'] },
   { rooms: ['database', 'ldap', 'auth', 'graphql'], besides: { graphql: ['auth', 'database'] } },
-  { rooms: ['users', 'groups', 'service-accounts'] },
+  { rooms: ['users', 'groups', 'service-accounts', 'sources'] },
   { rooms: ['memberships'] },
   { rooms: ['media', 'search'] },
   { rooms: ['mirror'] },

@@ -1,4 +1,3 @@
-import { Synchroniser } from '../src/mirror/synchroniser.js';
 import { MirrorState } from '../src/mirror/mirror-state.js';
 import { buildLdif, type TestGroup } from './support/directory.js';
 import { readRevision, readStatus, replaceUntil, takeOver } from './support/mirror.js';
@@ -48,18 +47,17 @@ describe('a directory that loses much at once', () => {
     );
     expect(await count('users')).toBe(37);
 
-    const synchroniser = service.app.get(Synchroniser);
     const { blockedPlan, revision } = await service.app.get(MirrorState).get();
-    expect(await synchroniser.run({ confirm: 'f'.repeat(64) })).toMatchObject({ kind: 'failed' });
+    expect(await service.synchronise({ confirm: 'f'.repeat(64) })).toMatchObject({ kind: 'failed' });
     expect(await readStatus(service)).toEqual(status);
     expect(await readRevision(service)).toBe(revision);
 
     const confirm = blockedPlan ?? '';
-    expect(await synchroniser.run({ confirm })).toMatchObject({ kind: 'applied' });
+    expect(await service.synchronise({ confirm })).toMatchObject({ kind: 'applied' });
     expect(await count('users')).toBe(36);
     expect(await readStatus(service)).toMatchObject({ state: 'IDLE', blockedReason: null });
 
-    expect(await synchroniser.run({ confirm, force: true })).toMatchObject({ kind: 'failed' });
+    expect(await service.synchronise({ confirm, force: true })).toMatchObject({ kind: 'failed' });
     expect(await readRevision(service)).toBe((revision ?? 0) + 1);
   });
 

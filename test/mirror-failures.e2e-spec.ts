@@ -66,7 +66,7 @@ describe('a directory file that cannot be used', () => {
   );
 
   it('because it is not there makes synchronisation fail until it is back', async () => {
-    const { file } = service.config.directory;
+    const file = service.directoryFile;
     renameSync(file, `${file}.away`);
     await service.until(async () => (await readStatus(service)).state === 'FAILING', 10_000);
     const { blockedReason } = await readStatus(service);

@@ -242,7 +242,7 @@ describe('a directory file that changes', () => {
   it('is not taken over while somebody is still writing it', async () => {
     const before = await readRevision(service);
     const lines = buildLdif(withPerson('finn', { name: 'Last' }), GROUPS).split('\n');
-    const { file } = service.config.directory;
+    const file = service.directoryFile;
     writeFileSync(file, '');
     for (let start = 0; start < lines.length; start += 4) {
       appendFileSync(
@@ -271,7 +271,7 @@ describe('a second start', () => {
     const ldif = buildLdif(PEOPLE, GROUPS);
     const service = await TestService.start({ ldif });
     try {
-      const { file } = service.config.directory;
+      const file = service.directoryFile;
       const { fingerprint } = await service.app.get(MirrorState).get();
       utimesSync(file, WHOLE_SECOND, WHOLE_SECOND);
       await service.until(

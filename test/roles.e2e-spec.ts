@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { DataSource } from 'typeorm';
 import { MirrorService } from '../src/mirror/mirror.service.js';
-import { Synchroniser } from '../src/mirror/synchroniser.js';
 import { buildLdif } from './support/directory.js';
 import { directories, type RandomDirectory, randomDirectory } from './support/random-directory.js';
 import { type HeldRole, heldRoles, ROLES } from './support/role-model.js';
@@ -142,7 +141,6 @@ describe('after the directory has changed', () => {
       const mirror = service.app.get(MirrorService);
       mirror.onModuleDestroy();
       await mirror.beforeApplicationShutdown();
-      const synchroniser = service.app.get(Synchroniser);
       // Some of the people and groups of each go, some come back, and all may be named and nested anew.
       const change = fc
         .tuple(directories(size), fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 3 }))
@@ -153,7 +151,7 @@ describe('after the directory has changed', () => {
       const steps = fc.sample(change, { numRuns: 12, seed: 3 });
       for (const step of [...steps, ...smallChanges(steps.at(-1) ?? start)]) {
         service.replaceDirectory(buildLdif(step.people, step.groups));
-        expect((await synchroniser.run({ force: true })).kind).toBe('applied');
+        expect((await service.synchronise({ force: true })).kind).toBe('applied');
         const present = heldRoles(withoutStrangers(step));
         expect(await readRoles(service, authorization)).toEqual(plain(present));
         expect(await inconsistencies(service)).toEqual([]);

@@ -42,9 +42,11 @@ function tryConfig(): { config: Config | null; problems: readonly string[] } {
 }
 
 async function look(config: Config): Promise<Finding[]> {
-  const { mapping, file } = config.directory;
+  const { mapping, source } = config.directory;
   return [
-    await finding('directory file', () => access(file), `it cannot be read: ${file}`),
+    ...(source.kind === 'file'
+      ? [await finding('directory file', () => access(source.file), `it cannot be read: ${source.file}`)]
+      : []),
     await finding('people filter', () => compileFilter(mapping.people.filter)),
     await finding('groups filter', () => compileFilter(mapping.groups.filter)),
     await finding('database', () => openDatabase(config)),

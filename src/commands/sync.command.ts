@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { readConfig } from '../config/config.js';
 import type { Plan } from '../mirror/plan.js';
 import { summarise } from '../mirror/summary.js';
-import type { Outcome, RunOptions } from '../mirror/synchroniser.js';
+import type { Findings, Outcome, RunOptions } from '../mirror/synchroniser.js';
 import { EXIT_FAILED } from '../start/failure.js';
 
 interface SyncOptions {
@@ -25,15 +25,17 @@ export function addSyncCommand(program: Command): void {
         ...(confirm === undefined ? {} : { confirm }),
       };
       const config = readConfig();
-      const [{ withDatabase }, { Database }, { MirrorState }, { Synchroniser }] = await Promise.all([
-        import('./context.js'),
-        import('../database/database.js'),
-        import('../mirror/mirror-state.js'),
-        import('../mirror/synchroniser.js'),
-      ]);
+      const [{ withDatabase }, { Database }, { MirrorState }, { Synchroniser }, { openSource }] =
+        await Promise.all([
+          import('./context.js'),
+          import('../database/database.js'),
+          import('../mirror/mirror-state.js'),
+          import('../mirror/synchroniser.js'),
+          import('../sources/open-source.js'),
+        ]);
       const outcome = await withDatabase(config, (dataSource) => {
         const state = new MirrorState(new Database(dataSource), dataSource);
-        return new Synchroniser(config, dataSource, state).run(options);
+        return new Synchroniser(config, dataSource, state).run(openSource(config.directory), options);
       });
       console.log(json === true ? JSON.stringify(toJson(outcome)) : toText(outcome));
       if (outcome.kind === 'failed' || outcome.kind === 'blocked') process.exitCode = EXIT_FAILED;
@@ -81,15 +83,15 @@ function linesOf(plan: Plan): string[] {
   ];
 }
 
-function quarantineOf({ snapshot }: Extract<Outcome, { kind: 'applied' | 'planned' }>): string[] {
-  return snapshot.quarantined.map(
+function quarantineOf({ quarantined }: Findings): string[] {
+  return quarantined.map(
     ({ dn, attribute, reason }) => `  ! ${attribute === null ? '' : `${attribute} of `}${dn} ${reason}`,
   );
 }
 
 function toJson(outcome: Outcome): object {
   if (!('plan' in outcome)) return outcome;
-  const { plan, snapshot, ...rest } = outcome;
+  const { plan, ...rest } = outcome;
   const ids = (entries: readonly { id: string }[]) => entries.map(({ id }) => id);
   const values = (hashed: readonly { value: { id: string } }[]) => ids(hashed.map(({ value }) => value));
   return {
@@ -107,7 +109,5 @@ function toJson(outcome: Outcome): object {
     },
     memberships: plan.memberships.length,
     nestings: plan.nestings.length,
-    quarantined: snapshot.quarantined,
-    skipped: snapshot.skipped,
   };
 }

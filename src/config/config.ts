@@ -26,21 +26,35 @@ export interface Config {
 }
 
 export interface DirectoryConfig {
-  /** Absolute path of the LDIF file. */
-  readonly file: string;
+  readonly source: FileSourceConfig | LdapSourceConfig;
   readonly baseDn: string;
   readonly syncSeconds: number;
   readonly mapping: DirectoryMapping;
   readonly guard: { readonly percent: number; readonly windowSeconds: number };
 }
 
+export interface FileSourceConfig {
+  readonly kind: 'file';
+  /** Absolute path of the LDIF file. */
+  readonly file: string;
+}
+
+export interface LdapSourceConfig {
+  readonly kind: 'ldap';
+  /** As it was given. */
+  readonly url: string;
+  readonly host: string;
+  readonly port: number;
+  readonly security: 'none' | 'starttls' | 'ldaps';
+  /** Certificates of the authorities to trust, as PEM; null: those that Node.js trusts. */
+  readonly certificates: string | null;
+  /** Null: nobody, an anonymous connection. */
+  readonly bind: { readonly dn: string; readonly password: string } | null;
+}
+
 /** Where people and groups are and what their attributes are called: vendor differences are data, not code. */
 export interface DirectoryMapping {
-  readonly people: {
-    readonly base: string;
-    readonly filter: string;
-    readonly id: string;
-    readonly name: readonly string[];
+  readonly people: EntryMapping & {
     readonly givenName: string;
     readonly familyName: string;
     readonly email: string;
@@ -48,18 +62,29 @@ export interface DirectoryMapping {
     readonly photo: string;
     readonly picture: string;
   };
-  readonly groups: {
-    readonly base: string;
-    readonly filter: string;
-    readonly id: string;
-    readonly name: readonly string[];
+  readonly groups: EntryMapping & {
     readonly description: string;
     readonly email: string;
     readonly website: string;
     readonly member: string;
     readonly admin: string;
     readonly owner: string;
+    /** Object classes of a group that is made anew. */
+    readonly classes: readonly string[];
   };
+}
+
+/** What the mapping of every entry has. */
+export interface EntryMapping {
+  readonly base: string;
+  readonly filter: string;
+  /** Attribute with the identity that survives renames (RFC 4530). */
+  readonly uuid: string;
+  readonly createdAt: string;
+  readonly modifiedAt: string;
+  readonly id: string;
+  /** The first that is there counts. */
+  readonly name: readonly string[];
 }
 
 export interface AuthConfig {
@@ -186,12 +211,18 @@ function buildConfig(settings: Settings): Config {
 function buildDirectory(settings: Settings): DirectoryConfig {
   const below = (base: string) =>
     base === '' ? settings.DIRECTORY_BASE_DN : `${base},${settings.DIRECTORY_BASE_DN}`;
+  const everyEntry = {
+    uuid: settings.DIRECTORY_ENTRY_UUID,
+    createdAt: settings.DIRECTORY_CREATED_AT,
+    modifiedAt: settings.DIRECTORY_MODIFIED_AT,
+  };
   return {
-    file: resolve(settings.DIRECTORY_URL.slice('file:'.length)),
+    source: buildSource(settings),
     baseDn: settings.DIRECTORY_BASE_DN,
     syncSeconds: settings.DIRECTORY_SYNC_SECONDS,
     mapping: {
       people: {
+        ...everyEntry,
         base: below(settings.DIRECTORY_PEOPLE_BASE),
         filter: settings.DIRECTORY_PEOPLE_FILTER,
         id: settings.DIRECTORY_USER_ID,
@@ -204,6 +235,7 @@ function buildDirectory(settings: Settings): DirectoryConfig {
         picture: settings.DIRECTORY_USER_PICTURE,
       },
       groups: {
+        ...everyEntry,
         base: below(settings.DIRECTORY_GROUPS_BASE),
         filter: settings.DIRECTORY_GROUPS_FILTER,
         id: settings.DIRECTORY_GROUP_ID,
@@ -214,9 +246,29 @@ function buildDirectory(settings: Settings): DirectoryConfig {
         member: settings.DIRECTORY_GROUP_MEMBER,
         admin: settings.DIRECTORY_GROUP_ADMIN,
         owner: settings.DIRECTORY_GROUP_OWNER,
+        classes: settings.DIRECTORY_GROUP_CLASSES,
       },
     },
     guard: { percent: settings.DIRECTORY_GUARD_PERCENT, windowSeconds: settings.DIRECTORY_GUARD_SECONDS },
+  };
+}
+
+function buildSource(settings: Settings): DirectoryConfig['source'] {
+  const { DIRECTORY_URL: url } = settings;
+  if (url.startsWith('file:')) return { kind: 'file', file: resolve(url.slice('file:'.length)) };
+  const { protocol, hostname, port } = new URL(url);
+  const isTls = protocol === 'ldaps:';
+  return {
+    kind: 'ldap',
+    url,
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: port === '' ? (isTls ? 636 : 389) : Number(port),
+    security: isTls ? 'ldaps' : settings.DIRECTORY_STARTTLS ? 'starttls' : 'none',
+    certificates: settings.DIRECTORY_CA_FILE ?? null,
+    bind:
+      settings.DIRECTORY_BIND_DN === undefined
+        ? null
+        : { dn: settings.DIRECTORY_BIND_DN, password: settings.DIRECTORY_BIND_PASSWORD ?? '' },
   };
 }
 
@@ -234,6 +286,20 @@ function contradictions(settings: Settings, config: Config, wrong: ReadonlySet<S
     problems.push(
       'AUTH_INTROSPECTION_CLIENT_ID and AUTH_INTROSPECTION_CLIENT_SECRET go together: only one is set',
     );
+  }
+  const hasBindDn = settings.DIRECTORY_BIND_DN !== undefined;
+  if (
+    hasBindDn !== (settings.DIRECTORY_BIND_PASSWORD !== undefined) &&
+    !wrong.has('DIRECTORY_BIND_PASSWORD')
+  ) {
+    problems.push('DIRECTORY_BIND_DN and DIRECTORY_BIND_PASSWORD go together: only one is set');
+  }
+  if (
+    settings.DIRECTORY_STARTTLS &&
+    !settings.DIRECTORY_URL.startsWith('ldap:') &&
+    !wrong.has('DIRECTORY_URL')
+  ) {
+    problems.push('DIRECTORY_STARTTLS only goes with a DIRECTORY_URL that begins with ldap://');
   }
   if (config.production && !config.allowEmbedded && !wrong.has('ALLOW_EMBEDDED')) {
     const refused = 'is embedded, which production refuses unless ALLOW_EMBEDDED=true';

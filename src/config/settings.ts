@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
 /** One environment variable: how its text is read, what it means, and whether its value may be shown. */
@@ -60,7 +61,30 @@ const attributes = list.refine(
   },
 );
 
+const objectClasses = list.refine(
+  (names) => names.length > 0 && names.every((name) => attribute.safeParse(name).success),
+  {
+    error: 'must be one or more names of object classes, separated by commas',
+  },
+);
+
 const distinguishedName = text;
+
+function isLdapUrl(value: string): boolean {
+  if (!/^ldaps?:\/\/[^/?#@]+\/?$/i.test(value) || !URL.canParse(value)) return false;
+  return new URL(value).hostname !== '';
+}
+
+const certificates = text.transform((file, context) => {
+  try {
+    const pem = readFileSync(file, 'utf8');
+    if (pem.includes('-----BEGIN CERTIFICATE-----')) return pem;
+    context.addIssue(`names a file without certificates in PEM: ${file}`);
+  } catch {
+    context.addIssue(`names a file that cannot be read: ${file}`);
+  }
+  return z.NEVER;
+});
 
 /** Every setting there is. `directory check`, the README's table and `.env.example` are compared with this list. */
 export const SETTINGS = {
@@ -104,17 +128,29 @@ export const SETTINGS = {
 
   DIRECTORY_URL: setting(
     text
-      .refine((value) => /^file:.+/.test(value), { error: 'must be file: and the path of an LDIF file' })
+      .refine((value) => /^file:.+/.test(value) || isLdapUrl(value), {
+        error: 'must be ldap://host, ldaps://host, or file: and the path of an LDIF file',
+      })
       .default('file:sample/directory.ldif'),
-    'The directory: an LDIF content file',
+    'The directory: an LDAP server, or an LDIF content file',
   ),
+  DIRECTORY_STARTTLS: setting(yesOrNo, 'Encrypts the connection to an ldap:// server by StartTLS'),
+  DIRECTORY_CA_FILE: setting(
+    certificates.optional(),
+    'File with the certificates (PEM) that the LDAP server may be signed by. Default: those Node.js trusts',
+  ),
+  DIRECTORY_BIND_DN: setting(
+    distinguishedName.optional(),
+    'Who the service is in the directory. Empty: it reads anonymously',
+  ),
+  DIRECTORY_BIND_PASSWORD: secret(z.string().optional(), 'Password of DIRECTORY_BIND_DN'),
   DIRECTORY_BASE_DN: setting(
     distinguishedName.default('dc=example,dc=org'),
     'Suffix below which people and groups are',
   ),
   DIRECTORY_SYNC_SECONDS: setting(
     integer(1, 86_400, 30),
-    'How often, in seconds, a quiet directory is confirmed to be unchanged',
+    'How often, in seconds, a directory that tells nothing by itself is asked whether anything has changed',
   ),
   DIRECTORY_PEOPLE_BASE: setting(
     distinguishedName.default('ou=people'),
@@ -131,6 +167,18 @@ export const SETTINGS = {
   DIRECTORY_GROUPS_FILTER: setting(
     text.default('(objectClass=groupOfNames)'),
     'Which entries there are groups (RFC 4515)',
+  ),
+  DIRECTORY_ENTRY_UUID: setting(
+    attribute.default('entryUUID'),
+    'Attribute with the identity of an entry, which survives renames',
+  ),
+  DIRECTORY_CREATED_AT: setting(
+    attribute.default('createTimestamp'),
+    'Attribute with the time at which an entry was made',
+  ),
+  DIRECTORY_MODIFIED_AT: setting(
+    attribute.default('modifyTimestamp'),
+    'Attribute with the time at which an entry was last changed',
   ),
   DIRECTORY_USER_ID: setting(attribute.default('uid'), "Attribute with a person's id"),
   DIRECTORY_USER_NAME: setting(
@@ -163,6 +211,10 @@ export const SETTINGS = {
     'Attribute that names the admins of a group',
   ),
   DIRECTORY_GROUP_OWNER: setting(attribute.default('owner'), 'Attribute that names the owners of a group'),
+  DIRECTORY_GROUP_CLASSES: setting(
+    objectClasses.default(['groupOfNames', 'directoryGroup']),
+    'Object classes of a group that is made anew',
+  ),
   DIRECTORY_GUARD_PERCENT: setting(
     integer(0, 100, 5),
     'Share of people, groups or memberships that may be deleted within the window',

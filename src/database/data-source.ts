@@ -6,8 +6,9 @@ import { DatabaseStartError } from './database-start.error.js';
 import { damagedDirectoryError, EmbeddedPostgres } from './embedded-postgres.js';
 import { Mirror1763683200000 } from './migrations/0001-mirror.js';
 import { ServiceAccounts1763683200001 } from './migrations/0002-service-accounts.js';
+import { References1763683200002 } from './migrations/0003-references.js';
 
-export const MIGRATIONS = [Mirror1763683200000, ServiceAccounts1763683200001];
+export const MIGRATIONS = [Mirror1763683200000, ServiceAccounts1763683200001, References1763683200002];
 
 /** Milliseconds that one statement may take before it is cancelled; the mirror lifts it for its own writes. */
 const STATEMENT_TIMEOUT = 5000;

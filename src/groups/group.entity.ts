@@ -5,6 +5,7 @@ import { Column, Entity, Index, PrimaryGeneratedColumn, Unique } from 'typeorm';
 @Unique('groups_entry_uuid_unique', ['entryUuid'])
 @Unique('groups_id_unique', ['idFolded'], { deferrable: 'INITIALLY DEFERRED' })
 @Index('groups_by_name', ['sortName', 'key'])
+@Index('groups_by_dn', ['dnKey'])
 @Index('groups_by_member_count', ['memberCount', 'sortName', 'key'])
 @Index('groups_by_update', ['updatedAt', 'key'])
 // Of expressions or for other operators than comparison: only the migration can say how they are.
@@ -58,9 +59,21 @@ export class GroupEntity {
   @Column({ type: 'integer', name: 'member_count', default: 0 })
   memberCount!: number;
 
-  /** SHA-256 of everything mapped: tells whether the entry has changed. */
+  /** Stands for the DN: see keyOfDn. */
+  @Column({ type: 'uuid', name: 'dn_key' })
+  dnKey!: string;
+
+  /** What the entry holds beyond what is shown: see SourceValues. */
+  @Column({ type: 'jsonb', name: 'source_values', nullable: true })
+  sourceValues!: Record<string, string[] | null> | null;
+
+  /** SHA-256 of everything mapped but the members: tells whether the entry has changed. */
   @Column({ type: 'bytea', name: 'content_hash' })
   contentHash!: Buffer;
+
+  /** SHA-256 of the DNs that the entry names, and of the attributes that name them. */
+  @Column({ type: 'bytea', name: 'references_hash' })
+  referencesHash!: Buffer;
 
   @Column({ type: 'timestamptz', name: 'created_at', precision: 3 })
   createdAt!: Date;

@@ -1,8 +1,8 @@
 import type { EntityManager } from 'typeorm';
 import { fold, foldId } from '../common/fold.js';
 import { searchPairs, searchText } from '../database/search-condition.js';
-import type { Hashed, Plan, RoleChange } from './plan.js';
-import type { Person, RelatedGroup } from './snapshot.js';
+import type { Hashed, HashedGroup, Plan, ReferenceChange, RoleChange } from './plan.js';
+import { type Group, type Person, rankOfNaming } from './snapshot.js';
 
 /** Rows that are sent at once. */
 const BATCH = 2000;
@@ -23,11 +23,11 @@ export async function applyEntries(
   await deleteEntries(manager, 'groups', plan.deletedGroups);
   for (const batch of batches([...plan.createdPeople, ...plan.updatedPeople], BATCH)) {
     signal.throwIfAborted();
-    await upsert(manager, 'users', batch, [...PERSON_COLUMNS, ...entryColumns(now)]);
+    await upsert<Hashed<Person>>(manager, 'users', batch, [...PERSON_COLUMNS, ...entryColumns(now)]);
   }
   for (const batch of batches([...plan.createdGroups, ...plan.updatedGroups], BATCH)) {
     signal.throwIfAborted();
-    await upsert(manager, 'groups', batch, [...GROUP_COLUMNS, ...entryColumns(now)]);
+    await upsert<HashedGroup>(manager, 'groups', batch, [...GROUP_COLUMNS, ...entryColumns(now)]);
   }
   signal.throwIfAborted();
   await applyRoles(manager, plan.memberships, {
@@ -42,6 +42,52 @@ export async function applyEntries(
     group: 'outer_key',
     subject: 'inner_key',
   });
+  await applyReferences(manager, plan);
+  await touchGroups(manager, plan, now);
+}
+
+/** What groups name, as far as nobody can see it; all that is left of a plan where nothing else has changed. */
+export async function applyReferences(
+  manager: EntityManager,
+  { regrouped, unresolved }: Pick<Plan, 'regrouped' | 'unresolved'>,
+): Promise<void> {
+  for (const batch of batches(regrouped, BATCH)) {
+    await manager.query(
+      `update groups g set references_hash = r.hash from unnest($1::uuid[], $2::bytea[]) r (uuid, hash)
+       where g.entry_uuid = r.uuid`,
+      [batch.map(({ value }) => value.uuid), batch.map(({ referencesHash }) => referencesHash)],
+    );
+  }
+  const isGone = ({ after }: ReferenceChange) => after === null;
+  for (const batch of batches(unresolved.filter(isGone), ROLE_BATCH)) {
+    await manager.query(
+      `delete from unresolved_references t using unnest($1::uuid[], $2::uuid[]) r (g_uuid, dn_key), groups g
+       where g.entry_uuid = r.g_uuid and t.group_key = g.key and t.dn_key = r.dn_key`,
+      [batch.map(({ group }) => group), batch.map(({ dnKey }) => dnKey)],
+    );
+  }
+  for (const batch of batches(
+    unresolved.filter((change) => !isGone(change)),
+    ROLE_BATCH,
+  )) {
+    await manager.query(
+      `insert into unresolved_references (group_key, dn_key, named_as)
+       select g.key, r.dn_key, r.named_as from unnest($1::uuid[], $2::uuid[], $3::smallint[]) r (g_uuid, dn_key, named_as)
+         join groups g on g.entry_uuid = r.g_uuid
+       on conflict on constraint unresolved_references_pk do update set named_as = excluded.named_as`,
+      [batch.map(({ group }) => group), batch.map(({ dnKey }) => dnKey), batch.map(({ after }) => after)],
+    );
+  }
+}
+
+/** A group has changed when those whom it names have. */
+async function touchGroups(manager: EntityManager, plan: Plan, now: Date): Promise<void> {
+  const groups = new Set([...plan.memberships, ...plan.nestings].map(({ group }) => group));
+  if (groups.size === 0) return;
+  await manager.query(
+    `update groups set updated_at = $2 where entry_uuid = any ($1::uuid[]) and updated_at <> $2`,
+    [[...groups], now],
+  );
 }
 
 async function deleteEntries(
@@ -55,28 +101,34 @@ async function deleteEntries(
   ]);
 }
 
-type Column<Value> = [name: string, type: string, valueOf: (entry: Hashed<Value>) => unknown];
+type Column<Each> = [name: string, type: string, valueOf: (entry: Each) => unknown];
 
-const PERSON_COLUMNS: readonly Column<Person>[] = [
+const PERSON_COLUMNS: readonly Column<Hashed<Person>>[] = [
   ['given_name', 'text', ({ value }) => value.givenName],
   ['family_name', 'text', ({ value }) => value.familyName],
-  ['email', 'text', ({ value }) => value.email],
   ['school_year', 'text', ({ value }) => value.schoolYear],
   ['photo', 'bytea', ({ value }) => value.photo],
   ['picture', 'bytea', ({ value }) => value.picture],
 ];
 
-const GROUP_COLUMNS: readonly Column<RelatedGroup>[] = [
+const GROUP_COLUMNS: readonly Column<HashedGroup>[] = [
   ['description', 'text', ({ value }) => value.description],
   ['website', 'text', ({ value }) => value.website],
-  ['email', 'text', ({ value }) => value.email],
+  ['references_hash', 'bytea', ({ referencesHash }) => referencesHash],
 ];
 
 /** What people and groups have in common. */
-function entryColumns(now: Date): Column<Person | RelatedGroup>[] {
+function entryColumns(now: Date): Column<Hashed<Person | Group>>[] {
   return [
     ['entry_uuid', 'uuid', ({ value }) => value.uuid],
     ['dn', 'text', ({ value }) => value.dn],
+    ['dn_key', 'uuid', ({ value }) => value.dnKey],
+    [
+      'source_values',
+      'jsonb',
+      ({ value }) => (value.sourceValues === null ? null : JSON.stringify(value.sourceValues)),
+    ],
+    ['email', 'text', ({ value }) => value.email],
     ['id', 'text', ({ value }) => value.id],
     ['id_folded', 'text', ({ value }) => foldId(value.id)],
     ['name', 'text', ({ value }) => value.name],
@@ -91,11 +143,11 @@ function entryColumns(now: Date): Column<Person | RelatedGroup>[] {
 }
 
 /** One statement for the whole batch: an array a column, which costs a tenth of a row of values each. */
-async function upsert<Value>(
+async function upsert<Each>(
   manager: EntityManager,
   table: string,
-  entries: readonly Hashed<Value>[],
-  columns: readonly Column<Value>[],
+  entries: readonly Each[],
+  columns: readonly Column<Each>[],
 ): Promise<void> {
   const names = columns.map(([name]) => name);
   const arrays = columns.map(([, type], index) => `$${index + 1}::${type}[]`);
@@ -147,13 +199,15 @@ async function applyRoles(
     ROLE_BATCH,
   )) {
     await manager.query(
-      `insert into ${table} (${group}, ${subject}, role)
-       select g.key, s.key, r.role from unnest($1::uuid[], $2::uuid[], $3::smallint[]) r (g_uuid, s_uuid, role) ${join}
-       on conflict on constraint ${table}_pk do update set role = excluded.role`,
+      `insert into ${table} (${group}, ${subject}, named_as, role)
+       select g.key, s.key, r.named_as, r.role
+       from unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::smallint[]) r (g_uuid, s_uuid, named_as, role) ${join}
+       on conflict on constraint ${table}_pk do update set named_as = excluded.named_as, role = excluded.role`,
       [
         batch.map((change) => change.group),
         batch.map((change) => change.subject),
         batch.map(({ after }) => after),
+        batch.map(({ after }) => rankOfNaming(after ?? 0)),
       ],
     );
   }

@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { applyEntries } from './apply-entries.js';
+import { applyEntries, applyReferences } from './apply-entries.js';
 import { EffectiveRoles } from './effective-roles.js';
 import { countRemovals, type Plan, type RoleChange } from './plan.js';
 import type { Quarantined } from './snapshot.js';
@@ -12,12 +12,17 @@ export interface Application {
   readonly plan: Plan;
   /** The revision that the plan was made against; null: the first. */
   readonly basedOn: number | null;
+  /** The entryUUIDs of what was read for the plan; null: everything there is. */
+  readonly covers: readonly string[] | null;
+  /** What of that is left out. */
   readonly quarantined: readonly Quarantined[];
   /** Somebody has looked at the plan: what it deletes does not count against later ones. */
   readonly confirmed: boolean;
   readonly now: Date;
   readonly asOf: Date;
   readonly fingerprint: string;
+  /** From where the source can be followed, in its own words. */
+  readonly position: string | null;
   /** Ends the work between two statements: then nothing of it stays. */
   readonly signal: AbortSignal;
 }
@@ -37,51 +42,109 @@ export class OutdatedPlanError extends Error {
  */
 export async function applyPlan(manager: EntityManager, application: Application): Promise<number> {
   const { plan, now, signal } = application;
-  await manager.query('set local statement_timeout = 0');
-  await manager.query('set local idle_in_transaction_session_timeout = 0');
-  const [state]: { revision: number | null }[] = await manager.query(
-    'select revision from mirror_state for update',
-  );
-  if ((state?.revision ?? null) !== application.basedOn) throw new OutdatedPlanError();
-
+  await begin(manager, application);
+  const pictures = await SweptPictures.note(manager, application);
   const effective = await EffectiveRoles.begin(manager, plan);
   await applyEntries(manager, plan, now, signal);
   signal.throwIfAborted();
   await effective.finish(plan);
   signal.throwIfAborted();
-  await sweepPictures(manager, plan);
-  await replaceQuarantine(manager, application.quarantined);
+  await pictures.sweep();
+  await writeQuarantine(manager, application);
   const revision = await insertRevision(manager, application);
-  await manager.query(
-    `update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = $1, revision = $2, source_fingerprint = $3`,
-    [application.asOf, revision, application.fingerprint],
-  );
+  await writeState(manager, application, revision);
   if (countRows(plan) > MANY_CHANGES) {
     await manager.query('analyze users, groups, memberships, nestings, effective_memberships, pictures');
   }
   return revision;
 }
 
-/** Removes pictures that no row points at any more. */
-async function sweepPictures(manager: EntityManager, plan: Plan): Promise<void> {
-  if (plan.updatedPeople.length + plan.deletedPeople.length === 0) return;
-  await manager.query(`
-    delete from pictures p
-    where not exists (select from users u where u.photo = p.sha256) and not exists (select from users u where u.picture = p.sha256)`);
+/**
+ * Keeps what nobody can see of a plan that is empty otherwise, in the caller's transaction: there is no new revision.
+ * @throws OutdatedPlanError as applyPlan
+ */
+export async function applyUnseen(manager: EntityManager, application: Application): Promise<void> {
+  await begin(manager, application);
+  await applyReferences(manager, application.plan);
+  await writeQuarantine(manager, application);
+  await writeState(manager, application, application.basedOn);
 }
 
-/** Also called where nothing else has changed: why entries are left out may have. */
-export async function replaceQuarantine(
+async function begin(manager: EntityManager, { basedOn }: Application): Promise<void> {
+  await manager.query('set local statement_timeout = 0');
+  await manager.query('set local idle_in_transaction_session_timeout = 0');
+  const [state]: { revision: number | null }[] = await manager.query(
+    'select revision from mirror_state for update',
+  );
+  if ((state?.revision ?? null) !== basedOn) throw new OutdatedPlanError();
+}
+
+async function writeState(
   manager: EntityManager,
-  quarantined: readonly Quarantined[],
+  { asOf, fingerprint, position }: Application,
+  revision: number | null,
 ): Promise<void> {
-  await manager.query('delete from quarantined_entries');
   await manager.query(
-    `insert into quarantined_entries (position, dn, attribute, reason)
-     select row_number() over (), dn, attribute, reason
-     from unnest($1::text[], $2::text[], $3::text[]) as given (dn, attribute, reason)`,
+    `update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = $1, revision = $2,
+       source_fingerprint = $3, source_position = $4`,
+    [asOf, revision, fingerprint, position],
+  );
+}
+
+/** Removes pictures that no row points at any more. */
+class SweptPictures {
+  private constructor(
+    private readonly manager: EntityManager,
+    /** Null: whichever may be left over. */
+    private readonly candidates: readonly Buffer[] | null,
+  ) {}
+
+  /** To be called before rows are written: afterwards nobody knows what they pointed at. */
+  static async note(manager: EntityManager, { plan, covers }: Application): Promise<SweptPictures> {
+    if (covers === null) return new SweptPictures(manager, null);
+    const uuids = [
+      ...plan.updatedPeople.map(({ value }) => value.uuid),
+      ...plan.deletedPeople.map(({ uuid }) => uuid),
+    ];
+    const rows: { photo: Buffer | null; picture: Buffer | null }[] =
+      uuids.length === 0
+        ? []
+        : await manager.query('select photo, picture from users where entry_uuid = any ($1::uuid[])', [
+            uuids,
+          ]);
+    const pictures = rows.flatMap(({ photo, picture }) => [photo, picture]);
+    return new SweptPictures(
+      manager,
+      pictures.filter((each) => each !== null),
+    );
+  }
+
+  async sweep(): Promise<void> {
+    if (this.candidates?.length === 0) return;
+    await this.manager.query(
+      `delete from pictures p
+       where ($1::bytea[] is null or p.sha256 = any ($1))
+         and not exists (select from users u where u.photo = p.sha256)
+         and not exists (select from users u where u.picture = p.sha256)`,
+      [this.candidates],
+    );
+  }
+}
+
+/** Written anew for what was read. */
+async function writeQuarantine(manager: EntityManager, { covers, quarantined }: Application): Promise<void> {
+  await manager.query(`delete from quarantined_entries where $1::uuid[] is null or entry_uuid = any ($1)`, [
+    covers,
+  ]);
+  if (quarantined.length === 0) return;
+  await manager.query(
+    `insert into quarantined_entries (position, dn, entry_uuid, id_folded, attribute, reason)
+     select (select coalesce(max(position), 0) from quarantined_entries) + row_number() over (), dn, uuid, id, attribute, reason
+     from unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[]) as given (dn, uuid, id, attribute, reason)`,
     [
       quarantined.map(({ dn }) => dn.replaceAll('\0', '\uFFFD')),
+      quarantined.map(({ uuid }) => uuid),
+      quarantined.map(({ id }) => id),
       quarantined.map(({ attribute }) => attribute),
       quarantined.map(({ reason }) => reason),
     ],

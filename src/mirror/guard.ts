@@ -10,14 +10,17 @@ export interface Counts {
   readonly memberships: number;
 }
 
+/** Whether a plan deletes anything at all: most do not, and need no guard. */
+export function deletesAnything(plan: Plan): boolean {
+  return plan.deletedPeople.length + plan.deletedGroups.length + countRemovals(plan) > 0;
+}
+
 /** What the guard knows besides the plan. */
 export interface GuardFacts {
   /** In the mirror now. */
   readonly stored: Counts;
   /** Deleted within the window, by plans that nobody has confirmed. */
   readonly recentlyDeleted: Counts;
-  /** People in the source. */
-  readonly peopleInSource: number;
 }
 
 /**
@@ -27,8 +30,9 @@ export interface GuardFacts {
  * @returns why the plan is held; null when it may be applied
  */
 export function guardPlan(plan: Plan, facts: GuardFacts, percent: number): string | null {
-  const { stored, recentlyDeleted, peopleInSource } = facts;
+  const { stored, recentlyDeleted } = facts;
   if (stored.people === 0 && stored.groups === 0) return null;
+  const peopleInSource = stored.people + plan.createdPeople.length - plan.deletedPeople.length;
   if (stored.people > 0 && peopleInSource === 0) return 'The directory suddenly has no people at all';
   const deleted: Counts = {
     people: plan.deletedPeople.length,

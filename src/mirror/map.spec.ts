@@ -1,4 +1,5 @@
 import { readConfig } from '../config/config.js';
+import { keyOfDn } from '../ldap/dn-key.js';
 import { Entry } from '../ldap/entry.js';
 import { mapGroup, mapPerson, parseGeneralizedTime } from './map.js';
 
@@ -36,10 +37,12 @@ describe('the mapping of a person', () => {
       jpegPhoto: photo,
       profilePicture: picture,
       createTimestamp: '20240229080910Z',
+      objectClass: ['inetOrgPerson', 'DirectoryPerson'],
     });
     expect(value).toEqual({
       uuid: UUID,
       dn: 'uid=anna,ou=people,dc=example,dc=org',
+      dnKey: keyOfDn('uid=anna,ou=people,dc=example,dc=org'),
       id: 'anna',
       name: 'Anna Åberg',
       givenName: 'Anna',
@@ -48,6 +51,7 @@ describe('the mapping of a person', () => {
       schoolYear: '1A',
       photo,
       picture,
+      sourceValues: null,
       createdAt: new Date('2024-02-29T08:09:10Z'),
     });
     expect(quarantined).toEqual([]);
@@ -64,7 +68,7 @@ describe('the mapping of a person', () => {
     const { value, quarantined } = person({ displayName: INVALID });
     expect(value?.name).toBe('Anna');
     expect(quarantined).toEqual([
-      { dn: 'uid=anna,ou=people,dc=example,dc=org', attribute: 'displayName', reason: 'is not UTF-8' },
+      expect.objectContaining({ uuid: UUID, attribute: 'displayName', reason: 'is not UTF-8' }),
     ]);
   });
 
@@ -90,20 +94,53 @@ describe('the mapping of a person', () => {
   });
 });
 
+describe('the values behind those shown', () => {
+  const CLASSES = { objectClass: ['inetOrgPerson', 'directoryPerson'] };
+  const sourceValues = (values: Values) =>
+    person({ displayName: 'Anna', ...CLASSES, ...values }).value?.sourceValues;
+
+  it.each<[string, Values, unknown]>([
+    ['nothing, where every attribute holds what is shown', { mail: 'a@b.c' }, null],
+    [
+      'all values of an attribute that has several',
+      { mail: ['a@b.c', 'd@e.f'] },
+      { mail: ['a@b.c', 'd@e.f'] },
+    ],
+    ['a value with white space around it', { sn: ' Berg ' }, { sn: [' Berg '] }],
+    ['that a name is shown from another attribute', { displayName: [] }, { displayname: [] }],
+    ['that a value cannot be read', { sn: INVALID, mail: 'a\0' }, { sn: null, mail: null }],
+    ['the classes, where ours is missing', { objectClass: ['person'] }, { objectclass: ['person'] }],
+  ])('tell %s', (_, values, expected) => {
+    expect(sourceValues(values)).toEqual(expected);
+  });
+});
+
+describe('an identity of sixteen bytes', () => {
+  it('is read as a UUID', () => {
+    const bytes = Buffer.from('000102030405060708090a0b0c0d0e0f', 'hex');
+    expect(person({ entryUUID: bytes }).value?.uuid).toBe('00010203-0405-0607-0809-0a0b0c0d0e0f');
+  });
+});
+
 describe('the mapping of a group', () => {
   it('takes the DNs of each attribute with the role that it gives', () => {
     const { value } = group({ member: ['uid=a', 'uid=b'], groupAdmin: 'uid=c', owner: 'uid=d' });
-    expect(value?.references).toEqual([
-      { dn: 'uid=a', rank: 1 },
-      { dn: 'uid=b', rank: 1 },
-      { dn: 'uid=c', rank: 2 },
-      { dn: 'uid=d', rank: 3 },
+    expect([...(value?.references ?? [])]).toEqual([
+      [keyOfDn('uid=a'), 1],
+      [keyOfDn('uid=b'), 1],
+      [keyOfDn('uid=c'), 2],
+      [keyOfDn('uid=d'), 4],
     ]);
+  });
+
+  it('adds up the attributes that name the same entry, however its DN is spelled', () => {
+    const { value } = group({ member: 'uid=a', groupAdmin: 'UID=A', owner: 'uid = a' });
+    expect([...(value?.references ?? [])]).toEqual([[keyOfDn('uid=a'), 7]]);
   });
 
   it('leaves out a member that is no text, and keeps the others: nobody else has left', () => {
     const { value, quarantined } = group({ member: ['uid=a', INVALID, 'uid=b', INVALID] });
-    expect(value?.references.map(({ dn }) => dn)).toEqual(['uid=a', 'uid=b']);
+    expect([...(value?.references.keys() ?? [])]).toEqual([keyOfDn('uid=a'), keyOfDn('uid=b')]);
     expect(quarantined).toEqual([
       expect.objectContaining({ attribute: 'member', reason: 'has 2 values that are not UTF-8' }),
     ]);

@@ -1,15 +1,29 @@
 import type { DirectoryMapping } from '../config/config.js';
 import { InvalidDnError } from '../ldap/dn.js';
+import { keyOfDn } from '../ldap/dn-key.js';
 import { decodeUtf8, type Entry } from '../ldap/entry.js';
 import { uuidOfDn } from '../ldap/entry-uuid.js';
-import type { MappedGroup, Person, Quarantined, Rank } from './snapshot.js';
+import {
+  type Group,
+  NAMED_AS_ADMIN,
+  NAMED_AS_MEMBER,
+  NAMED_AS_OWNER,
+  type NamedAs,
+  type Person,
+  type Quarantined,
+  type SourceValues,
+} from './snapshot.js';
 
 /** Characters that an attribute may have: what is longer is no name, and would not fit an index either. */
-const LONGEST_ID = 256;
-const LONGEST_LINE = 512;
-const LONGEST_TEXT = 10_000;
+export const LONGEST_ID = 256;
+export const LONGEST_LINE = 512;
+export const LONGEST_TEXT = 10_000;
 /** A school year shares an index entry with a name. */
-const LONGEST_LABEL = 64;
+export const LONGEST_LABEL = 64;
+
+/** The auxiliary classes that the project ships (ldap/directory.schema). */
+export const PERSON_CLASS = 'directoryPerson';
+export const GROUP_CLASS = 'directoryGroup';
 
 /** A person, with the bytes of the pictures still in hand. */
 export interface MappedPerson extends Omit<Person, 'photo' | 'picture'> {
@@ -26,40 +40,60 @@ export interface Mapped<Value> {
 /** Maps the entry of a person (pure). */
 export function mapPerson(entry: Entry, mapping: DirectoryMapping['people']): Mapped<MappedPerson> {
   const reader = new EntryReader(entry);
-  const identity = reader.identity(mapping.id, mapping.name);
+  const identity = reader.identity(mapping);
   if (identity === null) return reader.nothing();
-  return reader.give({
+  const person = {
     ...identity,
     givenName: reader.line(mapping.givenName),
     familyName: reader.line(mapping.familyName),
     email: reader.line(mapping.email),
     schoolYear: reader.label(mapping.schoolYear),
-    photo: entry.bytes(mapping.photo)[0] ?? null,
-    picture: entry.bytes(mapping.picture)[0] ?? null,
-  });
+  };
+  const sourceValues = reader.sourceValues(PERSON_CLASS, [
+    [mapping.name[0], person.name],
+    [mapping.givenName, person.givenName],
+    [mapping.familyName, person.familyName],
+    [mapping.email, person.email],
+    [mapping.schoolYear, person.schoolYear],
+  ]);
+  const photo = entry.bytes(mapping.photo)[0] ?? null;
+  const picture = entry.bytes(mapping.picture)[0] ?? null;
+  return reader.give({ ...person, sourceValues, photo, picture });
 }
 
 /** Maps the entry of a group (pure). */
-export function mapGroup(entry: Entry, mapping: DirectoryMapping['groups']): Mapped<MappedGroup> {
+export function mapGroup(entry: Entry, mapping: DirectoryMapping['groups']): Mapped<Group> {
   const reader = new EntryReader(entry);
-  const identity = reader.identity(mapping.id, mapping.name);
+  const identity = reader.identity(mapping);
   if (identity === null) return reader.nothing();
-  return reader.give({
+  const group = {
     ...identity,
     description: reader.text(mapping.description),
     email: reader.line(mapping.email),
     website: reader.website(mapping.website),
-    references: [
-      ...reader.references(mapping.member, 1),
-      ...reader.references(mapping.admin, 2),
-      ...reader.references(mapping.owner, 3),
-    ],
-  });
+  };
+  const sourceValues = reader.sourceValues(GROUP_CLASS, [
+    [mapping.name[0], group.name],
+    [mapping.description, group.description],
+    [mapping.email, group.email],
+    [mapping.website, group.website],
+  ]);
+  const references = new Map<string, NamedAs>();
+  reader.addReferences(references, mapping.member, NAMED_AS_MEMBER);
+  reader.addReferences(references, mapping.admin, NAMED_AS_ADMIN);
+  reader.addReferences(references, mapping.owner, NAMED_AS_OWNER);
+  return reader.give({ ...group, sourceValues, references });
+}
+
+/** The entryUUID of an entry as the mirror would have it; null where there is none that can be used (pure). */
+export function uuidOfEntry(entry: Entry, attribute: string): string | null {
+  return new EntryReader(entry).uuid(attribute);
 }
 
 interface Identity {
   readonly uuid: string;
   readonly dn: string;
+  readonly dnKey: string;
   readonly id: string;
   readonly name: string;
   readonly createdAt: Date | null;
@@ -68,6 +102,7 @@ interface Identity {
 /** Takes attributes out of one entry and notes what is wrong with them. */
 class EntryReader {
   private readonly quarantined: Quarantined[] = [];
+  private knownUuid: string | null = null;
 
   constructor(private readonly entry: Entry) {}
 
@@ -80,16 +115,17 @@ class EntryReader {
   }
 
   /** What every entry needs; null, and a reason, when it is not there. */
-  identity(idAttribute: string, nameAttributes: readonly string[]): Identity | null {
-    const uuid = this.uuid();
+  identity(mapping: DirectoryMapping['people'] | DirectoryMapping['groups']): Identity | null {
+    const { dn } = this.entry;
+    const uuid = (this.knownUuid = this.uuid(mapping.uuid));
     if (uuid === null) return null;
-    const id = this.single(idAttribute, LONGEST_ID);
-    if (id === null) return this.quarantine(null, `has no usable ${idAttribute}, which is its id`);
-    const names = nameAttributes.map((attribute) => this.single(attribute, LONGEST_LINE));
+    const id = this.single(mapping.id, LONGEST_ID);
+    if (id === null) return this.quarantine(null, `has no usable ${mapping.id}, which is its id`);
+    const names = mapping.name.map((attribute) => this.single(attribute, LONGEST_LINE));
     const name = names.find((each) => each !== null) ?? null;
     if (name === null)
-      return this.quarantine(null, `has no usable ${nameAttributes.join(' or ')}, which is its name`);
-    return { uuid, dn: this.entry.dn, id, name, createdAt: this.instant('createTimestamp') };
+      return this.quarantine(null, `has no usable ${mapping.name.join(' or ')}, which is its name`);
+    return { uuid, dn, dnKey: keyOfDn(dn), id, name, createdAt: this.instant(mapping.createdAt) };
   }
 
   line(attribute: string): string | null {
@@ -112,27 +148,56 @@ class EntryReader {
   }
 
   /**
-   * The DNs that an attribute holds. One that is not UTF-8 is left out alone: leaving out the attribute would look
-   * as if everybody had left the group.
+   * Adds the DNs that an attribute holds. One that is not UTF-8 is left out alone: leaving out the attribute would
+   * look as if everybody had left the group.
    */
-  references(attribute: string, rank: Rank): { dn: string; rank: Rank }[] {
-    const references: { dn: string; rank: Rank }[] = [];
+  addReferences(references: Map<string, NamedAs>, attribute: string, namedAs: NamedAs): void {
     let unreadable = 0;
     for (const value of this.entry.bytes(attribute)) {
       const dn = decodeUtf8(value);
-      if (dn === null) unreadable++;
-      else references.push({ dn, rank });
+      if (dn === null) {
+        unreadable++;
+        continue;
+      }
+      const key = keyOfDn(dn);
+      references.set(key, (references.get(key) ?? 0) | namedAs);
     }
     if (unreadable > 0) this.quarantine(attribute, `has ${unreadable} values that are not UTF-8`);
-    return references;
   }
 
-  private uuid(): string | null {
-    const given = this.single('entryUUID', LONGEST_ID);
+  /** What the entry holds beyond the values that are shown; null: nothing (see SourceValues). */
+  sourceValues(
+    auxiliaryClass: string,
+    shown: readonly (readonly [attribute: string | undefined, value: string | null])[],
+  ): SourceValues | null {
+    const values: Record<string, readonly string[] | null> = {};
+    for (const [attribute = '', value] of shown) {
+      const raw = this.rawValues(attribute);
+      const isShown = raw?.length === (value === null ? 0 : 1) && (value === null || raw[0] === value);
+      if (!isShown) values[attribute.toLowerCase()] = raw;
+    }
+    const classes = this.rawValues('objectClass');
+    if (classes?.some((each) => each.toLowerCase() === auxiliaryClass.toLowerCase()) !== true)
+      values['objectclass'] = classes;
+    return Object.keys(values).length === 0 ? null : values;
+  }
+
+  /** Null: one of them is no text that the database could keep. */
+  private rawValues(attribute: string): string[] | null {
+    const values = this.entry.bytes(attribute).map(decodeUtf8);
+    const texts = values.filter((value) => value !== null && !value.includes('\0'));
+    return texts.length === values.length ? (texts as string[]) : null;
+  }
+
+  /** The entry's identity, or that of its DN where the directory gives it none. */
+  uuid(attribute: string): string | null {
+    const [bytes] = this.entry.bytes(attribute);
+    if (bytes?.length === UUID_BYTES) return formatUuid(bytes.toString('hex'));
+    const given = this.single(attribute, LONGEST_ID);
     if (given !== null) {
       return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(given)
         ? given.toLowerCase()
-        : this.quarantine(null, 'has an entryUUID that is none');
+        : this.quarantine(null, `has an ${attribute} that is none`);
     }
     try {
       return uuidOfDn(this.entry.dn);
@@ -160,9 +225,16 @@ class EntryReader {
   }
 
   private quarantine(attribute: string | null, reason: string): null {
-    this.quarantined.push({ dn: this.entry.dn, attribute, reason });
+    this.quarantined.push({ dn: this.entry.dn, uuid: this.knownUuid, id: null, attribute, reason });
     return null;
   }
+}
+
+/** Some directories keep it as bytes (objectGUID of Active Directory). */
+const UUID_BYTES = 16;
+
+function formatUuid(hex: string): string {
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
 /** Generalized Time (RFC 4517 §3.3.13) as directories write it, in UTC; null when it is written otherwise. */

@@ -18,13 +18,24 @@ export interface MirrorStatus {
   readonly blockedPlan: string | null;
   readonly fingerprint: string | null;
   readonly revision: number | null;
+  readonly position: string | null;
 }
 
-type StatusRow = [SyncState, Date | null, string | null, string | null, string | null, number | null];
+type StatusRow = [
+  state: SyncState,
+  asOf: Date | null,
+  reason: string | null,
+  blockedPlan: string | null,
+  fingerprint: string | null,
+  revision: number | null,
+  position: string | null,
+];
 
 const READ_STATUS = statement(
-  'select state, as_of, reason, blocked_plan, source_fingerprint, revision from mirror_state',
+  'select state, as_of, reason, blocked_plan, source_fingerprint, revision, source_position from mirror_state',
 );
+
+const NEVER_RUN: StatusRow = [SyncState.NEVER_RUN, null, null, null, null, null, null];
 
 /** The one row that says how synchronisation stands. */
 @Injectable()
@@ -36,15 +47,8 @@ export class MirrorState {
 
   async get(): Promise<MirrorStatus> {
     const [row] = await this.database.read<StatusRow>(READ_STATUS);
-    const [state, asOf, reason, blockedPlan, fingerprint, revision] = row ?? [
-      SyncState.NEVER_RUN,
-      null,
-      null,
-      null,
-      null,
-      null,
-    ];
-    return { state, asOf, reason, blockedPlan, fingerprint, revision };
+    const [state, asOf, reason, blockedPlan, fingerprint, revision, position] = row ?? NEVER_RUN;
+    return { state, asOf, reason, blockedPlan, fingerprint, revision, position };
   }
 
   async markRunning(): Promise<void> {
@@ -52,10 +56,10 @@ export class MirrorState {
   }
 
   /** The source was looked at and is what the mirror holds. */
-  async confirmUnchanged(asOf: Date, fingerprint: string): Promise<void> {
+  async confirmUnchanged(asOf: Date): Promise<void> {
     await this.dataSource.query(
-      `update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = $1, source_fingerprint = $2`,
-      [asOf, fingerprint],
+      `update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = $1`,
+      [asOf],
     );
   }
 

@@ -16,17 +16,20 @@ export type StoredPicture = { readonly sha256: Buffer } | { readonly reason: str
  */
 export class PictureStore {
   private readonly known = new Set<string>();
+  private allKnown = false;
   private waiting: { sha256: Buffer; bytes: Buffer }[] = [];
   private waitingBytes = 0;
 
-  private constructor(private readonly dataSource: DataSource) {}
+  constructor(private readonly dataSource: DataSource) {}
 
-  static async open(dataSource: DataSource): Promise<PictureStore> {
+  /** A store that knows from the start what it holds: for a whole directory, where asking each time would take long. */
+  static async withAllKnown(dataSource: DataSource): Promise<PictureStore> {
     const store = new PictureStore(dataSource);
     const rows: { sha256: string }[] = await dataSource.query(
       `select encode(sha256, 'hex') as sha256 from pictures`,
     );
     for (const { sha256 } of rows) store.known.add(sha256);
+    store.allKnown = true;
     return store;
   }
 
@@ -34,7 +37,7 @@ export class PictureStore {
   async put(bytes: Buffer): Promise<StoredPicture> {
     const sha256 = createHash('sha256').update(bytes).digest();
     const name = sha256.toString('hex');
-    if (this.known.has(name)) return { sha256 };
+    if (this.known.has(name) || (await this.isStored(sha256, name))) return { sha256 };
     if (bytes.length > LARGEST_PICTURE) return { reason: `has more than ${LARGEST_PICTURE} bytes` };
     const inspection = await inspectPicture(bytes);
     if (!inspection.ok) return { reason: inspection.reason };
@@ -44,6 +47,13 @@ export class PictureStore {
     this.waitingBytes += bytes.length;
     if (this.waitingBytes > BATCH_BYTES) await this.flush();
     return { sha256 };
+  }
+
+  private async isStored(sha256: Buffer, name: string): Promise<boolean> {
+    if (this.allKnown) return false;
+    const rows: unknown[] = await this.dataSource.query('select from pictures where sha256 = $1', [sha256]);
+    if (rows.length > 0) this.known.add(name);
+    return rows.length > 0;
   }
 
   /** Writes what still waits. */

@@ -1,30 +1,47 @@
 import { createHash } from 'node:crypto';
-import type { Person, Rank, RelatedGroup, Snapshot } from './snapshot.js';
-
-/** Changes when the meaning of mapped content does, so that every row is compared anew. */
-export const CONTENT_VERSION = 1;
+import { CONTENT_VERSION } from '../sources/source.js';
+import type { Subject, Subjects } from './relate.js';
+import type { Group, NamedAs, Person, Snapshot } from './snapshot.js';
 
 /** A row of the mirror, as far as a plan needs it. */
 export interface StoredEntry {
   readonly uuid: string;
   readonly id: string;
+  readonly dnKey: string;
   readonly contentHash: Buffer;
 }
 
-/** What the mirror holds. Roles are only needed of groups that have changed or gone. */
-export interface Stored {
-  readonly people: ReadonlyMap<string, StoredEntry>;
-  readonly groups: ReadonlyMap<string, StoredEntry>;
-  readonly members: ReadonlyMap<string, ReadonlyMap<string, Rank>>;
-  readonly nested: ReadonlyMap<string, ReadonlyMap<string, Rank>>;
+export interface StoredGroup extends StoredEntry {
+  readonly referencesHash: Buffer;
 }
 
-/** A role that somebody, or an inner group, gets, changes or loses in a group; all by entryUUID. */
+/** The people and groups that the mirror holds, by entryUUID: all of them, or those that a snapshot is about. */
+export interface StoredEntries {
+  readonly people: ReadonlyMap<string, StoredEntry>;
+  readonly groups: ReadonlyMap<string, StoredGroup>;
+}
+
+/** A DN in a group's entry, as the mirror keeps it; `subject` is who is behind it, if anybody. */
+export interface StoredReference {
+  readonly group: string;
+  readonly dnKey: string;
+  readonly namedAs: NamedAs;
+  readonly subject: Subject | null;
+}
+
+/** A person, or an inner group, who is named by a group, or differently, or no longer; all by entryUUID. */
 export interface RoleChange {
   readonly group: string;
   readonly subject: string;
-  readonly before: Rank | null;
-  readonly after: Rank | null;
+  readonly before: NamedAs | null;
+  readonly after: NamedAs | null;
+}
+
+/** The same of a DN behind which nobody is. */
+export interface ReferenceChange {
+  readonly group: string;
+  readonly dnKey: string;
+  readonly after: NamedAs | null;
 }
 
 export interface Hashed<Value> {
@@ -32,149 +49,233 @@ export interface Hashed<Value> {
   readonly contentHash: Buffer;
 }
 
+export interface HashedGroup extends Hashed<Group> {
+  readonly referencesHash: Buffer;
+}
+
 /** Everything that has to happen for the mirror to equal the directory. A value: nothing has happened yet. */
 export interface Plan {
   readonly createdPeople: readonly Hashed<Person>[];
   readonly updatedPeople: readonly Hashed<Person>[];
   readonly deletedPeople: readonly StoredEntry[];
-  readonly createdGroups: readonly Hashed<RelatedGroup>[];
-  readonly updatedGroups: readonly Hashed<RelatedGroup>[];
+  readonly createdGroups: readonly HashedGroup[];
+  /** Those whose own attributes have changed; who is in them is told by `memberships` and `nestings`. */
+  readonly updatedGroups: readonly HashedGroup[];
   readonly deletedGroups: readonly StoredEntry[];
   readonly memberships: readonly RoleChange[];
   readonly nestings: readonly RoleChange[];
-  /** SHA-256 of all of the above, in hexadecimal: names exactly this plan. */
+  /** Groups that name others than before, some of whom may not be there. */
+  readonly regrouped: readonly HashedGroup[];
+  /** What nobody can see: it is kept for the day on which somebody gets that DN. */
+  readonly unresolved: readonly ReferenceChange[];
+  /** SHA-256, in hexadecimal, of all that can be seen: names exactly this plan, however it was come by. */
   readonly hash: string;
 }
 
-/** A comparison of entries, before roles are looked at. */
+type Visible = Omit<Plan, 'hash' | 'regrouped' | 'unresolved'>;
+
+/** A comparison of entries, before it is known who is behind the DNs in groups. */
 export interface Comparison {
-  readonly people: Changes<Person>;
-  readonly groups: Changes<RelatedGroup>;
+  readonly people: Changes<Hashed<Person>>;
+  readonly groups: Changes<HashedGroup>;
+  readonly regrouped: readonly HashedGroup[];
+  /** DNs behind which somebody else is than before, or nobody. */
+  readonly touchedDns: readonly string[];
 }
 
-interface Changes<Value> {
-  readonly created: readonly Hashed<Value>[];
-  readonly updated: readonly Hashed<Value>[];
+interface Changes<Each> {
+  readonly created: readonly Each[];
+  readonly updated: readonly Each[];
   readonly deleted: readonly StoredEntry[];
 }
 
-/** Compares a snapshot with the rows of people and groups (pure). */
-export function compareEntries(snapshot: Snapshot, stored: Pick<Stored, 'people' | 'groups'>): Comparison {
+/**
+ * Compares a snapshot with the rows of people and groups (pure).
+ * @param stored every row; or, where the snapshot is of what has changed, the rows of that and of what has gone
+ */
+export function compareEntries(snapshot: Snapshot, stored: StoredEntries): Comparison {
+  const people = [...snapshot.people.values()].map(hashPerson);
+  const groups = [...snapshot.groups.values()].map(hashGroup);
   return {
-    people: changesOf(snapshot.people, stored.people, hashPerson),
-    groups: changesOf(snapshot.groups, stored.groups, hashGroup),
+    people: changesOf(people, stored.people),
+    groups: changesOf(groups, stored.groups),
+    regrouped: groups.filter(({ value, referencesHash }) => {
+      const row = stored.groups.get(value.uuid);
+      return row !== undefined && !row.referencesHash.equals(referencesHash);
+    }),
+    touchedDns: [...touchedDns(people, stored.people), ...touchedDns(groups, stored.groups)],
   };
 }
 
-function changesOf<Value>(
-  wanted: ReadonlyMap<string, Value>,
+function changesOf<Each extends Hashed<Person | Group>>(
+  wanted: readonly Each[],
   stored: ReadonlyMap<string, StoredEntry>,
-  hash: (value: Value) => Buffer,
-): Changes<Value> {
-  const created: Hashed<Value>[] = [];
-  const updated: Hashed<Value>[] = [];
-  for (const [uuid, value] of wanted) {
-    const contentHash = hash(value);
-    const row = stored.get(uuid);
-    if (row === undefined) created.push({ value, contentHash });
-    else if (!row.contentHash.equals(contentHash)) updated.push({ value, contentHash });
-  }
-  return { created, updated, deleted: [...stored.values()].filter(({ uuid }) => !wanted.has(uuid)) };
+): Changes<Each> {
+  const uuids = new Set(wanted.map(({ value }) => value.uuid));
+  return {
+    created: wanted.filter(({ value }) => !stored.has(value.uuid)),
+    updated: wanted.filter(({ value, contentHash }) => {
+      const row = stored.get(value.uuid);
+      return row !== undefined && !row.contentHash.equals(contentHash);
+    }),
+    deleted: [...stored.values()].filter(({ uuid }) => !uuids.has(uuid)),
+  };
 }
 
-/** Completes a comparison with the roles that come, change and go (pure). */
+function* touchedDns(
+  wanted: readonly Hashed<Person | Group>[],
+  stored: ReadonlyMap<string, StoredEntry>,
+): Generator<string> {
+  const dns = new Map(wanted.map(({ value }) => [value.uuid, value.dnKey]));
+  for (const [uuid, dnKey] of dns) if (stored.get(uuid)?.dnKey !== dnKey) yield dnKey;
+  for (const { uuid, dnKey } of stored.values()) if (dns.get(uuid) !== dnKey) yield dnKey;
+}
+
+/**
+ * Completes a comparison with who comes into groups, changes in them and leaves them (pure).
+ * @param references all references of the groups that name others than before or have gone, and of all groups those
+ *   to the DNs that are touched
+ * @param subjects who will be behind the DNs that groups name
+ */
 export function planChanges(
-  { people, groups }: Comparison,
-  stored: Pick<Stored, 'members' | 'nested'>,
+  { people, groups, regrouped }: Comparison,
+  references: readonly StoredReference[],
+  subjects: Subjects,
 ): Plan {
-  const changed = [...groups.created, ...groups.updated].map(({ value }) => value);
-  const gone = groups.deleted.map(({ uuid }) => ({ uuid, members: NOBODY, nested: NOBODY }));
-  const plan = {
+  const before = byGroup(references);
+  const after = new Map<string, Iterable<readonly [dnKey: string, namedAs: NamedAs]>>();
+  for (const [group, held] of before) {
+    after.set(
+      group,
+      held.map(({ dnKey, namedAs }) => [dnKey, namedAs]),
+    );
+  }
+  for (const { value } of [...groups.created, ...regrouped]) after.set(value.uuid, value.references);
+  for (const { uuid } of groups.deleted) after.set(uuid, []);
+
+  const memberships: RoleChange[] = [];
+  const nestings: RoleChange[] = [];
+  const unresolved: ReferenceChange[] = [];
+  const gone = new Set(groups.deleted.map(({ uuid }) => uuid));
+  for (const [group, references] of after) {
+    const held = new Namings();
+    for (const { dnKey, namedAs, subject } of before.get(group) ?? []) held.add(dnKey, namedAs, subject);
+    const wanted = new Namings();
+    for (const [dnKey, namedAs] of references) {
+      const subject = subjects.get(dnKey);
+      // A group that names itself: the placeholder of one that is empty.
+      wanted.add(dnKey, namedAs, subject === undefined || subject.uuid === group ? null : subject);
+    }
+    for (const change of roleChanges(group, held.people, wanted.people)) memberships.push(change);
+    for (const change of roleChanges(group, held.groups, wanted.groups)) nestings.push(change);
+    // Those of a group that goes, go with it.
+    if (gone.has(group)) continue;
+    for (const change of unresolvedChanges(group, held.unresolved, wanted.unresolved))
+      unresolved.push(change);
+  }
+  const visible = {
     createdPeople: people.created,
     updatedPeople: people.updated,
     deletedPeople: people.deleted,
     createdGroups: groups.created,
     updatedGroups: groups.updated,
     deletedGroups: groups.deleted,
-    memberships: [...changed, ...gone].flatMap(({ uuid, members }) =>
-      roleChanges(uuid, stored.members.get(uuid), members),
-    ),
-    nestings: [...changed, ...gone].flatMap(({ uuid, nested }) =>
-      roleChanges(uuid, stored.nested.get(uuid), nested),
-    ),
+    memberships,
+    nestings,
   };
-  return { ...plan, hash: hashPlan(plan) };
+  return { ...visible, regrouped, unresolved, hash: hashPlan(visible) };
 }
 
-const NOBODY: ReadonlyMap<string, Rank> = new Map();
+/** Whom a group names. */
+class Namings {
+  readonly people = new Map<string, NamedAs>();
+  readonly groups = new Map<string, NamedAs>();
+  /** By DN. */
+  readonly unresolved = new Map<string, NamedAs>();
 
-function roleChanges(
+  add(dnKey: string, namedAs: NamedAs, subject: Subject | null): void {
+    if (subject === null) this.unresolved.set(dnKey, namedAs);
+    else this[subject.kind === 'person' ? 'people' : 'groups'].set(subject.uuid, namedAs);
+  }
+}
+
+function byGroup(references: readonly StoredReference[]): Map<string, StoredReference[]> {
+  const groups = new Map<string, StoredReference[]>();
+  for (const reference of references) {
+    const ofGroup = groups.get(reference.group);
+    if (ofGroup === undefined) groups.set(reference.group, [reference]);
+    else ofGroup.push(reference);
+  }
+  return groups;
+}
+
+function* roleChanges(
   group: string,
-  before: ReadonlyMap<string, Rank> = NOBODY,
-  after: ReadonlyMap<string, Rank>,
-): RoleChange[] {
-  const changes: RoleChange[] = [];
-  for (const [subject, rank] of after) {
+  before: ReadonlyMap<string, NamedAs>,
+  after: ReadonlyMap<string, NamedAs>,
+): Generator<RoleChange> {
+  for (const [subject, namedAs] of after) {
     const held = before.get(subject) ?? null;
-    if (held !== rank) changes.push({ group, subject, before: held, after: rank });
+    if (held !== namedAs) yield { group, subject, before: held, after: namedAs };
   }
-  for (const [subject, rank] of before) {
-    if (!after.has(subject)) changes.push({ group, subject, before: rank, after: null });
+  for (const [subject, namedAs] of before) {
+    if (!after.has(subject)) yield { group, subject, before: namedAs, after: null };
   }
-  return changes;
+}
+
+function* unresolvedChanges(
+  group: string,
+  before: ReadonlyMap<string, NamedAs>,
+  after: ReadonlyMap<string, NamedAs>,
+): Generator<ReferenceChange> {
+  for (const [dnKey, namedAs] of after)
+    if (before.get(dnKey) !== namedAs) yield { group, dnKey, after: namedAs };
+  for (const dnKey of before.keys()) if (!after.has(dnKey)) yield { group, dnKey, after: null };
 }
 
 /**
  * Roles taken from people who stay, in groups that stay. A membership that goes with its person or its group is
  * no news beside that: it would count one leaving twice.
  */
-export function countRemovals({ memberships, deletedPeople, deletedGroups }: Omit<Plan, 'hash'>): number {
+export function countRemovals({ memberships, deletedPeople, deletedGroups }: Visible): number {
   const gone = new Set([...deletedPeople, ...deletedGroups].map(({ uuid }) => uuid));
   return memberships.filter(
     ({ group, subject, after }) => after === null && !gone.has(group) && !gone.has(subject),
   ).length;
 }
 
-/** Whether there is nothing to do. */
-export function isEmpty(plan: Plan): boolean {
-  const { hash, ...changes } = plan;
-  return Object.values(changes).every(({ length }) => length === 0);
+/** Whether there is nothing to do that anybody could see. */
+export function isEmpty({ hash, regrouped, unresolved, ...visible }: Plan): boolean {
+  return Object.values(visible).every(({ length }) => length === 0);
 }
 
-function hashPerson(person: Person): Buffer {
-  const { uuid, photo, picture, createdAt, ...text } = person;
-  return digest([
-    CONTENT_VERSION,
-    text.dn,
-    text.id,
-    text.name,
-    text.givenName,
-    text.familyName,
-    text.email,
-    text.schoolYear,
-    photo?.toString('hex') ?? null,
-    picture?.toString('hex') ?? null,
-    createdAt?.getTime() ?? null,
+function hashPerson(person: Person): Hashed<Person> {
+  const contentHash = digest([
+    ...contentOf(person),
+    person.givenName,
+    person.familyName,
+    person.schoolYear,
+    person.photo?.toString('hex') ?? null,
+    person.picture?.toString('hex') ?? null,
   ]);
+  return { value: person, contentHash };
 }
 
-function hashGroup(group: RelatedGroup): Buffer {
-  return digest([
-    CONTENT_VERSION,
-    group.dn,
-    group.id,
-    group.name,
-    group.description,
-    group.website,
-    group.email,
-    group.createdAt?.getTime() ?? null,
-    [...group.members].sort(byFirst),
-    [...group.nested].sort(byFirst),
-  ]);
+function hashGroup(group: Group): HashedGroup {
+  return {
+    value: group,
+    contentHash: digest([...contentOf(group), group.description, group.website]),
+    referencesHash: digest([...group.references].sort(byFirst)),
+  };
+}
+
+function contentOf({ dn, id, name, email, sourceValues, createdAt }: Person | Group): unknown[] {
+  const values = sourceValues === null ? null : Object.entries(sourceValues).sort(byFirst);
+  return [CONTENT_VERSION, dn, id, name, email, values, createdAt?.getTime() ?? null];
 }
 
 /** Piece by piece: a first run has hundreds of thousands of roles, which are not held a second time as text. */
-function hashPlan(plan: Omit<Plan, 'hash'>): string {
+function hashPlan(plan: Visible): string {
   const hash = createHash('sha256');
   const addHashed = (changes: readonly Hashed<{ uuid: string }>[]) => {
     const uuids = changes.map(({ value, contentHash }) => [value.uuid, contentHash] as const).sort(byFirst);

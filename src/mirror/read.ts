@@ -1,25 +1,35 @@
 import type { DirectoryMapping } from '../config/config.js';
-import type { LdifSource } from './ldif-source.js';
+import type { Entry } from '../ldap/entry.js';
 import { mapGroup, type MappedPerson, mapPerson } from './map.js';
 import type { PictureStore } from './picture-store.js';
-import { relate } from './relate.js';
-import type { MappedGroup, Person, Quarantined, Snapshot } from './snapshot.js';
+import { gather } from './relate.js';
+import type { Group, Person, Quarantined, Snapshot } from './snapshot.js';
+import type { EntryKind } from '../sources/source.js';
+
+/** Is told now and then how many entries have been read. */
+export type Progress = (entries: number) => void;
+
+/** Entries between two reports of progress. */
+const PROGRESS_INTERVAL = 1000;
 
 /**
- * Reads a source to its end: anything but success on the way ends the run, and nothing has been changed.
- * @throws LdifError or SourceError; the signal's reason when it is told to stop
+ * Reads entries to their end: anything but success on the way ends the run, and nothing has been changed.
+ * @throws what the entries throw; the signal's reason when it is told to stop
  */
 export async function readSnapshot(
-  source: LdifSource,
+  entries: AsyncIterable<{ kind: EntryKind; entry: Entry }> | Iterable<{ kind: EntryKind; entry: Entry }>,
   mapping: DirectoryMapping,
   pictures: PictureStore,
   signal: AbortSignal,
+  progress: Progress = () => undefined,
 ): Promise<Snapshot> {
   const people: Person[] = [];
-  const groups: MappedGroup[] = [];
+  const groups: Group[] = [];
   const quarantined: Quarantined[] = [];
-  for await (const { kind, entry } of source.read()) {
+  let count = 0;
+  for await (const { kind, entry } of entries) {
     signal.throwIfAborted();
+    if (++count % PROGRESS_INTERVAL === 0) progress(count);
     if (kind === 'person') {
       const mapped = mapPerson(entry, mapping.people);
       quarantined.push(...mapped.quarantined);
@@ -32,7 +42,7 @@ export async function readSnapshot(
     }
   }
   await pictures.flush();
-  return relate(people, groups, quarantined);
+  return gather(people, groups, quarantined);
 }
 
 /** A picture that cannot be shown is left out, and the person stays. */
@@ -42,11 +52,12 @@ async function withPictures(
   pictures: PictureStore,
   quarantined: Quarantined[],
 ): Promise<Person> {
+  const { dn, uuid } = person;
   const put = async (bytes: Buffer | null, attribute: string) => {
     if (bytes === null || bytes.length === 0) return null;
     const stored = await pictures.put(bytes);
     if ('sha256' in stored) return stored.sha256;
-    quarantined.push({ dn: person.dn, attribute, reason: stored.reason });
+    quarantined.push({ dn, uuid, id: null, attribute, reason: stored.reason });
     return null;
   };
   return {

@@ -1,11 +1,14 @@
 import fc from 'fast-check';
-import { relate } from './relate.js';
-import type { MappedGroup, Person, Rank } from './snapshot.js';
+import { keyOfDn } from '../ldap/dn-key.js';
+import { countSkipped, gather, subjectsOf } from './relate.js';
+import type { Group, NamedAs, Person } from './snapshot.js';
 
 function person(id: string, more: Partial<Person> = {}): Person {
+  const dn = more.dn ?? `uid=${id},ou=people,dc=example,dc=org`;
   return {
     uuid: `person-${id}`,
-    dn: `uid=${id},ou=people,dc=example,dc=org`,
+    dn,
+    dnKey: keyOfDn(dn),
     id,
     name: id,
     givenName: null,
@@ -14,54 +17,51 @@ function person(id: string, more: Partial<Person> = {}): Person {
     schoolYear: null,
     photo: null,
     picture: null,
+    sourceValues: null,
     createdAt: null,
     ...more,
   };
 }
 
-function group(id: string, references: [dn: string, rank: Rank][] = []): MappedGroup {
+function group(id: string, references: [dn: string, namedAs: NamedAs][] = []): Group {
+  const dn = `cn=${id},ou=groups,dc=example,dc=org`;
   return {
     uuid: `group-${id}`,
-    dn: `cn=${id},ou=groups,dc=example,dc=org`,
+    dn,
+    dnKey: keyOfDn(dn),
     id,
     name: id,
     description: null,
     website: null,
     email: null,
+    sourceValues: null,
     createdAt: null,
-    references: references.map(([dn, rank]) => ({ dn, rank })),
+    references: new Map(references.map(([named, namedAs]) => [keyOfDn(named), namedAs])),
   };
 }
 
 const groupDn = (id: string) => group(id).dn;
-const membersOf = (snapshot: ReturnType<typeof relate>, id: string) =>
-  Object.fromEntries(snapshot.groups.get(`group-${id}`)?.members ?? []);
 
-describe('relating groups to people', () => {
-  it('finds a person by a DN that is spelled differently', () => {
-    const snapshot = relate(
-      [person('anna')],
-      [group('club', [['UID=Anna , OU=People, DC=example,DC=org', 1]])],
-      [],
+function skipped(people: Person[], groups: Group[]) {
+  const snapshot = gather(people, groups, []);
+  return countSkipped(snapshot, subjectsOf(snapshot));
+}
+
+describe('the entries behind DNs', () => {
+  it('are people and groups, and a person where it is both', () => {
+    const anna = person('anna');
+    const team = group('team');
+    const both = { ...group('anna'), dnKey: anna.dnKey };
+    expect(subjectsOf(gather([anna], [team, both], []))).toEqual(
+      new Map([
+        [anna.dnKey, { kind: 'person', uuid: 'person-anna' }],
+        [team.dnKey, { kind: 'group', uuid: 'group-team' }],
+      ]),
     );
-    expect(membersOf(snapshot, 'club')).toEqual({ 'person-anna': 1 });
   });
+});
 
-  it('gives the highest role of somebody who is named more than once', () => {
-    const { dn } = person('anna');
-    const club = group('club', [
-      [dn, 1],
-      [dn, 3],
-      [dn, 2],
-    ]);
-    expect(membersOf(relate([person('anna')], [club], []), 'club')).toEqual({ 'person-anna': 3 });
-  });
-
-  it('nests a group that is named as a member', () => {
-    const { groups } = relate([], [group('outer', [[groupDn('inner'), 2]]), group('inner')], []);
-    expect([...(groups.get('group-outer')?.nested ?? [])]).toEqual([['group-inner', 2]]);
-  });
-
+describe('gathering people and groups', () => {
   it('skips and counts DNs that name nothing, malformed ones, and a group that names itself', () => {
     const club = group('club', [
       ['uid=nobody,ou=people,dc=example,dc=org', 1],
@@ -69,12 +69,11 @@ describe('relating groups to people', () => {
       ['uid=an\0na,ou=people,dc=example,dc=org', 1],
       [groupDn('club'), 1],
     ]);
-    const { skipped } = relate([person('anna')], [club], []);
-    expect(skipped).toEqual({ dangling: 3, placeholders: 1, cyclic: 0 });
+    expect(skipped([person('anna')], [club])).toEqual({ dangling: 3, placeholders: 1, cyclic: 0 });
   });
 
   it('puts all entries with one id aside, without regard to case, and mirrors everybody else', () => {
-    const { people, quarantined } = relate(
+    const { people, quarantined } = gather(
       [person('anna'), person('ANNA', { uuid: 'another', dn: 'uid=x' }), person('ben')],
       [],
       [],
@@ -87,7 +86,7 @@ describe('relating groups to people', () => {
   });
 
   it('puts all entries with one entryUUID aside', () => {
-    const { people, quarantined } = relate(
+    const { people, quarantined } = gather(
       [person('anna', { uuid: 'same' }), person('ben', { uuid: 'same' }), person('cleo')],
       [],
       [],
@@ -97,8 +96,8 @@ describe('relating groups to people', () => {
   });
 
   it('counts the groups that contain themselves through others, and no other ones', () => {
-    const names = (...ids: string[]): [string, Rank][] => ids.map((id) => [groupDn(id), 1]);
-    const { skipped } = relate(
+    const names = (...ids: string[]): [string, NamedAs][] => ids.map((id) => [groupDn(id), 1]);
+    const { cyclic } = skipped(
       [],
       [
         group('a', names('b')),
@@ -107,16 +106,15 @@ describe('relating groups to people', () => {
         group('d'),
         group('e', names('a')),
       ],
-      [],
     );
-    expect(skipped.cyclic).toBe(3);
+    expect(cyclic).toBe(3);
   });
 
   it('follows a chain of ten thousand groups', () => {
     const chain = Array.from({ length: 10_000 }, (_, index) =>
       group(`${index}`, [[groupDn(`${index + 1}`), 1]]),
     );
-    expect(relate([], chain, []).skipped).toEqual({ dangling: 1, placeholders: 0, cyclic: 0 });
+    expect(skipped([], chain)).toEqual({ dangling: 1, placeholders: 0, cyclic: 0 });
   });
 
   it('counts as cyclic exactly the groups that can be reached from themselves', () => {
@@ -138,7 +136,7 @@ describe('relating groups to people', () => {
           }
           return seen.has(from);
         };
-        expect(relate([], all, []).skipped.cyclic).toBe(edges.filter((_, index) => reaches(index)).length);
+        expect(skipped([], all).cyclic).toBe(edges.filter((_, index) => reaches(index)).length);
       }),
       { numRuns: 200 },
     );

@@ -1,67 +1,50 @@
 import { foldId } from '../common/fold.js';
-import { InvalidDnError, normaliseDn } from '../ldap/dn.js';
-import type { MappedGroup, Person, Quarantined, Rank, RelatedGroup, Snapshot } from './snapshot.js';
+import type { Group, Person, Quarantined, Skipped, Snapshot } from './snapshot.js';
+
+/** Somebody, or a group, behind a DN. */
+export interface Subject {
+  readonly kind: 'person' | 'group';
+  readonly uuid: string;
+}
+
+/** Who is behind which DN, by keyOfDn. */
+export type Subjects = ReadonlyMap<string, Subject>;
 
 /**
- * Looks up the DNs that groups name, and puts aside entries that cannot both be right (pure).
+ * Puts people and groups together, and entries aside that cannot both be right (pure).
  * @param quarantined what was put aside before
  */
-export function relate(
+export function gather(
   people: readonly Person[],
-  groups: readonly MappedGroup[],
+  groups: readonly Group[],
   quarantined: readonly Quarantined[],
 ): Snapshot {
   const aside = [...quarantined];
-  const keptPeople = withoutDuplicates(people, aside);
-  const keptGroups = withoutDuplicates(groups, aside);
-  const peopleByDn = byDn(keptPeople);
-  const groupsByDn = byDn(keptGroups);
-  const skipped = { dangling: 0, placeholders: 0, cyclic: 0 };
-
-  const related = keptGroups.map(({ references, ...group }): RelatedGroup => {
-    const members = new Map<string, Rank>();
-    const nested = new Map<string, Rank>();
-    for (const { dn, rank } of references) {
-      const key = normaliseQuietly(dn);
-      const person = key === null ? undefined : peopleByDn.get(key);
-      const inner = key === null ? undefined : groupsByDn.get(key);
-      if (person !== undefined) raise(members, person, rank);
-      else if (inner === group.uuid) skipped.placeholders++;
-      else if (inner !== undefined) raise(nested, inner, rank);
-      else skipped.dangling++;
-    }
-    return { ...group, members, nested };
-  });
-  skipped.cyclic = countCyclic(related);
-
   return {
-    people: new Map(keptPeople.map((person) => [person.uuid, person])),
-    groups: new Map(related.map((group) => [group.uuid, group])),
+    people: withoutDuplicates(people, aside),
+    groups: withoutDuplicates(groups, aside),
     quarantined: aside,
-    skipped,
   };
 }
 
-/** Named by several attributes, the highest role counts. */
-function raise(roles: Map<string, Rank>, uuid: string, rank: Rank): void {
-  const held = roles.get(uuid);
-  if (held === undefined || rank > held) roles.set(uuid, rank);
-}
-
 /** Of entries with one id or one entryUUID, none is known to be the right one: all of them are put aside. */
-function withoutDuplicates<Each extends { uuid: string; id: string; dn: string }>(
+function withoutDuplicates<Each extends Person | Group>(
   entries: readonly Each[],
   aside: Quarantined[],
-): Each[] {
+): Map<string, Each> {
   const uuids = countBy(entries, ({ uuid }) => uuid);
   const ids = countBy(entries, ({ id }) => foldId(id));
-  return entries.filter((entry) => {
-    const duplicate =
-      (uuids.get(entry.uuid) ?? 0) > 1 ? 'entryUUID' : (ids.get(foldId(entry.id)) ?? 0) > 1 ? 'id' : null;
-    if (duplicate === null) return true;
-    aside.push({ dn: entry.dn, attribute: null, reason: `has the same ${duplicate} as another entry` });
-    return false;
-  });
+  const kept = new Map<string, Each>();
+  for (const entry of entries) {
+    const { dn, uuid } = entry;
+    const id = foldId(entry.id);
+    const reason = (what: string) => `has the same ${what} as another entry`;
+    if ((uuids.get(uuid) ?? 0) > 1)
+      aside.push({ dn, uuid, id: null, attribute: null, reason: reason('entryUUID') });
+    else if ((ids.get(id) ?? 0) > 1) aside.push({ dn, uuid, id, attribute: null, reason: reason('id') });
+    else kept.set(uuid, entry);
+  }
+  return kept;
 }
 
 function countBy<Each>(entries: readonly Each[], keyOf: (entry: Each) => string): Map<string, number> {
@@ -70,32 +53,41 @@ function countBy<Each>(entries: readonly Each[], keyOf: (entry: Each) => string)
   return counts;
 }
 
-function byDn(entries: readonly { uuid: string; dn: string }[]): Map<string, string> {
-  return new Map(
-    entries.flatMap(({ uuid, dn }) => (normaliseQuietly(dn) === null ? [] : [[normaliseDn(dn), uuid]])),
-  );
+/** Who is behind the DNs of a snapshot (pure). What is a person and a group at once counts as a person. */
+export function subjectsOf({ people, groups }: Pick<Snapshot, 'people' | 'groups'>): Map<string, Subject> {
+  const subjects = new Map<string, Subject>();
+  for (const { dnKey, uuid } of groups.values()) subjects.set(dnKey, { kind: 'group', uuid });
+  for (const { dnKey, uuid } of people.values()) subjects.set(dnKey, { kind: 'person', uuid });
+  return subjects;
 }
 
-/** A value that is no DN names nothing. */
-function normaliseQuietly(dn: string): string | null {
-  try {
-    return normaliseDn(dn);
-  } catch (error) {
-    if (error instanceof InvalidDnError) return null;
-    throw error;
+/** Counts what is skipped of a whole directory, without being wrong (pure). */
+export function countSkipped({ groups }: Snapshot, subjects: Subjects): Skipped {
+  let dangling = 0;
+  let placeholders = 0;
+  const nested = new Map<string, string[]>();
+  for (const { uuid, references } of groups.values()) {
+    const inner: string[] = [];
+    for (const dnKey of references.keys()) {
+      const subject = subjects.get(dnKey);
+      if (subject === undefined) dangling++;
+      else if (subject.uuid === uuid) placeholders++;
+      else if (subject.kind === 'group') inner.push(subject.uuid);
+    }
+    nested.set(uuid, inner);
   }
+  return { dangling, placeholders, cyclic: countCyclic(nested) };
 }
 
 /** Groups that can be reached from themselves: those in strongly connected components of more than one (Tarjan). */
-function countCyclic(groups: readonly RelatedGroup[]): number {
-  const nested = new Map(groups.map((group) => [group.uuid, [...group.nested.keys()]]));
+function countCyclic(nested: ReadonlyMap<string, readonly string[]>): number {
   const order = new Map<string, number>();
   const low = new Map<string, number>();
   const open: string[] = [];
   const isOpen = new Set<string>();
   let cyclic = 0;
 
-  for (const { uuid: root } of groups) {
+  for (const root of nested.keys()) {
     if (order.has(root)) continue;
     // An explicit stack: a chain of groups may be deeper than the call stack.
     const visits = [{ group: root, next: 0 }];

@@ -1,47 +1,66 @@
-/** How a membership attribute ranks: 1 member, 2 admin, 3 owner. A higher role is a larger number. */
+/** How a role ranks: 1 member, 2 admin, 3 owner. A higher role is a larger number. */
 export type Rank = 1 | 2 | 3;
 
-/** A person as one entry of the directory maps to one. */
-export interface Person {
+/** The attributes of a group that name somebody, added up: 1 the members', 2 the admins', 4 the owners'. */
+export type NamedAs = number;
+
+export const NAMED_AS_MEMBER = 1;
+export const NAMED_AS_ADMIN = 2;
+export const NAMED_AS_OWNER = 4;
+
+/** The highest of the roles that somebody is named for. */
+export function rankOfNaming(namedAs: NamedAs): Rank {
+  return namedAs >= NAMED_AS_OWNER ? 3 : namedAs >= NAMED_AS_ADMIN ? 2 : 1;
+}
+
+/**
+ * The raw values of the attributes that hold something else than the one value shown, by attribute in lower case:
+ * several, one with white space around it, or none where the shown value is another attribute's; null: a value that
+ * is not UTF-8. Under `objectclass` the classes of an entry that lacks the auxiliary class of ours. A change to the
+ * entry has to name what it replaces.
+ */
+export type SourceValues = Readonly<Record<string, readonly string[] | null>>;
+
+/** What people and groups have in common. */
+interface MappedEntry {
   readonly uuid: string;
   readonly dn: string;
+  /** Stands for the DN: see keyOfDn. */
+  readonly dnKey: string;
   readonly id: string;
   readonly name: string;
-  readonly givenName: string | null;
-  readonly familyName: string | null;
   readonly email: string | null;
-  readonly schoolYear: string | null;
-  /** SHA-256 of the photo: its bytes are elsewhere already. */
-  readonly photo: Buffer | null;
-  readonly picture: Buffer | null;
+  /** Null: every attribute holds exactly what is shown. */
+  readonly sourceValues: SourceValues | null;
   /** When the entry was made, where the directory says so. */
   readonly createdAt: Date | null;
 }
 
-/** A group as one entry maps to one, before the DNs in it are looked up. */
-export interface MappedGroup {
-  readonly uuid: string;
-  readonly dn: string;
-  readonly id: string;
-  readonly name: string;
-  readonly description: string | null;
-  readonly website: string | null;
-  readonly email: string | null;
-  readonly createdAt: Date | null;
-  readonly references: readonly { readonly dn: string; readonly rank: Rank }[];
+/** A person as one entry of the directory maps to one. */
+export interface Person extends MappedEntry {
+  readonly givenName: string | null;
+  readonly familyName: string | null;
+  readonly schoolYear: string | null;
+  /** SHA-256 of the photo: its bytes are elsewhere already. */
+  readonly photo: Buffer | null;
+  readonly picture: Buffer | null;
 }
 
-/** A group with the people and groups that it names. */
-export interface RelatedGroup extends Omit<MappedGroup, 'references'> {
-  /** Direct role of each person, by entryUUID. */
-  readonly members: ReadonlyMap<string, Rank>;
-  /** Role of whoever is in each inner group, by entryUUID. */
-  readonly nested: ReadonlyMap<string, Rank>;
+/** A group as one entry maps to one. */
+export interface Group extends MappedEntry {
+  readonly description: string | null;
+  readonly website: string | null;
+  /** By which attributes the group names the entry behind each DN, by keyOfDn. Whether there is one is seen later. */
+  readonly references: ReadonlyMap<string, NamedAs>;
 }
 
 /** An entry, or one attribute of it, that was left out, and why. The rest of the run goes on without it. */
 export interface Quarantined {
   readonly dn: string;
+  /** Null where the entry has none that can be used. */
+  readonly uuid: string | null;
+  /** Of an entry that is left out because others have the same one. */
+  readonly id: string | null;
   readonly attribute: string | null;
   /** The end of a sentence that begins with the entry or attribute. */
   readonly reason: string;
@@ -57,10 +76,9 @@ export interface Skipped {
   readonly cyclic: number;
 }
 
-/** The directory at one moment, as far as it is mirrored. */
+/** People and groups of the directory at one moment: all of them, or those that have changed. */
 export interface Snapshot {
   readonly people: ReadonlyMap<string, Person>;
-  readonly groups: ReadonlyMap<string, RelatedGroup>;
+  readonly groups: ReadonlyMap<string, Group>;
   readonly quarantined: readonly Quarantined[];
-  readonly skipped: Skipped;
 }

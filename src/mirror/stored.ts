@@ -1,59 +1,128 @@
 import type { EntityManager } from 'typeorm';
 import type { Counts } from './guard.js';
-import type { Stored, StoredEntry } from './plan.js';
-import type { Rank } from './snapshot.js';
+import type { StoredEntries, StoredEntry, StoredGroup, StoredReference } from './plan.js';
+import type { Subject } from './relate.js';
+
+/** Which rows: those of these entryUUIDs, or all. */
+export interface Wanted {
+  readonly people: readonly string[];
+  readonly groups: readonly string[];
+}
 
 /** What the mirror holds of people and groups: enough to see what has changed. */
-export async function readStoredEntries(manager: EntityManager): Promise<Pick<Stored, 'people' | 'groups'>> {
-  return { people: await entriesOf(manager, 'users'), groups: await entriesOf(manager, 'groups') };
-}
-
-async function entriesOf(
-  manager: EntityManager,
-  table: 'users' | 'groups',
-): Promise<Map<string, StoredEntry>> {
-  const rows: StoredEntry[] = await manager.query(
-    `select entry_uuid as uuid, id, content_hash as "contentHash" from ${table}`,
-  );
-  return new Map(rows.map((row) => [row.uuid, row]));
-}
-
-/** The direct roles in these groups, of people and of groups inside. */
-export async function readStoredRoles(
-  manager: EntityManager,
-  groups: readonly string[],
-): Promise<Pick<Stored, 'members' | 'nested'>> {
+export async function readStoredEntries(manager: EntityManager, wanted?: Wanted): Promise<StoredEntries> {
   return {
-    members: await rolesIn(
+    people: await entriesOf<StoredEntry>(manager, 'users', '', wanted?.people),
+    groups: await entriesOf<StoredGroup>(
       manager,
-      groups,
-      'memberships r join users s on s.key = r.user_key join groups g on g.key = r.group_key',
-    ),
-    nested: await rolesIn(
-      manager,
-      groups,
-      'nestings r join groups s on s.key = r.inner_key join groups g on g.key = r.outer_key',
+      'groups',
+      ', references_hash as "referencesHash"',
+      wanted?.groups,
     ),
   };
 }
 
-async function rolesIn(
+async function entriesOf<Row extends StoredEntry>(
+  manager: EntityManager,
+  table: 'users' | 'groups',
+  more: string,
+  wanted: readonly string[] | undefined,
+): Promise<Map<string, Row>> {
+  const rows: Row[] = await manager.query(
+    `select entry_uuid as uuid, id, dn_key as "dnKey", content_hash as "contentHash"${more} from ${table}
+     ${wanted === undefined ? '' : 'where entry_uuid = any ($1::uuid[])'}`,
+    wanted === undefined ? [] : [wanted],
+  );
+  return new Map(rows.map((row) => [row.uuid, row]));
+}
+
+interface ReferenceRow {
+  readonly group: string;
+  readonly dnKey: string;
+  readonly namedAs: number;
+  readonly kind: Subject['kind'] | null;
+  readonly uuid: string | null;
+}
+
+/** All references of these groups, and of every group those to these DNs. */
+export async function readStoredReferences(
   manager: EntityManager,
   groups: readonly string[],
-  from: string,
-): Promise<Map<string, Map<string, Rank>>> {
-  const roles = new Map<string, Map<string, Rank>>();
-  if (groups.length === 0) return roles;
-  const rows: { group: string; subject: string; role: Rank }[] = await manager.query(
-    `select g.entry_uuid as "group", s.entry_uuid as subject, r.role from ${from} where g.entry_uuid = any ($1::uuid[])`,
-    [groups],
+  dnKeys: readonly string[],
+): Promise<StoredReference[]> {
+  const ofGroups: ReferenceRow[] =
+    groups.length === 0
+      ? []
+      : await manager.query(referencesWhere('g.entry_uuid', 'g.entry_uuid', 'g.entry_uuid'), [groups]);
+  const toDns: ReferenceRow[] =
+    dnKeys.length === 0
+      ? []
+      : await manager.query(referencesWhere('s.dn_key', 's.dn_key', 'r.dn_key'), [dnKeys]);
+  const known = new Set(groups);
+  return [...ofGroups, ...toDns.filter(({ group }) => !known.has(group))].map(
+    ({ kind, uuid, ...reference }) => ({
+      ...reference,
+      subject: kind === null || uuid === null ? null : { kind, uuid },
+    }),
   );
-  for (const { group, subject, role } of rows) {
-    const inGroup = roles.get(group) ?? new Map<string, Rank>();
-    inGroup.set(subject, role);
-    roles.set(group, inGroup);
-  }
-  return roles;
+}
+
+/** @param columns what is looked for in each of the three tables that references are kept in */
+function referencesWhere(...[inMemberships, inNestings, inUnresolved]: [string, string, string]): string {
+  const select = (dnKey: string, kind: string, uuid: string) =>
+    `select g.entry_uuid as "group", ${dnKey} as "dnKey", r.named_as as "namedAs", ${kind} as kind, ${uuid} as uuid`;
+  return `
+    ${select('s.dn_key', `'person'`, 's.entry_uuid')}
+    from memberships r join users s on s.key = r.user_key join groups g on g.key = r.group_key
+    where ${inMemberships} = any ($1::uuid[])
+    union all
+    ${select('s.dn_key', `'group'`, 's.entry_uuid')}
+    from nestings r join groups s on s.key = r.inner_key join groups g on g.key = r.outer_key
+    where ${inNestings} = any ($1::uuid[])
+    union all
+    ${select('r.dn_key', 'null', 'null::uuid')}
+    from unresolved_references r join groups g on g.key = r.group_key
+    where ${inUnresolved} = any ($1::uuid[])`;
+}
+
+/** Who is behind these DNs, by keyOfDn. What is a person and a group at once counts as a person. */
+export async function readSubjects(
+  manager: EntityManager,
+  dnKeys: readonly string[],
+): Promise<Map<string, Subject>> {
+  if (dnKeys.length === 0) return new Map();
+  const rows: (Subject & { dnKey: string })[] = await manager.query(
+    `select dn_key as "dnKey", 'group' as kind, entry_uuid as uuid from groups where dn_key = any ($1::uuid[])
+     union all
+     select dn_key, 'person', entry_uuid from users where dn_key = any ($1::uuid[])`,
+    [dnKeys],
+  );
+  return new Map(rows.map(({ dnKey, ...subject }) => [dnKey, subject]));
+}
+
+/**
+ * The entryUUIDs of entries that have, or claim, one of these ids: in the mirror, or put aside because of it.
+ * @param ids folded
+ */
+export async function readClaims(manager: EntityManager, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const rows: { uuid: string }[] = await manager.query(
+    `select entry_uuid as uuid from users where id_folded = any ($1::text[])
+     union select entry_uuid from groups where id_folded = any ($1::text[])
+     union select entry_uuid from quarantined_entries where id_folded = any ($1::text[]) and entry_uuid is not null`,
+    [ids],
+  );
+  return rows.map(({ uuid }) => uuid);
+}
+
+/** The ids because of which these entries are put aside. */
+export async function readClaimedIds(manager: EntityManager, uuids: readonly string[]): Promise<string[]> {
+  const rows: { id: string }[] = await manager.query(
+    `select distinct id_folded as id from quarantined_entries
+     where entry_uuid = any ($1::uuid[]) and id_folded is not null`,
+    [uuids],
+  );
+  return rows.map(({ id }) => id);
 }
 
 /** How many rows there are of what the guard watches over. */

@@ -2,29 +2,35 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import { LdapError } from '../ldap/ldap-error.js';
 import { LdifError } from '../ldap/ldif-error.js';
-import { applyPlan, OutdatedPlanError, replaceQuarantine } from './apply.js';
-import { guardPlan } from './guard.js';
-import { LdifSource } from './ldif-source.js';
+import { type Application, applyPlan, applyUnseen, OutdatedPlanError } from './apply.js';
+import { type Delta } from './delta.js';
+import { deletesAnything, guardPlan } from './guard.js';
 import { MirrorState, type MirrorStatus, SyncState } from './mirror-state.js';
 import { PictureStore } from './picture-store.js';
-import { compareEntries, isEmpty, type Plan, planChanges } from './plan.js';
-import { readSnapshot } from './read.js';
-import type { Snapshot } from './snapshot.js';
-import { SourceError } from './source.error.js';
-import { countRecentlyDeleted, countStored, readStoredEntries, readStoredRoles } from './stored.js';
+import { isEmpty, type Plan } from './plan.js';
+import { planDelta, planWhole } from './planning.js';
+import { type Progress, readSnapshot } from './read.js';
+import type { Quarantined, Skipped } from './snapshot.js';
+import { type DirectorySource, fingerprintOf } from '../sources/source.js';
+import { SourceError } from '../sources/source.error.js';
+import { countRecentlyDeleted, countStored } from './stored.js';
+
+/** What a run found out about what it read. */
+export interface Findings {
+  readonly plan: Plan;
+  readonly quarantined: readonly Quarantined[];
+  /** Null: only what had changed was read. */
+  readonly skipped: Skipped | null;
+}
 
 /** How a run ended. */
 export type Outcome =
   | { readonly kind: 'unchanged' }
-  | { readonly kind: 'applied'; readonly revision: number; readonly plan: Plan; readonly snapshot: Snapshot }
-  | { readonly kind: 'blocked'; readonly reason: string; readonly plan: Plan; readonly snapshot: Snapshot }
-  | {
-      readonly kind: 'planned';
-      readonly plan: Plan;
-      readonly snapshot: Snapshot;
-      readonly heldBecause: string | null;
-    }
+  | ({ readonly kind: 'applied'; readonly revision: number } & Findings)
+  | ({ readonly kind: 'blocked'; readonly reason: string } & Findings)
+  | ({ readonly kind: 'planned'; readonly heldBecause: string | null } & Findings)
   | {
       readonly kind: 'failed';
       readonly reason: string;
@@ -42,7 +48,21 @@ export interface RunOptions {
   readonly force?: boolean;
   /** Ends the run early, and nothing of it stays. */
   readonly signal?: AbortSignal;
+  readonly progress?: Progress;
 }
+
+/** What has changed, and what goes with it. */
+export interface Advance {
+  readonly delta: Delta;
+  /** Every change made before is in the delta. */
+  readonly asOf: Date;
+  /** From where the source can be followed afterwards. */
+  readonly position: string;
+  readonly signal: AbortSignal;
+}
+
+/** What of an Application a run adds by itself. */
+type Reading = Pick<Application, 'asOf' | 'fingerprint' | 'position' | 'covers' | 'signal'>;
 
 /** Runs that make room for another process's revision before one gives up. */
 const ATTEMPTS = 5;
@@ -51,27 +71,22 @@ const ATTEMPTS = 5;
 @Injectable()
 export class Synchroniser {
   private readonly logger = new Logger('Mirror');
-  private readonly source: LdifSource;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly dataSource: DataSource,
     private readonly state: MirrorState,
-  ) {
-    this.source = new LdifSource(config.directory);
-  }
+  ) {}
 
-  /** Stands for the source as it is now: see LdifSource. */
-  fingerprint(): Promise<string> {
-    return this.source.fingerprint();
-  }
-
-  /** One run. What goes wrong with the source is an outcome; what goes wrong with the database is thrown. */
-  async run(options: RunOptions = {}): Promise<Outcome> {
+  /**
+   * One run over the whole source. What goes wrong with the source is an outcome; what goes wrong with the database
+   * is thrown.
+   */
+  async run(source: DirectorySource, options: RunOptions = {}): Promise<Outcome> {
     for (let attempt = 1; ; attempt++) {
       const before = await this.state.get();
       try {
-        return await this.runFrom(before, options);
+        return await this.runFrom(source, before, options);
       } catch (error) {
         // Another process was first: what is left to do is found out by looking again.
         if (error instanceof OutdatedPlanError && attempt < ATTEMPTS) continue;
@@ -80,31 +95,59 @@ export class Synchroniser {
     }
   }
 
-  private async runFrom(before: MirrorStatus, options: RunOptions): Promise<Outcome> {
-    const asOf = new Date();
-    const fingerprint = await this.source.fingerprint();
-    if (options.dryRun === true) return this.takeOver(options, asOf, fingerprint, before);
-    const looksUnchanged = fingerprint === before.fingerprint && before.state === SyncState.IDLE;
-    if (looksUnchanged && options.force !== true) {
-      await this.state.confirmUnchanged(asOf, fingerprint);
-      return { kind: 'unchanged' };
-    }
-    // A reason goes on being told until it is known to be gone.
-    if (before.reason === null) await this.state.markRunning();
-    return this.takeOver(options, asOf, fingerprint, before);
+  /**
+   * Takes over what has changed, without looking at the rest.
+   * @throws OutdatedPlanError when another process has applied a revision meanwhile: the delta is of no use then
+   */
+  async advance({ delta, asOf, position, signal }: Advance): Promise<Outcome> {
+    const before = await this.state.get();
+    const { manager } = this.dataSource;
+    const pictures = new PictureStore(this.dataSource);
+    const { mapping } = this.config.directory;
+    const snapshot = await readSnapshot(entriesOf(delta), mapping, pictures, signal);
+    const plan = await planDelta(manager, snapshot, delta);
+    const findings = { plan, quarantined: snapshot.quarantined, skipped: null };
+    const covers = [...delta.people.keys(), ...delta.groups.keys(), ...delta.gonePeople, ...delta.goneGroups];
+    const fingerprint = fingerprintOf(this.config.directory);
+    return this.conclude(findings, before, { asOf, fingerprint, position, covers, signal });
   }
 
-  private async takeOver(
-    { dryRun, confirm, signal = new AbortController().signal }: RunOptions,
-    asOf: Date,
-    fingerprint: string,
+  private async runFrom(
+    source: DirectorySource,
     before: MirrorStatus,
+    options: RunOptions,
   ): Promise<Outcome> {
-    const pictures = await PictureStore.open(this.dataSource);
-    const snapshot = await readSnapshot(this.source, this.config.directory.mapping, pictures, signal);
-    const plan = await this.plan(snapshot);
-    const heldBecause = await this.guard(plan, snapshot, asOf);
-    if (dryRun === true) return { kind: 'planned', plan, snapshot, heldBecause };
+    const asOf = new Date();
+    const fingerprint = await source.fingerprint();
+    const looksUnchanged = fingerprint === before.fingerprint && before.state === SyncState.IDLE;
+    if (options.dryRun !== true) {
+      if (looksUnchanged && options.force !== true) {
+        await this.state.confirmUnchanged(asOf);
+        return { kind: 'unchanged' };
+      }
+      // A reason goes on being told until it is known to be gone.
+      if (before.reason === null) await this.state.markRunning();
+    }
+    const { signal = new AbortController().signal } = options;
+    const pictures = await PictureStore.withAllKnown(this.dataSource);
+    const { mapping } = this.config.directory;
+    const snapshot = await readSnapshot(source.read(signal), mapping, pictures, signal, options.progress);
+    const { plan, skipped } = await planWhole(this.dataSource.manager, snapshot);
+    const findings = { plan, quarantined: snapshot.quarantined, skipped };
+    const reading = { asOf, fingerprint, position: source.position(), covers: null, signal };
+    return this.conclude(findings, before, reading, options);
+  }
+
+  /** What is left once there is a plan: to guard it, and to apply it. */
+  private async conclude(
+    findings: Findings,
+    before: MirrorStatus,
+    reading: Reading,
+    { dryRun, confirm }: RunOptions = {},
+  ): Promise<Outcome> {
+    const { plan, quarantined } = findings;
+    const heldBecause = await this.guard(plan, reading.asOf);
+    if (dryRun === true) return { kind: 'planned', heldBecause, ...findings };
     if (confirm !== undefined && confirm !== plan.hash) {
       await this.state.restore(before);
       const reason = `The plan is not the one to confirm: it is ${plan.hash} now`;
@@ -112,59 +155,42 @@ export class Synchroniser {
     }
     if (heldBecause !== null && confirm === undefined) {
       await this.state.markBlocked(heldBecause, plan.hash);
-      return { kind: 'blocked', reason: heldBecause, plan, snapshot };
+      return { kind: 'blocked', reason: heldBecause, ...findings };
     }
+    const application: Application = {
+      ...reading,
+      plan,
+      quarantined,
+      basedOn: before.revision,
+      confirmed: heldBecause !== null,
+      now: new Date(),
+    };
     if (isEmpty(plan) && before.revision !== null) {
-      await this.dataSource.transaction((manager) => replaceQuarantine(manager, snapshot.quarantined));
-      await this.state.confirmUnchanged(asOf, fingerprint);
+      await this.dataSource.transaction((manager) => applyUnseen(manager, application));
       return { kind: 'unchanged' };
     }
-    const revision = await this.dataSource.transaction((manager) =>
-      applyPlan(manager, {
-        plan,
-        basedOn: before.revision,
-        confirmed: heldBecause !== null,
-        asOf,
-        fingerprint,
-        quarantined: snapshot.quarantined,
-        now: new Date(),
-        signal,
-      }),
-    );
-    return { kind: 'applied', revision, plan, snapshot };
+    const revision = await this.dataSource.transaction((manager) => applyPlan(manager, application));
+    return { kind: 'applied', revision, ...findings };
   }
 
-  private async plan(snapshot: Snapshot): Promise<Plan> {
-    const { manager } = this.dataSource;
-    const comparison = compareEntries(snapshot, await readStoredEntries(manager));
-    const touched = [
-      ...comparison.groups.updated.map(({ value }) => value.uuid),
-      ...comparison.groups.deleted.map(({ uuid }) => uuid),
-    ];
-    return planChanges(comparison, await readStoredRoles(manager, touched));
-  }
-
-  private async guard(plan: Plan, snapshot: Snapshot, now: Date): Promise<string | null> {
+  private async guard(plan: Plan, now: Date): Promise<string | null> {
+    if (!deletesAnything(plan)) return null;
     const { percent, windowSeconds } = this.config.directory.guard;
     const { manager } = this.dataSource;
     const facts = {
       stored: await countStored(manager),
       recentlyDeleted: await countRecentlyDeleted(manager, new Date(now.getTime() - windowSeconds * 1000)),
-      peopleInSource: snapshot.people.size,
     };
     return guardPlan(plan, facts, percent);
   }
 
   private async fail(error: unknown, before: MirrorStatus, options: RunOptions): Promise<Outcome> {
-    const isStopped = options.signal?.aborted === true;
-    const isOurs =
-      error instanceof LdifError || error instanceof SourceError || error instanceof OutdatedPlanError;
-    if (isStopped) {
+    if (options.signal?.aborted === true) {
       // Where even that fails, the next start finds a run that was cut off, and reads the source again.
       await this.state.restore(before).catch(() => undefined);
       return { kind: 'stopped' };
     }
-    if (!isOurs) {
+    if (!isOfSource(error)) {
       // Most likely the database is away, and takes no note of it either: then the first error is the one to tell.
       if (options.dryRun !== true) {
         await this.state.markFailing('The mirror cannot be written').catch(() => undefined);
@@ -175,4 +201,19 @@ export class Synchroniser {
     this.logger.debug(error.stack ?? error.message);
     return { kind: 'failed', reason: error.message, isFinal: error instanceof LdifError };
   }
+}
+
+/** What goes wrong with a directory, and not with the mirror of it. */
+function isOfSource(error: unknown): error is Error {
+  return (
+    error instanceof LdifError ||
+    error instanceof LdapError ||
+    error instanceof SourceError ||
+    error instanceof OutdatedPlanError
+  );
+}
+
+function* entriesOf({ people, groups }: Delta) {
+  for (const entry of people.values()) yield { kind: 'person', entry } as const;
+  for (const entry of groups.values()) yield { kind: 'group', entry } as const;
 }

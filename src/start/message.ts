@@ -8,7 +8,7 @@ export function describeStart(config: Config, demoToken: string | null): string 
     `Ready at ${baseUrl}`,
     `  GraphQL    ${baseUrl}/graphql/v1`,
     `  Health     ${baseUrl}/_health  ${baseUrl}/_readiness`,
-    `  Directory  ${directory.file}`,
+    `  Directory  ${directory.source.kind === 'file' ? directory.source.file : directory.source.url}`,
     `  Database   ${database.kind === 'pglite' ? `embedded in ${database.directory}` : 'PostgreSQL'}`,
     `  Tokens of  ${auth.issuer ?? `${baseUrl} (embedded, for development only: ${baseUrl}/oauth2/token)`}`,
   ];

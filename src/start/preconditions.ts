@@ -1,6 +1,6 @@
 import { type Config, ConfigError, readConfig } from '../config/config.js';
 import { ClientsFileError, readClients } from '../identity-provider/clients.js';
-import { LdifSource } from '../mirror/ldif-source.js';
+import { openSource } from '../sources/open-source.js';
 
 /**
  * Reads the settings, and looks at what they name before anything is opened: a mistake is told at once, and
@@ -10,7 +10,7 @@ import { LdifSource } from '../mirror/ldif-source.js';
 export function readUsableConfig(): Config {
   const config = readConfig();
   const problems = [
-    ...problemsOf(() => new LdifSource(config.directory)),
+    ...problemsOf(() => openSource(config.directory)),
     ...(config.auth.issuer === null ? problemsOf(() => readClients(config.auth.embeddedClients)) : []),
   ];
   if (problems.length > 0) throw new ConfigError(problems);

@@ -6,6 +6,7 @@ import { PictureEntity } from './picture.entity.js';
 @Unique('users_entry_uuid_unique', ['entryUuid'])
 @Unique('users_id_unique', ['idFolded'], { deferrable: 'INITIALLY DEFERRED' })
 @Index('users_by_name', ['sortName', 'key'])
+@Index('users_by_dn', ['dnKey'])
 @Index('users_by_update', ['updatedAt', 'key'])
 @Index('users_photo', ['photo'], { where: 'photo is not null' })
 @Index('users_picture', ['picture'], { where: 'picture is not null' })
@@ -78,6 +79,14 @@ export class UserEntity {
   /** Groups that the person belongs to, directly or through others. */
   @Column('integer', { name: 'group_count', default: 0 })
   groupCount!: number;
+
+  /** Stands for the DN: see keyOfDn. */
+  @Column({ type: 'uuid', name: 'dn_key' })
+  dnKey!: string;
+
+  /** What the entry holds beyond what is shown: see SourceValues. */
+  @Column({ type: 'jsonb', name: 'source_values', nullable: true })
+  sourceValues!: Record<string, string[] | null> | null;
 
   /** SHA-256 of everything mapped: tells whether the entry has changed. */
   @Column('bytea', { name: 'content_hash' })

@@ -42,9 +42,9 @@ const SYLLABLES = 'ber dor fel gan hol kam lin mar nau pol ros sen tal vos wes z
 const PAIRS = `array(select distinct substr(search_text, at, 2) from generate_series(1, length(search_text) - 1) at)`;
 
 const ROWS = [
-  `insert into users (entry_uuid, dn, id, id_folded, name, school_year, sort_name, search_text, search_pairs, content_hash,
+  `insert into users (entry_uuid, dn, dn_key, id, id_folded, name, school_year, sort_name, search_text, search_pairs, content_hash,
      created_at, updated_at, group_count)
-   select gen_random_uuid(), 'uid=' || id, id, id, initcap(name), nullif(1 + n % 12, 12) || chr(65 + n % 5), name,
+   select gen_random_uuid(), 'uid=' || id, gen_random_uuid(), id, id, initcap(name), nullif(1 + n % 12, 12) || chr(65 + n % 5), name,
      search_text, ${PAIRS}, '', now(), timestamptz '2026-01-01' + n * interval '1 second', 6
    from (
      select n, id, name, ' ' || id || ' ' || name as search_text
@@ -55,9 +55,9 @@ const ROWS = [
          (select string_to_array('${GIVEN_NAMES}', ' ') as given, string_to_array('${SYLLABLES}', ' ') as part) words
      ) named
    ) searched`,
-  `insert into groups (entry_uuid, dn, id, id_folded, name, sort_name, search_text, search_pairs, content_hash,
+  `insert into groups (entry_uuid, dn, dn_key, references_hash, id, id_folded, name, sort_name, search_text, search_pairs, content_hash,
      created_at, updated_at)
-   select gen_random_uuid(), 'cn=' || id, id, id, initcap(name), name, search_text, ${PAIRS}, '', now(),
+   select gen_random_uuid(), 'cn=' || id, gen_random_uuid(), '', id, id, initcap(name), name, search_text, ${PAIRS}, '', now(),
      timestamptz '2026-01-01' + n * interval '1 second'
    from (
      select n, id, name, ' ' || id || ' ' || name as search_text
@@ -66,8 +66,8 @@ const ROWS = [
        from generate_series(1, ${LARGE.groups}) n
      ) identified
    ) named`,
-  `insert into nestings (outer_key, inner_key, role)
-   select outer_key, inner_key, 1 from (
+  `insert into nestings (outer_key, inner_key, named_as, role)
+   select outer_key, inner_key, 1, 1 from (
      select distinct 1 + n / 10 as outer_key, 2 + n % ${LARGE.groups - 1} as inner_key from generate_series(1, 8000) n
    ) pairs where outer_key <> inner_key`,
   `insert into effective_memberships (group_key, user_key, role, direct_role, inherited_from, user_sort_name, group_sort_name)
@@ -79,8 +79,8 @@ const ROWS = [
      from generate_series(1, ${LARGE.memberships}) n
    ) made join users u on u.key = made.user_key join groups g on g.key = made.group_key
    on conflict do nothing`,
-  `insert into memberships (group_key, user_key, role)
-   select group_key, user_key, direct_role from effective_memberships where direct_role is not null and user_key % 2 = 0`,
+  `insert into memberships (group_key, user_key, named_as, role)
+   select group_key, user_key, case direct_role when 3 then 4 else direct_role end, direct_role from effective_memberships where direct_role is not null and user_key % 2 = 0`,
   `update groups g set member_count = counted.members
    from (select group_key, count(*) as members from effective_memberships group by group_key) counted where g.key = counted.group_key`,
   `update mirror_state set user_count = ${LARGE.people}, group_count = ${LARGE.groups}`,

@@ -1,5 +1,4 @@
 import { MirrorState } from '../../src/mirror/mirror-state.js';
-import { Synchroniser } from '../../src/mirror/synchroniser.js';
 import type { TestService } from './service.js';
 
 export interface DirectoryStatus {
@@ -42,7 +41,7 @@ export async function replaceUntil(
 
 /** What is left out of the directory as it is now, and what of it is skipped. */
 export async function readLeftOut(service: TestService) {
-  const outcome = await service.app.get(Synchroniser).run({ dryRun: true });
+  const outcome = await service.synchronise({ dryRun: true });
   if (outcome.kind !== 'planned') throw new Error(`The run was ${outcome.kind}`);
-  return { quarantined: outcome.snapshot.quarantined, skipped: outcome.snapshot.skipped };
+  return { quarantined: outcome.quarantined, skipped: outcome.skipped };
 }

@@ -6,7 +6,9 @@ import type { Scope } from '../../src/auth/scopes.js';
 import { type Config, type Environment, readConfig } from '../../src/config/config.js';
 import { createApp } from '../../src/create-app.js';
 import { MirrorService } from '../../src/mirror/mirror.service.js';
+import { type Outcome, type RunOptions, Synchroniser } from '../../src/mirror/synchroniser.js';
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
+import { openSource } from '../../src/sources/open-source.js';
 import { findFreePort } from './postgres.mjs';
 import { createDatabase, variable } from './store.js';
 
@@ -105,9 +107,21 @@ export class TestService {
     return { status: response.status, headers: response.headers, data, errors };
   }
 
+  /** Absolute path of the directory file that the service follows. */
+  get directoryFile(): string {
+    const { source } = this.config.directory;
+    if (source.kind !== 'file') throw new Error('This service follows no file');
+    return source.file;
+  }
+
+  /** One run over the whole directory, as the command makes one. */
+  synchronise(options: RunOptions = {}): Promise<Outcome> {
+    return this.app.get(Synchroniser).run(openSource(this.config.directory), options);
+  }
+
   /** Replaces the directory file in one go, as a careful exporter does. */
   replaceDirectory(ldif: string): void {
-    const file = this.config.directory.file;
+    const file = this.directoryFile;
     writeFileSync(`${file}.new`, ldif);
     renameSync(`${file}.new`, file);
   }

@@ -1,0 +1,55 @@
+import type { EntityManager } from 'typeorm';
+import type { Delta } from './delta.js';
+import { compareEntries, type Comparison, type Plan, planChanges } from './plan.js';
+import { countSkipped, type Subjects, subjectsOf } from './relate.js';
+import type { Skipped, Snapshot } from './snapshot.js';
+import { readStoredEntries, readStoredReferences, readSubjects } from './stored.js';
+
+/** Plans what it takes for the mirror to equal a whole directory. */
+export async function planWhole(
+  manager: EntityManager,
+  snapshot: Snapshot,
+): Promise<{ plan: Plan; skipped: Skipped }> {
+  const comparison = compareEntries(snapshot, await readStoredEntries(manager));
+  const subjects = subjectsOf(snapshot);
+  const references = await readReferences(manager, comparison);
+  return { plan: planChanges(comparison, references, subjects), skipped: countSkipped(snapshot, subjects) };
+}
+
+/**
+ * Plans what a change of some entries comes to: the same plan that the whole directory would, without looking at
+ * the rest of it.
+ * @param snapshot what the delta holds, mapped
+ */
+export async function planDelta(manager: EntityManager, snapshot: Snapshot, delta: Delta): Promise<Plan> {
+  const wanted = {
+    people: [...delta.people.keys(), ...delta.gonePeople],
+    groups: [...delta.groups.keys(), ...delta.goneGroups],
+  };
+  const comparison = compareEntries(snapshot, await readStoredEntries(manager, wanted));
+  const references = await readReferences(manager, comparison);
+  return planChanges(comparison, references, await subjectsAfter(manager, snapshot, comparison, delta));
+}
+
+async function readReferences(manager: EntityManager, { groups, regrouped, touchedDns }: Comparison) {
+  const touched = [...regrouped.map(({ value }) => value.uuid), ...groups.deleted.map(({ uuid }) => uuid)];
+  return readStoredReferences(manager, touched, touchedDns);
+}
+
+/** Who will be behind the DNs that count: those of the mirror, as far as the change is not about them, and the new ones. */
+async function subjectsAfter(
+  manager: EntityManager,
+  snapshot: Snapshot,
+  { groups, regrouped, touchedDns }: Comparison,
+  delta: Delta,
+): Promise<Subjects> {
+  const named = [...groups.created, ...regrouped].flatMap(({ value }) => [...value.references.keys()]);
+  const subjects = await readSubjects(manager, [...new Set([...touchedDns, ...named])]);
+  for (const [dnKey, { kind, uuid }] of subjects) {
+    const [entries, gone] =
+      kind === 'person' ? [delta.people, delta.gonePeople] : [delta.groups, delta.goneGroups];
+    if (entries.has(uuid) || gone.has(uuid)) subjects.delete(dnKey);
+  }
+  for (const [dnKey, subject] of subjectsOf(snapshot)) subjects.set(dnKey, subject);
+  return subjects;
+}

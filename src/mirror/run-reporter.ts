@@ -1,0 +1,53 @@
+import { Logger } from '@nestjs/common';
+import { summarise } from './summary.js';
+import type { Outcome } from './synchroniser.js';
+
+/** Tells the log how runs end; what has been told is not told again before something else has happened. */
+export class RunReporter {
+  private readonly logger = new Logger('Mirror');
+  private lastTrouble: string | null = null;
+
+  async tell(run: () => Promise<Outcome>): Promise<Outcome> {
+    const begun = performance.now();
+    const outcome = await run();
+    const milliseconds = Math.round(performance.now() - begun);
+    switch (outcome.kind) {
+      case 'applied':
+        this.logger.log(`Revision ${outcome.revision} in ${milliseconds} ms: ${summarise(outcome)}`);
+        break;
+      case 'blocked':
+        this.warn(
+          `Synchronisation is held: ${outcome.reason}. If that is right: npm run directory -- sync --confirm ${outcome.plan.hash}`,
+        );
+        return outcome;
+      case 'failed':
+        this.warn(`Synchronisation fails, answers stay as they were: ${outcome.reason}`);
+        return outcome;
+      case 'unchanged':
+      case 'planned':
+      case 'stopped':
+        break;
+    }
+    this.lastTrouble = null;
+    return outcome;
+  }
+
+  /** Says how the directory is followed. */
+  tellWay(way: string): void {
+    this.logger.log(way);
+  }
+
+  /** Says how far a long run has come. */
+  tellProgress(entries: number): void {
+    this.logger.log(`${entries} entries read`);
+  }
+
+  tellInterruption(error: unknown): void {
+    this.logger.error(`Synchronisation was interrupted: ${error instanceof Error ? error.message : ''}`);
+  }
+
+  private warn(trouble: string): void {
+    if (trouble !== this.lastTrouble) this.logger.warn(trouble);
+    this.lastTrouble = trouble;
+  }
+}

@@ -1,0 +1,40 @@
+import { ConfigError, type DirectoryConfig } from '../config/config.js';
+import { InvalidDnError, normaliseDn } from '../ldap/dn.js';
+import { compileFilter } from '../ldap/filter.js';
+import { InvalidFilterError } from '../ldap/filter-parser.js';
+import { LdifSource } from './ldif-source.js';
+import type { DirectorySource } from './source.js';
+
+/**
+ * The directory that the settings name; nothing has been asked of it yet.
+ * @throws ConfigError when a filter or a base is malformed
+ */
+export function openSource(config: DirectoryConfig): DirectorySource {
+  const { people, groups } = config.mapping;
+  const problems = [...problemsOf('PEOPLE', people), ...problemsOf('GROUPS', groups)];
+  if (problems.length > 0) throw new ConfigError(problems);
+  const { source } = config;
+  if (source.kind === 'ldap') throw new Error('not yet');
+  return new LdifSource(config, source);
+}
+
+/** What is wrong with the settings that say where entries of a kind are, one line for each. */
+function problemsOf(
+  kind: 'PEOPLE' | 'GROUPS',
+  { base, filter }: { base: string; filter: string },
+): readonly string[] {
+  const problems: string[] = [];
+  try {
+    normaliseDn(base);
+  } catch (error) {
+    if (!(error instanceof InvalidDnError)) throw error;
+    problems.push(`DIRECTORY_${kind}_BASE and DIRECTORY_BASE_DN make no DN: ${error.message}`);
+  }
+  try {
+    compileFilter(filter);
+  } catch (error) {
+    if (!(error instanceof InvalidFilterError)) throw error;
+    problems.push(`DIRECTORY_${kind}_FILTER is no filter (RFC 4515): ${error.message}`);
+  }
+  return problems;
+}
