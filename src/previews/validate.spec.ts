@@ -1,0 +1,233 @@
+import fc from 'fast-check';
+import { NAUGHTY_STRINGS } from '../../test/support/naughty-strings.js';
+import { BadUserInputError } from '../common/errors.js';
+import { readConfig } from '../config/config.js';
+import { Entry } from '../ldap/entry.js';
+import { mapGroup, mapPerson } from '../mirror/map.js';
+import {
+  validateClientMutationId,
+  validateGroupChange,
+  validateNewGroup,
+  validatePersonChange,
+} from './validate.js';
+
+const { mapping } = readConfig({}).directory;
+const group = { id: 'chess-club' };
+
+/** The argument that is refused; null: none is. */
+function refusedBy(act: () => unknown): string | null {
+  try {
+    act();
+    return null;
+  } catch (error) {
+    if (!(error instanceof BadUserInputError)) throw error;
+    return error.details.argument ?? '';
+  }
+}
+
+describe('the change of a person', () => {
+  it('has what was given, without the white space around it', () => {
+    expect(
+      validatePersonChange({
+        name: ' Ada Martin\n',
+        givenName: 'Ada',
+        familyName: '\u00a0Martin',
+        email: 'ada@example.org ',
+        schoolYear: '3B',
+      }),
+    ).toEqual({
+      name: 'Ada Martin',
+      givenName: 'Ada',
+      familyName: 'Martin',
+      email: 'ada@example.org',
+      schoolYear: '3B',
+    });
+  });
+
+  it('tells what is removed from what stays', () => {
+    const change = validatePersonChange({ givenName: null, email: ' ' });
+    expect(change).toEqual({ givenName: null, email: null });
+    expect(change.schoolYear).toBeUndefined();
+  });
+
+  it.each([
+    ['input', {}],
+    ['name', { name: '' }],
+    ['name', { name: null }],
+    ['name', { name: ' \t' }],
+    ['familyName', { familyName: null }],
+    ['familyName', { familyName: '' }],
+    ['name', { name: 'x'.repeat(513) }],
+    ['givenName', { givenName: 'a\nb' }],
+    ['givenName', { givenName: 'a\0b' }],
+    ['givenName', { givenName: 'a\u0085b' }],
+    ['givenName', { givenName: '\ud800' }],
+    ['schoolYear', { schoolYear: 'x'.repeat(65) }],
+  ])('is refused for its %s: %j', (argument, input) => {
+    expect(refusedBy(() => validatePersonChange(input))).toBe(argument);
+  });
+
+  it.each([
+    'a@b',
+    "o'hara+chess@example.org",
+    'x@xn--bcher-kva.example',
+    `${'x'.repeat(64)}@example.org`,
+    `${'x'.repeat(64)}@${'y'.repeat(63)}.${'y'.repeat(63)}.${'y'.repeat(61)}`,
+  ])('takes the address %s', (email) => {
+    expect(validatePersonChange({ email })).toEqual({ email });
+  });
+
+  it.each([
+    'ada',
+    '@example.org',
+    'ada@',
+    'ada@example.org, bob@example.org',
+    'Ada <ada@example.org>',
+    'ada@exam ple.org',
+    'ädä@example.org',
+    'ada@bücher.example',
+    'ada@-example.org',
+    `${'x'.repeat(65)}@example.org`,
+    `${'x'.repeat(64)}@${'y'.repeat(63)}.${'y'.repeat(63)}.${'y'.repeat(62)}`,
+  ])('does not take the address %s', (email) => {
+    expect(refusedBy(() => validatePersonChange({ email }))).toBe('email');
+  });
+});
+
+describe('the change of a group', () => {
+  it('may have line feeds and tabs in the description, and nowhere else', () => {
+    expect(validateGroupChange({ group, description: 'one\n\ttwo' })).toEqual({ description: 'one\n\ttwo' });
+    expect(refusedBy(() => validateGroupChange({ group, description: 'one\rtwo' }))).toBe('description');
+    expect(refusedBy(() => validateGroupChange({ group, name: 'one\ttwo' }))).toBe('name');
+  });
+
+  it.each(['http://example.org', 'https://example.org/a?b#c', 'https://bücher.example/é'])(
+    'takes the web site %s',
+    (website) => {
+      expect(validateGroupChange({ group, website })).toEqual({ website });
+    },
+  );
+
+  it.each([
+    'example.org',
+    'ftp://example.org',
+    'javascript:alert(1)',
+    'https://',
+    'https://example.org chess',
+  ])('does not take the web site %s', (website) => {
+    expect(refusedBy(() => validateGroupChange({ group, website }))).toBe('website');
+  });
+
+  it.each([
+    ['input', {}],
+    ['name', { name: '' }],
+    ['description', { description: 'x'.repeat(10_001) }],
+    ['website', { website: `https://example.org/${'x'.repeat(10_000)}` }],
+    ['email', { email: 'chess' }],
+  ])('is refused for its %s: %#', (argument, input) => {
+    expect(refusedBy(() => validateGroupChange({ group, ...input }))).toBe(argument);
+  });
+});
+
+describe('a new group', () => {
+  it('has nothing where nothing was given', () => {
+    expect(validateNewGroup({ id: 'go', name: 'Go', email: '' })).toEqual({
+      id: 'go',
+      name: 'Go',
+      description: null,
+      website: null,
+      email: null,
+    });
+  });
+
+  it.each(['a', '3B', 'chess-club_2.0', 'x'.repeat(256)])('may have the id %s', (id) => {
+    expect(validateNewGroup({ id, name: 'Go' }).id).toBe(id);
+  });
+
+  it.each(['', ' go', 'go club', '-go', '.', 'a/b', 'a,b', 'é', 'go\n', 'x'.repeat(257)])(
+    'may not have the id %j',
+    (id) => {
+      expect(refusedBy(() => validateNewGroup({ id, name: 'Go' }))).toBe('id');
+    },
+  );
+
+  it('needs a name', () => {
+    expect(refusedBy(() => validateNewGroup({ id: 'go', name: ' ' }))).toBe('name');
+  });
+});
+
+describe('a clientMutationId', () => {
+  it('comes back as it is', () => {
+    const clientMutationId = ' \n\ud800é'.padEnd(256, 'x');
+    expect(validateClientMutationId({ clientMutationId })).toBe(clientMutationId);
+    expect(validateClientMutationId({})).toBeNull();
+  });
+
+  it('has no more than 256 characters', () => {
+    expect(refusedBy(() => validateClientMutationId({ clientMutationId: 'x'.repeat(257) }))).toBe(
+      'clientMutationId',
+    );
+  });
+});
+
+describe('what is accepted', () => {
+  const text = fc.oneof(
+    fc.constantFrom(...NAUGHTY_STRINGS),
+    fc.string({ unit: 'binary', maxLength: 100 }),
+    fc.webUrl(),
+    fc.emailAddress(),
+  );
+
+  it.each([
+    ['name', 'displayName'],
+    ['givenName', 'givenName'],
+    ['familyName', 'sn'],
+    ['email', 'mail'],
+    ['schoolYear', 'schoolYear'],
+  ] as const)('as %s is what the mirror shows of a person who has it as %s', (field, attribute) => {
+    fc.assert(
+      fc.property(text, (given) => {
+        const wanted = accepted(() => validatePersonChange({ [field]: given }))?.[field] ?? null;
+        if (wanted === null) return;
+        const entry = entryWith({ uid: 'ada', cn: 'Ada', [attribute]: wanted });
+        const { value, quarantined } = mapPerson(entry, mapping.people);
+        expect([value?.[field], quarantined]).toEqual([wanted, []]);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it.each([
+    ['name', 'displayName'],
+    ['description', 'description'],
+    ['website', 'labeledURI'],
+    ['email', 'mail'],
+  ] as const)('as %s is what the mirror shows of a group that has it as %s', (field, attribute) => {
+    fc.assert(
+      fc.property(text, (given) => {
+        const wanted = accepted(() => validateGroupChange({ group, [field]: given }))?.[field] ?? null;
+        if (wanted === null) return;
+        const { value, quarantined } = mapGroup(entryWith({ cn: 'go', [attribute]: wanted }), mapping.groups);
+        expect([value?.[field], quarantined]).toEqual([wanted, []]);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+function entryWith(attributes: Record<string, string>): Entry {
+  return new Entry(
+    'cn=anything',
+    Object.entries(attributes).map(([attribute, value]) => [attribute, [Buffer.from(value)]]),
+  );
+}
+
+/** Null for an input that is refused. */
+function accepted<Change>(validate: () => Change): Change | null {
+  try {
+    return validate();
+  } catch (error) {
+    if (error instanceof BadUserInputError) return null;
+    throw error;
+  }
+}

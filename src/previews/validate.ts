@@ -1,0 +1,149 @@
+import { z } from 'zod';
+import { BadUserInputError } from '../common/errors.js';
+import { LONGEST_ID, LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map.js';
+import type { CreateGroupInput, UpdateGroupInput } from './group-change.inputs.js';
+import type { UpdateProfileInput, UpdateUserInput } from './user-change.inputs.js';
+
+/** What is to change of a person. Absent: nothing; null: there is none any more. */
+export interface PersonChange {
+  readonly name?: string;
+  readonly givenName?: string | null;
+  readonly familyName?: string;
+  readonly email?: string | null;
+  readonly schoolYear?: string | null;
+}
+
+/** What is to change of a group, likewise. */
+export interface GroupChange {
+  readonly name?: string;
+  readonly description?: string | null;
+  readonly website?: string | null;
+  readonly email?: string | null;
+}
+
+export interface NewGroup {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly website: string | null;
+  readonly email: string | null;
+}
+
+/** RFC 5321 §4.5.3.1: a path has 256 characters with its brackets, what stands before the `@` has 64. */
+const LONGEST_ADDRESS = 254;
+const LONGEST_LOCAL_PART = 64;
+const LONGEST_CLIENT_MUTATION_ID = 256;
+
+type Text = string | null | undefined;
+/** Gives the text as the directory would have it, or throws BadUserInputError. */
+type Check = (text: string, argument: string) => string;
+
+/** @throws BadUserInputError naming the field that is wrong, or `input` when there is nothing to change */
+export function validatePersonChange(
+  input: UpdateProfileInput & Pick<UpdateUserInput, 'schoolYear'>,
+): PersonChange {
+  return withSomething({
+    name: mandatory(input.name, 'name', line),
+    givenName: optional(input.givenName, 'givenName', line),
+    familyName: mandatory(input.familyName, 'familyName', line),
+    email: optional(input.email, 'email', address),
+    schoolYear: optional(input.schoolYear, 'schoolYear', label),
+  });
+}
+
+/** @throws BadUserInputError, likewise */
+export function validateGroupChange(input: UpdateGroupInput): GroupChange {
+  return withSomething({
+    name: mandatory(input.name, 'name', line),
+    description: optional(input.description, 'description', paragraphs),
+    website: optional(input.website, 'website', website),
+    email: optional(input.email, 'email', address),
+  });
+}
+
+/** @throws BadUserInputError naming the field that is wrong */
+export function validateNewGroup(input: CreateGroupInput): NewGroup {
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(input.id)) {
+    throw new BadUserInputError(
+      'id must be ASCII letters, digits, dots, hyphens and underscores, and begin with a letter or a digit',
+      'id',
+    );
+  }
+  return {
+    id: bounded(input.id, 'id', LONGEST_ID),
+    name: mandatory(input.name, 'name', line) ?? '',
+    description: optional(input.description, 'description', paragraphs) ?? null,
+    website: optional(input.website, 'website', website) ?? null,
+    email: optional(input.email, 'email', address) ?? null,
+  };
+}
+
+/** @throws BadUserInputError when it is too long */
+export function validateClientMutationId({ clientMutationId }: { clientMutationId?: Text }): string | null {
+  const id = clientMutationId ?? null;
+  return id === null ? null : bounded(id, 'clientMutationId', LONGEST_CLIENT_MUTATION_ID);
+}
+
+function withSomething<Change extends object>(change: Change): Change {
+  if (Object.values(change).every((each) => each === undefined)) {
+    throw new BadUserInputError('There is nothing to change: the input names nothing but whom', 'input');
+  }
+  return change;
+}
+
+/** An attribute is there with a value or not at all: the syntaxes of LDAP have no empty text (RFC 4517 §3.3.6). */
+function optional(text: Text, argument: string, check: Check): Text {
+  if (text === undefined || text === null) return text;
+  const checked = check(text, argument);
+  return checked === '' ? null : checked;
+}
+
+function mandatory(text: Text, argument: string, check: Check): string | undefined {
+  const checked = optional(text, argument, check);
+  if (checked === null) throw new BadUserInputError(`${argument} cannot be empty`, argument);
+  return checked;
+}
+
+function line(text: string, argument: string): string {
+  return bounded(trimmed(text, argument, /\p{Cc}/u), argument, LONGEST_LINE);
+}
+
+function label(text: string, argument: string): string {
+  return bounded(line(text, argument), argument, LONGEST_LABEL);
+}
+
+function paragraphs(text: string, argument: string): string {
+  return bounded(trimmed(text, argument, /[^\P{Cc}\n\t]/u), argument, LONGEST_TEXT);
+}
+
+/** An address as a browser's field for one takes it (HTML, valid e-mail address); mail is IA5, which is ASCII. */
+function address(text: string, argument: string): string {
+  const value = trimmed(text, argument, /\p{Cc}/u);
+  if (value === '') return value;
+  const isAddress = z.regexes.html5Email.test(value) && value.indexOf('@') <= LONGEST_LOCAL_PART;
+  if (!isAddress) throw new BadUserInputError(`${argument} must be one e-mail address, in ASCII`, argument);
+  return bounded(value, argument, LONGEST_ADDRESS);
+}
+
+/** What follows a space in labeledURI is a label and no part of the URL (RFC 2079). */
+function website(text: string, argument: string): string {
+  const value = trimmed(text, argument, /\p{Cc}/u);
+  if (value === '') return value;
+  if (/\s/.test(value) || !URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol)) {
+    throw new BadUserInputError(`${argument} must be an http or https URL without spaces`, argument);
+  }
+  return bounded(value, argument, LONGEST_TEXT);
+}
+
+/** Without the white space around it, which the mirror does not show either. */
+function trimmed(text: string, argument: string, refused: RegExp): string {
+  const value = text.trim();
+  if (!value.isWellFormed()) throw new BadUserInputError(`${argument} is not well-formed Unicode`, argument);
+  if (refused.test(value)) throw new BadUserInputError(`${argument} has a control character`, argument);
+  return value;
+}
+
+function bounded(value: string, argument: string, longest: number): string {
+  if (value.length <= longest) return value;
+  throw new BadUserInputError(`${argument} has more than ${longest} characters`, argument);
+}
