@@ -1,0 +1,113 @@
+import { BadUserInputError, ServiceError } from '../common/errors.js';
+import { foldValue } from '../ldap/case-ignore-match.js';
+import { parseDn } from '../ldap/dn.js';
+import type { Filter } from '../ldap/filter-parser.js';
+import type { ValueChange } from '../ldap/ldif-record.js';
+import type { SourceValues } from '../mirror/snapshot.js';
+import { type AuxiliaryClass, isSame } from './auxiliary-class.js';
+import { modifyEntry } from './modify-entry.js';
+import { type ChangedEntry, rawValues, type StoredEntry } from './stored-entry.js';
+
+/** One text of an entry, and what it is to be. */
+export interface TextChange {
+  /** The field of the input, for errors. */
+  readonly argument: string;
+  readonly attribute: string;
+  readonly shown: string | null;
+  /** Undefined: as it is; null: none. */
+  readonly wanted: string | null | undefined;
+  /** What is written into the directory for it, given the values from before; without it, what is wanted. */
+  readonly write?: (wanted: string, before: readonly string[]) => string;
+}
+
+/**
+ * Changes texts of an entry (pure). Old values are deleted by name, so that the server refuses a record gone stale.
+ * Where there was none, an assertion says so: the value of another change in between would stay.
+ * @throws ServiceError CONFLICT for what cannot be changed like that, BAD_USER_INPUT when all is as wanted already
+ */
+export function changeTexts(
+  entry: StoredEntry,
+  auxiliaryClass: AuxiliaryClass | null,
+  texts: readonly TextChange[],
+): ChangedEntry {
+  const asked = texts.filter(({ wanted, shown }) => wanted !== undefined && wanted !== shown);
+  if (asked.length === 0) throw new BadUserInputError('Everything is as the input asks already', 'input');
+  const changed = asked.map((text) => replaceText(entry, text));
+  const absent = changed.filter(({ before, after }) => before.length === 0 && after.length > 0);
+  return modifyEntry(
+    { dn: entry.dn, sourceValues: sourceValuesAfter(entry, changed) },
+    auxiliaryClass,
+    changed.flatMap(stepsOf),
+    absent.length === 0 ? undefined : assertAbsent(absent.map(({ attribute }) => attribute)),
+  );
+}
+
+/** What an attribute holds before and after a change. */
+interface Replacement {
+  readonly attribute: string;
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+  readonly shown: string | null;
+}
+
+function replaceText(entry: StoredEntry, text: TextChange): Replacement {
+  const { argument, attribute, shown, wanted = null } = text;
+  const before = rawValues(entry, attribute, shown);
+  if (before === null) {
+    throw conflict(
+      `The directory has something for ${argument} that is not text: it has to be mended there`,
+      text,
+    );
+  }
+  if (isInRdn(entry.dn, attribute)) {
+    throw conflict(`${argument} is part of the name of the entry: it takes a rename in the directory`, text);
+  }
+  return { attribute, before, after: valuesAfter(text, before), shown: wanted };
+}
+
+function stepsOf({ attribute, before, after }: Replacement): ValueChange[] {
+  return [
+    { operation: 'delete' as const, attribute, values: before },
+    { operation: 'add' as const, attribute, values: after },
+  ].filter(({ values }) => values.length > 0);
+}
+
+/** Another change may follow in the same operation. */
+function sourceValuesAfter(
+  { sourceValues }: StoredEntry,
+  changed: readonly Replacement[],
+): SourceValues | null {
+  const values = new Map(Object.entries(sourceValues ?? {}));
+  for (const { attribute, after, shown } of changed) {
+    const isShown = after.length === (shown === null ? 0 : 1) && (shown === null || after[0] === shown);
+    if (isShown) values.delete(attribute.toLowerCase());
+    else values.set(attribute.toLowerCase(), after);
+  }
+  return values.size === 0 ? null : Object.fromEntries(values);
+}
+
+/** The new value comes first, because the first of several is the one that is shown; the others stay. */
+function valuesAfter({ wanted, write }: TextChange, before: readonly string[]): string[] {
+  if (wanted === null || wanted === undefined) return [];
+  const first = write === undefined ? wanted : write(wanted, before);
+  // Equal ones, as the server compares them, would be the same value twice.
+  return [first, ...before.slice(1).filter((value) => foldValue(value) !== foldValue(first))];
+}
+
+/** What names an entry cannot be deleted from it (RFC 4511 §4.6). */
+function isInRdn(dn: string, attribute: string): boolean {
+  const [rdn = []] = parseDn(dn);
+  return rdn.some(({ type }) => isSame(type, attribute));
+}
+
+function assertAbsent(attributes: readonly string[]): Filter {
+  const filters = attributes.map((attribute): Filter => ({
+    kind: 'not',
+    filter: { kind: 'present', attribute },
+  }));
+  return { kind: 'and', filters };
+}
+
+function conflict(message: string, { argument }: TextChange): ServiceError {
+  return new ServiceError('CONFLICT', message, { argument });
+}
