@@ -1,5 +1,4 @@
 import { Logger } from '@nestjs/common';
-import type { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { DirectoryDataSource } from '../database/data-source.js';
 import { ENTITIES } from '../entities.js';
@@ -10,7 +9,7 @@ import { ENTITIES } from '../entities.js';
  */
 export async function withDatabase<Result>(
   config: Config,
-  work: (dataSource: DataSource) => Promise<Result>,
+  work: (dataSource: DirectoryDataSource) => Promise<Result>,
 ): Promise<Result> {
   // What a command prints is its answer; only what goes wrong is added to it.
   Logger.overrideLogger(['fatal', 'error', 'warn']);

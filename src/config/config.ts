@@ -17,7 +17,12 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   readonly database:
     | { readonly kind: 'pglite'; readonly directory: string }
-    | { readonly kind: 'postgres'; readonly url: string; readonly poolSize: number };
+    | {
+        readonly kind: 'postgres';
+        readonly url: string;
+        readonly poolSize: number;
+        readonly previewPoolSize: number;
+      };
   readonly directory: DirectoryConfig;
   readonly auth: AuthConfig;
   /** Keys of at least 32 bytes; null: generated and kept in the database. */
@@ -179,7 +184,12 @@ function buildConfig(settings: Settings): Config {
     corsOrigins: settings.CORS_ORIGINS,
     database: settings.DATABASE_URL.startsWith('pglite:')
       ? { kind: 'pglite', directory: resolve(settings.DATABASE_URL.slice('pglite:'.length)) }
-      : { kind: 'postgres', url: settings.DATABASE_URL, poolSize: settings.DATABASE_POOL_SIZE },
+      : {
+          kind: 'postgres',
+          url: settings.DATABASE_URL,
+          poolSize: settings.DATABASE_POOL_SIZE,
+          previewPoolSize: settings.LIMIT_PREVIEWS,
+        },
     directory: buildDirectory(settings),
     auth: {
       issuer: settings.AUTH_URL?.replace(/\/+$/, '') ?? null,

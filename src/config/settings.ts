@@ -267,6 +267,10 @@ export const SETTINGS = {
     integer(1, 999_999_999, 300),
     'Requests that a principal may make in a minute',
   ),
+  LIMIT_PREVIEWS: setting(
+    integer(1, 200, 16),
+    'Previews that one process works on at once, each on its own connection to PostgreSQL',
+  ),
 } satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof SETTINGS;

@@ -1,4 +1,4 @@
-import type { Client } from 'pg';
+import pg from 'pg';
 import { DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { Config } from '../config/config.js';
@@ -26,6 +26,7 @@ const MIGRATION_LOCK = 0x6d696772;
  */
 export class DirectoryDataSource extends DataSource {
   private embedded: EmbeddedPostgres | null = null;
+  private ownOverlays: pg.Pool | null = null;
 
   constructor(
     private readonly database: Config['database'],
@@ -59,6 +60,7 @@ export class DirectoryDataSource extends DataSource {
     try {
       await super.initialize();
       await this.migrate();
+      this.ownOverlays = createOverlays(this.database);
     } catch (error) {
       await this.stopQuietly();
       throw startError(error, this.database);
@@ -68,11 +70,23 @@ export class DirectoryDataSource extends DataSource {
 
   override async destroy(): Promise<void> {
     try {
+      await this.ownOverlays?.end();
       await super.destroy();
     } finally {
+      this.ownOverlays = null;
       await this.embedded?.stop();
       this.embedded = null;
     }
+  }
+
+  /** TypeORM's own connections: it sends unnamed statements only, and the pool takes named ones too. */
+  get pool(): pg.Pool {
+    return (this.driver as unknown as { master: pg.Pool }).master;
+  }
+
+  /** Where overlays have their connections: apart from all others, where there is more than one. */
+  get overlays(): pg.Pool {
+    return this.ownOverlays ?? this.pool;
   }
 
   /** The embedded database as a file to begin another one with; null on a server. */
@@ -133,7 +147,7 @@ function poolOptions(database: Config['database']): object {
       ? { max: 1, connectionTimeoutMillis: EMBEDDED_CONNECTION_TIMEOUT, idleTimeoutMillis: 0 }
       : { max: database.poolSize, connectionTimeoutMillis: CONNECTION_TIMEOUT }),
     keepAlive: true,
-    onConnect: async (client: Client) => {
+    onConnect: async (client: pg.ClientBase) => {
       // PGlite has one session for as long as it runs: a new connection meets the prepared statements of the one
       // before, of which the driver knows nothing.
       if (isEmbedded) await client.query('discard all');
@@ -144,6 +158,19 @@ function poolOptions(database: Config['database']): object {
       );
     },
   };
+}
+
+/** Connections are opened when they are needed, and closed when they have not been for ten seconds. */
+function createOverlays(database: Config['database']): pg.Pool | null {
+  if (database.kind === 'pglite') return null;
+  const pool = new pg.Pool({
+    connectionString: database.url,
+    ...poolOptions(database),
+    max: database.previewPoolSize,
+  });
+  // An idle connection was lost: the next overlay opens another one.
+  pool.on('error', () => undefined);
+  return pool;
 }
 
 function startError(error: unknown, database: Config['database']): unknown {

@@ -12,8 +12,13 @@ const CONSTRAINTS: Record<string, () => ServiceError> = {
     ),
 };
 
-/** SQLSTATE classes and codes that say «not now»: connection lost, resources short, shutting down, read-only. */
-const UNAVAILABLE = /^(08|53|57P|25006$)/;
+/**
+ * SQLSTATE classes and codes that say «not now»: connection lost, resources short, shutting down, read-only, a lock that
+ * was waited for in vain, a transaction that was left alone for too long.
+ */
+const UNAVAILABLE = /^(08|53|57P|(25006|55P03|25P03)$)/;
+/** Serialisation failure and deadlock: two transactions changed the same rows at once. */
+const RACE = /^(40001|40P01)$/;
 const QUERY_CANCELED = '57014';
 
 /** Errors of sockets and of the pool, which have no SQLSTATE. */
@@ -29,6 +34,13 @@ const UNAVAILABLE_NODE_CODES = new Set([
 ]);
 const UNAVAILABLE_MESSAGES =
   /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end|Driver not Connected|not queryable/;
+
+/** Another transaction was in the way of this one, which may succeed when it is begun anew. */
+export class LostRaceError extends ServiceUnavailableError {
+  constructor(options?: ErrorOptions) {
+    super('The directory is being changed at the moment', options);
+  }
+}
 
 /**
  * Says what an error of the database means to the caller.
@@ -52,6 +64,7 @@ export function databaseError(error: unknown): Error {
       { cause: error },
     );
   }
+  if (code !== undefined && RACE.test(code)) return new LostRaceError({ cause: error });
   if (
     (code !== undefined && (UNAVAILABLE.test(code) || UNAVAILABLE_NODE_CODES.has(code))) ||
     UNAVAILABLE_MESSAGES.test(error.message)

@@ -1,15 +1,17 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Pool } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import { ServiceUnavailableError } from '../common/errors.js';
+import type { DirectoryDataSource } from './data-source.js';
 import { databaseError } from './database-error.js';
+import { Overlay } from './overlay.js';
 import { type Reader, readThrough } from './reader.js';
 import type { Statement } from './statement.js';
 
 /** How the rest of the house reads, and how it opens a transaction. */
 @Injectable()
 export class Database implements Reader {
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(@Inject(DataSource) private readonly dataSource: DirectoryDataSource) {}
 
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     return readThrough<Row>(this.pool, statement, values);
@@ -24,10 +26,19 @@ export class Database implements Reader {
     }
   }
 
+  /** Runs `work` over the mirror as it would be, of which nothing stays: see Overlay.over. */
+  async overlay<Result>(work: (overlay: Overlay) => Promise<Result>): Promise<Result> {
+    try {
+      return await Overlay.over(this.dataSource.overlays, work);
+    } catch (error) {
+      throw databaseError(error);
+    }
+  }
+
   /** TypeORM sends unnamed statements only; the pool beneath it takes named ones. */
   private get pool(): Pool {
     // It is taken away while the service ends.
     if (!this.dataSource.isInitialized) throw new ServiceUnavailableError('The service is ending');
-    return (this.dataSource.driver as unknown as { master: Pool }).master;
+    return this.dataSource.pool;
   }
 }

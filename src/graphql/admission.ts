@@ -5,6 +5,7 @@ import {
   type GraphQLSchema,
   Kind,
   type OperationDefinitionNode,
+  OperationTypeNode,
 } from 'graphql';
 import type { Principal } from '../auth/principal.js';
 import { BadUserInputError } from '../common/errors.js';
@@ -38,6 +39,8 @@ export interface Admitted {
   /** The schema as the token's scopes show it. */
   readonly schema: GraphQLSchema;
   readonly withheld: readonly Withheld[];
+  /** Whether it changes anything, if only for itself. */
+  readonly isMutation: boolean;
   /** Whether its answer can take more than one statement. */
   readonly readsRepeatedly: boolean;
 }
@@ -70,14 +73,17 @@ export class Admission {
         document: withOnly(rehearsal, definition, document),
         schema,
         withheld: [],
+        isMutation: false,
         readsRepeatedly: false,
       };
     }
+    const resolvers = countResolvers(operation.roots, variables);
     return {
       document,
       schema: this.schemaFor(schema, principal, decision.withheld),
       withheld: decision.withheld,
-      readsRepeatedly: countResolvers(operation.roots, variables) > 1,
+      isMutation: definition.operation === OperationTypeNode.MUTATION && resolvers > 0,
+      readsRepeatedly: resolvers > 1,
     };
   }
 

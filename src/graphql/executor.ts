@@ -22,11 +22,19 @@ export interface Execution {
 export class Executor {
   constructor(private readonly database: Database) {}
 
-  /**
-   * The answer, all of it from one revision: one that was read across the moment in which a revision was applied
-   * is thrown away and read again.
-   */
+  /** The answer, all of it from one revision. */
   async execute(admitted: Admitted, execution: Execution, context: RequestContext): Promise<ExecutionResult> {
+    return admitted.isMutation
+      ? this.preview(admitted, execution, context)
+      : this.answer(admitted, execution, context);
+  }
+
+  /** One that was read across the moment in which a revision was applied is thrown away and read again. */
+  private async answer(
+    admitted: Admitted,
+    execution: Execution,
+    context: RequestContext,
+  ): Promise<ExecutionResult> {
     if (!admitted.readsRepeatedly) return this.executeOnce(admitted, execution, context);
     for (let attempt = 1; ; attempt++) {
       const before = await this.findRevision();
@@ -34,6 +42,25 @@ export class Executor {
       // Revisions come seconds apart: three in one answer do not happen, and would be no reason to answer nothing.
       if (before === (await this.findRevision()) || attempt === ATTEMPTS) return result;
       context.startAnew();
+    }
+  }
+
+  /** Mutations run one after another, each with all that is below it, over one overlay: they build on one another. */
+  private async preview(
+    admitted: Admitted,
+    execution: Execution,
+    context: RequestContext,
+  ): Promise<ExecutionResult> {
+    try {
+      return await this.database.overlay((overlay) => {
+        context.startPreview(overlay);
+        return this.executeOnce(admitted, execution, context);
+      });
+    } catch (error) {
+      // It came to nothing as a whole.
+      const originalError =
+        error instanceof Error ? error : new Error('The preview failed in an unknown way');
+      return { data: null, errors: [new GraphQLError(originalError.message, { originalError })] };
     }
   }
 

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../auth/principal.js';
+import type { Overlay } from '../database/overlay.js';
 import type { Reader } from '../database/reader.js';
 import { Batches } from './batches.js';
 import type { PathKey } from './operation.js';
@@ -17,26 +18,51 @@ export interface Charge {
 export class RequestContext {
   /** Nest's resolvers look for the request here. */
   readonly req: FastifyRequest;
+  /** What is below an object is read through these. */
   batches: Batches;
   /** Set when the operation has been priced, before any of it runs. */
   charge: Charge | null = null;
   /** Where a field was first left out for want of a scope: the path that its error carries. */
   readonly withheldAt = new Map<PathKey, readonly (string | number)[]>();
+  private preview: Overlay | null = null;
 
   constructor(
     readonly request: FastifyRequest,
     /** Null: nobody said who they are. */
     readonly principal: Principal | null,
-    private readonly reader: Reader,
+    private readonly database: Reader,
   ) {
     this.req = request;
-    this.batches = new Batches(reader);
+    this.batches = new Batches(database);
   }
 
   /** Forgets what the answer has read so far. */
   startAnew(): void {
-    this.batches = new Batches(this.reader);
+    this.batches = new Batches(this.preview ?? this.database);
     this.withheldAt.clear();
+  }
+
+  /** Begins a preview: from here on everything is read from this overlay. */
+  startPreview(overlay: Overlay): void {
+    this.preview = overlay;
+    this.startAnew();
+  }
+
+  /** Where a mutation makes its change, and reads what it has to know for that. */
+  get overlay(): Overlay {
+    if (this.preview === null) throw new Error('Only mutations have an overlay');
+    return this.preview;
+  }
+
+  /**
+   * Runs one mutation of the operation: nothing of it stays when it throws, and nothing that was read before it is
+   * shown after it.
+   */
+  async change<Payload>(mutation: () => Promise<Payload>): Promise<Payload> {
+    await this.overlay.settle();
+    const payload = await this.overlay.savepoint(mutation);
+    this.batches = new Batches(this.overlay);
+    return payload;
   }
 
   get requestId(): string {

@@ -14,6 +14,9 @@ import { pathKey } from './operation.js';
 import type { RequestContext } from './request-context.js';
 import { Url } from './scalars.js';
 
+const MUTATION =
+  'What can be previewed: each answers what would be, and the change that an administrator has to make for it. Nothing is stored.';
+
 /** The name that Nest gives to the resolver of a field that has none of its own. */
 const DEFAULT_RESOLVER = 'rootFieldResolver';
 
@@ -25,17 +28,32 @@ export function finishSchema(built: GraphQLSchema): GraphQLSchema {
   const problems = undeclaredFields(built);
   if (problems.length > 0) throw new Error(`The schema is not complete:\n${problems.join('\n')}`);
   const schema = mapSchema(built, {
-    [MapperKind.QUERY]: describeQuery,
+    [MapperKind.QUERY]: (query) => describe(query, 'What can be asked.'),
+    [MapperKind.MUTATION]: (mutation) => describe(mutation, MUTATION),
     [MapperKind.OBJECT_FIELD]: withoutDefaultResolver,
+    [MapperKind.MUTATION_ROOT_FIELD]: overOverlay,
   });
   const { types, ...config } = schema.toConfig();
   // Types that the contract has and no field uses yet.
   return new GraphQLSchema({ ...config, types: [...types, Url] });
 }
 
-/** The root type is the only one that no class of ours declares. */
-function describeQuery(query: GraphQLObjectType): GraphQLObjectType {
-  return new GraphQLObjectType({ ...query.toConfig(), description: 'What can be asked.' });
+/** The root types are the only ones that no class of ours declares. */
+function describe(root: GraphQLObjectType, description: string): GraphQLObjectType {
+  return new GraphQLObjectType({ ...root.toConfig(), description });
+}
+
+/** Every mutation runs as one change of its operation's preview, whatever it does. */
+function overOverlay(
+  field: GraphQLFieldConfig<unknown, RequestContext>,
+): GraphQLFieldConfig<unknown, RequestContext> {
+  const { resolve } = field;
+  if (resolve === undefined) return field;
+  return {
+    ...field,
+    resolve: (source, given, context, info) =>
+      context.change(() => Promise.resolve(resolve(source, given, context, info))),
+  };
 }
 
 /** A field without a resolver is read as a property, directly: a resolver that does the same costs a call each. */

@@ -1,0 +1,179 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Pool, PoolClient } from 'pg';
+import { ServiceError, ServiceUnavailableError } from '../common/errors.js';
+import { databaseError, LostRaceError } from './database-error.js';
+import { PATIENCE, type Reader, readThrough } from './reader.js';
+import type { Statement } from './statement.js';
+import type { Writer } from './writer.js';
+
+/** Milliseconds that an overlay takes at most, with all its attempts: a revision waits for rows that it has changed. */
+const LIFE = 10_000;
+/** Milliseconds that it waits for rows that a revision, or another overlay, has changed. */
+const LOCK_TIMEOUT = 2000;
+/** How often it is begun when others are in its way. */
+const ATTEMPTS = 3;
+
+// All of it sees one revision; and the server ends it when nothing is heard of this process any more.
+const BEGIN =
+  `begin isolation level repeatable read; set local lock_timeout = ${LOCK_TIMEOUT}; ` +
+  `set local idle_in_transaction_session_timeout = ${LIFE}`;
+
+/**
+ * The mirror as it would be: a transaction in which rows are changed, which nobody else sees, and which is always
+ * rolled back (docs/adr/0015).
+ */
+export class Overlay implements Reader, Writer {
+  /** The statement that was asked for last. */
+  private last: Promise<unknown> = Promise.resolve();
+  /** Why nothing is sent: a statement has failed, and until a savepoint mends it the transaction answers nothing. */
+  private refusal: Error | null = null;
+
+  private constructor(
+    private readonly connection: PoolClient,
+    /** Aborted, with the error to tell, when nothing can be done with the connection any more. */
+    private readonly lost: AbortController,
+  ) {}
+
+  /**
+   * Runs `work` in a transaction on a connection of the pool, and takes everything back, whatever happens. It is begun
+   * anew when other transactions were in its way, also if whoever met them has told nobody.
+   * @throws ServiceUnavailableError when no connection is free, or others are in the way again and again; ServiceError
+   *   TIMEOUT after 10 seconds; whatever `work` throws
+   */
+  static async over<Result>(pool: Pool, work: (overlay: Overlay) => Promise<Result>): Promise<Result> {
+    const connection = await pool.connect();
+    const lost = new AbortController();
+    const onError = (error: unknown) => {
+      lost.abort(databaseError(error));
+    };
+    const timer = setTimeout(() => {
+      lost.abort(new ServiceError('TIMEOUT', 'The preview took too long: change less at once'));
+    }, LIFE);
+    connection.on('error', onError);
+    // Without its connection, the server rolls back.
+    lost.signal.addEventListener('abort', () => {
+      connection.release(true);
+    });
+    try {
+      return await Overlay.attempt(connection, lost, work);
+    } finally {
+      clearTimeout(timer);
+      if (!lost.signal.aborted) {
+        connection.off('error', onError);
+        connection.release();
+      }
+    }
+  }
+
+  private static async attempt<Result>(
+    connection: PoolClient,
+    lost: AbortController,
+    work: (overlay: Overlay) => Promise<Result>,
+  ): Promise<Result> {
+    for (let attempt = 1; ; attempt++) {
+      const overlay = new Overlay(connection, lost);
+      try {
+        const result = await overlay.run(work);
+        if (!(overlay.refusal instanceof LostRaceError)) return result;
+      } catch (error) {
+        if (!(overlay.refusal instanceof LostRaceError)) throw error;
+      }
+      if (attempt === ATTEMPTS) throw overlay.refusal;
+    }
+  }
+
+  read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+    return this.send(() => readThrough<Row>(this.connection, statement, values));
+  }
+
+  query<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows> {
+    return this.send(() => this.execute<Rows>(text, values));
+  }
+
+  /**
+   * Runs one change among several: when it throws, nothing of it stays, and what was changed before it does.
+   * @throws whatever `work` throws
+   */
+  async savepoint<Result>(work: () => Promise<Result>): Promise<Result> {
+    await this.query('savepoint change');
+    try {
+      const result = await work();
+      await this.query('release savepoint change');
+      return result;
+    } catch (error) {
+      await this.mend();
+      throw error;
+    }
+  }
+
+  /** Waits until nobody asks any more: what runs beside a field that has failed goes on for a while without it. */
+  async settle(): Promise<void> {
+    let seen: Promise<unknown> | null = null;
+    while (seen !== this.last) {
+      seen = this.last;
+      await seen;
+      await nextTurn();
+    }
+  }
+
+  private async run<Result>(work: (overlay: Overlay) => Promise<Result>): Promise<Result> {
+    try {
+      await this.query(BEGIN);
+      return await Promise.race([work(this), whenAborted(this.lost.signal)]);
+    } finally {
+      await this.end();
+    }
+  }
+
+  private async end(): Promise<void> {
+    this.refusal ??= new ServiceUnavailableError('The preview has ended');
+    if (this.lost.signal.aborted) return;
+    await this.last;
+    try {
+      await this.execute('rollback');
+    } catch (error) {
+      this.lost.abort(error);
+    }
+  }
+
+  /** One after another, because resolvers ask side by side and a connection takes one statement at a time. */
+  private send<Result>(statement: () => Promise<Result>): Promise<Result> {
+    const sent = this.last.then(async () => {
+      this.lost.signal.throwIfAborted();
+      if (this.refusal !== null) throw this.refusal;
+      try {
+        return await statement();
+      } catch (error) {
+        this.refusal = databaseError(error);
+        throw error;
+      }
+    });
+    this.last = sent.catch(() => undefined);
+    return sent;
+  }
+
+  /** Goes back to the savepoint. Whoever has lost a race begins anew, and not from there. */
+  private async mend(): Promise<void> {
+    await this.settle();
+    if (this.refusal instanceof LostRaceError) return;
+    this.refusal = null;
+    await this.query('rollback to savepoint change; release savepoint change');
+  }
+
+  private async execute<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows> {
+    try {
+      const { rows } = await this.connection.query({ text, values, ...PATIENCE });
+      return rows as Rows;
+    } catch (error) {
+      throw databaseError(error);
+    }
+  }
+}
+
+function whenAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => {
+      reject(signal.reason as Error);
+    });
+  });
+}
