@@ -1,6 +1,6 @@
-import type { EntityManager } from 'typeorm';
 import { fold, foldId } from '../common/fold.js';
 import { searchPairs, searchText } from '../database/search-condition.js';
+import type { Writer } from '../database/writer.js';
 import type { Hashed, HashedGroup, Plan, ReferenceChange, RoleChange } from './plan.js';
 import { type Group, type Person, rankOfNaming } from './snapshot.js';
 
@@ -14,45 +14,45 @@ const SEPARATOR = '\u001f';
 
 /** Writes people, groups and who is named by which group; what follows from it is worked out afterwards. */
 export async function applyEntries(
-  manager: EntityManager,
+  writer: Writer,
   plan: Plan,
   now: Date,
   signal: AbortSignal,
 ): Promise<void> {
-  await deleteEntries(manager, 'users', plan.deletedPeople);
-  await deleteEntries(manager, 'groups', plan.deletedGroups);
+  await deleteEntries(writer, 'users', plan.deletedPeople);
+  await deleteEntries(writer, 'groups', plan.deletedGroups);
   for (const batch of batches([...plan.createdPeople, ...plan.updatedPeople], BATCH)) {
     signal.throwIfAborted();
-    await upsert<Hashed<Person>>(manager, 'users', batch, [...PERSON_COLUMNS, ...entryColumns(now)]);
+    await upsert<Hashed<Person>>(writer, 'users', batch, [...PERSON_COLUMNS, ...entryColumns(now)]);
   }
   for (const batch of batches([...plan.createdGroups, ...plan.updatedGroups], BATCH)) {
     signal.throwIfAborted();
-    await upsert<HashedGroup>(manager, 'groups', batch, [...GROUP_COLUMNS, ...entryColumns(now)]);
+    await upsert<HashedGroup>(writer, 'groups', batch, [...GROUP_COLUMNS, ...entryColumns(now)]);
   }
   signal.throwIfAborted();
-  await applyRoles(manager, plan.memberships, {
+  await applyRoles(writer, plan.memberships, {
     table: 'memberships',
     subjects: 'users',
     group: 'group_key',
     subject: 'user_key',
   });
-  await applyRoles(manager, plan.nestings, {
+  await applyRoles(writer, plan.nestings, {
     table: 'nestings',
     subjects: 'groups',
     group: 'outer_key',
     subject: 'inner_key',
   });
-  await applyReferences(manager, plan);
-  await touchGroups(manager, plan, now);
+  await applyReferences(writer, plan);
+  await touchGroups(writer, plan, now);
 }
 
 /** What groups name, as far as nobody can see it; all that is left of a plan where nothing else has changed. */
 export async function applyReferences(
-  manager: EntityManager,
+  writer: Writer,
   { regrouped, unresolved }: Pick<Plan, 'regrouped' | 'unresolved'>,
 ): Promise<void> {
   for (const batch of batches(regrouped, BATCH)) {
-    await manager.query(
+    await writer.query(
       `update groups g set references_hash = r.hash from unnest($1::uuid[], $2::bytea[]) r (uuid, hash)
        where g.entry_uuid = r.uuid`,
       [batch.map(({ value }) => value.uuid), batch.map(({ referencesHash }) => referencesHash)],
@@ -60,7 +60,7 @@ export async function applyReferences(
   }
   const isGone = ({ after }: ReferenceChange) => after === null;
   for (const batch of batches(unresolved.filter(isGone), ROLE_BATCH)) {
-    await manager.query(
+    await writer.query(
       `delete from unresolved_references t using unnest($1::uuid[], $2::uuid[]) r (g_uuid, dn_key), groups g
        where g.entry_uuid = r.g_uuid and t.group_key = g.key and t.dn_key = r.dn_key`,
       [batch.map(({ group }) => group), batch.map(({ dnKey }) => dnKey)],
@@ -70,7 +70,7 @@ export async function applyReferences(
     unresolved.filter((change) => !isGone(change)),
     ROLE_BATCH,
   )) {
-    await manager.query(
+    await writer.query(
       `insert into unresolved_references (group_key, dn_key, named_as)
        select g.key, r.dn_key, r.named_as from unnest($1::uuid[], $2::uuid[], $3::smallint[]) r (g_uuid, dn_key, named_as)
          join groups g on g.entry_uuid = r.g_uuid
@@ -81,22 +81,22 @@ export async function applyReferences(
 }
 
 /** A group has changed when those whom it names have. */
-async function touchGroups(manager: EntityManager, plan: Plan, now: Date): Promise<void> {
+async function touchGroups(writer: Writer, plan: Plan, now: Date): Promise<void> {
   const groups = new Set([...plan.memberships, ...plan.nestings].map(({ group }) => group));
   if (groups.size === 0) return;
-  await manager.query(
+  await writer.query(
     `update groups set updated_at = $2 where entry_uuid = any ($1::uuid[]) and updated_at <> $2`,
     [[...groups], now],
   );
 }
 
 async function deleteEntries(
-  manager: EntityManager,
+  writer: Writer,
   table: string,
   gone: readonly { uuid: string }[],
 ): Promise<void> {
   if (gone.length === 0) return;
-  await manager.query(`delete from ${table} where entry_uuid = any ($1::uuid[])`, [
+  await writer.query(`delete from ${table} where entry_uuid = any ($1::uuid[])`, [
     gone.map(({ uuid }) => uuid),
   ]);
 }
@@ -144,7 +144,7 @@ function entryColumns(now: Date): Column<Hashed<Person | Group>>[] {
 
 /** One statement for the whole batch: an array a column, which costs a tenth of a row of values each. */
 async function upsert<Each>(
-  manager: EntityManager,
+  writer: Writer,
   table: string,
   entries: readonly Each[],
   columns: readonly Column<Each>[],
@@ -162,7 +162,7 @@ async function upsert<Each>(
         ? `created_at = least(${table}.created_at, excluded.created_at)`
         : `${name} = excluded.${name}`,
     );
-  await manager.query(
+  await writer.query(
     `insert into ${table} (${names.join(', ')})
      select ${selected.join(', ')} from unnest(${arrays.join(', ')}) as given (${names.join(', ')})
      on conflict on constraint ${table}_entry_uuid_unique do update set ${assignments.join(', ')}`,
@@ -177,18 +177,14 @@ interface RoleTable {
   readonly subject: string;
 }
 
-async function applyRoles(
-  manager: EntityManager,
-  changes: readonly RoleChange[],
-  names: RoleTable,
-): Promise<void> {
+async function applyRoles(writer: Writer, changes: readonly RoleChange[], names: RoleTable): Promise<void> {
   const { table, subjects, group, subject } = names;
   const join = `join groups g on g.entry_uuid = r.g_uuid join ${subjects} s on s.entry_uuid = r.s_uuid`;
   for (const batch of batches(
     changes.filter(({ after }) => after === null),
     ROLE_BATCH,
   )) {
-    await manager.query(
+    await writer.query(
       `delete from ${table} t using unnest($1::uuid[], $2::uuid[]) r (g_uuid, s_uuid) ${join}
        where t.${group} = g.key and t.${subject} = s.key`,
       [batch.map((change) => change.group), batch.map((change) => change.subject)],
@@ -198,7 +194,7 @@ async function applyRoles(
     changes.filter(({ after }) => after !== null),
     ROLE_BATCH,
   )) {
-    await manager.query(
+    await writer.query(
       `insert into ${table} (${group}, ${subject}, named_as, role)
        select g.key, s.key, r.named_as, r.role
        from unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::smallint[]) r (g_uuid, s_uuid, named_as, role) ${join}

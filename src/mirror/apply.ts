@@ -3,6 +3,7 @@ import { applyEntries, applyReferences } from './apply-entries.js';
 import { EffectiveRoles } from './effective-roles.js';
 import { countRemovals, type Plan, type RoleChange } from './plan.js';
 import type { Quarantined } from './snapshot.js';
+import type { Identities } from './stored.js';
 
 /** Rows after which PostgreSQL's statistics are worth renewing at once instead of when it gets round to it. */
 const MANY_CHANGES = 1000;
@@ -13,7 +14,7 @@ export interface Application {
   /** The revision that the plan was made against; null: the first. */
   readonly basedOn: number | null;
   /** The entryUUIDs of what was read for the plan; null: everything there is. */
-  readonly covers: readonly string[] | null;
+  readonly covers: Identities | null;
   /** What of that is left out. */
   readonly quarantined: readonly Quarantined[];
   /** Somebody has looked at the plan: what it deletes does not count against later ones. */
@@ -133,15 +134,21 @@ class SweptPictures {
 
 /** Written anew for what was read. */
 async function writeQuarantine(manager: EntityManager, { covers, quarantined }: Application): Promise<void> {
-  await manager.query(`delete from quarantined_entries where $1::uuid[] is null or entry_uuid = any ($1)`, [
-    covers,
-  ]);
+  if (covers === null) await manager.query('delete from quarantined_entries');
+  else {
+    await manager.query(
+      `delete from quarantined_entries
+       where (kind = 'person' and entry_uuid = any ($1::uuid[])) or (kind = 'group' and entry_uuid = any ($2::uuid[]))`,
+      [covers.people, covers.groups],
+    );
+  }
   if (quarantined.length === 0) return;
   await manager.query(
-    `insert into quarantined_entries (position, dn, entry_uuid, id_folded, attribute, reason)
-     select (select coalesce(max(position), 0) from quarantined_entries) + row_number() over (), dn, uuid, id, attribute, reason
-     from unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[]) as given (dn, uuid, id, attribute, reason)`,
+    `insert into quarantined_entries (position, kind, dn, entry_uuid, id_folded, attribute, reason)
+     select (select coalesce(max(position), 0) from quarantined_entries) + row_number() over (), given.*
+     from unnest($1::text[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[]) as given`,
     [
+      quarantined.map(({ kind }) => kind),
       quarantined.map(({ dn }) => dn.replaceAll('\0', '\uFFFD')),
       quarantined.map(({ uuid }) => uuid),
       quarantined.map(({ id }) => id),

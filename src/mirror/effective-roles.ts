@@ -1,19 +1,19 @@
-import type { EntityManager } from 'typeorm';
+import type { Writer } from '../database/writer.js';
 import type { Plan } from './plan.js';
 
 /**
  * Keeps `effective_memberships` and the counters true to memberships and nestings, touching only groups that a
- * plan can have changed: those it names, and every group around them. In the plan's transaction: begin before
- * its rows are written, finish after.
+ * plan can have changed: those it names, and every group around them. In the plan's transaction, which may have several
+ * plans one after another: begin before a plan's rows are written, finish after.
  */
 export class EffectiveRoles {
-  private constructor(private readonly manager: EntityManager) {}
+  private constructor(private readonly writer: Writer) {}
 
   /** Notes what is about to go: afterwards nobody knows where it was. */
-  static async begin(manager: EntityManager, plan: Plan): Promise<EffectiveRoles> {
-    await manager.query('create temporary table affected_groups (key integer primary key) on commit drop');
-    await manager.query('create temporary table affected_users (key integer primary key) on commit drop');
-    const effective = new EffectiveRoles(manager);
+  static async begin(writer: Writer, plan: Plan): Promise<EffectiveRoles> {
+    await writer.query('create temporary table affected_groups (key integer primary key) on commit drop');
+    await writer.query('create temporary table affected_users (key integer primary key) on commit drop');
+    const effective = new EffectiveRoles(writer);
     const people = plan.deletedPeople.map(({ uuid }) => uuid);
     const groups = plan.deletedGroups.map(({ uuid }) => uuid);
     if (people.length > 0) {
@@ -26,7 +26,7 @@ export class EffectiveRoles {
     if (groups.length > 0) {
       await effective.noteGroups(`select key from groups where entry_uuid = any ($1::uuid[])`, [groups]);
       await effective.noteOuterGroups();
-      await manager.query(
+      await writer.query(
         `insert into affected_users
          select distinct m.user_key from effective_memberships m join groups g on g.key = m.group_key
          where g.entry_uuid = any ($1::uuid[])`,
@@ -46,17 +46,19 @@ export class EffectiveRoles {
         [...new Set(named)],
       ]);
     }
-    await this.manager.query(
+    await this.writer.query(
       'delete from affected_groups a where not exists (select from groups g where g.key = a.key)',
     );
     await this.noteOuterGroups();
     await this.recompute();
     await this.rename(people, groups);
     await this.count();
+    if (isLongerOrShorter(plan)) await this.countAll();
+    await this.writer.query('drop table affected_groups, affected_users, effective_now');
   }
 
   private async noteGroups(query: string, values: unknown[]): Promise<void> {
-    await this.manager.query(`insert into affected_groups ${query} on conflict do nothing`, values);
+    await this.writer.query(`insert into affected_groups ${query} on conflict do nothing`, values);
   }
 
   private async noteOuterGroups(): Promise<void> {
@@ -71,9 +73,9 @@ export class EffectiveRoles {
   }
 
   private async recompute(): Promise<void> {
-    await this.manager.query(`create temporary table effective_now on commit drop as ${EFFECTIVE}`);
-    await this.manager.query('create unique index on effective_now (group_key, user_key)');
-    await this.manager.query('analyze affected_groups, effective_now');
+    await this.writer.query(`create temporary table effective_now on commit drop as ${EFFECTIVE}`);
+    await this.writer.query('create unique index on effective_now (group_key, user_key)');
+    await this.writer.query('analyze affected_groups, effective_now');
     await this.noteUsers(`
       delete from effective_memberships m using affected_groups a
       where m.group_key = a.key and not exists (
@@ -92,7 +94,7 @@ export class EffectiveRoles {
   }
 
   private async noteUsers(change: string): Promise<void> {
-    await this.manager.query(
+    await this.writer.query(
       `with changed as (${change}) insert into affected_users select distinct user_key from changed on conflict do nothing`,
     );
   }
@@ -100,14 +102,14 @@ export class EffectiveRoles {
   /** Names stand beside the memberships, because pages are ordered by them. */
   private async rename(people: readonly string[], groups: readonly string[]): Promise<void> {
     if (people.length > 0) {
-      await this.manager.query(
+      await this.writer.query(
         `update effective_memberships m set user_sort_name = u.sort_name from users u
          where u.key = m.user_key and u.entry_uuid = any ($1::uuid[]) and m.user_sort_name <> u.sort_name`,
         [people],
       );
     }
     if (groups.length > 0) {
-      await this.manager.query(
+      await this.writer.query(
         `update effective_memberships m set group_sort_name = g.sort_name from groups g
          where g.key = m.group_key and g.entry_uuid = any ($1::uuid[]) and m.group_sort_name <> g.sort_name`,
         [groups],
@@ -116,20 +118,29 @@ export class EffectiveRoles {
   }
 
   private async count(): Promise<void> {
-    await this.manager.query('analyze affected_users');
-    await this.manager.query(`
+    await this.writer.query('analyze affected_users');
+    await this.writer.query(`
       update groups g set member_count = counted.members
       from (select a.key, (select count(*)::integer from effective_memberships m where m.group_key = a.key) as members
             from affected_groups a) counted
       where g.key = counted.key and g.member_count <> counted.members`);
-    await this.manager.query(`
+    await this.writer.query(`
       update users u set group_count = counted.groups
       from (select a.key, (select count(*)::integer from effective_memberships m where m.user_key = a.key) as groups
             from affected_users a) counted
       where u.key = counted.key and u.group_count <> counted.groups`);
-    await this.manager.query(`
+  }
+
+  /** Locks the one row that has these counters: only where they change, so that previews do not wait for each other. */
+  private async countAll(): Promise<void> {
+    await this.writer.query(`
       update mirror_state set user_count = (select count(*) from users), group_count = (select count(*) from groups)`);
   }
+}
+
+/** Whether there are other people or groups than before. */
+function isLongerOrShorter({ createdPeople, deletedPeople, createdGroups, deletedGroups }: Plan): boolean {
+  return [createdPeople, deletedPeople, createdGroups, deletedGroups].some((entries) => entries.length > 0);
 }
 
 /**

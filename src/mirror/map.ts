@@ -1,8 +1,8 @@
 import type { DirectoryMapping } from '../config/config.js';
-import { InvalidDnError } from '../ldap/dn.js';
 import { keyOfDn } from '../ldap/dn-key.js';
 import { decodeUtf8, type Entry } from '../ldap/entry.js';
-import { uuidOfDn } from '../ldap/entry-uuid.js';
+import { uuidOfEntry } from '../ldap/entry-uuid.js';
+import type { EntryKind } from '../sources/source.js';
 import {
   type Group,
   NAMED_AS_ADMIN,
@@ -39,7 +39,7 @@ export interface Mapped<Value> {
 
 /** Maps the entry of a person (pure). */
 export function mapPerson(entry: Entry, mapping: DirectoryMapping['people']): Mapped<MappedPerson> {
-  const reader = new EntryReader(entry);
+  const reader = new EntryReader('person', entry);
   const identity = reader.identity(mapping);
   if (identity === null) return reader.nothing();
   const person = {
@@ -63,7 +63,7 @@ export function mapPerson(entry: Entry, mapping: DirectoryMapping['people']): Ma
 
 /** Maps the entry of a group (pure). */
 export function mapGroup(entry: Entry, mapping: DirectoryMapping['groups']): Mapped<Group> {
-  const reader = new EntryReader(entry);
+  const reader = new EntryReader('group', entry);
   const identity = reader.identity(mapping);
   if (identity === null) return reader.nothing();
   const group = {
@@ -85,11 +85,6 @@ export function mapGroup(entry: Entry, mapping: DirectoryMapping['groups']): Map
   return reader.give({ ...group, sourceValues, references });
 }
 
-/** The entryUUID of an entry as the mirror would have it; null where there is none that can be used (pure). */
-export function uuidOfEntry(entry: Entry, attribute: string): string | null {
-  return new EntryReader(entry).uuid(attribute);
-}
-
 interface Identity {
   readonly uuid: string;
   readonly dn: string;
@@ -104,7 +99,10 @@ class EntryReader {
   private readonly quarantined: Quarantined[] = [];
   private knownUuid: string | null = null;
 
-  constructor(private readonly entry: Entry) {}
+  constructor(
+    private readonly kind: EntryKind,
+    private readonly entry: Entry,
+  ) {}
 
   give<Value>(value: Value): Mapped<Value> {
     return { value, quarantined: this.quarantined };
@@ -117,8 +115,11 @@ class EntryReader {
   /** What every entry needs; null, and a reason, when it is not there. */
   identity(mapping: DirectoryMapping['people'] | DirectoryMapping['groups']): Identity | null {
     const { dn } = this.entry;
-    const uuid = (this.knownUuid = this.uuid(mapping.uuid));
-    if (uuid === null) return null;
+    const uuid = (this.knownUuid = uuidOfEntry(this.entry, mapping.uuid));
+    if (uuid === null) {
+      const hasUuid = this.entry.bytes(mapping.uuid).length > 0;
+      return this.quarantine(null, hasUuid ? `has an ${mapping.uuid} that is none` : 'has a malformed DN');
+    }
     const id = this.single(mapping.id, LONGEST_ID);
     if (id === null) return this.quarantine(null, `has no usable ${mapping.id}, which is its id`);
     const names = mapping.name.map((attribute) => this.single(attribute, LONGEST_LINE));
@@ -189,24 +190,6 @@ class EntryReader {
     return texts.length === values.length ? (texts as string[]) : null;
   }
 
-  /** The entry's identity, or that of its DN where the directory gives it none. */
-  uuid(attribute: string): string | null {
-    const [bytes] = this.entry.bytes(attribute);
-    if (bytes?.length === UUID_BYTES) return formatUuid(bytes.toString('hex'));
-    const given = this.single(attribute, LONGEST_ID);
-    if (given !== null) {
-      return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(given)
-        ? given.toLowerCase()
-        : this.quarantine(null, `has an ${attribute} that is none`);
-    }
-    try {
-      return uuidOfDn(this.entry.dn);
-    } catch (error) {
-      if (!(error instanceof InvalidDnError)) throw error;
-      return this.quarantine(null, 'has a malformed DN');
-    }
-  }
-
   /** The first value, without surrounding white space; null when there is none, or none that can be used. */
   private single(attribute: string, longest: number): string | null {
     const [bytes] = this.entry.bytes(attribute);
@@ -225,16 +208,10 @@ class EntryReader {
   }
 
   private quarantine(attribute: string | null, reason: string): null {
-    this.quarantined.push({ dn: this.entry.dn, uuid: this.knownUuid, id: null, attribute, reason });
+    const { kind, knownUuid: uuid } = this;
+    this.quarantined.push({ kind, dn: this.entry.dn, uuid, id: null, attribute, reason });
     return null;
   }
-}
-
-/** Some directories keep it as bytes (objectGUID of Active Directory). */
-const UUID_BYTES = 16;
-
-function formatUuid(hex: string): string {
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
 /** Generalized Time (RFC 4517 §3.3.13) as directories write it, in UTC; null when it is written otherwise. */

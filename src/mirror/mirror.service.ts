@@ -1,36 +1,45 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  Logger,
+  type OnModuleDestroy,
+} from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { openSource } from '../sources/open-source.js';
+import { withSessionLock } from '../database/session-lock.js';
+import { LdifSource } from '../sources/ldif-source.js';
 import { FileFollower } from './file-follower.js';
+import type { Follower } from './follower.js';
+import { LdapFollower } from './ldap-follower.js';
 import { MirrorState } from './mirror-state.js';
 import { RunReporter } from './run-reporter.js';
 import { Synchroniser } from './synchroniser.js';
 
+/** Key of the advisory lock under which one process at a time synchronises: the bytes of «sync». */
+const SYNCHRONISATION_LOCK = 0x73796e63;
+
 /** Keeps the mirror true to its source for as long as the service runs. */
 @Injectable()
 export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown {
+  private readonly logger = new Logger('Mirror');
   private readonly stopping = new AbortController();
   private following: Promise<void> = Promise.resolve();
+  private isWaiting = false;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
+    private readonly dataSource: DataSource,
     private readonly synchroniser: Synchroniser,
     private readonly state: MirrorState,
   ) {}
 
-  /** Brings the mirror up to date once, and goes on doing so. */
+  /** Brings the mirror up to date once, unless another process does, and goes on doing so. */
   async start(): Promise<void> {
-    const { directory } = this.config;
-    const follower = new FileFollower(
-      directory,
-      openSource(directory),
-      this.synchroniser,
-      this.state,
-      new RunReporter(),
-    );
+    const follower = this.makeFollower();
     await new Promise<void>((settled) => {
-      this.following = follower.follow(this.stopping.signal, settled);
+      this.following = this.followAlone(follower, settled);
     });
   }
 
@@ -41,5 +50,44 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
   /** A run that is under way ends before its database is closed. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.following;
+  }
+
+  private makeFollower(): Follower {
+    const { directory } = this.config;
+    const { source } = directory;
+    const reporter = new RunReporter();
+    return source.kind === 'file'
+      ? new FileFollower(
+          directory,
+          new LdifSource(directory, source),
+          this.synchroniser,
+          this.state,
+          reporter,
+        )
+      : new LdapFollower(directory, source, this.dataSource, this.synchroniser, this.state, reporter);
+  }
+
+  /** One process synchronises, and the others wait for its end. An embedded database has one process only. */
+  private followAlone(follower: Follower, settled: () => void): Promise<void> {
+    const { database } = this.config;
+    const { signal } = this.stopping;
+    if (database.kind === 'pglite') return follower.follow(signal, settled);
+    const work = (held: AbortSignal) => {
+      this.isWaiting = false;
+      return follower.follow(held, settled);
+    };
+    return withSessionLock(database.url, SYNCHRONISATION_LOCK, work, signal, {
+      onWait: () => {
+        if (!this.isWaiting)
+          this.logger.log('Another process synchronises: this one takes over when it ends');
+        this.isWaiting = true;
+        settled();
+      },
+      onTrouble: (error) => {
+        const reason = error instanceof Error ? `: ${error.message}` : '';
+        this.logger.error(`Synchronisation waits for the database${reason}`);
+        settled();
+      },
+    });
   }
 }

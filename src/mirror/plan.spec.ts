@@ -51,7 +51,7 @@ const NOBODY = snapshot([]);
 /** The plan from one state of a directory to another one. */
 function plan(wanted: Snapshot, taken = NOBODY): Plan {
   const all = { people: new Map(), groups: new Map() };
-  const { people, groups, regrouped: _ } = compareEntries(taken, all);
+  const { people, groups } = compareEntries(taken, all);
   const comparison = compareEntries(wanted, {
     people: new Map(people.created.map((each) => [each.value.uuid, { ...each.value, ...each }])),
     groups: new Map(groups.created.map((each) => [each.value.uuid, { ...each.value, ...each }])),

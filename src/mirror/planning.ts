@@ -1,9 +1,9 @@
 import type { EntityManager } from 'typeorm';
-import type { Delta } from './delta.js';
+import type { Delta } from '../sources/delta.js';
 import { compareEntries, type Comparison, type Plan, planChanges } from './plan.js';
 import { countSkipped, type Subjects, subjectsOf } from './relate.js';
 import type { Skipped, Snapshot } from './snapshot.js';
-import { readStoredEntries, readStoredReferences, readSubjects } from './stored.js';
+import { type Identities, readStoredEntries, readStoredReferences, readSubjects } from './stored.js';
 
 /** Plans what it takes for the mirror to equal a whole directory. */
 export async function planWhole(
@@ -22,13 +22,14 @@ export async function planWhole(
  * @param snapshot what the delta holds, mapped
  */
 export async function planDelta(manager: EntityManager, snapshot: Snapshot, delta: Delta): Promise<Plan> {
-  const wanted = {
-    people: [...delta.people.keys(), ...delta.gonePeople],
-    groups: [...delta.groups.keys(), ...delta.goneGroups],
-  };
-  const comparison = compareEntries(snapshot, await readStoredEntries(manager, wanted));
+  const comparison = compareEntries(snapshot, await readStoredEntries(manager, identitiesIn(delta)));
   const references = await readReferences(manager, comparison);
   return planChanges(comparison, references, await subjectsAfter(manager, snapshot, comparison, delta));
+}
+
+/** Everything that a change is about. */
+export function identitiesIn({ people, groups, gonePeople, goneGroups }: Delta): Identities {
+  return { people: [...people.keys(), ...gonePeople], groups: [...groups.keys(), ...goneGroups] };
 }
 
 async function readReferences(manager: EntityManager, { groups, regrouped, touchedDns }: Comparison) {

@@ -57,7 +57,7 @@ async function withPictures(
     if (bytes === null || bytes.length === 0) return null;
     const stored = await pictures.put(bytes);
     if ('sha256' in stored) return stored.sha256;
-    quarantined.push({ dn, uuid, id: null, attribute, reason: stored.reason });
+    quarantined.push({ kind: 'person', dn, uuid, id: null, attribute, reason: stored.reason });
     return null;
   };
   return {

@@ -1,9 +1,10 @@
 import { foldId } from '../common/fold.js';
+import type { EntryKind } from '../sources/source.js';
 import type { Group, Person, Quarantined, Skipped, Snapshot } from './snapshot.js';
 
 /** Somebody, or a group, behind a DN. */
 export interface Subject {
-  readonly kind: 'person' | 'group';
+  readonly kind: EntryKind;
   readonly uuid: string;
 }
 
@@ -21,14 +22,15 @@ export function gather(
 ): Snapshot {
   const aside = [...quarantined];
   return {
-    people: withoutDuplicates(people, aside),
-    groups: withoutDuplicates(groups, aside),
+    people: withoutDuplicates('person', people, aside),
+    groups: withoutDuplicates('group', groups, aside),
     quarantined: aside,
   };
 }
 
 /** Of entries with one id or one entryUUID, none is known to be the right one: all of them are put aside. */
 function withoutDuplicates<Each extends Person | Group>(
+  kind: EntryKind,
   entries: readonly Each[],
   aside: Quarantined[],
 ): Map<string, Each> {
@@ -40,8 +42,9 @@ function withoutDuplicates<Each extends Person | Group>(
     const id = foldId(entry.id);
     const reason = (what: string) => `has the same ${what} as another entry`;
     if ((uuids.get(uuid) ?? 0) > 1)
-      aside.push({ dn, uuid, id: null, attribute: null, reason: reason('entryUUID') });
-    else if ((ids.get(id) ?? 0) > 1) aside.push({ dn, uuid, id, attribute: null, reason: reason('id') });
+      aside.push({ kind, dn, uuid, id: null, attribute: null, reason: reason('entryUUID') });
+    else if ((ids.get(id) ?? 0) > 1)
+      aside.push({ kind, dn, uuid, id, attribute: null, reason: reason('id') });
     else kept.set(uuid, entry);
   }
   return kept;

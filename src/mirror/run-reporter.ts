@@ -6,6 +6,7 @@ import type { Outcome } from './synchroniser.js';
 export class RunReporter {
   private readonly logger = new Logger('Mirror');
   private lastTrouble: string | null = null;
+  private lastWay: string | null = null;
 
   async tell(run: () => Promise<Outcome>): Promise<Outcome> {
     const begun = performance.now();
@@ -21,7 +22,7 @@ export class RunReporter {
         );
         return outcome;
       case 'failed':
-        this.warn(`Synchronisation fails, answers stay as they were: ${outcome.reason}`);
+        this.tellFailure(outcome.reason);
         return outcome;
       case 'unchanged':
       case 'planned':
@@ -32,14 +33,19 @@ export class RunReporter {
     return outcome;
   }
 
-  /** Says how the directory is followed. */
+  /** Says how the directory is followed, when that is new. */
   tellWay(way: string): void {
-    this.logger.log(way);
+    if (way !== this.lastWay) this.logger.log(way);
+    this.lastWay = way;
   }
 
   /** Says how far a long run has come. */
   tellProgress(entries: number): void {
     this.logger.log(`${entries} entries read`);
+  }
+
+  tellFailure(reason: string): void {
+    this.warn(`Synchronisation fails, answers stay as they were: ${reason}`);
   }
 
   tellInterruption(error: unknown): void {

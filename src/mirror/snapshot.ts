@@ -1,3 +1,5 @@
+import type { EntryKind } from '../sources/source.js';
+
 /** How a role ranks: 1 member, 2 admin, 3 owner. A higher role is a larger number. */
 export type Rank = 1 | 2 | 3;
 
@@ -56,6 +58,7 @@ export interface Group extends MappedEntry {
 
 /** An entry, or one attribute of it, that was left out, and why. The rest of the run goes on without it. */
 export interface Quarantined {
+  readonly kind: EntryKind;
   readonly dn: string;
   /** Null where the entry has none that can be used. */
   readonly uuid: string | null;

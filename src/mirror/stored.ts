@@ -1,16 +1,17 @@
 import type { EntityManager } from 'typeorm';
+import type { EntryKind } from '../sources/source.js';
 import type { Counts } from './guard.js';
 import type { StoredEntries, StoredEntry, StoredGroup, StoredReference } from './plan.js';
 import type { Subject } from './relate.js';
 
-/** Which rows: those of these entryUUIDs, or all. */
-export interface Wanted {
+/** People and groups, by entryUUID. */
+export interface Identities {
   readonly people: readonly string[];
   readonly groups: readonly string[];
 }
 
 /** What the mirror holds of people and groups: enough to see what has changed. */
-export async function readStoredEntries(manager: EntityManager, wanted?: Wanted): Promise<StoredEntries> {
+export async function readStoredEntries(manager: EntityManager, wanted?: Identities): Promise<StoredEntries> {
   return {
     people: await entriesOf<StoredEntry>(manager, 'users', '', wanted?.people),
     groups: await entriesOf<StoredGroup>(
@@ -101,29 +102,64 @@ export async function readSubjects(
 }
 
 /**
- * The entryUUIDs of entries that have, or claim, one of these ids: in the mirror, or put aside because of it.
+ * The entryUUIDs of entries that have one of these ids, or are put aside because of it.
  * @param ids folded
  */
-export async function readClaims(manager: EntityManager, ids: readonly string[]): Promise<string[]> {
+export async function readClaimants(
+  manager: EntityManager,
+  kind: EntryKind,
+  ids: readonly string[],
+): Promise<string[]> {
   if (ids.length === 0) return [];
-  const rows: { uuid: string }[] = await manager.query(
-    `select entry_uuid as uuid from users where id_folded = any ($1::text[])
-     union select entry_uuid from groups where id_folded = any ($1::text[])
-     union select entry_uuid from quarantined_entries where id_folded = any ($1::text[]) and entry_uuid is not null`,
-    [ids],
+  return identitiesOf(
+    manager.query(
+      `select entry_uuid as uuid from ${TABLES[kind]} where id_folded = any ($2::text[])
+       union
+       select entry_uuid from quarantined_entries
+       where kind = $1 and id_folded = any ($2::text[]) and entry_uuid is not null`,
+      [kind, ids],
+    ),
   );
-  return rows.map(({ uuid }) => uuid);
 }
 
 /** The ids because of which these entries are put aside. */
-export async function readClaimedIds(manager: EntityManager, uuids: readonly string[]): Promise<string[]> {
+export async function readClaimedIds(
+  manager: EntityManager,
+  kind: EntryKind,
+  uuids: readonly string[],
+): Promise<string[]> {
   const rows: { id: string }[] = await manager.query(
     `select distinct id_folded as id from quarantined_entries
-     where entry_uuid = any ($1::uuid[]) and id_folded is not null`,
-    [uuids],
+     where kind = $1 and entry_uuid = any ($2::uuid[]) and id_folded is not null`,
+    [kind, uuids],
   );
   return rows.map(({ id }) => id);
 }
+
+/** Everything of a kind that is known of the directory: what is mirrored, and what is put aside. */
+export async function readKnown(manager: EntityManager, kind: EntryKind): Promise<string[]> {
+  return identitiesOf(
+    manager.query(
+      `select entry_uuid as uuid from ${TABLES[kind]}
+       union select entry_uuid from quarantined_entries where kind = $1 and entry_uuid is not null`,
+      [kind],
+    ),
+  );
+}
+
+/** The DN, by keyOfDn, of every row of a kind, by entryUUID. */
+export async function readStoredDns(manager: EntityManager, kind: EntryKind): Promise<Map<string, string>> {
+  const rows: { uuid: string; dnKey: string }[] = await manager.query(
+    `select entry_uuid as uuid, dn_key as "dnKey" from ${TABLES[kind]}`,
+  );
+  return new Map(rows.map(({ uuid, dnKey }) => [uuid, dnKey]));
+}
+
+async function identitiesOf(query: Promise<unknown>): Promise<string[]> {
+  return ((await query) as { uuid: string }[]).map(({ uuid }) => uuid);
+}
+
+const TABLES = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;
 
 /** How many rows there are of what the guard watches over. */
 export async function countStored(manager: EntityManager): Promise<Counts> {

@@ -5,12 +5,12 @@ import { CONFIG } from '../config/config.module.js';
 import { LdapError } from '../ldap/ldap-error.js';
 import { LdifError } from '../ldap/ldif-error.js';
 import { type Application, applyPlan, applyUnseen, OutdatedPlanError } from './apply.js';
-import { type Delta } from './delta.js';
+import { type Delta } from '../sources/delta.js';
 import { deletesAnything, guardPlan } from './guard.js';
 import { MirrorState, type MirrorStatus, SyncState } from './mirror-state.js';
 import { PictureStore } from './picture-store.js';
 import { isEmpty, type Plan } from './plan.js';
-import { planDelta, planWhole } from './planning.js';
+import { identitiesIn, planDelta, planWhole } from './planning.js';
 import { type Progress, readSnapshot } from './read.js';
 import type { Quarantined, Skipped } from './snapshot.js';
 import { type DirectorySource, fingerprintOf } from '../sources/source.js';
@@ -57,7 +57,7 @@ export interface Advance {
   /** Every change made before is in the delta. */
   readonly asOf: Date;
   /** From where the source can be followed afterwards. */
-  readonly position: string;
+  readonly position: string | null;
   readonly signal: AbortSignal;
 }
 
@@ -95,19 +95,28 @@ export class Synchroniser {
     }
   }
 
-  /**
-   * Takes over what has changed, without looking at the rest.
-   * @throws OutdatedPlanError when another process has applied a revision meanwhile: the delta is of no use then
-   */
-  async advance({ delta, asOf, position, signal }: Advance): Promise<Outcome> {
-    const before = await this.state.get();
+  /** Takes over what has changed, without looking at the rest. Whatever goes wrong is thrown. */
+  async advance(advance: Advance): Promise<Outcome> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.advanceFrom(await this.state.get(), advance);
+      } catch (error) {
+        if (!(error instanceof OutdatedPlanError) || attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  private async advanceFrom(
+    before: MirrorStatus,
+    { delta, asOf, position, signal }: Advance,
+  ): Promise<Outcome> {
     const { manager } = this.dataSource;
     const pictures = new PictureStore(this.dataSource);
     const { mapping } = this.config.directory;
     const snapshot = await readSnapshot(entriesOf(delta), mapping, pictures, signal);
     const plan = await planDelta(manager, snapshot, delta);
     const findings = { plan, quarantined: snapshot.quarantined, skipped: null };
-    const covers = [...delta.people.keys(), ...delta.groups.keys(), ...delta.gonePeople, ...delta.goneGroups];
+    const covers = identitiesIn(delta);
     const fingerprint = fingerprintOf(this.config.directory);
     return this.conclude(findings, before, { asOf, fingerprint, position, covers, signal });
   }
@@ -204,7 +213,7 @@ export class Synchroniser {
 }
 
 /** What goes wrong with a directory, and not with the mirror of it. */
-function isOfSource(error: unknown): error is Error {
+export function isOfSource(error: unknown): error is Error {
   return (
     error instanceof LdifError ||
     error instanceof LdapError ||

@@ -2,6 +2,7 @@ import { ConfigError, type DirectoryConfig } from '../config/config.js';
 import { InvalidDnError, normaliseDn } from '../ldap/dn.js';
 import { compileFilter } from '../ldap/filter.js';
 import { InvalidFilterError } from '../ldap/filter-parser.js';
+import { LdapSource } from './ldap-source.js';
 import { LdifSource } from './ldif-source.js';
 import type { DirectorySource } from './source.js';
 
@@ -14,8 +15,7 @@ export function openSource(config: DirectoryConfig): DirectorySource {
   const problems = [...problemsOf('PEOPLE', people), ...problemsOf('GROUPS', groups)];
   if (problems.length > 0) throw new ConfigError(problems);
   const { source } = config;
-  if (source.kind === 'ldap') throw new Error('not yet');
-  return new LdifSource(config, source);
+  return source.kind === 'file' ? new LdifSource(config, source) : new LdapSource(config, source);
 }
 
 /** What is wrong with the settings that say where entries of a kind are, one line for each. */

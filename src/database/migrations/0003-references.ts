@@ -28,7 +28,10 @@ export class References1763683200002 implements MigrationInterface {
         constraint unresolved_references_pk primary key (group_key, dn_key)
       )`);
     await runner.query('create index unresolved_references_by_dn on unresolved_references (dn_key)');
-    await runner.query('alter table quarantined_entries add entry_uuid uuid, add id_folded text collate "C"');
+    await runner.query(`
+      alter table quarantined_entries
+        add kind text not null constraint quarantined_entries_kind_known check (kind in ('person', 'group')),
+        add entry_uuid uuid, add id_folded text collate "C"`);
     await runner.query('alter table mirror_state add source_position text');
   }
 
@@ -36,7 +39,7 @@ export class References1763683200002 implements MigrationInterface {
     await runner.query('drop table unresolved_references');
     await emptyMirror(runner);
     await runner.query('alter table mirror_state drop source_position');
-    await runner.query('alter table quarantined_entries drop id_folded, drop entry_uuid');
+    await runner.query('alter table quarantined_entries drop id_folded, drop entry_uuid, drop kind');
     for (const table of ['memberships', 'nestings']) {
       await runner.query(`
         alter table ${table} drop named_as, add constraint ${table}_role_known check (role between 1 and 3)`);

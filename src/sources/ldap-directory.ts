@@ -1,0 +1,166 @@
+import type { DirectoryConfig, DirectoryMapping, LdapSourceConfig } from '../config/config.js';
+import { LdapConnection } from '../ldap/connection.js';
+import { isBelow } from '../ldap/dn.js';
+import { keyOfDn } from '../ldap/dn-key.js';
+import type { Entry } from '../ldap/entry.js';
+import { uuidOfEntry } from '../ldap/entry-uuid.js';
+import { type Filter, parseFilter } from '../ldap/filter-parser.js';
+import { readPaged } from '../ldap/paged-search.js';
+import type { SearchRequest } from '../ldap/requests.js';
+import { readContextCsn, readRootDse } from '../ldap/root-dse.js';
+import type { EntryKind } from './source.js';
+
+/** The control of content synchronisation (RFC 4533 §2.2). */
+const SYNC_REQUEST = '1.3.6.1.4.1.4203.1.9.1.1';
+
+/** Entries that are asked for by their identity at once: a filter has a bound too. */
+const IDENTITIES_AT_ONCE = 100;
+
+/** Classes of the entries that others stand below: when one is renamed, so are all below, and none of them tells. */
+const CONTAINERS = ['organizationalUnit', 'organization', 'locality', 'domain', 'dcObject', 'container'];
+
+export const KINDS = ['person', 'group'] as const satisfies readonly EntryKind[];
+
+export interface KnownEntry {
+  readonly kind: EntryKind;
+  readonly uuid: string;
+  readonly entry: Entry;
+}
+
+/** The people and groups of one LDAP server: what is asked for, as the mapping has it. */
+export class LdapDirectory {
+  /** Everything about people, and about groups. */
+  readonly searches: Readonly<Record<EntryKind, SearchRequest>>;
+  /** The DNs of what people and groups stand below. */
+  readonly containers: SearchRequest;
+  private readonly mapping: DirectoryMapping;
+
+  constructor(
+    private readonly config: DirectoryConfig,
+    private readonly source: LdapSourceConfig,
+  ) {
+    this.mapping = config.mapping;
+    const { people, groups } = this.mapping;
+    this.searches = {
+      person: searchOf(people, [
+        people.givenName,
+        people.familyName,
+        people.email,
+        people.schoolYear,
+        people.photo,
+        people.picture,
+      ]),
+      group: searchOf(groups, [
+        groups.description,
+        groups.email,
+        groups.website,
+        groups.member,
+        groups.admin,
+        groups.owner,
+      ]),
+    };
+    this.containers = {
+      base: config.baseDn,
+      scope: 'sub',
+      filter: { kind: 'or', filters: CONTAINERS.map((value) => isEqual('objectClass', Buffer.from(value))) },
+      attributes: ['entryUUID'],
+    };
+  }
+
+  connect(signal: AbortSignal): Promise<LdapConnection> {
+    const { host, port, security, certificates, bind } = this.source;
+    return LdapConnection.connect({
+      host,
+      port,
+      tls: security,
+      ca: certificates ?? undefined,
+      bindDn: bind?.dn,
+      bindPassword: bind?.password,
+      signal,
+    });
+  }
+
+  /** Whether the server says of itself that its content can be followed. The identity has to be its own word for it. */
+  async offersContentSync(connection: LdapConnection): Promise<boolean> {
+    const { supportedControls } = await readRootDse(connection);
+    return supportedControls.includes(SYNC_REQUEST) && this.mapping.people.uuid.toLowerCase() === 'entryuuid';
+  }
+
+  /**
+   * What stands for the state of the whole server; null where it has no such thing. A server that keeps it up to date
+   * also offers content synchronisation: without, a value may be left over from a time when it did.
+   */
+  async readStateToken(connection: LdapConnection): Promise<string | null> {
+    const { namingContexts, supportedControls } = await readRootDse(connection);
+    if (!supportedControls.includes(SYNC_REQUEST)) return null;
+    const suffix = namingContexts.find((context) => context !== '' && isBelow(this.config.baseDn, context));
+    const values = suffix === undefined ? null : await readContextCsn(connection, suffix);
+    return values?.join(' ') ?? null;
+  }
+
+  /** Entries by their identity; those that are not there, or not chosen, are left out. */
+  async readAgain(connection: LdapConnection, uuids: readonly string[]): Promise<KnownEntry[]> {
+    const found: KnownEntry[] = [];
+    for (let start = 0; start < uuids.length; start += IDENTITIES_AT_ONCE) {
+      const filters = uuids
+        .slice(start, start + IDENTITIES_AT_ONCE)
+        .map((uuid) => isEqual(this.mapping.people.uuid, this.identityValue(uuid)));
+      for (const kind of KINDS) {
+        const search = this.searches[kind];
+        const filter: Filter = { kind: 'and', filters: [search.filter, { kind: 'or', filters }] };
+        for await (const entry of readPaged(connection, { ...search, filter })) {
+          const uuid = uuidOfEntry(entry, this.mapping.people.uuid);
+          if (uuid !== null) found.push({ kind, uuid, entry });
+        }
+      }
+    }
+    return found;
+  }
+
+  /** Entries that have been changed at an instant or later, by the directory's own clock. */
+  async *readChangedSince(connection: LdapConnection, instant: string): AsyncGenerator<KnownEntry> {
+    for (const kind of KINDS) {
+      const search = this.searches[kind];
+      const { modifiedAt } = this.mapping.people;
+      const since: Filter = { kind: 'greaterOrEqual', attribute: modifiedAt, value: Buffer.from(instant) };
+      const filter: Filter = { kind: 'and', filters: [search.filter, since] };
+      for await (const entry of readPaged(connection, { ...search, filter })) {
+        const uuid = uuidOfEntry(entry, this.mapping.people.uuid);
+        if (uuid !== null) yield { kind, uuid, entry };
+      }
+    }
+  }
+
+  /** The DN, by keyOfDn, of every entry of a kind, by its identity. */
+  async listPresent(connection: LdapConnection, kind: EntryKind): Promise<Map<string, string>> {
+    const { uuid: attribute } = this.mapping.people;
+    const present = new Map<string, string>();
+    for await (const entry of readPaged(connection, { ...this.searches[kind], attributes: [attribute] })) {
+      const uuid = uuidOfEntry(entry, attribute);
+      if (uuid !== null) present.set(uuid, keyOfDn(entry.dn));
+    }
+    return present;
+  }
+
+  private identityValue(uuid: string): Buffer {
+    const isText = this.mapping.people.uuid.toLowerCase() === 'entryuuid';
+    return isText ? Buffer.from(uuid) : Buffer.from(uuid.replaceAll('-', ''), 'hex');
+  }
+}
+
+function searchOf(
+  mapping: DirectoryMapping['people'] | DirectoryMapping['groups'],
+  more: readonly string[],
+): SearchRequest {
+  const { base, filter, uuid, createdAt, modifiedAt, id, name } = mapping;
+  return {
+    base,
+    scope: 'sub',
+    filter: parseFilter(filter),
+    attributes: [...new Set(['objectClass', uuid, createdAt, modifiedAt, id, ...name, ...more])],
+  };
+}
+
+function isEqual(attribute: string, value: Buffer): Filter {
+  return { kind: 'equal', attribute, value };
+}

@@ -1,0 +1,90 @@
+import type { DirectoryConfig, LdapSourceConfig } from '../config/config.js';
+import type { LdapConnection } from '../ldap/connection.js';
+import { ContentSyncRefusedError } from '../ldap/content-sync-error.js';
+import { decodeUtf8, type Entry } from '../ldap/entry.js';
+import { readPaged } from '../ldap/paged-search.js';
+import { ContentSession } from './content-session.js';
+import { KINDS, LdapDirectory } from './ldap-directory.js';
+import { formatPosition } from './position.js';
+import { type DirectorySource, type EntryKind, fingerprintOf } from './source.js';
+
+/** A whole LDAP directory, read in one go: by content synchronisation where there is such, else page by page. */
+export class LdapSource implements DirectorySource {
+  private readonly directory: LdapDirectory;
+  private reached: string | null = null;
+
+  constructor(
+    private readonly config: DirectoryConfig,
+    source: LdapSourceConfig,
+  ) {
+    this.directory = new LdapDirectory(config, source);
+  }
+
+  fingerprint(): Promise<string> {
+    return Promise.resolve(fingerprintOf(this.config));
+  }
+
+  async *read(signal: AbortSignal): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
+    const connection = await this.directory.connect(signal);
+    try {
+      if (await this.directory.offersContentSync(connection)) {
+        try {
+          yield* this.readBySession(signal);
+          return;
+        } catch (error) {
+          // It is refused before anything is sent.
+          if (!(error instanceof ContentSyncRefusedError)) throw error;
+        }
+      }
+      yield* this.readByPages(connection, signal);
+    } finally {
+      connection.close();
+    }
+  }
+
+  position(): string | null {
+    return this.reached;
+  }
+
+  private async *readBySession(signal: AbortSignal): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
+    const session = await ContentSession.open(this.directory, { from: null, persist: false, signal });
+    try {
+      yield* session.readAll();
+      this.reached = session.position();
+    } finally {
+      session.close();
+    }
+  }
+
+  private async *readByPages(
+    connection: LdapConnection,
+    signal: AbortSignal,
+  ): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
+    // Asked before: what changes meanwhile is found by the next look.
+    const token = await this.directory.readStateToken(connection);
+    const clock = new DirectoryClock(this.config.mapping.people.modifiedAt);
+    for (const kind of KINDS) {
+      for await (const entry of readPaged(connection, this.directory.searches[kind], { signal })) {
+        clock.note(entry);
+        yield { kind, entry };
+      }
+    }
+    this.reached = formatPosition({ kind: 'look', token, changedAt: clock.latest });
+  }
+}
+
+/** The latest instant at which an entry was changed, by the directory's own clock (RFC 4517 §3.3.13). */
+export class DirectoryClock {
+  /** @param latest what is known already; an empty text is before every instant */
+  constructor(
+    private readonly attribute: string,
+    public latest = '',
+  ) {}
+
+  note(entry: Entry): void {
+    const [bytes] = entry.bytes(this.attribute);
+    const instant = bytes === undefined ? null : decodeUtf8(bytes);
+    // One server writes all of them in one form, in which their order is that of their characters.
+    if (instant !== null && instant > this.latest) this.latest = instant;
+  }
+}
