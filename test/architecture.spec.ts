@@ -38,6 +38,10 @@ const PURE = [
   'mirror/guard.ts',
   'media/signed-url.ts',
   'previews/policy.ts',
+  'previews/validate.ts',
+  'previews/user-record.ts',
+  'previews/group-record.ts',
+  'previews/membership-record.ts',
   'service-accounts/secret.ts',
 ];
 
