@@ -85,7 +85,9 @@ function subsetsOf<Each>(list: readonly Each[]): Each[][] {
 
 /** The cells of the rows that begin with the name of a mutation. */
 function rowsOf(page: string): string[][] {
-  return page
+  const [, section = ''] = page.split('\n## Who may what\n');
+  const [table = ''] = section.split('\n## ');
+  return table
     .split('\n')
     .filter((line) => line.startsWith('| `'))
     .map((line) =>
