@@ -1,20 +1,21 @@
-import type { LdapConnection } from './connection.js';
+import type { LdapConnection, WaitOptions } from './connection.js';
+import { readContext } from './context-csn.js';
 import { ContentSyncRefusedError, RefreshRequiredError } from './content-sync-error.js';
-import { LdapClosedError, LdapProtocolError, LdapResultError } from './ldap-error.js';
+import { isBelow } from './dn.js';
+import { LdapClosedError, type LdapError, LdapProtocolError, LdapResultError } from './ldap-error.js';
 import { toLimitError } from './limit-error.js';
 import type { SearchRequest } from './requests.js';
 import { ResultCode } from './result-code.js';
-import { SyncRequestControl } from './sync-messages.js';
+import { readRootDse } from './root-dse.js';
+import { SYNC_REQUEST, SyncRequestControl } from './sync-messages.js';
 import { type ContentEvent, SyncStage } from './sync-stage.js';
 
-export interface ContentRequest extends SearchRequest {
+/** The wait is that of the refresh: afterwards a directory may have nothing to say for days. */
+export interface ContentRequest extends SearchRequest, WaitOptions {
   /** What the last event that had one gave; null: nothing is known of the content. */
   readonly cookie: Buffer | null;
   /** Goes on with every change after the refresh, until the connection or the signal ends it. */
   readonly persist: boolean;
-  readonly signal?: AbortSignal | undefined;
-  /** Longest silence during the refresh, in milliseconds. Afterwards a quiet directory may be silent for days. */
-  readonly idleTimeout?: number | undefined;
 }
 
 /** Codes with which servers say that this is not to be had: not at all, not here, or not by this account. */
@@ -27,12 +28,22 @@ const REFUSALS: readonly number[] = [
 ];
 
 /**
+ * Of these, the ones that may be about the cookie: OpenLDAP is unwilling when it knows less than the cookie does,
+ * which happens after a crash or when it was restored from a backup.
+ */
+const REFUSALS_OF_COOKIES: readonly number[] = [
+  ResultCode.syncRefreshRequired,
+  ResultCode.protocolError,
+  ResultCode.unwillingToPerform,
+];
+
+/**
  * Follows the content of a search by LDAP content synchronisation (RFC 4533). Ends after `refreshed`, or with
  * `persist` never. Cookies are held back until the refresh is over: one that comes earlier stands for less than what
  * its reader has been told.
  *
  * @throws {RefreshRequiredError} when the cookie is too old or not understood: begin again without one
- * @throws {ContentSyncRefusedError} when there is no content synchronisation to be had
+ * @throws {ContentSyncRefusedError} when there is no content synchronisation to be had, or none to be believed
  * @throws {LimitExceededError} when the account may not read everything, SizeLimitError among them
  * @throws {LdapError} when the connection fails; the signal's reason
  */
@@ -40,6 +51,7 @@ export async function* followContent(
   connection: LdapConnection,
   request: ContentRequest,
 ): AsyncGenerator<ContentEvent, void, undefined> {
+  await refuseWhatIsOfNoUse(connection, request);
   const stage = new SyncStage(request.cookie !== null);
   const messages = connection.search(request, {
     controls: [new SyncRequestControl(request)],
@@ -49,14 +61,37 @@ export async function* followContent(
   try {
     for await (const message of messages) yield* stage.take(message);
   } catch (error) {
-    if (error instanceof LdapProtocolError) connection.close();
-    throw error instanceof LdapResultError ? toSyncError(error, connection.bindDn) : error;
+    if (error instanceof LdapProtocolError) connection.close(error);
+    throw error instanceof LdapResultError ? toSyncError(error, request.cookie, connection.bindDn) : error;
   }
   if (request.persist) throw new LdapClosedError('The directory server ended the content synchronisation');
 }
 
-function toSyncError(error: LdapResultError, bindDn: string | null): LdapResultError {
-  if (error.code === ResultCode.syncRefreshRequired) return new RefreshRequiredError(error);
-  if (REFUSALS.includes(error.code)) return new ContentSyncRefusedError(error);
+/**
+ * Asks the server what it says of itself, before it is believed.
+ * @throws {ContentSyncRefusedError} when it cannot do it, or would leave out entries (see readContext)
+ */
+async function refuseWhatIsOfNoUse(connection: LdapConnection, request: ContentRequest): Promise<void> {
+  const { namingContexts, supportedControls } = await readRootDse(connection, request);
+  if (supportedControls.length > 0 && !supportedControls.includes(SYNC_REQUEST)) {
+    throw new ContentSyncRefusedError('The directory server has no content synchronisation');
+  }
+  const suffix = namingContexts.find((context) => isBelow(request.base, context));
+  const context = suffix === undefined ? null : await readContext(connection, suffix, request);
+  if (context?.isBehind !== true) return;
+  throw new ContentSyncRefusedError(
+    'The directory server has entries that are newer than its contextCSN, and would leave them out of content ' +
+      'synchronisation. OpenLDAP is like that after a crash, until the next change (syncprov-checkpoint 1 1 prevents it)',
+  );
+}
+
+function toSyncError(error: LdapResultError, cookie: Buffer | null, bindDn: string | null): LdapError {
+  if (cookie !== null && REFUSALS_OF_COOKIES.includes(error.code)) return new RefreshRequiredError(error);
+  if (REFUSALS.includes(error.code)) {
+    const reason = `${error.codeName} (${error.code})`;
+    return new ContentSyncRefusedError(`The directory server refuses content synchronisation: ${reason}`, {
+      cause: error,
+    });
+  }
   return toLimitError(error, bindDn) ?? error;
 }

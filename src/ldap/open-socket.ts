@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -26,6 +27,7 @@ export interface SocketTimeouts {
 
 /** After this silence the operating system asks ten times, once a second, whether the other side is still there. */
 const KEEP_ALIVE_MILLISECONDS = 30_000;
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /**
  * A connected socket, with TLS where that is asked for: then the certificate and the host name are verified.
@@ -78,19 +80,28 @@ async function secure(socket: Socket, options: SocketOptions): Promise<Socket> {
 }
 
 function wrapInTls(socket: Socket, { host, ca }: SocketOptions): Socket {
+  return connectTls({
+    socket,
+    host,
+    // Said here, it is not for the environment to change (NODE_TLS_REJECT_UNAUTHORIZED).
+    rejectUnauthorized: true,
+    // An address is no server name (RFC 6066 §3). The certificate is compared with it all the same.
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ...(ca === undefined ? {} : { ca: readCertificates(ca.toString()) }),
+  });
+}
+
+/** Node passes over what is no certificate in silence, and then trusts nobody. */
+function readCertificates(pem: string): string[] {
+  const certificates = pem.match(CERTIFICATE) ?? [];
   try {
-    return connectTls({
-      socket,
-      host,
-      // Said here, it is not for the environment to change (NODE_TLS_REJECT_UNAUTHORIZED).
-      rejectUnauthorized: true,
-      // An address is no server name (RFC 6066 §3). The certificate is compared with it all the same.
-      ...(isIP(host) === 0 ? { servername: host } : {}),
-      ...(ca === undefined ? {} : { ca }),
-    });
+    for (const certificate of certificates) new X509Certificate(certificate);
   } catch (error) {
-    throw new LdapTlsError('The certificates of the authorities to trust cannot be read', { cause: error });
+    throw new LdapTlsError('A certificate of the authorities to trust cannot be read', { cause: error });
   }
+  if (certificates.length === 0)
+    throw new LdapTlsError('There is no certificate (PEM) of an authority to trust');
+  return certificates;
 }
 
 /** Ends a socket of which nothing more is wanted, its last errors included. */

@@ -1,16 +1,13 @@
 import { PagedResultsControl } from 'ldapts';
 import { BerInput } from './ber.js';
-import type { LdapConnection } from './connection.js';
+import type { LdapConnection, WaitOptions } from './connection.js';
 import type { Entry } from './entry.js';
 import { LdapProtocolError, LdapResultError } from './ldap-error.js';
 import { toLimitError } from './limit-error.js';
 import type { ResponseControl } from './message.js';
 import type { SearchRequest } from './requests.js';
 
-export interface PagedOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** Longest silence in milliseconds. */
-  readonly idleTimeout?: number | undefined;
+export interface PagedOptions extends WaitOptions {
   readonly pageSize?: number;
 }
 
@@ -39,7 +36,7 @@ export async function* readPaged(
       }
     }
   } catch (error) {
-    if (error instanceof LdapProtocolError) connection.close();
+    if (error instanceof LdapProtocolError) connection.close(error);
     throw (error instanceof LdapResultError ? toLimitError(error, connection.bindDn) : null) ?? error;
   }
 }

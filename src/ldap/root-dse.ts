@@ -1,6 +1,6 @@
-import type { LdapConnection } from './connection.js';
-import type { Entry } from './entry.js';
-import { ANY_ENTRY } from './requests.js';
+import type { LdapConnection, WaitOptions } from './connection.js';
+import { readContext } from './context-csn.js';
+import { readOne, textOf } from './read-one.js';
 
 /** What a server tells of itself (RFC 4512 §5.1, RFC 3045). */
 export interface RootDse {
@@ -23,9 +23,9 @@ const ATTRIBUTES = [
   'vendorVersion',
 ];
 
-/** @throws {LdapError} */
-export async function readRootDse(connection: LdapConnection): Promise<RootDse> {
-  const root = await readOne(connection, '', ATTRIBUTES);
+/** @throws {LdapError} and the signal's reason */
+export async function readRootDse(connection: LdapConnection, options: WaitOptions = {}): Promise<RootDse> {
+  const root = await readOne(connection, '', ATTRIBUTES, options);
   const isOpenLdap = textOf(root, 'objectClass').includes('OpenLDAProotDSE');
   return {
     namingContexts: textOf(root, 'namingContexts'),
@@ -37,29 +37,16 @@ export async function readRootDse(connection: LdapConnection): Promise<RootDse> 
 }
 
 /**
- * What stands for the state of a whole database: equal values mean that nothing has changed. Sorted, since there is
- * one for each server that writes; null when the server has none, or does not show them.
+ * What stands for the state of a whole database: equal values mean that nothing has changed. Null when the server has
+ * no such thing, or when it does not stand for the state (see readContext).
  *
- * @throws {LdapError}
+ * @throws {LdapError} and the signal's reason
  */
 export async function readContextCsn(
   connection: LdapConnection,
   suffix: string,
+  options: WaitOptions = {},
 ): Promise<readonly string[] | null> {
-  const values = textOf(await readOne(connection, suffix, ['contextCSN']), 'contextCSN');
-  return values.length === 0 ? null : values.sort();
-}
-
-/** An entry by its DN; null when the server shows nothing. */
-async function readOne(connection: LdapConnection, dn: string, attributes: string[]): Promise<Entry | null> {
-  let found: Entry | null = null;
-  for await (const message of connection.search({ base: dn, scope: 'base', filter: ANY_ENTRY, attributes })) {
-    if (message.kind === 'entry') found = message.entry;
-  }
-  return found;
-}
-
-/** No byte of these attributes is worth failing for. */
-function textOf(entry: Entry | null, attribute: string): string[] {
-  return entry?.bytes(attribute).map((value) => value.toString('utf8')) ?? [];
+  const context = await readContext(connection, suffix, options);
+  return context === null || context.isBehind ? null : context.csns;
 }

@@ -4,7 +4,7 @@ import { LdapProtocolError } from './ldap-error.js';
 import type { ResponseControl } from './message.js';
 
 /** RFC 4533 §2.2 to §2.5. */
-const SYNC_REQUEST = '1.3.6.1.4.1.4203.1.9.1.1';
+export const SYNC_REQUEST = '1.3.6.1.4.1.4203.1.9.1.1';
 const SYNC_STATE = '1.3.6.1.4.1.4203.1.9.1.2';
 const SYNC_DONE = '1.3.6.1.4.1.4203.1.9.1.3';
 export const SYNC_INFO = '1.3.6.1.4.1.4203.1.9.1.4';

@@ -81,10 +81,6 @@ export class SyncStage {
     if (this.refreshed) return;
     const done = parseSyncDone(controls);
     if (done === null) throw new LdapProtocolError('the end of a refresh without saying what it was');
-    if (done.cookie !== null && done.cookie.length === 0 && this.hasCookie) {
-      // OpenLDAP then has sent everything as new, and says that what it has not mentioned is still there.
-      throw new RefreshRequiredError({ code: ResultCode.syncRefreshRequired, diagnostic: '' });
-    }
     this.pass(done.cookie);
     if (!done.refreshDeletes) this.unmentionedAreGone = true;
     yield* this.endRefresh();
@@ -98,7 +94,13 @@ export class SyncStage {
 
   /** What may be told of a cookie now: during the refresh nothing, and an empty one is none. */
   private pass(cookie: Buffer | null): Buffer | null {
-    if (cookie === null || cookie.length === 0) return null;
+    if (cookie === null) return null;
+    if (cookie.length === 0) {
+      if (!this.hasCookie || this.refreshed) return null;
+      // OpenLDAP does so where it makes nothing of ours. It sends everything as new, but ends as if it had told
+      // what was deleted.
+      throw new RefreshRequiredError({ code: ResultCode.syncRefreshRequired, diagnostic: '' });
+    }
     if (this.refreshed) return cookie;
     this.cookie = cookie;
     return null;

@@ -1,0 +1,144 @@
+import type { Socket } from 'node:net';
+import { within } from './deadline.js';
+import { Inbox } from './inbox.js';
+import { LdapClosedError, type LdapError, LdapProtocolError } from './ldap-error.js';
+import { type LdapMessage, NOTICE_OF_DISCONNECTION, parseMessage } from './message.js';
+import { MessageFrames } from './message-frames.js';
+import { encodeAbandon, encodeUnbind } from './requests.js';
+import { resultCodeName } from './result-code.js';
+
+/** What may wait to be taken, over all operations, before the server is made to wait. */
+const HIGH_WATER = { messages: 1000, bytes: 8 * 1024 * 1024 };
+
+/** A request that is under way, and its answers. */
+export interface Operation {
+  /**
+   * The next message of the answer.
+   * @param milliseconds how long to wait for it; 0 is for ever
+   * @throws {LdapError} when the connection has ended, or time is up; the signal's reason
+   */
+  next(milliseconds: number, signal?: AbortSignal): Promise<LdapMessage>;
+  /** Nothing more is wanted. An answer that is not complete is abandoned. */
+  end(isComplete: boolean): void;
+}
+
+/** Requests and answers by their number (RFC 4511 §4.1.1.1), over a socket that is connected. */
+export class MessageChannel {
+  private readonly frames = new MessageFrames();
+  private readonly inboxes = new Map<number, Inbox>();
+  private readonly waiting = { messages: 0, bytes: 0 };
+  private lastId = 0;
+  private reason: LdapError | null = null;
+
+  constructor(private readonly socket: Socket) {
+    socket.on('data', (chunk: Buffer) => {
+      this.receive(chunk);
+    });
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      const message = `The connection to the directory server broke: ${error.code ?? error.message}`;
+      this.fail(new LdapClosedError(message, { cause: error }));
+    });
+    socket.on('close', () => {
+      this.fail(new LdapClosedError('The directory server closed the connection'));
+    });
+  }
+
+  get isOpen(): boolean {
+    return this.reason === null;
+  }
+
+  /**
+   * Sends a request.
+   * @param encode makes its bytes out of its number
+   * @throws {LdapError} what has ended the channel
+   */
+  begin(encode: (id: number) => Buffer): Operation {
+    if (this.reason !== null) throw this.reason;
+    const id = this.nextId();
+    const inbox = new Inbox((bytes) => {
+      this.count(-1, -bytes);
+    });
+    this.inboxes.set(id, inbox);
+    this.socket.write(encode(id));
+    return {
+      next: async (milliseconds, signal) => {
+        signal?.throwIfAborted();
+        const tooLate = `The directory server did not answer within ${milliseconds} ms`;
+        return inbox.takeArrived() ?? (await within({ milliseconds, tooLate, signal }, inbox.take()));
+      },
+      end: (isComplete) => {
+        this.inboxes.delete(id);
+        inbox.clear();
+        if (!isComplete && this.isOpen) this.socket.write(encodeAbandon(this.nextId(), id));
+      },
+    };
+  }
+
+  /**
+   * Says good-bye (RFC 4511 §4.3).
+   * @param reason with what operations end that are still under way
+   */
+  close(reason: LdapError): void {
+    if (!this.isOpen) return;
+    this.socket.write(encodeUnbind(this.nextId()));
+    this.fail(reason);
+  }
+
+  private nextId(): number {
+    this.lastId += 1;
+    return this.lastId;
+  }
+
+  private receive(chunk: Buffer): void {
+    try {
+      for (const frame of this.frames.push(chunk)) {
+        if (!this.isOpen) return;
+        this.dispatch(parseMessage(frame), frame.length);
+      }
+    } catch (error) {
+      // There is no telling what the next bytes mean.
+      if (!(error instanceof LdapProtocolError)) throw error;
+      this.fail(error);
+    }
+  }
+
+  private dispatch(message: LdapMessage, bytes: number): void {
+    if (message.id === 0) {
+      this.receiveNotice(message);
+      return;
+    }
+    if (message.id > this.lastId) throw new LdapProtocolError('an answer to what was never asked');
+    const inbox = this.inboxes.get(message.id);
+    // What was abandoned may still be answered for a while.
+    if (inbox === undefined) return;
+    this.count(1, bytes);
+    inbox.put(message, bytes);
+  }
+
+  /** Of what comes unasked, one kind means something (RFC 4511 §4.4). */
+  private receiveNotice(message: LdapMessage): void {
+    if (message.kind !== 'result' || message.of !== 'extended') {
+      throw new LdapProtocolError('an answer without a number');
+    }
+    if (message.oid !== NOTICE_OF_DISCONNECTION) return;
+    const { code } = message.result;
+    this.fail(new LdapClosedError(`The directory server took its leave: ${resultCodeName(code)} (${code})`));
+  }
+
+  private count(messages: number, bytes: number): void {
+    this.waiting.messages += messages;
+    this.waiting.bytes += bytes;
+    const load = Math.max(this.waiting.messages / HIGH_WATER.messages, this.waiting.bytes / HIGH_WATER.bytes);
+    if (load >= 1) this.socket.pause();
+    else if (load <= 0.5 && this.socket.isPaused()) this.socket.resume();
+  }
+
+  /** Ends the channel, and tells everybody who waits. Only the first reason counts. */
+  private fail(reason: LdapError): void {
+    if (!this.isOpen) return;
+    this.reason = reason;
+    for (const inbox of this.inboxes.values()) inbox.fail(reason);
+    // What has been written still goes out.
+    this.socket.destroySoon();
+  }
+}
