@@ -35,7 +35,7 @@ export function groupDn(id: string): string {
   return `cn=${id},ou=groups,${BASE_DN}`;
 }
 
-/** A directory as the text of an LDIF file. */
+/** A directory as the text of an LDIF file, with entries that a server takes too. */
 export function buildLdif(people: readonly TestPerson[], groups: readonly TestGroup[] = []): string {
   return ['version: 1\n', ...people.map(personRecord), ...groups.map(groupRecord)].join('\n');
 }
@@ -43,6 +43,7 @@ export function buildLdif(people: readonly TestPerson[], groups: readonly TestGr
 function personRecord(person: TestPerson): string {
   return record(personDn(person.id), [
     ['objectClass', 'inetOrgPerson'],
+    ['objectClass', 'directoryPerson'],
     ['uid', person.id],
     ['cn', person.name ?? person.id],
     ['sn', person.familyName ?? person.id],
@@ -56,20 +57,28 @@ function personRecord(person: TestPerson): string {
 }
 
 function groupRecord(group: TestGroup): string {
-  const dns = (ids: string[] | undefined) =>
-    (ids ?? []).map((id) => (id.startsWith('@') ? groupDn(id.slice(1)) : personDn(id)));
   return record(groupDn(group.id), [
     ['objectClass', 'groupOfNames'],
+    ['objectClass', 'directoryGroup'],
     ['cn', group.id],
     ['displayName', group.name],
     ['description', group.description],
     ['labeledURI', group.website],
     ['mail', group.email],
     ['entryUUID', group.uuid],
-    ...dns(group.members).map((dn) => ['member', dn] as [string, string]),
+    ...membersOf(group).map((dn) => ['member', dn] as [string, string]),
     ...dns(group.admins).map((dn) => ['groupAdmin', dn] as [string, string]),
     ...dns(group.owners).map((dn) => ['owner', dn] as [string, string]),
   ]);
+}
+
+/** A groupOfNames has to have a member: one without any names itself. */
+function membersOf({ id, members = [] }: TestGroup): string[] {
+  return members.length === 0 ? [groupDn(id)] : dns(members);
+}
+
+function dns(ids: string[] = []): string[] {
+  return ids.map((id) => (id.startsWith('@') ? groupDn(id.slice(1)) : personDn(id)));
 }
 
 /** Every value in base64, so that tests can have anything in them. */
