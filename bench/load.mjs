@@ -8,80 +8,17 @@ import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startPostgres } from '../test/support/postgres.mjs';
+import { LARGE, records } from './large-directory.mjs';
 
-const PEOPLE = 50_000;
-const GROUPS = 5_000;
-const MEMBERSHIPS = 300_000;
 const MOST_SECONDS = 60;
 const MOST_MEGABYTES = 512;
-const BASE = 'dc=example,dc=org';
-
-const personDn = (number) => `uid=person.${number},ou=people,${BASE}`;
-const groupDn = (number) => `cn=group-${number},ou=groups,${BASE}`;
-
-/** Seeded, so that two runs load the same (mulberry32). */
-function makeRandom(seed) {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-function* people(renamed) {
-  for (let number = 0; number < PEOPLE; number++) {
-    const name = number === renamed ? 'Somebody Else' : `Person Ünal ${number}`;
-    yield [
-      `dn: ${personDn(number)}`,
-      'objectClass: inetOrgPerson',
-      `uid: person.${number}`,
-      `cn:: ${Buffer.from(name).toString('base64')}`,
-      `givenName: Person`,
-      `sn: Number ${number}`,
-      `mail: person.${number}@example.org`,
-      `schoolYear: ${1 + (number % 6)}${'ABCD'[number % 4]}`,
-      'createTimestamp: 20200801080000Z',
-    ];
-  }
-}
-
-/** Four groups in five are inside another one, and of those one in five has groups inside: three levels. */
-function* groups() {
-  const random = makeRandom(7);
-  const pick = (count) => Math.floor(random() * count);
-  const outermost = GROUPS / 5;
-  const middle = outermost * 2;
-  const inside = Array.from({ length: GROUPS }, () => []);
-  for (let number = outermost; number < GROUPS; number++) {
-    inside[number < middle ? pick(outermost) : outermost + pick(outermost)].push(number);
-  }
-  const each = MEMBERSHIPS / GROUPS;
-  for (let number = 0; number < GROUPS; number++) {
-    const members = new Set();
-    while (members.size < each) members.add(pick(PEOPLE));
-    const [owner, ...others] = [...members];
-    yield [
-      `dn: ${groupDn(number)}`,
-      'objectClass: groupOfNames',
-      `cn: group-${number}`,
-      `displayName: Group ${number}`,
-      `owner: ${personDn(owner)}`,
-      ...others.map((member) => `member: ${personDn(member)}`),
-      ...inside[number].map((inner) => `member: ${groupDn(inner)}`),
-    ];
-  }
-}
-
 async function writeLdif(file, renamed = null) {
   const stream = createWriteStream(file);
   const write = async (lines) => {
     if (!stream.write(`${lines.join('\n')}\n\n`)) await once(stream, 'drain');
   };
   await write(['version: 1']);
-  for (const record of people(renamed)) await write(record);
-  for (const record of groups()) await write(record);
+  for (const record of records(LARGE, renamed)) await write(record);
   stream.end();
   await once(stream, 'finish');
 }
@@ -117,7 +54,7 @@ try {
   const file = join(work, 'directory.ldif');
   await writeLdif(file);
   console.log(
-    `${PEOPLE} people, ${GROUPS} groups, ${MEMBERSHIPS} memberships: ${Math.round(statSync(file).size / 1e6)} MB of LDIF`,
+    `${LARGE.people} people, ${LARGE.groups} groups, ${LARGE.memberships} memberships: ${Math.round(statSync(file).size / 1e6)} MB of LDIF`,
   );
   const environment = { DATABASE_URL: postgres.url('postgres'), DIRECTORY_URL: `file:${file}` };
   const tell = (what, { seconds, megabytes }) =>

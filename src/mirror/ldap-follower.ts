@@ -83,8 +83,8 @@ export class LdapFollower implements Follower {
 
   /** By content synchronisation: changes come by themselves. */
   private async listen(connection: LdapConnection, signal: AbortSignal, isWell: () => void): Promise<void> {
-    const before = await this.state.get();
-    const from = this.positionOf(before, 'cookies');
+    const begun = performance.now();
+    const from = this.positionOf(await this.state.get(), 'cookies');
     const session = await ContentSession.open(this.directory, { from, persist: true, signal });
     try {
       const pending = new DeltaBuilder();
@@ -101,12 +101,14 @@ export class LdapFollower implements Follower {
         }
       } else {
         pending.absorb(await session.readChanges((kind) => readKnown(this.dataSource.manager, kind)));
-        await this.audit(pending, connection);
       }
       this.reporter.tellWay('The directory tells of changes by itself (RFC 4533)');
       await session.follow();
       await this.advance(pending, connection, session.position(), session.asOf, signal);
+      this.reporter.tellCaughtUp(performance.now() - begun);
       isWell();
+      // What the last session could not be told, if there was one: a server that now shows less or more.
+      if (from !== null) this.auditedAt = 0;
       for (;;) await this.takeNext(session, pending, connection, signal);
     } catch (error) {
       if (!(error instanceof RefreshRequiredError)) throw error;
@@ -122,7 +124,8 @@ export class LdapFollower implements Follower {
     connection: LdapConnection,
     signal: AbortSignal,
   ): Promise<void> {
-    const changes = await session.nextChanges(this.config.syncSeconds * 1000);
+    const isAuditDue = Date.now() - this.auditedAt > AUDIT_INTERVAL;
+    const changes = await session.nextChanges(isAuditDue ? 0 : this.config.syncSeconds * 1000);
     if (changes !== null) pending.absorb(changes);
     let { asOf } = session;
     if (changes === null) {
@@ -132,9 +135,7 @@ export class LdapFollower implements Follower {
       const late = await session.nextChanges(IN_FLIGHT);
       if (late !== null) pending.absorb(late);
     }
-    if (session.takeMoved() || Date.now() - this.auditedAt > AUDIT_INTERVAL) {
-      await this.audit(pending, connection);
-    }
+    if (session.takeMoved() || isAuditDue) await this.audit(pending, connection);
     // Nothing may be left over: then this only tells that everything is as it was.
     await this.advance(pending, connection, session.position(), asOf, signal);
   }

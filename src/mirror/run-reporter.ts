@@ -39,6 +39,11 @@ export class RunReporter {
     this.lastWay = way;
   }
 
+  /** Says how long it took to learn what had happened since the last session. */
+  tellCaughtUp(milliseconds: number): void {
+    this.logger.debug(`Caught up in ${Math.round(milliseconds)} ms`);
+  }
+
   /** Says how far a long run has come. */
   tellProgress(entries: number): void {
     this.logger.log(`${entries} entries read`);

@@ -1,0 +1,73 @@
+// The large directory of the measurements: people, and groups nested three deep, always the same.
+export const BASE = 'dc=example,dc=org';
+
+export const personDn = (number) => `uid=person.${number},ou=people,${BASE}`;
+export const groupDn = (number) => `cn=group-${number},ou=groups,${BASE}`;
+
+/** How many there are of what; a fifth of the groups is outermost. */
+export const LARGE = { people: 50_000, groups: 5_000, memberships: 300_000 };
+
+/** Seeded, so that two runs load the same (mulberry32). */
+function makeRandom(seed) {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+function* people(count, renamed) {
+  for (let number = 0; number < count; number++) {
+    const name = number === renamed ? 'Somebody Else' : `Person Ünal ${number}`;
+    yield [
+      `dn: ${personDn(number)}`,
+      'objectClass: inetOrgPerson',
+      'objectClass: directoryPerson',
+      `uid: person.${number}`,
+      `cn:: ${Buffer.from(name).toString('base64')}`,
+      `givenName: Person`,
+      `sn: Number ${number}`,
+      `mail: person.${number}@example.org`,
+      `schoolYear: ${1 + (number % 6)}${'ABCD'[number % 4]}`,
+    ];
+  }
+}
+
+/** Four groups in five are inside another one, and of those one in five has groups inside: three levels. */
+function* groups(size) {
+  const random = makeRandom(7);
+  const pick = (count) => Math.floor(random() * count);
+  const outermost = size.groups / 5;
+  const middle = outermost * 2;
+  const inside = Array.from({ length: size.groups }, () => []);
+  for (let number = outermost; number < size.groups; number++) {
+    inside[number < middle ? pick(outermost) : outermost + pick(outermost)].push(number);
+  }
+  const each = size.memberships / size.groups;
+  for (let number = 0; number < size.groups; number++) {
+    const members = new Set();
+    while (members.size < each) members.add(pick(size.people));
+    const [owner, ...others] = [...members];
+    yield [
+      `dn: ${groupDn(number)}`,
+      'objectClass: groupOfNames',
+      'objectClass: directoryGroup',
+      `cn: group-${number}`,
+      `displayName: Group ${number}`,
+      `owner: ${personDn(owner)}`,
+      ...others.map((member) => `member: ${personDn(member)}`),
+      ...inside[number].map((inner) => `member: ${groupDn(inner)}`),
+    ];
+  }
+}
+
+/**
+ * The records of a directory, as lines.
+ * @param renamed the number of somebody who is called otherwise
+ */
+export function* records(size = LARGE, renamed = null) {
+  yield* people(size.people, renamed);
+  yield* groups(size);
+}
