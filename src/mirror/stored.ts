@@ -1,4 +1,4 @@
-import type { EntityManager } from 'typeorm';
+import type { Writer } from '../database/writer.js';
 import type { EntryKind } from '../sources/source.js';
 import type { Counts } from './guard.js';
 import type { StoredEntries, StoredEntry, StoredGroup, StoredReference } from './plan.js';
@@ -11,7 +11,7 @@ export interface Identities {
 }
 
 /** What the mirror holds of people and groups: enough to see what has changed. */
-export async function readStoredEntries(manager: EntityManager, wanted?: Identities): Promise<StoredEntries> {
+export async function readStoredEntries(manager: Writer, wanted?: Identities): Promise<StoredEntries> {
   return {
     people: await entriesOf<StoredEntry>(manager, 'users', '', wanted?.people),
     groups: await entriesOf<StoredGroup>(
@@ -24,7 +24,7 @@ export async function readStoredEntries(manager: EntityManager, wanted?: Identit
 }
 
 async function entriesOf<Row extends StoredEntry>(
-  manager: EntityManager,
+  manager: Writer,
   table: 'users' | 'groups',
   more: string,
   wanted: readonly string[] | undefined,
@@ -47,7 +47,7 @@ interface ReferenceRow {
 
 /** All references of these groups, and of every group those to these DNs. */
 export async function readStoredReferences(
-  manager: EntityManager,
+  manager: Writer,
   groups: readonly string[],
   dnKeys: readonly string[],
 ): Promise<StoredReference[]> {
@@ -88,7 +88,7 @@ function referencesWhere(...[inMemberships, inNestings, inUnresolved]: [string, 
 
 /** Who is behind these DNs, by keyOfDn. What is a person and a group at once counts as a person. */
 export async function readSubjects(
-  manager: EntityManager,
+  manager: Writer,
   dnKeys: readonly string[],
 ): Promise<Map<string, Subject>> {
   if (dnKeys.length === 0) return new Map();
@@ -106,7 +106,7 @@ export async function readSubjects(
  * @param ids folded
  */
 export async function readClaimants(
-  manager: EntityManager,
+  manager: Writer,
   kind: EntryKind,
   ids: readonly string[],
 ): Promise<string[]> {
@@ -124,7 +124,7 @@ export async function readClaimants(
 
 /** The ids because of which these entries are put aside. */
 export async function readClaimedIds(
-  manager: EntityManager,
+  manager: Writer,
   kind: EntryKind,
   uuids: readonly string[],
 ): Promise<string[]> {
@@ -137,7 +137,7 @@ export async function readClaimedIds(
 }
 
 /** Everything of a kind that is known of the directory: what is mirrored, and what is put aside. */
-export async function readKnown(manager: EntityManager, kind: EntryKind): Promise<string[]> {
+export async function readKnown(manager: Writer, kind: EntryKind): Promise<string[]> {
   return identitiesOf(
     manager.query(
       `select entry_uuid as uuid from ${TABLES[kind]}
@@ -148,7 +148,7 @@ export async function readKnown(manager: EntityManager, kind: EntryKind): Promis
 }
 
 /** The DN, by keyOfDn, of every row of a kind, by entryUUID. */
-export async function readStoredDns(manager: EntityManager, kind: EntryKind): Promise<Map<string, string>> {
+export async function readStoredDns(manager: Writer, kind: EntryKind): Promise<Map<string, string>> {
   const rows: { uuid: string; dnKey: string }[] = await manager.query(
     `select entry_uuid as uuid, dn_key as "dnKey" from ${TABLES[kind]}`,
   );
@@ -162,7 +162,7 @@ async function identitiesOf(query: Promise<unknown>): Promise<string[]> {
 const TABLES = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;
 
 /** How many rows there are of what the guard watches over. */
-export async function countStored(manager: EntityManager): Promise<Counts> {
+export async function countStored(manager: Writer): Promise<Counts> {
   const [counts]: Counts[] = await manager.query(`
     select (select user_count from mirror_state) as people, (select group_count from mirror_state) as groups,
       (select count(*)::integer from memberships) as memberships`);
@@ -170,7 +170,7 @@ export async function countStored(manager: EntityManager): Promise<Counts> {
 }
 
 /** What revisions that nobody confirmed have deleted since an instant. */
-export async function countRecentlyDeleted(manager: EntityManager, since: Date): Promise<Counts> {
+export async function countRecentlyDeleted(manager: Writer, since: Date): Promise<Counts> {
   const [counts]: Counts[] = await manager.query(
     `select coalesce(sum(users_deleted), 0)::integer as people, coalesce(sum(groups_deleted), 0)::integer as groups,
        coalesce(sum(memberships_removed), 0)::integer as memberships
