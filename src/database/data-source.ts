@@ -151,9 +151,10 @@ function poolOptions(database: Config['database']): object {
       // PGlite has one session for as long as it runs: a new connection meets the prepared statements of the one
       // before, of which the driver knows nothing.
       if (isEmbedded) await client.query('discard all');
-      // Small pages are not worth planning anew each time (docs/adr/0004).
+      // Small pages are not worth planning anew each time (docs/adr/0004), and nothing here is worth compiling: what is
+      // guessed to be large mostly is not, and compiling it takes longer than running it.
       await client.query(
-        `set plan_cache_mode = force_generic_plan; set enable_memoize = off; ` +
+        `set plan_cache_mode = force_generic_plan; set enable_memoize = off; set jit = off; ` +
           `set statement_timeout = ${STATEMENT_TIMEOUT}; set idle_in_transaction_session_timeout = 60000`,
       );
     },
