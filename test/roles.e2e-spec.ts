@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { DataSource } from 'typeorm';
-import { MirrorService } from '../src/mirror/mirror.service.js';
 import { buildLdif } from './support/directory.js';
+import { findInconsistencies, withoutStrangers } from './support/effective-roles.js';
+import { stopFollowing } from './support/mirror.js';
 import { directories, type RandomDirectory, randomDirectory } from './support/random-directory.js';
 import { type HeldRole, heldRoles, ROLES } from './support/role-model.js';
 import { TestService } from './support/service.js';
@@ -137,10 +137,7 @@ describe('after the directory has changed', () => {
     });
     try {
       const authorization = await service.serviceAccount('read', 'directory');
-      // Nobody else looks at the file meanwhile.
-      const mirror = service.app.get(MirrorService);
-      mirror.onModuleDestroy();
-      await mirror.beforeApplicationShutdown();
+      await stopFollowing(service);
       // Some of the people and groups of each go, some come back, and all may be named and nested anew.
       const change = fc
         .tuple(directories(size), fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 3 }))
@@ -154,7 +151,7 @@ describe('after the directory has changed', () => {
         expect((await service.synchronise({ force: true })).kind).toBe('applied');
         const present = heldRoles(withoutStrangers(step));
         expect(await readRoles(service, authorization)).toEqual(plain(present));
-        expect(await inconsistencies(service)).toEqual([]);
+        expect(await findInconsistencies(service)).toEqual([]);
       }
     } finally {
       await service.stop();
@@ -170,32 +167,6 @@ function* smallChanges({ people, groups }: RandomDirectory): Generator<RandomDir
     yield { people: people.slice(index % 5), groups };
     yield { people, groups: others };
   }
-}
-
-/** Who is named and not there is nobody's member. */
-function withoutStrangers({ people, groups }: RandomDirectory): RandomDirectory['groups'] {
-  const there = new Set([...people.map(({ id }) => id), ...groups.map(({ id }) => `@${id}`)]);
-  const kept = (ids: string[] | undefined) => (ids ?? []).filter((id) => there.has(id));
-  return groups.map((group) => ({
-    ...group,
-    members: kept(group.members),
-    admins: kept(group.admins),
-    owners: kept(group.owners),
-  }));
-}
-
-/** Copies and counters that are not what they are made from. */
-async function inconsistencies({ app }: TestService): Promise<unknown[]> {
-  return app.get(DataSource).query<unknown[]>(`
-    select 'name of a person', m.user_key from effective_memberships m join users u on u.key = m.user_key where m.user_sort_name <> u.sort_name
-    union all
-    select 'name of a group', m.group_key from effective_memberships m join groups g on g.key = m.group_key where m.group_sort_name <> g.sort_name
-    union all
-    select 'groups of a person', key from users u where group_count <> (select count(*) from effective_memberships m where m.user_key = u.key)
-    union all
-    select 'members of a group', key from groups g where member_count <> (select count(*) from effective_memberships m where m.group_key = g.key)
-    union all
-    select 'people or groups', 0 from mirror_state where (user_count, group_count) <> ((select count(*) from users), (select count(*) from groups))`);
 }
 
 /** Everybody's role in every group, as the endpoint tells it. */

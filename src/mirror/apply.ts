@@ -82,13 +82,20 @@ async function begin(manager: EntityManager, { basedOn }: Application): Promise<
 
 async function writeState(
   manager: EntityManager,
-  { asOf, fingerprint, position }: Application,
+  { plan, asOf, fingerprint, position }: Application,
   revision: number | null,
 ): Promise<void> {
   await manager.query(
     `update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = $1, revision = $2,
-       source_fingerprint = $3, source_position = $4`,
-    [asOf, revision, fingerprint, position],
+       source_fingerprint = $3, source_position = $4, user_count = user_count + $5, group_count = group_count + $6`,
+    [
+      asOf,
+      revision,
+      fingerprint,
+      position,
+      plan.createdPeople.length - plan.deletedPeople.length,
+      plan.createdGroups.length - plan.deletedGroups.length,
+    ],
   );
 }
 

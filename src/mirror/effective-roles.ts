@@ -1,176 +1,246 @@
 import type { Writer } from '../database/writer.js';
 import type { Plan } from './plan.js';
 
+/** Places up to which each is looked at on its own; of more, whole groups are worked out together. */
+const FEW = 2000;
+
+/** A person in a group, by key. */
+interface Place {
+  readonly group: number;
+  readonly person: number;
+}
+
+/** A group that goes, and one that contains it, by key. */
+interface GoneNesting {
+  readonly outer: number;
+  readonly inner: number;
+}
+
 /**
- * Keeps `effective_memberships` and the counters true to memberships and nestings, touching only groups that a
- * plan can have changed: those it names, and every group around them. In the plan's transaction, which may have several
- * plans one after another: begin before a plan's rows are written, finish after.
+ * Keeps `effective_memberships` and the counters true to memberships and nestings (docs/adr/0007). What a plan can have
+ * changed is worked out anew and compared with the rows; those that differ are written, and no other is written or
+ * locked. In the plan's transaction: begin before its rows are written, finish after.
+ *
+ * What has changed stays in the temporary table `effective_changes` until the transaction ends or begins anew.
  */
 export class EffectiveRoles {
-  private constructor(private readonly writer: Writer) {}
+  private constructor(
+    private readonly writer: Writer,
+    private readonly gone: readonly GoneNesting[],
+  ) {}
 
   /** Notes what is about to go: afterwards nobody knows where it was. */
   static async begin(writer: Writer, plan: Plan): Promise<EffectiveRoles> {
-    await writer.query('create temporary table affected_groups (key integer primary key) on commit drop');
-    await writer.query('create temporary table affected_users (key integer primary key) on commit drop');
-    const effective = new EffectiveRoles(writer);
     const people = plan.deletedPeople.map(({ uuid }) => uuid);
     const groups = plan.deletedGroups.map(({ uuid }) => uuid);
-    if (people.length > 0) {
-      await effective.noteGroups(
-        `select distinct m.group_key from effective_memberships m join users u on u.key = m.user_key
-         where u.entry_uuid = any ($1::uuid[])`,
-        [people],
-      );
-    }
-    if (groups.length > 0) {
-      await effective.noteGroups(`select key from groups where entry_uuid = any ($1::uuid[])`, [groups]);
-      await effective.noteOuterGroups();
-      await writer.query(
-        `insert into affected_users
-         select distinct m.user_key from effective_memberships m join groups g on g.key = m.group_key
-         where g.entry_uuid = any ($1::uuid[])`,
-        [groups],
-      );
-    }
-    return effective;
+    // Several plans in one transaction find it there already.
+    await writer.query(EFFECTIVE_CHANGES);
+    await writer.query('delete from effective_changes');
+    if (people.length + groups.length > 0) await writer.query(LOST, [people, groups]);
+    const gone: GoneNesting[] = groups.length === 0 ? [] : await writer.query(GONE, [groups]);
+    return new EffectiveRoles(writer, gone);
   }
 
   /** Works out the roles anew where they can have changed. */
   async finish(plan: Plan): Promise<void> {
-    const named = [...plan.memberships, ...plan.nestings].map(({ group }) => group);
-    const people = plan.updatedPeople.map(({ value }) => value.uuid);
-    const groups = plan.updatedGroups.map(({ value }) => value.uuid);
-    if (named.length > 0) {
-      await this.noteGroups(`select key from groups where entry_uuid = any ($1::uuid[])`, [
-        [...new Set(named)],
-      ]);
-    }
-    await this.writer.query(
-      'delete from affected_groups a where not exists (select from groups g where g.key = a.key)',
-    );
-    await this.noteOuterGroups();
-    await this.recompute();
-    await this.rename(people, groups);
-    await this.count();
-    if (isLongerOrShorter(plan)) await this.countAll();
-    await this.writer.query('drop table affected_groups, affected_users, effective_now');
+    const touched = await this.listTouched(plan);
+    if (touched === null) await this.compareGroups(plan);
+    else if (touched.length > 0) await this.comparePlaces(touched);
+    for (const statement of WRITE) await this.writer.query(statement);
+    await this.rename(plan);
   }
 
-  private async noteGroups(query: string, values: unknown[]): Promise<void> {
-    await this.writer.query(`insert into affected_groups ${query} on conflict do nothing`, values);
+  /** Where roles can have changed, before the groups around are looked at; null: in too many places to list. */
+  private async listTouched({ memberships, nestings }: Plan): Promise<Place[] | null> {
+    if (memberships.length > FEW) return null;
+    if (memberships.length + nestings.length + this.gone.length === 0) return [];
+    const touched: Place[] = await this.writer.query(TOUCHED, [
+      memberships.map(({ group }) => group),
+      memberships.map(({ subject }) => subject),
+      nestings.map(({ group }) => group),
+      nestings.map(({ subject }) => subject),
+      this.gone.map(({ outer }) => outer),
+      this.gone.map(({ inner }) => inner),
+    ]);
+    return touched.length > FEW ? null : touched;
   }
 
-  private async noteOuterGroups(): Promise<void> {
-    await this.noteGroups(
-      `with recursive around (key) as (
-         select key from affected_groups
-         union
-         select n.outer_key from nestings n join around on around.key = n.inner_key
-       ) select key from around`,
-      [],
-    );
+  private async comparePlaces(touched: readonly Place[]): Promise<void> {
+    await this.writer.query(IN_PLACES, [
+      touched.map(({ group }) => group),
+      touched.map(({ person }) => person),
+    ]);
   }
 
-  private async recompute(): Promise<void> {
-    await this.writer.query(`create temporary table effective_now on commit drop as ${EFFECTIVE}`);
-    await this.writer.query('create unique index on effective_now (group_key, user_key)');
-    await this.writer.query('analyze affected_groups, effective_now');
-    await this.noteUsers(`
-      delete from effective_memberships m using affected_groups a
-      where m.group_key = a.key and not exists (
-        select from effective_now n where n.group_key = m.group_key and n.user_key = m.user_key)
-      returning m.user_key`);
-    await this.noteUsers(`
-      insert into effective_memberships as m
-        (group_key, user_key, role, direct_role, inherited_from, user_sort_name, group_sort_name)
-      select n.group_key, n.user_key, n.role, n.direct_role, n.inherited_from, u.sort_name, g.sort_name
-      from effective_now n join users u on u.key = n.user_key join groups g on g.key = n.group_key
-      on conflict on constraint effective_memberships_pk do update
-        set role = excluded.role, direct_role = excluded.direct_role, inherited_from = excluded.inherited_from
-        where (m.role, m.direct_role, m.inherited_from)
-          is distinct from (excluded.role, excluded.direct_role, excluded.inherited_from)
-      returning m.user_key`);
-  }
-
-  private async noteUsers(change: string): Promise<void> {
-    await this.writer.query(
-      `with changed as (${change}) insert into affected_users select distinct user_key from changed on conflict do nothing`,
-    );
+  private async compareGroups({ memberships, nestings }: Plan): Promise<void> {
+    const named = new Set([...memberships, ...nestings].map(({ group }) => group));
+    await this.writer.query(IN_GROUPS, [[...named], this.gone.map(({ outer }) => outer)]);
+    await this.writer.query('analyze effective_changes');
   }
 
   /** Names stand beside the memberships, because pages are ordered by them. */
-  private async rename(people: readonly string[], groups: readonly string[]): Promise<void> {
-    if (people.length > 0) {
+  private async rename({ updatedPeople, updatedGroups }: Plan): Promise<void> {
+    if (updatedPeople.length > 0) {
       await this.writer.query(
         `update effective_memberships m set user_sort_name = u.sort_name from users u
          where u.key = m.user_key and u.entry_uuid = any ($1::uuid[]) and m.user_sort_name <> u.sort_name`,
-        [people],
+        [updatedPeople.map(({ value }) => value.uuid)],
       );
     }
-    if (groups.length > 0) {
+    if (updatedGroups.length > 0) {
       await this.writer.query(
         `update effective_memberships m set group_sort_name = g.sort_name from groups g
          where g.key = m.group_key and g.entry_uuid = any ($1::uuid[]) and m.group_sort_name <> g.sort_name`,
-        [groups],
+        [updatedGroups.map(({ value }) => value.uuid)],
       );
     }
   }
-
-  private async count(): Promise<void> {
-    await this.writer.query('analyze affected_users');
-    await this.writer.query(`
-      update groups g set member_count = counted.members
-      from (select a.key, (select count(*)::integer from effective_memberships m where m.group_key = a.key) as members
-            from affected_groups a) counted
-      where g.key = counted.key and g.member_count <> counted.members`);
-    await this.writer.query(`
-      update users u set group_count = counted.groups
-      from (select a.key, (select count(*)::integer from effective_memberships m where m.user_key = a.key) as groups
-            from affected_users a) counted
-      where u.key = counted.key and u.group_count <> counted.groups`);
-  }
-
-  /** Locks the one row that has these counters: only where they change, so that previews do not wait for each other. */
-  private async countAll(): Promise<void> {
-    await this.writer.query(`
-      update mirror_state set user_count = (select count(*) from users), group_count = (select count(*) from groups)`);
-  }
 }
 
-/** Whether there are other people or groups than before. */
-function isLongerOrShorter({ createdPeople, deletedPeople, createdGroups, deletedGroups }: Plan): boolean {
-  return [createdPeople, deletedPeople, createdGroups, deletedGroups].some((entries) => entries.length > 0);
-}
+const EFFECTIVE_CHANGES = `
+  create temporary table if not exists effective_changes (
+    group_key integer not null,
+    user_key integer not null,
+    role_before smallint,
+    role_after smallint,
+    direct_role smallint,
+    inherited_from integer[]
+  ) on commit drop`;
+
+/** What goes with the people ($1) and groups ($2) that are deleted. */
+const LOST = `
+  insert into effective_changes (group_key, user_key, role_before)
+  select m.group_key, m.user_key, m.role
+  from users u join effective_memberships m on m.user_key = u.key where u.entry_uuid = any ($1::uuid[])
+  union
+  select m.group_key, m.user_key, m.role
+  from groups g join effective_memberships m on m.group_key = g.key where g.entry_uuid = any ($2::uuid[])`;
+
+const GONE = `
+  select n.outer_key as outer, n.inner_key as inner
+  from groups g join nestings n on n.inner_key = g.key where g.entry_uuid = any ($1::uuid[])`;
 
 /**
- * The effective roles in the affected groups. `reach` follows every way from an affected group inwards, once for
- * each group directly inside it (`via`); a way never comes back to the group it began at, which is where cycles
- * are cut. Whoever is found on a way holds the role with which its first group is named.
+ * People ($2) in the groups ($1) that name them or no longer do; those of a group ($4) in the one ($3) that names it
+ * or no longer does; and those that were in a group that has gone ($6) in the one that contained it ($5).
  */
-const EFFECTIVE = `
-  with recursive reach (outer_key, via, role, inner_key) as (
-    select n.outer_key, n.inner_key, n.role, n.inner_key
-    from nestings n join affected_groups a on a.key = n.outer_key
-    union
-    select r.outer_key, r.via, r.role, n.inner_key
-    from reach r join nestings n on n.outer_key = r.inner_key
-    where n.inner_key <> r.outer_key
-  ),
-  claims (group_key, user_key, role, direct_role, via) as (
-    select m.group_key, m.user_key, m.role, m.role, null::integer
-    from memberships m join affected_groups a on a.key = m.group_key
-    union all
-    select r.outer_key, m.user_key, r.role, null, r.via
-    from reach r join memberships m on m.group_key = r.inner_key
-  ),
+const TOUCHED = `
+  select g.key as group, u.key as person
+  from unnest($1::uuid[], $2::uuid[]) as named (group_uuid, user_uuid)
+  join groups g on g.entry_uuid = named.group_uuid join users u on u.entry_uuid = named.user_uuid
+  union all
+  select o.key, m.user_key
+  from unnest($3::uuid[], $4::uuid[]) as nested (outer_uuid, inner_uuid)
+  join groups o on o.entry_uuid = nested.outer_uuid join groups i on i.entry_uuid = nested.inner_uuid
+  join effective_memberships m on m.group_key = i.key
+  union all
+  select o.key, u.key
+  from unnest($5::integer[], $6::integer[]) as gone (outer_key, inner_key)
+  join groups o on o.key = gone.outer_key
+  join effective_changes c on c.group_key = gone.inner_key join users u on u.key = c.user_key
+  limit ${FEW + 1}`;
+
+/**
+ * Compares the roles that follow from `claims` with the rows of `present`. A claim is one way in which somebody
+ * belongs to a group: by name, or with the role of the group directly inside (`via`) through which the way leads.
+ */
+function compare(tables: string): string {
+  return `
+  insert into effective_changes (group_key, user_key, role_before, role_after, direct_role, inherited_from)
+  with recursive ${tables},
   ranked as (
     select c.*, max(c.role) over person as highest, max(c.direct_role) over person as direct
     from claims c window person as (partition by c.group_key, c.user_key)
+  ),
+  wanted as (
+    select group_key, user_key, highest as role, direct as direct_role,
+      coalesce(
+        array_agg(distinct via order by via) filter (where role = highest and direct is distinct from highest), '{}'
+      ) as inherited_from
+    from ranked
+    group by group_key, user_key, highest, direct
   )
-  select group_key, user_key, highest as role, direct as direct_role,
-    coalesce(
-      array_agg(distinct via order by via) filter (where role = highest and direct is distinct from highest), '{}'
-    ) as inherited_from
-  from ranked
-  group by group_key, user_key, highest, direct`;
+  select group_key, user_key, present.role, wanted.role, wanted.direct_role, wanted.inherited_from
+  from wanted full join present using (group_key, user_key)
+  where (wanted.role, wanted.direct_role, wanted.inherited_from)
+    is distinct from (present.role, present.direct_role, present.inherited_from)`;
+}
+
+/**
+ * Of everybody in the groups with the entryUUIDs $1 and the keys $2, and in all groups around them. `reach` follows
+ * every way from such a group inwards, once for each group directly inside it; a way never comes back to the group
+ * it began at, which is where cycles are cut.
+ */
+const IN_GROUPS = compare(`
+  affected (group_key) as (
+    select key from groups where entry_uuid = any ($1::uuid[]) or key = any ($2::integer[])
+    union
+    select n.outer_key from nestings n join affected a on a.group_key = n.inner_key
+  ),
+  reach (group_key, via, role, inner_key) as (
+    select n.outer_key, n.inner_key, n.role, n.inner_key
+    from nestings n join affected a on a.group_key = n.outer_key
+    union
+    select r.group_key, r.via, r.role, n.inner_key
+    from reach r join nestings n on n.outer_key = r.inner_key and n.inner_key <> r.group_key
+  ),
+  claims (group_key, user_key, role, direct_role, via) as (
+    select m.group_key, m.user_key, m.role, m.role, null::integer
+    from memberships m join affected a on a.group_key = m.group_key
+    union all
+    select r.group_key, m.user_key, r.role, null, r.via
+    from reach r join memberships m on m.group_key = r.inner_key
+  ),
+  present as (select m.* from effective_memberships m join affected a on a.group_key = m.group_key)`);
+
+/**
+ * In single places, people ($2) in groups ($1), and in all groups around. `walk` goes the other way: from the groups
+ * that name a person outwards, never through the group whose role is asked for.
+ */
+const IN_PLACES = compare(`
+  affected (group_key, user_key) as (
+    select touched.group_key, touched.user_key
+    from unnest($1::integer[], $2::integer[]) as touched (group_key, user_key)
+    union
+    select n.outer_key, a.user_key from nestings n join affected a on a.group_key = n.inner_key
+  ),
+  walk (group_key, user_key, inner_key) as (
+    select a.group_key, a.user_key, m.group_key
+    from affected a join memberships m on m.user_key = a.user_key and m.group_key <> a.group_key
+    union
+    select w.group_key, w.user_key, n.outer_key
+    from walk w join nestings n on n.inner_key = w.inner_key and n.outer_key <> w.group_key
+  ),
+  claims (group_key, user_key, role, direct_role, via) as (
+    select m.group_key, m.user_key, m.role, m.role, null::integer
+    from affected a join memberships m on m.group_key = a.group_key and m.user_key = a.user_key
+    union all
+    select w.group_key, w.user_key, n.role, null, n.inner_key
+    from walk w join nestings n on n.outer_key = w.group_key and n.inner_key = w.inner_key
+  ),
+  present as (
+    select m.* from affected a
+    join effective_memberships m on m.group_key = a.group_key and m.user_key = a.user_key
+  )`);
+
+/** Rows and counters, by what has changed; in the order of the widest index, which is made faster so. */
+const WRITE = [
+  `delete from effective_memberships m using effective_changes c
+   where m.group_key = c.group_key and m.user_key = c.user_key and c.role_after is null`,
+  `update effective_memberships m
+   set role = c.role_after, direct_role = c.direct_role, inherited_from = c.inherited_from
+   from effective_changes c
+   where m.group_key = c.group_key and m.user_key = c.user_key and c.role_before is not null and c.role_after is not null`,
+  `insert into effective_memberships
+     (group_key, user_key, role, direct_role, inherited_from, user_sort_name, group_sort_name)
+   select c.group_key, c.user_key, c.role_after, c.direct_role, c.inherited_from, u.sort_name, g.sort_name
+   from effective_changes c join users u on u.key = c.user_key join groups g on g.key = c.group_key
+   where c.role_before is null
+   order by c.group_key, u.sort_name, c.user_key`,
+  `update groups g set member_count = g.member_count + c.more
+   from (select group_key, count(role_after) - count(role_before) as more from effective_changes group by group_key) c
+   where g.key = c.group_key and c.more <> 0`,
+  `update users u set group_count = u.group_count + c.more
+   from (select user_key, count(role_after) - count(role_before) as more from effective_changes group by user_key) c
+   where u.key = c.user_key and c.more <> 0`,
+];

@@ -1,3 +1,4 @@
+import { MirrorService } from '../../src/mirror/mirror.service.js';
 import { MirrorState } from '../../src/mirror/mirror-state.js';
 import type { TestService } from './service.js';
 
@@ -19,6 +20,13 @@ export async function readStatus(service: TestService): Promise<DirectoryStatus>
 /** The number of the revision that is served: what no client sees, but every change makes. */
 export async function readRevision(service: TestService): Promise<number> {
   return (await service.app.get(MirrorState).get()).revision ?? 0;
+}
+
+/** Leaves synchronising to the test: nobody else looks at the directory from now on. */
+export async function stopFollowing({ app }: TestService): Promise<void> {
+  const mirror = app.get(MirrorService);
+  mirror.onModuleDestroy();
+  await mirror.beforeApplicationShutdown();
 }
 
 /** Replaces the directory file, and waits until it is served. */
