@@ -345,7 +345,9 @@ describe('losing the server', () => {
 });
 
 describe('a server that does not let us', () => {
-  afterEach(() => slapd.restart({ syncprov: true, limits: `dn.exact="${MIRROR_DN}" size=unlimited` }));
+  afterEach(() =>
+    slapd.restart({ syncprov: true, acl: undefined, limits: `dn.exact="${MIRROR_DN}" size=unlimited` }),
+  );
 
   it('because it has no content synchronisation is told apart', async () => {
     await slapd.restart({ syncprov: false });
@@ -354,6 +356,20 @@ describe('a server that does not let us', () => {
       expect(error).toBeInstanceOf(ContentSyncRefusedError);
       expect((error as Error).message).toBe('The directory server has no content synchronisation');
     }
+  });
+
+  it('see anything but people still tells of people', async () => {
+    await slapd.restart({
+      acl: [
+        'access to attrs=userPassword by anonymous auth by * none',
+        `access to dn.subtree="ou=people,${BASE_DN}" by dn.exact="${MIRROR_DN}" read by * none`,
+        'access to * by * none',
+      ],
+    });
+    const replica = new Replica();
+    await replica.refresh({ base: `ou=people,${BASE_DN}` });
+    expect(replica.names).toEqual(['ann', 'eve', 'fay', 'kid']);
+    expect(await errorOf(new Replica().refresh())).toMatchObject({ code: 32 });
   });
 
   it('read everything says what to change', async () => {

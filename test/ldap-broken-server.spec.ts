@@ -84,6 +84,7 @@ describe('a server that does not speak LDAP', () => {
       'sends controls that are none',
       ber(0x30, ber(0x02, Buffer.of(1)), ber(0x65, ber(0x0a, Buffer.of(0)), '', ''), 'x'),
     ],
+    ['sends a part of an attribute', entry(1, 'cn=a', { 'member;range=0-1499': ['cn=b'] })],
     ['gives a message no number', entry(0, 'cn=a')],
   ])('%s, and that ends the connection', async (_, bytes) => {
     const connection = await connectTo(answerWith(bytes));
@@ -187,6 +188,16 @@ describe('a server that is slow', () => {
       answerWith(result(0, 0, '', 0x78, unknown), entry(1, 'cn=a'), result(1)),
     );
     expect(await collect(connection.search(REQUEST))).toHaveLength(2);
+    connection.close();
+  });
+});
+
+describe('a server with a lot to say', () => {
+  it('may send a value of 16 MB', async () => {
+    const value = Buffer.alloc(16_000_000, 'x');
+    const connection = await connectTo(answerWith(entry(1, 'cn=a', { jpegPhoto: [value] }), result(1)));
+    const [first] = await collect(connection.search(REQUEST));
+    expect(first?.kind === 'entry' && first.entry.bytes('jpegPhoto')[0]?.equals(value)).toBe(true);
     connection.close();
   });
 });

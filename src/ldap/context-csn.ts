@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LdapConnection, WaitOptions } from './connection.js';
+import { LdapResultError } from './ldap-error.js';
 import { readOne, textOf } from './read-one.js';
 
 /** How far a database has come, by its own account. */
@@ -38,7 +39,10 @@ export async function readContext(
   return { csns, isBehind: (csns.at(-1) ?? '') < newer };
 }
 
-/** The CSN of some entry that is newer; null when there is none. CSNs are ordered as their text is. */
+/**
+ * The CSN of some entry that is newer; null when there is none, or the server does not let us look. CSNs are ordered as
+ * their text is.
+ */
 async function findNewer(
   connection: LdapConnection,
   suffix: string,
@@ -47,9 +51,13 @@ async function findNewer(
 ): Promise<string | null> {
   const filter = { kind: 'greaterOrEqual', attribute: 'entryCSN', value: Buffer.from(csn) } as const;
   const request = { base: suffix, scope: 'sub', filter, attributes: ['entryCSN'] } as const;
-  for await (const message of connection.search(request, options)) {
-    const [found = ''] = message.kind === 'entry' ? textOf(message.entry, 'entryCSN') : [];
-    if (found > csn) return found;
+  try {
+    for await (const message of connection.search(request, options)) {
+      const [found = ''] = message.kind === 'entry' ? textOf(message.entry, 'entryCSN') : [];
+      if (found > csn) return found;
+    }
+  } catch (error) {
+    if (!(error instanceof LdapResultError)) throw error;
   }
   return null;
 }

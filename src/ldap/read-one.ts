@@ -1,10 +1,15 @@
 import type { LdapConnection, WaitOptions } from './connection.js';
 import type { Entry } from './entry.js';
+import { LdapResultError } from './ldap-error.js';
 import { ANY_ENTRY } from './requests.js';
+import { ResultCode } from './result-code.js';
+
+/** Codes for what is not there, or is kept from this account. */
+const HIDDEN: readonly number[] = [ResultCode.noSuchObject, ResultCode.insufficientAccessRights];
 
 /**
  * An entry by its DN; null when the server shows nothing of it.
- * @throws {LdapError} an LdapResultError with noSuchObject when there is none; the signal's reason
+ * @throws {LdapError} for everything else that goes wrong; the signal's reason
  */
 export async function readOne(
   connection: LdapConnection,
@@ -14,10 +19,15 @@ export async function readOne(
 ): Promise<Entry | null> {
   const request = { base: dn, scope: 'base', filter: ANY_ENTRY, attributes } as const;
   let found: Entry | null = null;
-  for await (const message of connection.search(request, options)) {
-    if (message.kind === 'entry') found = message.entry;
+  try {
+    for await (const message of connection.search(request, options)) {
+      if (message.kind === 'entry') found = message.entry;
+    }
+    return found;
+  } catch (error) {
+    if (error instanceof LdapResultError && HIDDEN.includes(error.code)) return null;
+    throw error;
   }
-  return found;
 }
 
 /** Values for which no wrong byte is worth failing. */

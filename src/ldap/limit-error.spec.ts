@@ -1,0 +1,31 @@
+import { SizeLimitError, toLimitError } from './limit-error.js';
+
+const DN = 'cn=mirror,dc=example,dc=org';
+
+describe('toLimitError', () => {
+  it('has the line that OpenLDAP needs, in both ways of configuring it', () => {
+    const error = toLimitError({ code: 4, diagnostic: 'no' }, DN);
+    expect(error).toBeInstanceOf(SizeLimitError);
+    expect(error?.message).toBe(
+      `The directory server lets ${DN} read a part only (sizeLimitExceeded). ` +
+        `OpenLDAP needs in slapd.conf: limits dn.exact="${DN}" size=unlimited time=unlimited ` +
+        `(in cn=config, on the database: olcLimits: dn.exact="${DN}" size=unlimited time=unlimited)`,
+    );
+    expect(error).toMatchObject({ code: 4, codeName: 'sizeLimitExceeded', diagnostic: 'no' });
+  });
+
+  it('escapes what a line of slapd.conf gives a meaning', () => {
+    const error = toLimitError({ code: 4, diagnostic: '' }, 'cn=a\\,"b",dc=c');
+    expect(error?.message).toContain('limits dn.exact="cn=a\\\\,\\"b\\",dc=c" size');
+  });
+
+  it('has a line for nobody, too', () => {
+    expect(toLimitError({ code: 3, diagnostic: '' }, null)?.message).toContain(
+      'limits anonymous size=unlimited',
+    );
+  });
+
+  it('knows nothing of other codes', () => {
+    for (const code of [0, 1, 10, 32, 50, 53]) expect(toLimitError({ code, diagnostic: '' }, DN)).toBeNull();
+  });
+});
