@@ -61,7 +61,9 @@ export class FileFollower implements Follower {
   private async run(signal: AbortSignal): Promise<void> {
     const fingerprint = await this.look();
     try {
-      const outcome = await this.reporter.tell(() => this.synchroniser.run(this.source, { signal }));
+      const outcome = await this.reporter.tell((progress) =>
+        this.synchroniser.run(this.source, { signal, progress }),
+      );
       this.isBroken = outcome.kind === 'failed' && outcome.isFinal;
       this.tried = fingerprint;
     } catch (error) {

@@ -8,6 +8,7 @@ import { ContentSession } from '../sources/content-session.js';
 import { DeltaBuilder } from '../sources/delta.js';
 import { LdapDirectory } from '../sources/ldap-directory.js';
 import { DirectoryClock, LdapSource } from '../sources/ldap-source.js';
+import { passwordRisk } from '../sources/password-risk.js';
 import { formatPosition, parsePosition, type Position } from '../sources/position.js';
 import { type DirectorySource, fingerprintOf } from '../sources/source.js';
 import { SourceError } from '../sources/source.error.js';
@@ -43,6 +44,8 @@ export class LdapFollower implements Follower {
   }
 
   async follow(signal: AbortSignal, settled: () => void): Promise<void> {
+    const risk = passwordRisk(this.source);
+    if (risk !== null) this.reporter.tellRisk(risk);
     let failures = 0;
     const isWell = () => {
       failures = 0;
@@ -202,14 +205,8 @@ export class LdapFollower implements Follower {
 
   /** @throws SourceError when the directory cannot be read */
   private async run(source: DirectorySource, signal: AbortSignal): Promise<Outcome> {
-    const outcome = await this.reporter.tell(() =>
-      this.synchroniser.run(source, {
-        force: true,
-        signal,
-        progress: (entries) => {
-          this.reporter.tellProgress(entries);
-        },
-      }),
+    const outcome = await this.reporter.tell((progress) =>
+      this.synchroniser.run(source, { force: true, signal, progress }),
     );
     if (outcome.kind === 'failed') throw new SourceError(outcome.reason);
     this.auditedAt = Date.now();

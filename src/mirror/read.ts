@@ -6,8 +6,14 @@ import { gather } from './relate.js';
 import type { Group, Person, Quarantined, Snapshot } from './snapshot.js';
 import type { EntryKind } from '../sources/source.js';
 
-/** Is told now and then how many entries have been read. */
-export type Progress = (entries: number) => void;
+/** How far a run has come: so many entries have been read, or what comes after that has begun. */
+export type Step =
+  | { readonly stage: 'read'; readonly entries: number }
+  | { readonly stage: 'plan' }
+  | { readonly stage: 'apply' };
+
+/** Is told now and then how far a run has come. */
+export type Progress = (step: Step) => void;
 
 /** Entries between two reports of progress. */
 const PROGRESS_INTERVAL = 1000;
@@ -29,7 +35,7 @@ export async function readSnapshot(
   let count = 0;
   for await (const { kind, entry } of entries) {
     signal.throwIfAborted();
-    if (++count % PROGRESS_INTERVAL === 0) progress(count);
+    if (++count % PROGRESS_INTERVAL === 0) progress({ stage: 'read', entries: count });
     if (kind === 'person') {
       const mapped = mapPerson(entry, mapping.people);
       quarantined.push(...mapped.quarantined);

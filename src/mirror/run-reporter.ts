@@ -1,16 +1,23 @@
 import { Logger } from '@nestjs/common';
+import { Pace } from '../common/pace.js';
+import type { Progress } from './read.js';
 import { summarise } from './summary.js';
 import type { Outcome } from './synchroniser.js';
+
+/** Milliseconds between two lines about a run that takes long. */
+const PROGRESS_INTERVAL = 5000;
 
 /** Tells the log how runs end; what has been told is not told again before something else has happened. */
 export class RunReporter {
   private readonly logger = new Logger('Mirror');
   private lastTrouble: string | null = null;
   private lastWay: string | null = null;
+  private readonly risks = new Set<string>();
 
-  async tell(run: () => Promise<Outcome>): Promise<Outcome> {
+  /** @param run tells how far it has come where that may take long */
+  async tell(run: (progress: Progress) => Promise<Outcome>): Promise<Outcome> {
     const begun = performance.now();
-    const outcome = await run();
+    const outcome = await run(this.progressOfRun());
     const milliseconds = Math.round(performance.now() - begun);
     switch (outcome.kind) {
       case 'applied':
@@ -44,9 +51,10 @@ export class RunReporter {
     this.logger.debug(`Caught up in ${Math.round(milliseconds)} ms`);
   }
 
-  /** Says how far a long run has come. */
-  tellProgress(entries: number): void {
-    this.logger.log(`${entries} entries read`);
+  /** Warns, once, of what keeps nothing from working. */
+  tellRisk(risk: string): void {
+    if (!this.risks.has(risk)) this.logger.warn(risk);
+    this.risks.add(risk);
   }
 
   tellFailure(reason: string): void {
@@ -55,6 +63,13 @@ export class RunReporter {
 
   tellInterruption(error: unknown): void {
     this.logger.error(`Synchronisation was interrupted: ${error instanceof Error ? error.message : ''}`);
+  }
+
+  private progressOfRun(): Progress {
+    const pace = new Pace(PROGRESS_INTERVAL);
+    return (step) => {
+      if (step.stage === 'read' && pace.isDue()) this.logger.log(`${step.entries} entries read`);
+    };
   }
 
   private warn(trouble: string): void {

@@ -141,6 +141,7 @@ export class Synchroniser {
     const pictures = await PictureStore.withAllKnown(this.dataSource);
     const { mapping } = this.config.directory;
     const snapshot = await readSnapshot(source.read(signal), mapping, pictures, signal, options.progress);
+    options.progress?.({ stage: 'plan' });
     const { plan, skipped } = await planWhole(this.dataSource.manager, snapshot);
     const findings = { plan, quarantined: snapshot.quarantined, skipped };
     const reading = { asOf, fingerprint, position: source.position(), covers: null, signal };
@@ -152,20 +153,23 @@ export class Synchroniser {
     findings: Findings,
     before: MirrorStatus,
     reading: Reading,
-    { dryRun, confirm }: RunOptions = {},
+    { dryRun, confirm, progress }: RunOptions = {},
   ): Promise<Outcome> {
     const { plan, quarantined } = findings;
     const heldBecause = await this.guard(plan, reading.asOf);
     if (dryRun === true) return { kind: 'planned', heldBecause, ...findings };
     if (confirm !== undefined && confirm !== plan.hash) {
       await this.state.restore(before);
-      const reason = `The plan is not the one to confirm: it is ${plan.hash} now`;
+      const reason = isEmpty(plan)
+        ? 'There is nothing left to confirm: the mirror equals the directory'
+        : `The plan is not the one to confirm: it is ${plan.hash} now`;
       return { kind: 'failed', reason, isFinal: true };
     }
     if (heldBecause !== null && confirm === undefined) {
       await this.state.markBlocked(heldBecause, plan.hash);
       return { kind: 'blocked', reason: heldBecause, ...findings };
     }
+    progress?.({ stage: 'apply' });
     const application: Application = {
       ...reading,
       plan,
