@@ -70,6 +70,11 @@ describe('a command that is used wrongly', () => {
   it.each([
     [['frobnicate'], "error: unknown command 'frobnicate'"],
     [['sync', '--frobnicate'], "error: unknown option '--frobnicate'"],
+    [['sync', '--confirm', 'x'], "error: option '--confirm <hash>' argument 'x' is invalid."],
+    [
+      ['sync', '--dry-run', '--confirm', 'f'.repeat(64)],
+      "error: option '--confirm <hash>' cannot be used with option '--dry-run'",
+    ],
     [['service-account', 'create', '--id', 'x'], "error: required option '--name <name>' not specified"],
     [[], 'Usage: directory'],
   ])('%j ends with exit code 2', async (args, message) => {

@@ -1,13 +1,20 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readConfig } from '../config/config.js';
-import type { Plan } from '../mirror/plan.js';
-import { summarise } from '../mirror/summary.js';
-import type { Findings, Outcome, RunOptions } from '../mirror/synchroniser.js';
+import { isEmpty } from '../mirror/plan.js';
+import { countChanges, summarise, summariseChanges, summariseLeftOut } from '../mirror/summary.js';
+import type { Findings, Outcome } from '../mirror/synchroniser.js';
 import { EXIT_FAILED } from '../start/failure.js';
+import type { PlanReport } from './plan-report.js';
+import { describePlan, describeQuarantined } from './plan-text.js';
+import type { SyncResult } from './run-sync.js';
+
+/** How many of a kind are shown unless all are asked for. */
+const SHOWN = 20;
 
 interface SyncOptions {
   dryRun?: true;
   confirm?: string;
+  all?: true;
   json?: true;
 }
 
@@ -16,98 +23,93 @@ export function addSyncCommand(program: Command): void {
     .command('sync')
     .description('bring the mirror up to date with the directory, once')
     .option('--dry-run', 'say what would change, and change nothing')
-    .option('--confirm <hash>', 'apply the plan with this hash although it was held')
-    .option('--json', 'answer with one JSON object')
-    .action(async ({ dryRun, confirm, json }: SyncOptions) => {
-      const options: RunOptions = {
-        force: true,
+    .addOption(
+      new Option('--confirm <hash>', 'apply the plan with this hash although it was held')
+        .argParser(parseHash)
+        .conflicts('dryRun'),
+    )
+    .option('--all', `say everything that would change, not the first ${SHOWN} of a kind`)
+    .option('--json', 'answer with one JSON object, in which is everything')
+    .action(async ({ dryRun, confirm, all, json }: SyncOptions) => {
+      const config = readConfig();
+      const { runSync } = await import('./run-sync.js');
+      const result = await runSync(config, {
         ...(dryRun === undefined ? {} : { dryRun }),
         ...(confirm === undefined ? {} : { confirm }),
-      };
-      const config = readConfig();
-      const [{ withDatabase }, { Database }, { MirrorState }, { Synchroniser }, { openSource }] =
-        await Promise.all([
-          import('./context.js'),
-          import('../database/database.js'),
-          import('../mirror/mirror-state.js'),
-          import('../mirror/synchroniser.js'),
-          import('../sources/open-source.js'),
-        ]);
-      const outcome = await withDatabase(config, (dataSource) => {
-        const state = new MirrorState(new Database(dataSource), dataSource);
-        return new Synchroniser(config, dataSource, state).run(openSource(config.directory), options);
       });
-      console.log(json === true ? JSON.stringify(toJson(outcome)) : toText(outcome));
-      if (outcome.kind === 'failed' || outcome.kind === 'blocked') process.exitCode = EXIT_FAILED;
+      console.log(
+        json === true ? JSON.stringify(toJson(result)) : toText(result, all === true ? Infinity : SHOWN),
+      );
+      if (['failed', 'blocked', 'stopped'].includes(result.outcome.kind)) process.exitCode = EXIT_FAILED;
     });
 }
 
-function toText(outcome: Outcome): string {
+function parseHash(text: string): string {
+  if (!/^[0-9a-f]{64}$/i.test(text))
+    throw new InvalidArgumentError('It is the hash of a plan: 64 digits and letters.');
+  return text.toLowerCase();
+}
+
+function toText({ outcome, report }: SyncResult, limit: number): string {
   switch (outcome.kind) {
     case 'unchanged':
       return 'Nothing has changed.';
     case 'applied':
-      return [`Revision ${outcome.revision}: ${summarise(outcome)}`, ...quarantineOf(outcome)].join('\n');
-    case 'planned':
       return [
-        summarise(outcome),
-        ...linesOf(outcome.plan),
-        ...quarantineOf(outcome),
-        `Plan ${outcome.plan.hash}`,
-        ...(outcome.heldBecause === null ? [] : [`It would be held: ${outcome.heldBecause}`]),
+        `Revision ${outcome.revision}: ${summarise(outcome)}`,
+        ...describeQuarantined(outcome.quarantined, limit),
       ].join('\n');
+    case 'planned':
+      if (isEmpty(outcome.plan))
+        return ['Nothing would change.', ...describeLeftOut(outcome, limit)].join('\n');
+      return [...describeFindings(outcome, report, limit), ...describeDecision(outcome)].join('\n');
     case 'blocked':
       return [
+        ...describeFindings(outcome, report, limit),
         `Held: ${outcome.reason}.`,
-        summarise(outcome),
-        `If that is right: npm run directory -- sync --confirm ${outcome.plan.hash}`,
+        confirmation(outcome),
       ].join('\n');
     case 'failed':
       return `Nothing was changed: ${outcome.reason}`;
     case 'stopped':
-      return 'Nothing was changed.';
+      return 'Nothing was changed: it was told to stop';
   }
 }
 
-function linesOf(plan: Plan): string[] {
-  const ids = (sign: string, what: string, entries: readonly { id: string }[]) =>
-    entries.map(({ id }) => `  ${sign} ${what} ${id}`);
-  const values = (hashed: readonly { value: { id: string } }[]) => hashed.map(({ value }) => value);
+function describeFindings(findings: Findings, report: PlanReport | null, limit: number): string[] {
   return [
-    ...ids('+', 'person', values(plan.createdPeople)),
-    ...ids('~', 'person', values(plan.updatedPeople)),
-    ...ids('-', 'person', plan.deletedPeople),
-    ...ids('+', 'group', values(plan.createdGroups)),
-    ...ids('~', 'group', values(plan.updatedGroups)),
-    ...ids('-', 'group', plan.deletedGroups),
+    summariseChanges(findings.plan),
+    ...(report === null ? [] : describePlan(report, limit)),
+    ...describeLeftOut(findings, limit),
+    `Plan ${findings.plan.hash}`,
   ];
 }
 
-function quarantineOf({ quarantined }: Findings): string[] {
-  return quarantined.map(
-    ({ dn, attribute, reason }) => `  ! ${attribute === null ? '' : `${attribute} of `}${dn} ${reason}`,
-  );
+function describeLeftOut(findings: Findings, limit: number): string[] {
+  return [`Left out: ${summariseLeftOut(findings)}`, ...describeQuarantined(findings.quarantined, limit)];
 }
 
-function toJson(outcome: Outcome): object {
+function describeDecision(outcome: Extract<Outcome, { kind: 'planned' }>): string[] {
+  const { heldBecause } = outcome;
+  return heldBecause === null ? [] : [`It would be held: ${heldBecause}.`, confirmation(outcome)];
+}
+
+function confirmation({ plan }: Findings): string {
+  return `If that is right: npm run directory -- sync --confirm ${plan.hash}`;
+}
+
+function toJson({ outcome, report }: SyncResult): object {
   if (!('plan' in outcome)) return outcome;
-  const { plan, ...rest } = outcome;
-  const ids = (entries: readonly { id: string }[]) => entries.map(({ id }) => id);
-  const values = (hashed: readonly { value: { id: string } }[]) => ids(hashed.map(({ value }) => value));
+  const { kind, plan, quarantined, skipped } = outcome;
   return {
-    ...rest,
+    kind,
+    ...(kind === 'applied' ? { revision: outcome.revision } : {}),
+    ...(kind === 'planned' ? { heldBecause: outcome.heldBecause } : {}),
+    ...(kind === 'blocked' ? { heldBecause: outcome.reason } : {}),
     hash: plan.hash,
-    people: {
-      created: values(plan.createdPeople),
-      updated: values(plan.updatedPeople),
-      deleted: ids(plan.deletedPeople),
-    },
-    groups: {
-      created: values(plan.createdGroups),
-      updated: values(plan.updatedGroups),
-      deleted: ids(plan.deletedGroups),
-    },
-    memberships: plan.memberships.length,
-    nestings: plan.nestings.length,
+    counts: countChanges(plan),
+    ...report,
+    quarantined,
+    skipped,
   };
 }

@@ -1,0 +1,114 @@
+import type { Quarantined } from '../mirror/snapshot.js';
+import type { EntryChanges, PlanReport, ReportedEntry, ReportedRole } from './plan-report.js';
+import { printable } from './printable.js';
+
+/** A role of a person, or of a group, which has «@» in front. */
+type Role = ReportedRole & { readonly who: string };
+
+/**
+ * A plan in lines for a terminal (pure).
+ * @param limit how many of each kind are shown; the others are counted
+ */
+export function describePlan(report: PlanReport, limit: number): string[] {
+  const roles = rolesByGroup(report);
+  const going = new Set(report.groups.deleted.map(({ id }) => id));
+  const takesAlong = ({ id }: ReportedEntry) => {
+    const count = roles.get(id)?.length ?? 0;
+    return count === 0 ? '' : `, and with it ${count} members`;
+  };
+  // Who is in a group that goes is counted with it: all of them by name would hide everything else.
+  const members = [...roles]
+    .filter(([group]) => !going.has(group))
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([group, changes]) => `  ${printable(group)}: ${describeRoles(changes, limit)}`);
+  return [
+    ...section('People', describeEntries(report.people, limit)),
+    ...section('Groups', describeEntries(report.groups, limit, takesAlong)),
+    ...section('Members', cut(members, limit, '  ')),
+  ];
+}
+
+/** What a run left out, in lines for a terminal (pure). */
+export function describeQuarantined(quarantined: readonly Quarantined[], limit: number): string[] {
+  const lines = quarantined.map(
+    ({ dn, attribute, reason }) =>
+      `  ! ${attribute === null ? '' : `${attribute} of `}${printable(dn)} ${reason}`,
+  );
+  return cut(lines, limit, '  ');
+}
+
+function rolesByGroup({ memberships, nestings }: PlanReport): Map<string, Role[]> {
+  const roles = new Map<string, Role[]>();
+  const add = (role: Role) => {
+    const ofGroup = roles.get(role.group);
+    if (ofGroup === undefined) roles.set(role.group, [role]);
+    else ofGroup.push(role);
+  };
+  for (const membership of memberships) add({ ...membership, who: membership.user });
+  for (const nesting of nestings) add({ ...nesting, who: `@${nesting.subgroup}` });
+  return roles;
+}
+
+function describeEntries(
+  { created, updated, deleted }: EntryChanges,
+  limit: number,
+  more: (entry: ReportedEntry) => string = () => '',
+): string[] {
+  const lineOf = (sign: string, { id, name }: ReportedEntry) =>
+    `  ${sign} ${printable(id)}  ${printable(name)}`;
+  return [
+    ...cut(
+      created.map((entry) => lineOf('+', entry)),
+      limit,
+      '  + ',
+    ),
+    ...cut(
+      updated.map(({ formerId, fields, ...entry }) => {
+        const former = formerId === entry.id ? '' : ` (was ${printable(formerId)})`;
+        return `${lineOf('~', entry)}${former}: ${fields.join(', ') || 'nothing that is shown'}`;
+      }),
+      limit,
+      '  ~ ',
+    ),
+    ...cut(
+      deleted.map((entry) => `${lineOf('-', entry)}${more(entry)}`),
+      limit,
+      '  - ',
+    ),
+  ];
+}
+
+/** Each kind of change has its own bound: many who come do not hide one who goes. */
+function describeRoles(roles: readonly Role[], limit: number): string {
+  const come = roles.filter(({ before }) => before === null);
+  const go = roles.filter(({ after }) => after === null);
+  const change = roles.filter(({ before, after }) => before !== null && after !== null);
+  return [
+    ...cut(
+      come.map(({ who, after }) => `+ ${printable(who)} ${after ?? ''}`),
+      limit,
+    ),
+    ...cut(
+      go.map(({ who, before }) => `- ${printable(who)} (was ${before ?? ''})`),
+      limit,
+    ),
+    ...cut(
+      change.map(({ who, before, after }) =>
+        before === after
+          ? `${printable(who)} ${after ?? ''} (by other attributes)`
+          : `${printable(who)} ${before ?? ''} → ${after ?? ''}`,
+      ),
+      limit,
+    ),
+  ].join(', ');
+}
+
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [title, ...lines];
+}
+
+/** @param indent what stands before the count of those that are not shown */
+function cut(lines: readonly string[], limit: number, indent = ''): string[] {
+  if (lines.length <= limit) return [...lines];
+  return [...lines.slice(0, limit), `${indent}… and ${lines.length - limit} more`];
+}

@@ -1,0 +1,56 @@
+import type { Config } from '../config/config.js';
+import { Database } from '../database/database.js';
+import { MirrorState } from '../mirror/mirror-state.js';
+import { countStored } from '../mirror/stored.js';
+import { type Outcome, type RunOptions, Synchroniser } from '../mirror/synchroniser.js';
+import { openSource } from '../sources/open-source.js';
+import { withDatabase } from './context.js';
+import { type PlanReport, reportPlan, uuidsIn } from './plan-report.js';
+import { displayProgress } from './progress.js';
+import { readStoredRows } from './stored-rows.js';
+
+export interface SyncResult {
+  readonly outcome: Outcome;
+  /** What was planned and not applied; null: nothing. */
+  readonly report: PlanReport | null;
+}
+
+/** One run over the directory that the settings name, with its progress on standard error. */
+export async function runSync(config: Config, options: RunOptions): Promise<SyncResult> {
+  const source = openSource(config.directory);
+  return withDatabase(config, async (dataSource) => {
+    const { manager } = dataSource;
+    const synchroniser = new Synchroniser(
+      config,
+      dataSource,
+      new MirrorState(new Database(dataSource), dataSource),
+    );
+    const { people, groups } = await countStored(manager);
+    const progress = displayProgress(process.stderr, people + groups);
+    progress.show({ stage: 'read', entries: 0 });
+    const outcome = await untilStopped((signal) =>
+      synchroniser.run(source, { ...options, force: true, signal, progress: progress.show }),
+    ).finally(() => {
+      progress.end();
+    });
+    if (outcome.kind !== 'planned' && outcome.kind !== 'blocked') return { outcome, report: null };
+    return {
+      outcome,
+      report: reportPlan(outcome.plan, await readStoredRows(manager, uuidsIn(outcome.plan))),
+    };
+  });
+}
+
+/** The first Ctrl-C ends the run and leaves nothing of it behind; the second one ends the process. */
+async function untilStopped<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  const stopping = new AbortController();
+  const stop = () => {
+    stopping.abort();
+  };
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  try {
+    return await work(stopping.signal);
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+  }
+}
