@@ -3,10 +3,16 @@ import { LdapConnection } from '../src/ldap/connection.js';
 import { type ContentRequest, followContent } from '../src/ldap/content-sync.js';
 import { ContentSyncRefusedError, RefreshRequiredError } from '../src/ldap/content-sync-error.js';
 import { parseFilter } from '../src/ldap/filter-parser.js';
-import { LdapClosedError, LdapResultError, LdapTimeoutError } from '../src/ldap/ldap-error.js';
+import {
+  LdapClosedError,
+  LdapProtocolError,
+  LdapResultError,
+  LdapTimeoutError,
+} from '../src/ldap/ldap-error.js';
 import { SizeLimitError } from '../src/ldap/limit-error.js';
 import type { ContentEvent } from '../src/ldap/sync-stage.js';
 import { BASE_DN, buildLdif, groupDn, personDn } from './support/directory.js';
+import { ber, entry, FakeLdapServer, message, octets, result } from './support/fake-ldap-server.js';
 import { TestProxy } from './support/proxy.js';
 import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, type TestSlapd } from './support/slapd.mjs';
 
@@ -379,5 +385,37 @@ describe('a server that does not let us', () => {
       expect(error).toBeInstanceOf(SizeLimitError);
       expect((error as Error).message).toContain(`limits dn.exact="${MIRROR_DN}" size=unlimited`);
     }
+  });
+});
+
+describe('a server that ends the synchronisation', () => {
+  /** `refreshDelete` without anything in it: the refresh is over. */
+  const refreshed = message(2, ber(0x79, octets('1.3.6.1.4.1.4203.1.9.1.4', 0x80), octets(ber(0xa1), 0x81)));
+
+  it.each([
+    ['and says that it has to begin again', [refreshed, result(2, 4096)], RefreshRequiredError],
+    ['for a reason of its own', [refreshed, result(2, 53)], LdapResultError],
+    ['as if that were all', [refreshed, result(2)], LdapClosedError],
+    ['before it has begun', [result(2, 53)], ContentSyncRefusedError],
+    ['with something that is none', [entry(2, 'cn=a')], LdapProtocolError],
+  ])('%s is told apart', async (_, answer, kind) => {
+    const fake = await FakeLdapServer.start((socket) => {
+      // The first request is for what the server says of itself, which is nothing.
+      socket.once('data', () => {
+        socket.write(result(1));
+        socket.once('data', () => socket.write(Buffer.concat(answer)));
+      });
+    });
+    const connection = await LdapConnection.connect({ host: '127.0.0.1', port: fake.port, tls: 'none' });
+    const follow = async () => {
+      for await (const event of followContent(connection, { ...REQUEST, persist: true })) {
+        expect(event).toEqual({ kind: 'refreshed', unmentionedAreGone: true, cookie: null });
+      }
+    };
+    const error = await errorOf(follow());
+    expect((error as Error).constructor).toBe(kind);
+    expect(connection.isOpen).toBe(kind !== LdapProtocolError);
+    connection.close();
+    await fake.stop();
   });
 });

@@ -31,11 +31,7 @@ const REFUSALS: readonly number[] = [
  * Of these, the ones that may be about the cookie: OpenLDAP is unwilling when it knows less than the cookie does,
  * which happens after a crash or when it was restored from a backup.
  */
-const REFUSALS_OF_COOKIES: readonly number[] = [
-  ResultCode.syncRefreshRequired,
-  ResultCode.protocolError,
-  ResultCode.unwillingToPerform,
-];
+const REFUSALS_OF_COOKIES: readonly number[] = [ResultCode.protocolError, ResultCode.unwillingToPerform];
 
 /**
  * Follows the content of a search by LDAP content synchronisation (RFC 4533). Ends after `refreshed`, or with
@@ -62,7 +58,9 @@ export async function* followContent(
     for await (const message of messages) yield* stage.take(message);
   } catch (error) {
     if (error instanceof LdapProtocolError) connection.close(error);
-    throw error instanceof LdapResultError ? toSyncError(error, request.cookie, connection.bindDn) : error;
+    if (!(error instanceof LdapResultError)) throw error;
+    const { cookie } = request;
+    throw toSyncError(error, { cookie, isRefreshed: stage.isRefreshed }, connection.bindDn);
   }
   if (request.persist) throw new LdapClosedError('The directory server ended the content synchronisation');
 }
@@ -85,13 +83,18 @@ async function refuseWhatIsOfNoUse(connection: LdapConnection, request: ContentR
   );
 }
 
-function toSyncError(error: LdapResultError, cookie: Buffer | null, bindDn: string | null): LdapError {
-  if (cookie !== null && REFUSALS_OF_COOKIES.includes(error.code)) return new RefreshRequiredError(error);
-  if (REFUSALS.includes(error.code)) {
-    const reason = `${error.codeName} (${error.code})`;
-    return new ContentSyncRefusedError(`The directory server refuses content synchronisation: ${reason}`, {
-      cause: error,
-    });
+/** Once the refresh is over, a server that ends it does not refuse it: that is asked anew. */
+function toSyncError(
+  error: LdapResultError,
+  { cookie, isRefreshed }: { cookie: Buffer | null; isRefreshed: boolean },
+  bindDn: string | null,
+): LdapError {
+  const { code, codeName } = error;
+  if (code === ResultCode.syncRefreshRequired) return new RefreshRequiredError(error);
+  if (!isRefreshed && REFUSALS.includes(code)) {
+    if (cookie !== null && REFUSALS_OF_COOKIES.includes(code)) return new RefreshRequiredError(error);
+    const message = `The directory server refuses content synchronisation: ${codeName} (${code})`;
+    return new ContentSyncRefusedError(message, { cause: error });
   }
   return toLimitError(error, bindDn) ?? error;
 }
