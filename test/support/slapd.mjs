@@ -46,9 +46,14 @@ export async function startSlapd(options = {}) {
   const directory = options.directory ?? makeDirectory();
   mkdirSync(directory, { recursive: true });
   const server = new TestSlapd(directory, { syncprov: true, ldif: '', ...options });
-  if (!existsSync(join(directory, 'data/data.mdb'))) await server.load();
-  await server.start();
-  return server;
+  try {
+    if (!existsSync(join(directory, 'data/data.mdb'))) await server.load();
+    await server.start();
+    return server;
+  } catch (error) {
+    if (options.directory === undefined) await server.remove();
+    throw error;
+  }
 }
 
 function makeDirectory() {
@@ -123,7 +128,7 @@ class TestSlapd {
       }),
     );
     while (server.exitCode === null && server.signalCode === null) {
-      if (await this.#answers()) {
+      if (await this.#isServedBy(server.pid)) {
         this.#process = server;
         return null;
       }
@@ -132,7 +137,10 @@ class TestSlapd {
     return said;
   }
 
-  async #answers() {
+  /** Whether it is this process that answers, and not one that had the port already. */
+  async #isServedBy(pid) {
+    const file = join(this.directory, 'slapd.pid');
+    if (!existsSync(file) || Number(readFileSync(file, 'utf8')) !== pid) return false;
     const args = ['-x', '-H', this.url, '-b', '', '-s', 'base', 'namingContexts'];
     const { code } = await run('ldapsearch', args);
     return code === 0;
@@ -192,7 +200,7 @@ function configurationOf(directory, { syncprov, refint, tls, acl = ACL, limits =
       (name) => `moduleload ${name}`,
     ),
     `pidfile ${at('slapd.pid')}`,
-    // Pictures pass: without this, a request of an account may have 256 KB, and of nobody 16 MB.
+    // Otherwise a request may have 4 MB, and a picture more.
     'sockbuf_max_incoming_auth 67108864',
     ...(tls
       ? [
