@@ -12,6 +12,7 @@ import { readPaged } from '../src/ldap/paged-search.js';
 import { ANY_ENTRY, type SearchRequest } from '../src/ldap/requests.js';
 import { readContextCsn, readRootDse } from '../src/ldap/root-dse.js';
 import { buildLdif, personDn, type TestPerson } from './support/directory.js';
+import { errorOf } from './support/error-of.js';
 import {
   MIRROR_DN,
   MIRROR_PASSWORD,
@@ -82,13 +83,6 @@ async function collect<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
   const collected: Value[] = [];
   for await (const value of values) collected.push(value);
   return collected;
-}
-
-async function errorOf(work: Promise<unknown>): Promise<Error> {
-  return work.then(
-    () => new Error('It succeeded'),
-    (error: unknown) => error as Error,
-  );
 }
 
 describe('connecting', () => {
