@@ -11,6 +11,7 @@ import { IdentityProviderModule } from './identity-provider/identity-provider.mo
 import { MediaModule } from './media/media.module.js';
 import { MembershipsModule } from './memberships/memberships.module.js';
 import { MirrorModule } from './mirror/mirror.module.js';
+import { PreviewsModule } from './previews/previews.module.js';
 import { SearchModule } from './search/search.module.js';
 import { ServiceAccountsModule } from './service-accounts/service-accounts.module.js';
 import { UsersModule } from './users/users.module.js';
@@ -34,6 +35,7 @@ export class AppModule {
         MediaModule,
         SearchModule,
         MirrorModule,
+        PreviewsModule,
         HealthModule,
         ...(config.auth.issuer === null ? [IdentityProviderModule] : []),
       ],

@@ -20,6 +20,14 @@ const NEEDED: Partial<Record<string, readonly Scope[]>> = {
   'Query.isMember': ['read'],
   'Profile.user': ['read'],
   'Group.members': ['read'],
+  'Mutation.updateProfile': ['profile', 'write'],
+  'Mutation.updateUser': ['directory', 'write'],
+  'Mutation.createGroup': ['write'],
+  'Mutation.updateGroup': ['write'],
+  'Mutation.deleteGroup': ['write'],
+  'Mutation.addGroupMember': ['write'],
+  'Mutation.updateGroupMember': ['write'],
+  'Mutation.removeGroupMember': ['write'],
 };
 /** Root fields that need no token. */
 const PUBLIC = ['Query.directoryStatus', 'Query.rateLimit', 'Query.buildInfo'];

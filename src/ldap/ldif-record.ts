@@ -20,6 +20,8 @@ export type ChangeRecord = { readonly dn: string; readonly assertion?: Filter } 
   | { readonly changetype: 'delete' }
 );
 
+export type AddRecord = Extract<ChangeRecord, { changetype: 'add' }>;
+
 /** RFC 4528: the server makes the change only if the entry matches a filter, and answers assertionFailed if not. */
 const ASSERTION_CONTROL = '1.3.6.1.1.12';
 const LONGEST_LINE = 76;

@@ -113,3 +113,8 @@ export const FIND_ROLE = statement(`
   left join effective_memberships m on m.user_key = ids.user_key and m.group_key = ids.group_key`);
 
 export type FindRoleRow = [userKey: number | null, groupKey: number | null, role: number | null];
+
+/** The effective role of a person in a group, by their keys. */
+export const FIND_MEMBERSHIP = statement(
+  `select ${ROLE_COLUMNS.join(', ')} from effective_memberships m where m.user_key = $1 and m.group_key = $2`,
+);

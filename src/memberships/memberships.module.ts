@@ -24,5 +24,6 @@ import { MembershipsService } from './memberships.service.js';
     ProfileGroupsResolver,
     UserGroupsResolver,
   ],
+  exports: [MembershipsService],
 })
 export class MembershipsModule {}

@@ -16,7 +16,13 @@ import type { User } from '../users/user.model.js';
 import { userOf, type UserRow } from '../users/user.queries.js';
 import type { MembershipArguments } from './membership.inputs.js';
 import { CurrentGroupMembershipInheritance, type GroupMembership } from './membership.model.js';
-import { FIND_ROLE, type FindRoleRow, membershipSource, type RoleRow } from './membership.queries.js';
+import {
+  FIND_MEMBERSHIP,
+  FIND_ROLE,
+  type FindRoleRow,
+  membershipSource,
+  type RoleRow,
+} from './membership.queries.js';
 import { rankOf, type RoleFilter, roleOf } from './role.js';
 
 /** Who belongs to what, and as what. */
@@ -70,6 +76,17 @@ export class MembershipsService {
     if (groupKey === null) throw new NotFoundError('There is no group with this id', 'group');
     if (rank === null || role === null) return rank !== null;
     return role.strict === true ? rank === rankOf(role.is) : rank >= rankOf(role.is);
+  }
+
+  /**
+   * A person in a group.
+   * @param reader a mutation's overlay, where it is looked up as the preview has it
+   * @throws NotFoundError when the person is not in it
+   */
+  async get(user: User, group: Group, reader: Reader = this.database): Promise<GroupMembership> {
+    const [row] = await reader.read<RoleRow>(FIND_MEMBERSHIP, [user.key, group.key]);
+    if (row === undefined) throw new NotFoundError('This person is not in the group', 'user');
+    return { user, group, role: roleIn(row) };
   }
 
   /** The groups of `inheritedFrom`, for all memberships of a level in one statement. */

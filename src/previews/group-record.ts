@@ -1,7 +1,7 @@
 import type { DirectoryMapping } from '../config/config.js';
 import { ServiceError } from '../common/errors.js';
 import { escapeDnValue } from '../ldap/dn.js';
-import type { AttributeValues, ChangeRecord } from '../ldap/ldif-record.js';
+import type { AddRecord, AttributeValues, ChangeRecord } from '../ldap/ldif-record.js';
 import { LONGEST_TEXT } from '../mirror/map.js';
 import { auxiliaryClassOfGroups, isSame } from './auxiliary-class.js';
 import { changeNames, needsMember, NOT_NAMED } from './membership-record.js';
@@ -41,7 +41,7 @@ export function dnOfNewGroup(id: string, mapping: GroupMapping): string {
  *   wants a member the group names itself, which counts as nobody
  * @throws ServiceError CONFLICT when the directory shows the id as the name, and the two differ
  */
-export function buildNewGroup(group: NewGroup, creator: string | null, mapping: GroupMapping): ChangeRecord {
+export function buildNewGroup(group: NewGroup, creator: string | null, mapping: GroupMapping): AddRecord {
   const dn = dnOfNewGroup(group.id, mapping);
   const [nameAttribute = ''] = mapping.name;
   if (isSame(nameAttribute, mapping.id) && group.name !== group.id) {

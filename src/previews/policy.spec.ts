@@ -11,7 +11,7 @@ import {
   canRemoveMember,
   canUpdateGroup,
   canUpdateProfile,
-  canUpdateUser,
+  isAdministrator,
   type Standing,
 } from './policy.js';
 
@@ -21,9 +21,9 @@ const { MEMBER, ADMIN, OWNER } = GroupRole;
 
 /** How each row of the table on the page begins, and the rule that it is about. */
 const ROWS: [row: string, rule: Rule][] = [
-  ['`updateProfile`', (_principal, standing) => canUpdateProfile(standing)],
-  ['`updateUser`', (principal) => canUpdateUser(principal)],
-  ['`createGroup`, and', canCreateGroup],
+  ['`updateProfile`', (_principal, standing) => canUpdateProfile(actorOf(standing))],
+  ['`updateUser`', (principal) => isAdministrator(principal)],
+  ['`createGroup`, and', (principal, standing) => canCreateGroup(principal, actorOf(standing))],
   ['`createGroup` with a `parent`', canCreateGroupIn],
   ['`updateGroup`', canUpdateGroup],
   ['`deleteGroup`', canDeleteGroup],
@@ -63,6 +63,11 @@ describe('the rights to preview a change', () => {
     }
   });
 });
+
+/** Somebody, if there is anybody. */
+function actorOf(standing: Standing): object | null {
+  return standing === 'NOBODY' ? null : { standing };
+}
 
 function principalOf(kind: TokenKind, scopes: readonly Scope[]): Principal {
   return {

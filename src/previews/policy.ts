@@ -7,23 +7,28 @@ import { GroupRole } from '../memberships/role.js';
  */
 export type Standing = GroupRole | 'STRANGER' | 'NOBODY';
 
-/** A token for the administration of the directory may preview every change; any other one acts for a person. */
+/**
+ * A token for the administration of the directory may preview every change, and it alone a change of other people;
+ * any other one acts for a person.
+ */
 export function isAdministrator(principal: Principal): boolean {
   return hasScopes(principal, ['directory', 'write']);
 }
 
-/** One's own name and address. */
-export function canUpdateProfile(standing: Standing): boolean {
-  return standing !== 'NOBODY';
+/**
+ * One's own name and address.
+ * @param actor the person that the token acts for
+ */
+export function canUpdateProfile<Person>(actor: Person | null): actor is Person {
+  return actor !== null;
 }
 
-export function canUpdateUser(principal: Principal): boolean {
-  return isAdministrator(principal);
-}
-
-/** Whoever makes a group becomes its owner. */
-export function canCreateGroup(principal: Principal, standing: Standing): boolean {
-  return isAdministrator(principal) || standing !== 'NOBODY';
+/**
+ * Whoever makes a group becomes its owner.
+ * @param actor the person that the token acts for
+ */
+export function canCreateGroup(principal: Principal, actor: object | null): boolean {
+  return isAdministrator(principal) || actor !== null;
 }
 
 /** A new group is made a member of its parent, and its people with it: that is more than adding one person. */

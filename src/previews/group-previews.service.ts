@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { ServiceError } from '../common/errors.js';
+import type { Config, DirectoryMapping } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import type { Overlay } from '../database/overlay.js';
+import type { RequestContext } from '../graphql/request-context.js';
+import { GroupsService } from '../groups/groups.service.js';
+import type { ChangeRecord } from '../ldap/ldif-record.js';
+import { GroupRole } from '../memberships/role.js';
+import { NAMED_AS_MEMBER } from '../mirror/snapshot.js';
+import { addGroup, removeGroup } from './apply-group.js';
+import { applyChange, previewOf } from './apply-change.js';
+import { applyNaming } from './apply-naming.js';
+import type { CreateGroupInput, DeleteGroupInput, UpdateGroupInput } from './group-change.inputs.js';
+import type { CreateGroupPayload, DeleteGroupPayload, UpdateGroupPayload } from './group-change.model.js';
+import { buildGroupDeletion, buildNewGroup, changeGroup } from './group-record.js';
+import { findActor, getGroup, isTaken, listOuterGroups, readNesting, readStanding } from './mirrored.js';
+import type { MirroredGroup } from './mirrored.queries.js';
+import { canCreateGroup, canCreateGroupIn, canDeleteGroup, canUpdateGroup } from './policy.js';
+import { callerOf, noUserContext, refuseUnless } from './rights.js';
+import { validateClientMutationId, validateGroupChange, validateNewGroup } from './validate.js';
+import { withChange } from './with-change.js';
+
+const { OWNER, ADMIN } = GroupRole;
+
+/** Changes of groups. */
+@Injectable()
+export class GroupPreviewsService {
+  private readonly mapping: DirectoryMapping['groups'];
+
+  constructor(
+    @Inject(CONFIG) { directory }: Config,
+    private readonly groups: GroupsService,
+  ) {
+    this.mapping = directory.mapping.groups;
+  }
+
+  /** @throws ServiceError NOT_FOUND, NO_USER_CONTEXT, FORBIDDEN, BAD_USER_INPUT or CONFLICT */
+  async createGroup(input: CreateGroupInput, context: RequestContext): Promise<CreateGroupPayload> {
+    const { overlay } = context;
+    const parent = input.parent ? await getGroup(overlay, input.parent, 'parent') : null;
+    const creator = await findActor(overlay, callerOf(context));
+    if (!canCreateGroup(callerOf(context), creator)) throw noUserContext('a new group would have no owner');
+    if (parent !== null) await this.refuseParent(parent, context);
+    const clientMutationId = validateClientMutationId(input);
+    const wanted = validateNewGroup(input);
+    const record = buildNewGroup(wanted, creator?.value.dn ?? null, this.mapping);
+    if (await isTaken(overlay, wanted.id, record.dn)) {
+      throw new ServiceError('CONFLICT', 'The directory has an entry with this id already', {
+        argument: 'id',
+      });
+    }
+    await addGroup(overlay, record, randomUUID(), this.mapping);
+    const records = [record, ...(parent === null ? [] : await this.nest(parent, wanted.id, overlay))];
+    const group = await this.groups.get(wanted, 'id', overlay);
+    return { clientMutationId, preview: await previewOf(overlay, records), group };
+  }
+
+  /** @throws ServiceError NOT_FOUND, FORBIDDEN, BAD_USER_INPUT or CONFLICT */
+  async updateGroup(input: UpdateGroupInput, context: RequestContext): Promise<UpdateGroupPayload> {
+    const { overlay } = context;
+    const before = await getGroup(overlay, input.group, 'group');
+    const standing = await readStanding(overlay, callerOf(context), before);
+    refuseUnless(canUpdateGroup(callerOf(context), standing), OWNER, 'change it', standing, 'group');
+    const clientMutationId = validateClientMutationId(input);
+    const change = validateGroupChange(input);
+    const { record, sourceValues } = changeGroup(before.value, change, this.mapping);
+    const value = { ...before.value, ...withChange(before.value, change), sourceValues };
+    await applyChange(overlay, { updatedGroups: [{ ...before, value }] });
+    const group = await this.groups.get(before.value, 'group', overlay);
+    return { clientMutationId, preview: await previewOf(overlay, [record]), group };
+  }
+
+  /** @throws ServiceError NOT_FOUND, FORBIDDEN, BAD_USER_INPUT or CONFLICT */
+  async deleteGroup(input: DeleteGroupInput, context: RequestContext): Promise<DeleteGroupPayload> {
+    const { overlay } = context;
+    const group = await getGroup(overlay, input.group, 'group');
+    const standing = await readStanding(overlay, callerOf(context), group);
+    refuseUnless(canDeleteGroup(callerOf(context), standing), OWNER, 'delete it', standing, 'group');
+    const clientMutationId = validateClientMutationId(input);
+    const outer = await listOuterGroups(overlay, group);
+    const references = outer.map(({ group: { value }, namedAs }) => ({ group: value, namedAs }));
+    const records = buildGroupDeletion(group.value, references, this.mapping);
+    await removeGroup(overlay, group, outer);
+    const deletedGroupId = group.value.id;
+    return { clientMutationId, preview: await previewOf(overlay, records), deletedGroupId };
+  }
+
+  private async refuseParent(parent: MirroredGroup, context: RequestContext): Promise<void> {
+    const standing = await readStanding(context.overlay, callerOf(context), parent);
+    const isAllowed = canCreateGroupIn(callerOf(context), standing);
+    refuseUnless(isAllowed, ADMIN, 'put a new group into it', standing, 'parent');
+  }
+
+  /** The record that names a new group in its parent; none when the parent named its DN all along. */
+  private async nest(parent: MirroredGroup, id: string, overlay: Overlay): Promise<ChangeRecord[]> {
+    const inner = await getGroup(overlay, { id }, 'id');
+    const before = await readNesting(overlay, parent, inner);
+    const after = before | NAMED_AS_MEMBER;
+    if (after === before) return [];
+    const naming = { kind: 'nestings', group: parent, subject: inner, before, after } as const;
+    return [await applyNaming(overlay, naming, this.mapping)];
+  }
+}

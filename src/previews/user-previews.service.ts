@@ -1,0 +1,62 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Config, DirectoryMapping } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import type { Overlay } from '../database/overlay.js';
+import type { RequestContext } from '../graphql/request-context.js';
+import { Profile } from '../users/profile.model.js';
+import type { User } from '../users/user.model.js';
+import { UsersService } from '../users/users.service.js';
+import { applyChange, previewOf } from './apply-change.js';
+import type { ChangePayload } from './change.model.js';
+import { findActor, getPerson } from './mirrored.js';
+import type { MirroredPerson } from './mirrored.queries.js';
+import { canUpdateProfile } from './policy.js';
+import { callerOf, noUserContext } from './rights.js';
+import type { UpdateProfileInput, UpdateUserInput } from './user-change.inputs.js';
+import type { UpdateProfilePayload, UpdateUserPayload } from './user-change.model.js';
+import { changePerson } from './user-record.js';
+import { validateClientMutationId, validatePersonChange } from './validate.js';
+import { withChange } from './with-change.js';
+
+/** Changes of people. */
+@Injectable()
+export class UserPreviewsService {
+  private readonly mapping: DirectoryMapping['people'];
+
+  constructor(
+    @Inject(CONFIG) { directory }: Config,
+    private readonly users: UsersService,
+  ) {
+    this.mapping = directory.mapping.people;
+  }
+
+  /** @throws ServiceError NO_USER_CONTEXT, BAD_USER_INPUT or CONFLICT */
+  async updateProfile(input: UpdateProfileInput, context: RequestContext): Promise<UpdateProfilePayload> {
+    const person = await findActor(context.overlay, callerOf(context));
+    if (!canUpdateProfile(person)) throw noUserContext('there is no profile to change');
+    const { user, ...payload } = await this.update(person, input, context.overlay);
+    return { ...payload, profile: new Profile(user) };
+  }
+
+  /**
+   * The scopes of the field are all that it takes.
+   * @throws ServiceError NOT_FOUND, BAD_USER_INPUT or CONFLICT
+   */
+  async updateUser(input: UpdateUserInput, { overlay }: RequestContext): Promise<UpdateUserPayload> {
+    return this.update(await getPerson(overlay, input.user, 'user'), input, overlay);
+  }
+
+  private async update(
+    { value, contentHash }: MirroredPerson,
+    input: UpdateProfileInput | UpdateUserInput,
+    overlay: Overlay,
+  ): Promise<ChangePayload & { user: User }> {
+    const clientMutationId = validateClientMutationId(input);
+    const change = validatePersonChange(input);
+    const { record, sourceValues } = changePerson(value, change, this.mapping);
+    const changed = { ...withChange(value, change), sourceValues };
+    await applyChange(overlay, { updatedPeople: [{ value: changed, contentHash }] });
+    const user = await this.users.get({ id: value.id }, 'user', overlay);
+    return { clientMutationId, preview: await previewOf(overlay, [record]), user };
+  }
+}
