@@ -26,12 +26,16 @@ const COMPOSITION = '(composition)';
 
 /** Files that neither touch Nest, a connection, the clock nor the environment. */
 const PURE = [
+  'common/back-off.ts',
   'common/cursor.ts',
   'common/fold.ts',
   'ldap/dn.ts',
   'ldap/ldif.ts',
   'ldap/ldif-record.ts',
   'ldap/filter.ts',
+  'ldap/message.ts',
+  'ldap/message-frames.ts',
+  'ldap/sync-stage.ts',
   'mirror/map.ts',
   'mirror/relate.ts',
   'mirror/plan.ts',
