@@ -38,8 +38,8 @@ describe('directory check', () => {
     const checked = await runCommand(['check', '--json'], { ...environment, PORT: 'x', LOG_LEVEL: 'loud' });
     expect(checked.code).toBe(2);
     expect(json(checked).findings).toEqual([
-      { what: 'settings', problem: expect.stringMatching(/^PORT /) as string },
-      { what: 'settings', problem: expect.stringMatching(/^LOG_LEVEL /) as string },
+      { what: 'settings', result: 'problem', text: expect.stringMatching(/^PORT /) as string },
+      { what: 'settings', result: 'problem', text: expect.stringMatching(/^LOG_LEVEL /) as string },
     ]);
   });
 
@@ -53,12 +53,12 @@ describe('directory check', () => {
       AUTH_EMBEDDED_CLIENTS: join(work, 'clients.json'),
     });
     expect(checked.code).toBe(1);
-    const wrong = (json(checked).findings as { what: string; problem: string | null }[])
-      .filter(({ problem }) => problem !== null)
+    const wrong = (json(checked).findings as { what: string; result: string }[])
+      .filter(({ result }) => result === 'problem')
       .map(({ what }) => what);
     expect([...new Set(wrong)]).toEqual([
       'directory file',
-      'people filter',
+      'directory settings',
       'database',
       'clients of the embedded identity provider',
     ]);

@@ -82,6 +82,7 @@ describe('directory sync', () => {
     expect(held.code).toBe(1);
     const hash = /--confirm ([0-9a-f]{64})/.exec(held.stdout)?.[1] ?? '';
     expect(held.stdout).toContain('Held: It would delete 4 of 5 people: at most 3 are let through.');
+    expect((await run('check')).stdout).toContain(`npm run directory -- sync --confirm ${hash}\n`);
     const looked = await run('sync', '--dry-run');
     expect([looked.code, looked.stdout.replace('It would be held: ', 'Held: ')]).toEqual([0, held.stdout]);
 
@@ -102,12 +103,18 @@ describe('directory sync', () => {
   it('fails with the reason when the file is broken', async () => {
     writeFileSync(join(work, 'directory.ldif'), 'nonsense\n');
     const broken = await run('sync', '--json');
+    const checked = await run('check');
     writeDirectory(PEOPLE.slice(0, 1));
     expect(broken.code).toBe(1);
     expect(json(broken)).toMatchObject({
       kind: 'failed',
       reason: expect.stringMatching(/^LDIF line 1: /) as string,
     });
+    expect([checked.code, checked.stdout]).toEqual([
+      1,
+      expect.stringMatching(/\nPROBLEM {2}mirror: FAILING, as of 20\S+\. LDIF line 1: /),
+    ]);
+    expect((await run('sync')).code).toBe(0);
   });
 });
 
@@ -176,7 +183,8 @@ describe('directory check', () => {
     const checked = await run('check');
     expect(checked.code).toBe(0);
     expect(checked.stdout).not.toContain('PROBLEM');
-    expect(checked.stdout).toContain('ok       database');
+    expect(checked.stdout).toContain('ok       database\n');
+    expect(checked.stdout).toMatch(/\nok {7}mirror: IDLE, as of 20/);
     expect(checked.stdout).toContain('  URL_SIGNING_KEYS=(set)');
     expect(checked.stdout).not.toContain(SECRET);
     expect(checked.stdout).not.toContain(database.url);

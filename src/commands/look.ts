@@ -1,0 +1,95 @@
+import { access } from 'node:fs/promises';
+import { ExternalIssuer } from '../auth/external-issuer.js';
+import { type Finding, ok, problem } from '../common/finding.js';
+import { type Config, ConfigError, type DirectoryConfig } from '../config/config.js';
+import { Database } from '../database/database.js';
+import { ClientsFileError, readClients } from '../identity-provider/clients.js';
+import { MirrorState, type MirrorStatus, SyncState } from '../mirror/mirror-state.js';
+import { examineDirectory } from '../sources/examine.js';
+import { openSource } from '../sources/open-source.js';
+import { withDatabase } from './context.js';
+
+/** Looks at everything that the settings name. Nothing that is wrong keeps the rest from being looked at. */
+export async function look(config: Config): Promise<Finding[]> {
+  return [
+    ...(await lookAtDirectory(config.directory)),
+    ...(await lookAtDatabase(config)),
+    ...(config.auth.issuer === null
+      ? lookAtClients(config)
+      : [await lookAtIssuer(config, config.auth.issuer)]),
+  ];
+}
+
+async function lookAtDirectory(config: DirectoryConfig): Promise<Finding[]> {
+  const { source } = config;
+  const mistakes = mistakesIn(config);
+  if (source.kind === 'file') {
+    const isThere = await access(source.file).then(
+      () => true,
+      () => false,
+    );
+    const what = 'directory file';
+    return [isThere ? ok(what) : problem(what, `it cannot be read: ${source.file}`), ...mistakes];
+  }
+  // With a filter or a base that is none, nothing can be asked.
+  if (mistakes.length > 0) return mistakes;
+  return examineDirectory(config, source, new AbortController().signal);
+}
+
+function mistakesIn(config: DirectoryConfig): Finding[] {
+  try {
+    openSource(config);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError)
+      return error.problems.map((each) => problem('directory settings', each));
+    throw error;
+  }
+}
+
+async function lookAtDatabase(config: Config): Promise<Finding[]> {
+  try {
+    const status = await withDatabase(config, (dataSource) =>
+      new MirrorState(new Database(dataSource), dataSource).get(),
+    );
+    return [ok('database'), describeMirror(status)];
+  } catch (error) {
+    return [problem('database', messageOf(error))];
+  }
+}
+
+function describeMirror({ state, asOf, reason, blockedPlan }: MirrorStatus): Finding {
+  const stands = `${state}, as of ${asOf?.toISOString() ?? 'never'}`;
+  if (state === SyncState.BLOCKED) {
+    return problem(
+      'mirror',
+      `${stands}. ${reason ?? ''}. \`sync --dry-run\` shows the plan; if that is right: npm run directory -- sync --confirm ${blockedPlan ?? ''}`,
+    );
+  }
+  return state === SyncState.FAILING ? problem('mirror', `${stands}. ${reason ?? ''}`) : ok('mirror', stands);
+}
+
+function lookAtClients(config: Config): Finding[] {
+  const what = 'clients of the embedded identity provider';
+  try {
+    readClients(config.auth.embeddedClients);
+    return [ok(what)];
+  } catch (error) {
+    if (error instanceof ClientsFileError) return error.problems.map((each) => problem(what, each));
+    throw error;
+  }
+}
+
+async function lookAtIssuer(config: Config, issuer: string): Promise<Finding> {
+  const what = 'identity provider';
+  try {
+    await new ExternalIssuer(issuer, config.auth.introspection).fetchKeys();
+    return ok(what, issuer);
+  } catch {
+    return problem(what, `no keys can be had from ${issuer}`);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
