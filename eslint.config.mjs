@@ -37,6 +37,7 @@ export default tseslint.config(
         URL: 'readonly',
         Buffer: 'readonly',
         Blob: 'readonly',
+        fetch: 'readonly',
       },
     },
   },

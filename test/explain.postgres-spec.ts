@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import type { SentStatement } from '../src/database/reader.js';
-import { fillLargeDirectory } from './support/large-directory.js';
+import { fillLargeDirectory } from './support/large-directory.mjs';
 import { TestService } from './support/service.js';
 import { statementsOf } from './support/statements.js';
 
@@ -78,7 +78,7 @@ const LISTS: [root: string, list: string, args: string, selection: string][] = [
       }),
     ),
   ),
-  ['group(group: {id: "group-1"}) { % }', 'parents', '', GROUPS],
+  ['group(group: {id: "group-2"}) { % }', 'parents', '', GROUPS],
   ['group(group: {id: "group-1"}) { % }', 'subgroups', '', GROUPS],
   ...['qx', 'qxander'].flatMap((query): [string, string, string, string][] => [
     [
@@ -111,7 +111,7 @@ describe('on a hundred thousand people', () => {
 
   beforeAll(async () => {
     service = await TestService.start();
-    await fillLargeDirectory(service.app.get(DataSource));
+    await fill(service.app.get(DataSource));
     authorization = await service.serviceAccount('read', 'directory');
     sent = await collectStatements();
   });
@@ -168,3 +168,12 @@ describe('on a hundred thousand people', () => {
     }
   }
 });
+
+async function fill(dataSource: DataSource): Promise<void> {
+  const runner = dataSource.createQueryRunner();
+  try {
+    await fillLargeDirectory((text) => runner.query(text));
+  } finally {
+    await runner.release();
+  }
+}

@@ -3,5 +3,8 @@ export interface TestPostgres {
   readonly port: number;
   stop(): Promise<void>;
 }
-export function startPostgres(directory: string): Promise<TestPostgres>;
+export function startPostgres(
+  directory: string,
+  more?: Record<string, string | number>,
+): Promise<TestPostgres>;
 export function findFreePort(): Promise<number>;

@@ -15,8 +15,11 @@ const isRoot = process.getuid?.() === 0;
 const asUser = (command, args) =>
   isRoot ? ['runuser', ['-u', 'postgres', '--', command, ...args]] : [command, args];
 
-/** @param {string} directory where the cluster is made; removing it afterwards is the caller's */
-export async function startPostgres(directory) {
+/**
+ * @param {string} directory where the cluster is made; removing it afterwards is the caller's
+ * @param {Record<string, string | number>} more settings beside, or instead of, those of the tests
+ */
+export async function startPostgres(directory, more = {}) {
   const programs = findPostgres();
   if (programs === null) throw new Error('PostgreSQL is not installed: npm test installs it first');
   mkdirSync(directory, { recursive: true });
@@ -50,16 +53,18 @@ export async function startPostgres(directory) {
     full_page_writes: 'off',
     max_connections: 200,
     shared_buffers: '256MB',
+    ...more,
   };
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const server = spawn(...asUser(join(programs, 'postgres'), ['-D', data, ...options]), { stdio: 'ignore' });
+  // It may end before it is told to: whoever presses Ctrl-C stops it too.
+  const ended = new Promise((resolve) => server.once('exit', resolve));
   const url = (database) => `postgres://postgres@127.0.0.1:${port}/${database}`;
   await untilReady(url('postgres'));
   return {
     url,
     port,
     async stop() {
-      const ended = new Promise((resolve) => server.once('exit', resolve));
       await execute(...asUser(join(programs, 'pg_ctl'), ['-D', data, '-m', 'immediate', 'stop'])).catch(
         () => undefined,
       );

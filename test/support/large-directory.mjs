@@ -1,0 +1,136 @@
+// A directory as large as the largest schools have, made by SQL in the tables of the mirror: reading a file of that
+// size takes a minute. Always the same, and as the mirror would have written it.
+
+/**
+ * `members` is the average of an ordinary group, which has from half of it to half as much again. A tenth of the
+ * people is in four of ten places, and so in about twenty groups each. The first ten groups have nobody by name and
+ * contain a fiftieth of the others each; the first also contains two of the ten.
+ */
+export const LARGE = { people: 100_000, groups: 5_000, members: 100 };
+
+const OUTER_GROUPS = 10;
+const BASE = 'dc=example,dc=org';
+
+/**
+ * Fills an empty mirror. Names are made of a few syllables, some of them written with accents, ten people are called
+ * Qxander, and three of five have a photo.
+ * @param query runs an SQL text, always on the same connection
+ */
+export async function fillLargeDirectory(query, size = LARGE) {
+  await query(SESSION);
+  const indexes = await takeIndexesAway(query);
+  for (const statement of [...drawn(size), ...rows(size)]) await query(statement);
+  for (const statement of indexes) await query(statement);
+  await query('vacuum analyze');
+  await query('reset session_replication_role; reset maintenance_work_mem; reset work_mem; reset jit');
+}
+
+/** References that are true need no checking, and compiling these statements takes longer than running them. */
+const SESSION = `
+  set statement_timeout = 0; set maintenance_work_mem = '256MB'; set work_mem = '128MB'; set jit = off;
+  set session_replication_role = replica`;
+
+const INDEXED = ['users', 'groups', 'effective_memberships'];
+
+/** Indexes are made faster than they are kept up to date. */
+async function takeIndexesAway(query) {
+  const indexes = rowsOf(
+    await query(`
+      select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
+      where indrelid::regclass::text in (${INDEXED.map((table) => `'${table}'`).join(', ')}) and not indisunique`),
+  );
+  for (const { name } of indexes) await query(`drop index ${name}`);
+  return indexes.map(({ definition }) => definition);
+}
+
+/** TypeORM gives rows, and the driver beneath it a result. */
+function rowsOf(result) {
+  return Array.isArray(result) ? result : result.rows;
+}
+
+const WRITTEN =
+  'Ada Anna Ben Carla Dana Émil Finn Greta Hanna Ida Jonas Karl Lena Mia Nora Otto Paul Rosa Zoë Jürgen';
+const FOLDED =
+  'ada anna ben carla dana emil finn greta hanna ida jonas karl lena mia nora otto paul rosa zoe jurgen';
+const SYLLABLES = 'ber dor fel gan hol kam lin mar nau pol ros sen tal vos wes zim';
+const words = (text) => `string_to_array('${text}', ' ')`;
+
+/** Who there is, and who is in what. Steps that share no factor with the number of people meet nobody twice. */
+const drawn = ({ people, groups, members }) => [
+  `create temporary table drawn_people as
+   select n as key, 'person.' || n as id, called || written[1 + n % 20] as given_name, initcap(surname) as family_name,
+     lower(called) || folded[1 + n % 20] || ' ' || surname as sort_name
+   from (
+     select n, case when n <= 10 then 'Qxander ' else '' end as called,
+       part[1 + n / 20 % 16] || part[1 + n / 320 % 16] || part[1 + n / 5120 % 16] as surname, written, folded
+     from generate_series(1, ${people}) n,
+       (select ${words(WRITTEN)} as written, ${words(FOLDED)} as folded, ${words(SYLLABLES)} as part) words
+   ) named`,
+  `create temporary table drawn_groups as
+   select n as key, 'group-' || n as id, case when n <= 10 then 'Qxander ' else '' end || 'Club ' || n as name
+   from generate_series(1, ${groups}) n`,
+  `create temporary table drawn_memberships as
+   select g as group_key, case when i % 50 = 1 then 5 when i % 10 = 2 then 3 else 1 end as named_as,
+     case when i <= size * 2 / 5 then 1 + (g * 7919 + i * 104729::bigint) % ${people / 10}
+     else 1 + ${people / 10} + (g * 7919 + i * 104729::bigint) % ${people - people / 10} end::integer as user_key
+   from generate_series(${OUTER_GROUPS + 1}, ${groups}) g,
+     lateral (select ${members / 2} + g * 37 % ${members + 1} as size) sized, generate_series(1, size) i`,
+];
+
+const PAIRS = `array(select distinct substr(search_text, at, 2) from generate_series(1, length(search_text) - 1) at)`;
+const ROLE = 'case when named_as >= 4 then 3 when named_as >= 2 then 2 else 1 end';
+
+const rows = ({ people, groups }) => [
+  `insert into pictures (sha256, bytes)
+   select sha256(bytes), bytes from (select convert_to('picture ' || n, 'UTF8') as bytes from generate_series(0, 9) n) made`,
+  `insert into nestings (outer_key, inner_key, named_as, role)
+   select g % 50, g, 1, 1 from generate_series(${OUTER_GROUPS + 1}, ${groups}) g where g % 50 between 1 and ${OUTER_GROUPS}
+   union all values (1, 2, 1, 1), (1, 3, 1, 1)`,
+  `insert into memberships (group_key, user_key, named_as, role)
+   select group_key, user_key, named_as, ${ROLE} from drawn_memberships`,
+  `insert into effective_memberships (group_key, user_key, role, direct_role, inherited_from, user_sort_name, group_sort_name)
+   with recursive reach (outer_key, via, inner_key) as (
+     select outer_key, inner_key, inner_key from nestings
+     union
+     select r.outer_key, r.via, n.inner_key from reach r join nestings n on n.outer_key = r.inner_key
+   ),
+   effective as (
+     select group_key, user_key, role, role as direct_role, '{}'::integer[] as inherited_from from memberships
+     union all
+     select r.outer_key, m.user_key, 1, null, array_agg(distinct r.via order by r.via)
+     from reach r join memberships m on m.group_key = r.inner_key group by 1, 2
+   )
+   select group_key, user_key, role, direct_role, inherited_from, u.sort_name, lower(g.name)
+   from effective join drawn_people u on u.key = user_key join drawn_groups g on g.key = group_key
+   order by group_key, u.sort_name, user_key`,
+  `insert into users (key, entry_uuid, dn, dn_key, id, id_folded, name, given_name, family_name, email, school_year, photo,
+     picture, sort_name, search_text, search_pairs, group_count, content_hash, created_at, updated_at)
+   overriding system value
+   select key, gen_random_uuid(), 'uid=' || id || ',ou=people,${BASE}', gen_random_uuid(), id, id,
+     given_name || ' ' || family_name, given_name, family_name, id || '@example.org', nullif(1 + key % 12, 12) || chr(65 + key % 5),
+     case when key % 5 < 3 then sha256(convert_to('picture ' || key % 10, 'UTF8')) end,
+     case when key % 7 = 0 then sha256(convert_to('picture ' || key % 10, 'UTF8')) end,
+     sort_name, search_text, ${PAIRS}, coalesce(group_count, 0), sha256(convert_to(id, 'UTF8')), timestamptz '2025-08-01',
+     timestamptz '2026-01-01' + key * interval '1 second'
+   from (select *, ' ' || id || ' ' || sort_name as search_text from drawn_people) named
+   left join (select user_key, count(*) as group_count from effective_memberships group by 1) counted on user_key = key
+   order by key`,
+  `insert into groups (key, entry_uuid, dn, dn_key, references_hash, id, id_folded, name, sort_name, search_text, search_pairs,
+     member_count, content_hash, created_at, updated_at)
+   overriding system value
+   select key, gen_random_uuid(), 'cn=' || id || ',ou=groups,${BASE}', gen_random_uuid(), sha256(convert_to(id, 'UTF8')), id, id,
+     name, sort_name, search_text, ${PAIRS}, coalesce(member_count, 0), sha256(convert_to(id, 'UTF8')), timestamptz '2025-08-01',
+     timestamptz '2026-01-01' + key * interval '1 second'
+   from (select *, lower(name) as sort_name, ' ' || id || ' ' || lower(name) as search_text from drawn_groups) named
+   left join (select group_key, count(*) as member_count from effective_memberships group by 1) counted on group_key = key
+   order by key`,
+  `select setval(pg_get_serial_sequence('users', 'key'), ${people}), setval(pg_get_serial_sequence('groups', 'key'), ${groups})`,
+  `with applied as (
+     insert into revisions (applied_at, users_created, users_updated, users_deleted, groups_created, groups_updated, groups_deleted,
+       memberships_added, memberships_changed, memberships_removed, confirmed)
+     select now(), ${people}, 0, 0, ${groups}, 0, 0, count(*), 0, 0, false from memberships returning id
+   )
+   update mirror_state set state = 'IDLE', as_of = now(), user_count = ${people}, group_count = ${groups},
+     revision = (select id from applied)`,
+  `drop table drawn_people, drawn_groups, drawn_memberships`,
+];
