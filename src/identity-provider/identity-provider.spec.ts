@@ -58,9 +58,9 @@ describe('the embedded identity provider', () => {
 
   async function addPerson(id: string): Promise<void> {
     await dataSource.query(
-      `insert into users (entry_uuid, dn, id, id_folded, name, sort_name, search_text, search_pairs,
+      `insert into users (entry_uuid, dn, dn_key, id, id_folded, name, sort_name, search_text, search_pairs,
          content_hash, created_at, updated_at)
-       values (gen_random_uuid(), $1, $1, lower($1), $1, $1, $1, '{}', $2, now(), now())`,
+       values (gen_random_uuid(), $1, gen_random_uuid(), $1, lower($1), $1, $1, $1, '{}', $2, now(), now())`,
       [id, Buffer.alloc(32)],
     );
   }

@@ -77,9 +77,9 @@ async function addPictures(): Promise<void> {
 
 async function addPerson(id: string, photo: Buffer | null, picture: Buffer | null): Promise<void> {
   await dataSource.query(
-    `insert into users (entry_uuid, dn, id, id_folded, name, photo, picture, sort_name, search_text, search_pairs,
+    `insert into users (entry_uuid, dn, dn_key, id, id_folded, name, photo, picture, sort_name, search_text, search_pairs,
        content_hash, created_at, updated_at)
-     values (gen_random_uuid(), $1, $1, $2, $1, $3, $4, $1, $1, '{}', '', now(), now())`,
+     values (gen_random_uuid(), $1, gen_random_uuid(), $1, $2, $1, $3, $4, $1, $1, '{}', '', now(), now())`,
     [id, foldId(id), photo, picture],
   );
 }
