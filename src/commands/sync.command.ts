@@ -6,6 +6,7 @@ import type { Findings, Outcome } from '../mirror/synchroniser.js';
 import { EXIT_FAILED } from '../start/failure.js';
 import type { PlanReport } from './plan-report.js';
 import { describePlan, describeQuarantined } from './plan-text.js';
+import { printable } from './printable.js';
 import type { SyncResult } from './run-sync.js';
 
 /** How many of a kind are shown unless all are asked for. */
@@ -70,7 +71,10 @@ function toText({ outcome, report }: SyncResult, limit: number): string {
         confirmation(outcome),
       ].join('\n');
     case 'failed':
-      return `Nothing was changed: ${outcome.reason}`;
+      return [
+        `Nothing was changed: ${printable(outcome.reason)}`,
+        ...(outcome.isFinal ? [] : ['npm run directory -- check looks for the cause']),
+      ].join('\n');
     case 'stopped':
       return 'Nothing was changed: it was told to stop';
   }
