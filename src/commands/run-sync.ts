@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.js';
 import { Database } from '../database/database.js';
+import { Revisions } from '../database/revisions.js';
 import { MirrorState } from '../mirror/mirror-state.js';
 import { countStored } from '../mirror/stored.js';
 import { type Outcome, type RunOptions, Synchroniser } from '../mirror/synchroniser.js';
@@ -20,10 +21,12 @@ export async function runSync(config: Config, options: RunOptions): Promise<Sync
   const source = openSource(config.directory);
   return withDatabase(config, async (dataSource) => {
     const { manager } = dataSource;
+    const database = new Database(dataSource);
     const synchroniser = new Synchroniser(
       config,
       dataSource,
-      new MirrorState(new Database(dataSource), dataSource),
+      new MirrorState(database, dataSource),
+      new Revisions(config, database),
     );
     const { people, groups } = await countStored(manager);
     const progress = displayProgress(process.stderr, people + groups);

@@ -5,6 +5,7 @@ import type { Config } from '../config/config.js';
 import { DirectoryDataSource } from './data-source.js';
 import { Database } from './database.js';
 import { EmbeddedKeys } from './embedded-keys.js';
+import { Revisions } from './revisions.js';
 
 /** The database, open and migrated before anything else starts. */
 @Global()
@@ -24,8 +25,8 @@ export class DatabaseModule {
             Promise.resolve(new DirectoryDataSource(config.database, entities, snapshot)),
         }),
       ],
-      providers: [Database, EmbeddedKeys],
-      exports: [Database, EmbeddedKeys],
+      providers: [Database, EmbeddedKeys, Revisions],
+      exports: [Database, EmbeddedKeys, Revisions],
     };
   }
 }

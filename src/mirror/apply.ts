@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import { REVISION_CHANNEL } from '../database/revisions.js';
 import { applyEntries, applyReferences } from './apply-entries.js';
 import { EffectiveRoles } from './effective-roles.js';
 import { countRemovals, type Plan, type RoleChange } from './plan.js';
@@ -54,6 +55,7 @@ export async function applyPlan(manager: EntityManager, application: Application
   await writeQuarantine(manager, application);
   const revision = await insertRevision(manager, application);
   await writeState(manager, application, revision);
+  await manager.query('select pg_notify($1, $2)', [REVISION_CHANNEL, String(revision)]);
   if (countRows(plan) > MANY_CHANGES) {
     await manager.query('analyze users, groups, memberships, nestings, effective_memberships, pictures');
   }

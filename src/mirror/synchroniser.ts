@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import { Revisions } from '../database/revisions.js';
 import { LdapError } from '../ldap/ldap-error.js';
 import { LdifError } from '../ldap/ldif-error.js';
 import { type Application, applyPlan, applyUnseen, OutdatedPlanError } from './apply.js';
@@ -76,6 +77,7 @@ export class Synchroniser {
     @Inject(CONFIG) private readonly config: Config,
     private readonly dataSource: DataSource,
     private readonly state: MirrorState,
+    private readonly revisions: Revisions,
   ) {}
 
   /**
@@ -182,7 +184,9 @@ export class Synchroniser {
       await this.dataSource.transaction((manager) => applyUnseen(manager, application));
       return { kind: 'unchanged' };
     }
-    const revision = await this.dataSource.transaction((manager) => applyPlan(manager, application));
+    const revision = await this.revisions.change(() =>
+      this.dataSource.transaction((manager) => applyPlan(manager, application)),
+    );
     return { kind: 'applied', revision, ...findings };
   }
 

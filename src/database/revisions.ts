@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import pg from 'pg';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { Database } from './database.js';
+import { statement } from './statement.js';
+
+const READ_REVISION = statement('select revision from mirror_state');
+
+/** The channel on which PostgreSQL passes on the number of a new revision, in the moment that it can be read. */
+export const REVISION_CHANNEL = 'directory_revision';
+
+/** Milliseconds after which it is also asked: a pooler in between may swallow notifications. */
+const INTERVAL = 1000;
+/** Milliseconds that a connection or an answer may take. */
+const PATIENCE = 3000;
+
+/**
+ * Which revision of the mirror is the one to be read, without asking each time: this process knows at once of its own,
+ * and within moments, a second at most, of those that another one applies.
+ */
+@Injectable()
+export class Revisions implements OnModuleInit, OnModuleDestroy {
+  private readonly stopping = new AbortController();
+  private listening: Promise<void> = Promise.resolve();
+  private known: number | null = null;
+  /** Revisions that this process is applying. */
+  private changing = 0;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly database: Database,
+  ) {}
+
+  async onModuleInit(): Promise<void> {
+    if (this.config.database.kind === 'postgres') this.listening = this.listen(this.config.database.url);
+    else this.known = await this.read();
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.stopping.abort();
+    await this.listening;
+  }
+
+  /** The number of the revision; null while it cannot be told, or is changing at this moment. */
+  get current(): number | null {
+    return this.changing > 0 ? null : this.known;
+  }
+
+  /**
+   * Applies a revision. Until it is done nobody can tell which one is read.
+   * @param apply gives the number of the new revision
+   */
+  async change(apply: () => Promise<number>): Promise<number> {
+    this.changing++;
+    try {
+      const revision = await apply();
+      this.note(revision);
+      return revision;
+    } catch (error) {
+      // Whether it was applied after all is found out by looking.
+      this.known = null;
+      if (this.config.database.kind === 'pglite') this.known = await this.read().catch(() => null);
+      throw error;
+    } finally {
+      this.changing--;
+    }
+  }
+
+  private async listen(url: string): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      const client = new pg.Client({
+        connectionString: url,
+        keepAlive: true,
+        connectionTimeoutMillis: PATIENCE,
+        query_timeout: PATIENCE,
+      });
+      client.on('notification', ({ payload }) => {
+        this.note(Number(payload));
+      });
+      const lost = new AbortController();
+      client.on('error', () => {
+        lost.abort();
+      });
+      try {
+        await client.connect();
+        await client.query(`listen ${REVISION_CHANNEL}`);
+        await this.ask(client, AbortSignal.any([signal, lost.signal]));
+      } catch {
+        // The database is away: whoever reads from it tells.
+      }
+      this.known = null;
+      await client.end().catch(() => undefined);
+      await sleep(INTERVAL, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  private async ask(client: pg.Client, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const { rows } = await client.query<{ revision: number | null }>(READ_REVISION.text);
+      this.note(rows[0]?.revision ?? null);
+      await sleep(INTERVAL, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** An answer may have been on its way while a notification overtook it: revisions only grow. */
+  private note(revision: number | null): void {
+    this.known = this.known === null || revision === null ? revision : Math.max(this.known, revision);
+  }
+
+  private async read(): Promise<number | null> {
+    const [[revision] = [null]] = await this.database.read<[number | null]>(READ_REVISION);
+    return revision;
+  }
+}
