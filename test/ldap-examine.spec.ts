@@ -46,8 +46,8 @@ describe('an examination of a directory server', () => {
 
   it('tells what is there, and how changes come to be known', async () => {
     expect(await examine()).toEqual([
-      `ok directory account: ${MIRROR_DN}`,
       `ok directory server: ${slapd.url}, not encrypted, OpenLDAP`,
+      `ok directory account: ${MIRROR_DN}`,
       'ok directory bases: all of them are there',
       `ok people: 5 below ou=people,${SUFFIX}`,
       `ok groups: 2 below ou=groups,${SUFFIX}`,

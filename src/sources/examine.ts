@@ -38,9 +38,9 @@ export async function examineDirectory(
   } catch (error) {
     return [...findings, explainEntrance(error, source)];
   }
-  findings.push(ok('directory account', source.bind?.dn ?? 'none, the connection is anonymous'));
   try {
     findings.push(await describeServer(connection, source));
+    findings.push(ok('directory account', source.bind?.dn ?? 'none, the connection is anonymous'));
     const examination = new Examination(config, directory, connection, signal);
     for await (const finding of examination.run()) findings.push(finding);
   } catch (error) {
