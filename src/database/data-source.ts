@@ -12,6 +12,8 @@ export const MIGRATIONS = [Mirror1763683200000, ServiceAccounts1763683200001, Re
 
 /** Milliseconds that one statement may take before it is cancelled; the mirror lifts it for its own writes. */
 const STATEMENT_TIMEOUT = 5000;
+/** Milliseconds after which the server ends the transaction of a process that is no longer heard of. */
+const IDLE_TIMEOUT = 60_000;
 /** Milliseconds that a request waits for a connection before it is told to come back. */
 const CONNECTION_TIMEOUT = 2500;
 /** The embedded database has one connection, and a revision being applied holds it for as long as it takes. */
@@ -155,8 +157,10 @@ function poolOptions(database: Config['database']): object {
       // guessed to be large mostly is not, and compiling it takes longer than running it.
       await client.query(
         `set plan_cache_mode = force_generic_plan; set enable_memoize = off; set jit = off; ` +
-          `set statement_timeout = ${STATEMENT_TIMEOUT}; set idle_in_transaction_session_timeout = 60000`,
+          `set statement_timeout = ${STATEMENT_TIMEOUT}`,
       );
+      // PGlite would end as a whole, and not only a session.
+      if (!isEmbedded) await client.query(`set idle_in_transaction_session_timeout = ${IDLE_TIMEOUT}`);
     },
   };
 }

@@ -13,10 +13,11 @@ const CONSTRAINTS: Record<string, () => ServiceError> = {
 };
 
 /**
- * SQLSTATE classes and codes that say «not now»: connection lost, resources short, shutting down, read-only, a lock that
- * was waited for in vain, a transaction that was left alone for too long.
+ * SQLSTATE classes and codes that say «not now»: connection lost, resources short, shutting down, read-only, a transaction
+ * that was left alone for too long.
  */
-const UNAVAILABLE = /^(08|53|57P|(25006|55P03|25P03)$)/;
+const UNAVAILABLE = /^(08|53|57P|(25006|25P03)$)/;
+const LOCK_NOT_AVAILABLE = '55P03';
 /** Serialisation failure and deadlock: two transactions changed the same rows at once. */
 const RACE = /^(40001|40P01)$/;
 const QUERY_CANCELED = '57014';
@@ -35,10 +36,12 @@ const UNAVAILABLE_NODE_CODES = new Set([
 const UNAVAILABLE_MESSAGES =
   /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end|Driver not Connected|not queryable/;
 
+const BUSY = 'The directory is being changed at the moment';
+
 /** Another transaction was in the way of this one, which may succeed when it is begun anew. */
 export class LostRaceError extends ServiceUnavailableError {
   constructor(options?: ErrorOptions) {
-    super('The directory is being changed at the moment', options);
+    super(BUSY, options);
   }
 }
 
@@ -65,6 +68,7 @@ export function databaseError(error: unknown): Error {
     );
   }
   if (code !== undefined && RACE.test(code)) return new LostRaceError({ cause: error });
+  if (code === LOCK_NOT_AVAILABLE) return new ServiceUnavailableError(BUSY, { cause: error });
   if (
     (code !== undefined && (UNAVAILABLE.test(code) || UNAVAILABLE_NODE_CODES.has(code))) ||
     UNAVAILABLE_MESSAGES.test(error.message)

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { ServiceError, ServiceUnavailableError } from '../common/errors.js';
 import { databaseError, LostRaceError } from './database-error.js';
@@ -8,15 +8,15 @@ import type { Writer } from './writer.js';
 
 /** Milliseconds that an overlay takes at most, with all its attempts: a revision waits for rows that it has changed. */
 const LIFE = 10_000;
-/** Milliseconds that it waits for rows that a revision, or another overlay, has changed. */
-const LOCK_TIMEOUT = 2000;
+/** Milliseconds that it waits for rows that a revision, or another overlay, has changed: less than a statement may take. */
+const LOCK_TIMEOUT = 4000;
 /** How often it is begun when others are in its way. */
 const ATTEMPTS = 3;
+/** Milliseconds after which it is: by then the others have what they waited for. */
+const PAUSE = 25;
 
-// All of it sees one revision; and the server ends it when nothing is heard of this process any more.
-const BEGIN =
-  `begin isolation level repeatable read; set local lock_timeout = ${LOCK_TIMEOUT}; ` +
-  `set local idle_in_transaction_session_timeout = ${LIFE}`;
+/** All of it sees one revision. */
+const BEGIN = `begin isolation level repeatable read; set local lock_timeout = ${LOCK_TIMEOUT}`;
 
 /**
  * The mirror as it would be: a transaction in which rows are changed, which nobody else sees, and which is always
@@ -25,8 +25,10 @@ const BEGIN =
 export class Overlay implements Reader, Writer {
   /** The statement that was asked for last. */
   private last: Promise<unknown> = Promise.resolve();
-  /** Why nothing is sent: a statement has failed, and until a savepoint mends it the transaction answers nothing. */
-  private refusal: Error | null = null;
+  /** A statement has failed with this: until a savepoint mends it, the transaction answers nothing. */
+  private spoiled: Error | null = null;
+  /** Why nothing is sent any more. */
+  private over: Error | null = null;
 
   private constructor(
     private readonly connection: PoolClient,
@@ -74,11 +76,12 @@ export class Overlay implements Reader, Writer {
       const overlay = new Overlay(connection, lost);
       try {
         const result = await overlay.run(work);
-        if (!(overlay.refusal instanceof LostRaceError)) return result;
+        if (!(overlay.over instanceof LostRaceError)) return result;
       } catch (error) {
-        if (!(overlay.refusal instanceof LostRaceError)) throw error;
+        if (!(overlay.over instanceof LostRaceError)) throw error;
       }
-      if (attempt === ATTEMPTS) throw overlay.refusal;
+      if (attempt === ATTEMPTS) throw overlay.over;
+      await sleep(PAUSE * attempt);
     }
   }
 
@@ -126,7 +129,7 @@ export class Overlay implements Reader, Writer {
   }
 
   private async end(): Promise<void> {
-    this.refusal ??= new ServiceUnavailableError('The preview has ended');
+    this.over ??= new ServiceUnavailableError('The preview has ended');
     if (this.lost.signal.aborted) return;
     await this.last;
     try {
@@ -140,11 +143,14 @@ export class Overlay implements Reader, Writer {
   private send<Result>(statement: () => Promise<Result>): Promise<Result> {
     const sent = this.last.then(async () => {
       this.lost.signal.throwIfAborted();
-      if (this.refusal !== null) throw this.refusal;
+      const refusal = this.over ?? this.spoiled;
+      if (refusal !== null) throw refusal;
       try {
         return await statement();
       } catch (error) {
-        this.refusal = databaseError(error);
+        this.spoiled = databaseError(error);
+        // Whoever has lost a race begins anew, and not from a savepoint.
+        if (this.spoiled instanceof LostRaceError) this.over = this.spoiled;
         throw error;
       }
     });
@@ -152,11 +158,10 @@ export class Overlay implements Reader, Writer {
     return sent;
   }
 
-  /** Goes back to the savepoint. Whoever has lost a race begins anew, and not from there. */
+  /** Goes back to the savepoint, once nobody asks who has not heard of the failure yet. */
   private async mend(): Promise<void> {
     await this.settle();
-    if (this.refusal instanceof LostRaceError) return;
-    this.refusal = null;
+    this.spoiled = null;
     await this.query('rollback to savepoint change; release savepoint change');
   }
 

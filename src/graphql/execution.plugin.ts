@@ -72,7 +72,7 @@ export class ExecutionPlugin implements ApolloServerPlugin<RequestContext> {
   }
 }
 
-/** Apollo validates first, and answers 400 where the schema has no mutations: a GET must not even try. */
+/** Apollo refuses it too, in its own words, but validates first and then answers 400: a GET must not even try. */
 function refuseMutationByGet({
   request,
   document,
