@@ -1,34 +1,19 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { GraphQLSchemaHost } from '@nestjs/graphql';
-import { buildSchema, isObjectType } from 'graphql';
+import { isObjectType } from 'graphql';
 import type { Access } from '../src/auth/access.js';
 import { type Scope, SCOPES } from '../src/auth/scopes.js';
-import { buildLdif } from './support/directory.js';
-import { flatten, printSelection, type Step, valuesAt, walkQueries } from './support/schema-walk.js';
+import { writeClients } from './support/clients.js';
+import {
+  flatten,
+  printSelection,
+  type Step,
+  valuesAt,
+  walkMutations,
+  walkQueries,
+} from './support/schema-walk.js';
+import { argumentsOf, LDIF, NEEDED, schema } from './support/scope-walk.js';
 import { type Answer, TestService } from './support/service.js';
-import { variable } from './support/store.js';
 
-/** What needs a scope, as the contract has it. */
-const NEEDED: Partial<Record<string, readonly Scope[]>> = {
-  'Query.profile': ['profile'],
-  'Query.group': ['read'],
-  'Query.groups': ['read'],
-  'Query.user': ['read'],
-  'Query.users': ['directory'],
-  'Query.search': ['read'],
-  'Query.isMember': ['read'],
-  'Profile.user': ['read'],
-  'Group.members': ['read'],
-  'Mutation.updateProfile': ['profile', 'write'],
-  'Mutation.updateUser': ['directory', 'write'],
-  'Mutation.createGroup': ['write'],
-  'Mutation.updateGroup': ['write'],
-  'Mutation.deleteGroup': ['write'],
-  'Mutation.addGroupMember': ['write'],
-  'Mutation.updateGroupMember': ['write'],
-  'Mutation.removeGroupMember': ['write'],
-};
 /** Root fields that need no token. */
 const PUBLIC = ['Query.directoryStatus', 'Query.rateLimit', 'Query.buildInfo'];
 
@@ -41,23 +26,15 @@ const BY_NAME = SUBSETS.map((scopes) => ({ scopes, name: scopes.join(' ') || 'no
 /** The contract asks for four levels; six are those at which a person's groups have members. */
 const DEPTH = 6;
 
-const ARGUMENTS: Partial<Record<string, string>> = {
-  'Query.group': 'group: {id: "middle"}',
-  'Query.user': 'user: {id: "anna"}',
-  'Query.isMember': 'user: {id: "anna"}, group: {id: "outer"}',
-  'Query.search': 'query: "middle", first: 2',
-};
-
-const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
 const tree = walkQueries(schema, DEPTH);
 const everywhere = flatten(tree);
+const mutations = walkMutations(schema, 5);
+const roots = [...walkQueries(schema, 1), ...walkMutations(schema, 1)];
 
-function argumentsOf(coordinate: string): string | undefined {
-  const [type = '', name = ''] = coordinate.split('.');
-  const object = schema.getType(type);
-  const isConnection =
-    isObjectType(object) && object.getFields()[name]?.args.some((argument) => argument.name === 'first');
-  return ARGUMENTS[coordinate] ?? (isConnection === true ? 'first: 3' : undefined);
+/** An operation of one root field. */
+function printRoot(step: Step): string {
+  const operation = step.coordinate.startsWith('Mutation.') ? 'mutation' : 'query';
+  return `${operation} ${printSelection([step], argumentsOf)}`;
 }
 
 /** The highest fields of the tree that these scopes do not reach, and with them all that is below. */
@@ -75,9 +52,9 @@ interface ScopeError {
 }
 
 function expectedError({ coordinate, path }: Step): ScopeError {
-  const needed = NEEDED[coordinate]?.join() ?? '';
+  const needed = NEEDED[coordinate]?.join(' and ') ?? '';
   return {
-    message: `The field ${coordinate} is not accessible with this token: it needs the scope ${needed}.`,
+    message: `The field ${coordinate} is not accessible with this token: it needs the ${needed.includes(' ') ? 'scopes' : 'scope'} ${needed}.`,
     path: [...path],
   };
 }
@@ -91,43 +68,19 @@ function byText(left: ScopeError, right: ScopeError): number {
   return JSON.stringify(left).localeCompare(JSON.stringify(right));
 }
 
-/** A directory in which every list has rows: groups contain one another in a circle, and people are in them. */
-const LDIF = buildLdif(
-  [
-    { id: 'anna', name: 'Anna', givenName: 'Anna', email: 'anna@example.org', schoolYear: '1A' },
-    { id: 'mia', name: 'Mia Middle', schoolYear: '2A' },
-    { id: 'zoe', name: 'Zoë' },
-  ],
-  [
-    { id: 'outer', name: 'Outer', members: ['@middle', 'mia'] },
-    { id: 'middle', name: 'Middle', members: ['@inner', 'anna'], owners: ['mia'] },
-    { id: 'inner', name: 'Inner', members: ['@outer', 'zoe'], admins: ['anna'] },
-  ],
-);
-
-function writeClients(): string {
-  const client = (id: string, scope: string, owner: string | null) => ({
-    client_id: id,
-    client_secret: `${id}-secret`,
-    grant_types: ['client_credentials'],
-    scope,
-    owner,
-  });
-  const file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'clients-')), 'clients.json');
-  writeFileSync(
-    file,
-    JSON.stringify([client('walker', SCOPES.join(' '), 'anna'), client('bare', '', 'anna')]),
-  );
-  return file;
-}
-
 describe('scopes', () => {
   let service: TestService;
 
   beforeAll(async () => {
     service = await TestService.start({
       ldif: LDIF,
-      environment: { AUTH_EMBEDDED_CLIENTS: writeClients(), LIMIT_TOKENS: '100000' },
+      environment: {
+        AUTH_EMBEDDED_CLIENTS: writeClients([
+          { id: 'walker', owner: 'anna' },
+          { id: 'bare', owner: 'anna', scopes: [] },
+        ]),
+        LIMIT_TOKENS: '100000',
+      },
     });
   });
 
@@ -205,13 +158,38 @@ describe('scopes', () => {
   );
 
   it.each(BY_NAME)(
+    'let a token with $name preview what it reaches of the mutations, and run nothing else',
+    async ({ scopes }) => {
+      const answer = await service.query(`mutation ${printSelection(mutations, argumentsOf)}`, {
+        authorization: await tokenWith(scopes),
+      });
+      if (!scopes.includes('write')) {
+        expect([answer.status, answer.data]).toEqual([403, undefined]);
+        return;
+      }
+      expect(answer.errors.filter(({ extensions }) => extensions.code !== 'INSUFFICIENT_SCOPE')).toEqual([]);
+      const withheld = withheldIn(mutations, scopes);
+      expect(
+        scopeErrors(answer)
+          .map(({ message }) => message)
+          .sort(),
+      ).toEqual(withheld.map((step) => expectedError(step).message).sort());
+      for (const step of mutations) {
+        const isWithheld = withheld.includes(step);
+        expect([step.coordinate, valuesAt(answer.data, step.path)[0] === null]).toEqual([
+          step.coordinate,
+          isWithheld,
+        ]);
+      }
+    },
+  );
+
+  it.each(BY_NAME)(
     'refuse with $name the whole request when no root field is reached',
     async ({ scopes }) => {
       const authorization = await tokenWith(scopes);
-      for (const step of walkQueries(schema, 1)) {
-        const { status, headers, data, errors } = await service.query(printSelection([step], argumentsOf), {
-          authorization,
-        });
+      for (const step of roots) {
+        const { status, headers, data, errors } = await service.query(printRoot(step), { authorization });
         const needed = NEEDED[step.coordinate] ?? [];
         const isReached = needed.every((scope) => scopes.includes(scope));
         expect({ field: step.coordinate, status }).toEqual({
@@ -231,8 +209,8 @@ describe('scopes', () => {
   );
 
   it('need a token first: without one every field that is not public is answered with 401', async () => {
-    for (const step of walkQueries(schema, 1)) {
-      const { status, headers, errors } = await service.query(printSelection([step], argumentsOf));
+    for (const step of roots) {
+      const { status, headers, errors } = await service.query(printRoot(step));
       const expected = PUBLIC.includes(step.coordinate)
         ? { status: 200, codes: [], challenge: null }
         : { status: 401, codes: ['UNAUTHENTICATED'], challenge: 'Bearer realm="directory"' };

@@ -26,6 +26,12 @@ export function walkQueries(schema: GraphQLSchema, depth: number): Step[] {
   return root ? stepsOf(root, [], depth) : [];
 }
 
+/** The same of the mutation type. */
+export function walkMutations(schema: GraphQLSchema, depth: number): Step[] {
+  const root = schema.getMutationType();
+  return root ? stepsOf(root, [], depth) : [];
+}
+
 function stepsOf(type: GraphQLNamedType, path: readonly string[], depth: number): Step[] {
   if (depth === 0) return [];
   return objectTypes(type).flatMap((objectType) =>

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { buildSchema, isObjectType } from 'graphql';
+import type { Scope } from '../../src/auth/scopes.js';
+import { buildLdif } from './directory.js';
+
+export const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
+
+/** What needs a scope, as the contract has it. */
+export const NEEDED: Partial<Record<string, readonly Scope[]>> = {
+  'Query.profile': ['profile'],
+  'Query.group': ['read'],
+  'Query.groups': ['read'],
+  'Query.user': ['read'],
+  'Query.users': ['directory'],
+  'Query.search': ['read'],
+  'Query.isMember': ['read'],
+  'Profile.user': ['read'],
+  'Group.members': ['read'],
+  'Mutation.updateProfile': ['profile', 'write'],
+  'Mutation.updateUser': ['directory', 'write'],
+  'Mutation.createGroup': ['write'],
+  'Mutation.updateGroup': ['write'],
+  'Mutation.deleteGroup': ['write'],
+  'Mutation.addGroupMember': ['write'],
+  'Mutation.updateGroupMember': ['write'],
+  'Mutation.removeGroupMember': ['write'],
+};
+
+/** Mutations are walked by name: somebody is added before somebody is removed. */
+const ARGUMENTS: Partial<Record<string, string>> = {
+  'Query.group': 'group: {id: "middle"}',
+  'Query.user': 'user: {id: "anna"}',
+  'Query.isMember': 'user: {id: "anna"}, group: {id: "outer"}',
+  'Query.search': 'query: "middle", first: 2',
+  'Mutation.updateProfile': 'input: {name: "Ann"}',
+  'Mutation.updateUser': 'input: {user: {id: "mia"}, name: "Mia M."}',
+  'Mutation.createGroup': 'input: {id: "new", name: "New", parent: {id: "inner"}}',
+  'Mutation.updateGroup': 'input: {group: {id: "inner"}, name: "In"}',
+  'Mutation.deleteGroup': 'input: {group: {id: "zoo"}}',
+  'Mutation.addGroupMember': 'input: {group: {id: "inner"}, user: {id: "mia"}}',
+  'Mutation.updateGroupMember': 'input: {group: {id: "inner"}, user: {id: "zoe"}, role: ADMIN}',
+  'Mutation.removeGroupMember': 'input: {group: {id: "inner"}, user: {id: "mia"}}',
+};
+
+/** What goes between the parentheses of a field, so that it gives something. */
+export function argumentsOf(coordinate: string): string | undefined {
+  const [type = '', name = ''] = coordinate.split('.');
+  const object = schema.getType(type);
+  const isConnection =
+    isObjectType(object) && object.getFields()[name]?.args.some((argument) => argument.name === 'first');
+  return ARGUMENTS[coordinate] ?? (isConnection === true ? 'first: 3' : undefined);
+}
+
+/** A directory in which every list has rows: groups contain one another in a circle, and people are in them. */
+export const LDIF = buildLdif(
+  [
+    { id: 'anna', name: 'Anna', givenName: 'Anna', email: 'anna@example.org', schoolYear: '1A' },
+    { id: 'mia', name: 'Mia Middle', schoolYear: '2A' },
+    { id: 'zoe', name: 'Zoë' },
+  ],
+  [
+    { id: 'outer', name: 'Outer', members: ['@middle', 'mia'] },
+    { id: 'middle', name: 'Middle', members: ['@inner', 'anna'], owners: ['mia'] },
+    { id: 'inner', name: 'Inner', members: ['@outer', 'zoe'], owners: ['anna'] },
+    { id: 'zoo', name: 'Zoo', members: ['zoe', 'mia'], owners: ['anna'] },
+  ],
+);
