@@ -1,6 +1,6 @@
 import { type CursorBinding, type CursorValue, decodeCursor } from '../common/cursor.js';
 import type { OrderDirection, PageArguments, PageSelection } from '../common/page.js';
-import { type Statement, statement } from './statement.js';
+import { REVISION, type Statement, statement } from './statement.js';
 import type { Values } from './values.js';
 
 /** A column that pages are ordered by. It is never null, and the last one of an order is unique. */
@@ -90,11 +90,13 @@ export function planPage(
   const rowLimit = selection.rows || selection.hasNextPage || selection.hasPreviousPage ? limit + 1 : 0;
 
   const text = [
-    `select parent.position, facts.total, facts.behind, facts.ahead, page.*`,
+    `select parent.position, facts.total, facts.behind, facts.ahead, page.*, facts.revision`,
     parentKeys === null
       ? `from (select 1 as position) parent`
       : `from unnest(${parentKeys}::integer[]) with ordinality parent (key, position)`,
-    `cross join lateral (select ${total} as total, ${behind} as behind, ${ahead} as ahead) facts`,
+    `cross join lateral (`,
+    `  select ${total} as total, ${behind} as behind, ${ahead} as ahead, ${REVISION} as revision`,
+    `) facts`,
     `left join lateral (`,
     `  select ${columns.join(', ')}`,
     `  from ${source.from}`,
@@ -106,7 +108,7 @@ export function planPage(
   ].join('\n');
 
   return {
-    statement: statement(text),
+    statement: statement(text, { tellsRevision: true }),
     values: values.all,
     source,
     limit,

@@ -45,6 +45,8 @@ const TOTAL = 1;
 const BEHIND = 2;
 const AHEAD = 3;
 const LEADING = 4;
+// And behind them: the revision.
+const TRAILING = 1;
 
 function groupByParent(rows: unknown[][], parents: number): unknown[][][] {
   const groups: unknown[][][] = Array.from({ length: parents }, () => []);
@@ -56,13 +58,13 @@ function pageOf<Row extends unknown[]>(query: PageQuery, group: unknown[][]): Pa
   const width = query.source.columns.length;
   const first = group[0] ?? [];
   // A parent without rows has one line, with nothing in it but the facts: no key, which comes last in every order.
-  const found = group.filter((line) => line[line.length - 1] !== null);
+  const found = group.filter((line) => line[line.length - 1 - TRAILING] !== null);
   const beyond = found.length > query.limit;
   const shown = found.slice(0, query.limit);
   if (query.backward) shown.reverse();
   return {
     rows: shown.map((line) => line.slice(LEADING, LEADING + width) as Row),
-    places: shown.map((line) => line.slice(LEADING + width) as CursorValue[]),
+    places: shown.map((line) => line.slice(LEADING + width, -TRAILING) as CursorValue[]),
     binding: query.source.binding,
     hasNextPage: query.backward ? first[AHEAD] === true : beyond || first[AHEAD] === true,
     hasPreviousPage: query.backward ? beyond || first[BEHIND] === true : first[BEHIND] === true,

@@ -12,7 +12,7 @@ export const PATIENCE = { query_timeout: 7000 };
 /** Every statement of the reading path is published here, as a SentStatement, when somebody listens. */
 export const statementChannel = diagnosticsChannel.channel('directory:statement');
 
-export interface SentStatement extends Statement {
+export interface SentStatement extends Pick<Statement, 'name' | 'text'> {
   readonly values: readonly unknown[];
 }
 

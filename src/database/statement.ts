@@ -4,17 +4,26 @@ import { createHash } from 'node:crypto';
 export interface Statement {
   readonly name: string;
   readonly text: string;
+  /** Whether the last column of every row is the revision that was read: see REVISION. */
+  readonly tellsRevision: boolean;
 }
+
+/** The revision that a statement reads: one statement sees one, and several can be compared by it. */
+export const REVISION = '(select revision from mirror_state)';
 
 /** Statements by text: a text is hashed once, however often it is built. Bounded by the shapes we can build. */
 const known = new Map<string, Statement>();
 
 /** The prepared statement of an SQL text with `$1`, `$2` … for its values. */
-export function statement(text: string): Statement {
+export function statement(text: string, { tellsRevision = false } = {}): Statement {
   let prepared = known.get(text);
   if (prepared === undefined) {
     // PostgreSQL cuts names at 63 bytes.
-    prepared = { name: createHash('sha256').update(text).digest('base64url').slice(0, 22), text };
+    prepared = {
+      name: createHash('sha256').update(text).digest('base64url').slice(0, 22),
+      text,
+      tellsRevision,
+    };
     known.set(text, prepared);
   }
   return prepared;

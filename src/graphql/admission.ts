@@ -12,13 +12,7 @@ import { BadUserInputError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { measureOperation } from './limits.js';
-import {
-  type Operation,
-  type SelectedField,
-  selectedAmong,
-  unfoldOperation,
-  type Variables,
-} from './operation.js';
+import { type Operation, selectedAmong, unfoldOperation, type Variables } from './operation.js';
 import { RateLimiter } from './rate-limiter.js';
 import { findRehearsal, withOnly } from './rehearsal.js';
 import type { RequestContext } from './request-context.js';
@@ -41,8 +35,6 @@ export interface Admitted {
   readonly withheld: readonly Withheld[];
   /** Whether it changes anything, if only for itself. */
   readonly isMutation: boolean;
-  /** Whether its answer can take more than one statement. */
-  readonly readsRepeatedly: boolean;
 }
 
 /** Decides about an operation as a whole, before any of it is read: variables, limits, scopes and price. */
@@ -74,16 +66,14 @@ export class Admission {
         schema,
         withheld: [],
         isMutation: false,
-        readsRepeatedly: false,
       };
     }
-    const resolvers = countResolvers(operation.roots, variables);
     return {
       document,
       schema: this.schemaFor(schema, principal, decision.withheld),
       withheld: decision.withheld,
-      isMutation: definition.operation === OperationTypeNode.MUTATION && resolvers > 0,
-      readsRepeatedly: resolvers > 1,
+      isMutation:
+        definition.operation === OperationTypeNode.MUTATION && changesAnything(operation, variables),
     };
   }
 
@@ -121,11 +111,7 @@ function coerceVariables({ schema, definition, variables }: Question): Variables
   throw new BadUserInputError(first?.message ?? 'The variables do not fit the operation', name);
 }
 
-/** Fields with resolvers of their own: the others are read off what those have brought. */
-function countResolvers(fields: Map<string, SelectedField>, variables: Variables): number {
-  let count = 0;
-  for (const { field, children } of selectedAmong(fields, variables)) {
-    count += (field.resolve === undefined ? 0 : 1) + countResolvers(children, variables);
-  }
-  return count;
+/** Whether there is more to it than the name of a type. */
+function changesAnything({ roots }: Operation, variables: Variables): boolean {
+  return [...selectedAmong(roots, variables)].some(({ field }) => field.resolve !== undefined);
 }

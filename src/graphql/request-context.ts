@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../auth/principal.js';
 import type { Overlay } from '../database/overlay.js';
 import type { Reader } from '../database/reader.js';
+import { RevisionReader } from '../database/revision-reader.js';
 import { Batches } from './batches.js';
 import type { PathKey } from './operation.js';
 
@@ -18,6 +19,8 @@ export interface Charge {
 export class RequestContext {
   /** Nest's resolvers look for the request here. */
   readonly req: FastifyRequest;
+  /** What root fields read through. */
+  reader: Reader;
   /** What is below an object is read through these. */
   batches: Batches;
   /** Set when the operation has been priced, before any of it runs. */
@@ -25,6 +28,7 @@ export class RequestContext {
   /** Where a field was first left out for want of a scope: the path that its error carries. */
   readonly withheldAt = new Map<PathKey, readonly (string | number)[]>();
   private preview: Overlay | null = null;
+  private revisionReader: RevisionReader;
 
   constructor(
     readonly request: FastifyRequest,
@@ -33,13 +37,22 @@ export class RequestContext {
     private readonly database: Reader,
   ) {
     this.req = request;
-    this.batches = new Batches(database);
+    this.revisionReader = new RevisionReader(database);
+    this.reader = this.revisionReader;
+    this.batches = new Batches(this.reader);
   }
 
   /** Forgets what the answer has read so far. */
   startAnew(): void {
-    this.batches = new Batches(this.preview ?? this.database);
+    this.revisionReader = new RevisionReader(this.database);
+    this.reader = this.preview ?? this.revisionReader;
+    this.batches = new Batches(this.reader);
     this.withheldAt.clear();
+  }
+
+  /** The revisions of the mirror that the answer has been read from. */
+  get revisions(): ReadonlySet<number | null> {
+    return this.revisionReader.revisions;
   }
 
   /** Begins a preview: from here on everything is read from this overlay. */

@@ -1,6 +1,6 @@
 import { bindCursor } from '../common/cursor.js';
 import type { PageSource } from '../database/page-query.js';
-import { statement } from '../database/statement.js';
+import { REVISION, statement } from '../database/statement.js';
 import { Values } from '../database/values.js';
 import { Group } from './group.model.js';
 
@@ -44,10 +44,20 @@ export function groupOf(row: GroupRow): Group {
 
 const COLUMNS = GROUP_COLUMNS.join(', ');
 
-export const FIND_GROUP = statement(`select ${COLUMNS} from groups g where g.id_folded = $1`);
+/** One row, also where no group has the id: then it has nothing but the revision in it. */
+export const FIND_GROUP = statement(
+  `select ${COLUMNS}, s.revision from mirror_state s left join groups g on g.id_folded = $1`,
+  { tellsRevision: true },
+);
+
+/** Null for the row of FIND_GROUP that has no group in it. */
+export function findGroupOf(row: GroupRow | undefined): Group | null {
+  return row === undefined || (row[0] as number | null) === null ? null : groupOf(row);
+}
 
 export const LIST_GROUPS_BY_KEY = statement(
-  `select ${COLUMNS} from groups g where g.key = any ($1::integer[])`,
+  `select ${COLUMNS}, ${REVISION} from groups g where g.key = any ($1::integer[])`,
+  { tellsRevision: true },
 );
 
 /** The groups that contain a group, or that it contains, by name. */

@@ -14,8 +14,11 @@ export class GroupsResolver {
 
   @RequireScopes('read')
   @Query(() => Group, { nullable: true, description: 'One group; NOT_FOUND when none has the id.' })
-  group(@Args('group', { description: 'Which group.' }) group: GroupInput): Promise<Group> {
-    return this.groups.get(group, 'group');
+  group(
+    @Args('group', { description: 'Which group.' }) group: GroupInput,
+    @Context() { reader }: RequestContext,
+  ): Promise<Group> {
+    return this.groups.get(group, 'group', reader);
   }
 
   @InheritAccess()

@@ -2,28 +2,31 @@ import { Injectable } from '@nestjs/common';
 import { NotFoundError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
 import type { PageArguments, PageSelection } from '../common/page.js';
-import { Database } from '../database/database.js';
 import { readPages } from '../database/page.js';
 import type { Reader } from '../database/reader.js';
 import type { Batches } from '../graphql/batches.js';
 import { Connection } from '../graphql/connection.js';
 import type { GroupInput } from './group.inputs.js';
 import type { Group } from './group.model.js';
-import { FIND_GROUP, groupOf, type GroupRow, LIST_GROUPS_BY_KEY, nestedGroups } from './group.queries.js';
+import {
+  FIND_GROUP,
+  findGroupOf,
+  groupOf,
+  type GroupRow,
+  LIST_GROUPS_BY_KEY,
+  nestedGroups,
+} from './group.queries.js';
 
 /** Groups, one by one, and which contains which. */
 @Injectable()
 export class GroupsService {
-  constructor(private readonly database: Database) {}
-
-  /** @param reader a mutation's overlay, where it is looked up as the preview has it */
-  async find(id: string, reader: Reader = this.database): Promise<Group | null> {
+  async find(id: string, reader: Reader): Promise<Group | null> {
     const [row] = await reader.read<GroupRow>(FIND_GROUP, [foldId(id)]);
-    return row === undefined ? null : groupOf(row);
+    return findGroupOf(row);
   }
 
   /** @throws NotFoundError */
-  async get({ id }: GroupInput, argument: string, reader: Reader = this.database): Promise<Group> {
+  async get({ id }: GroupInput, argument: string, reader: Reader): Promise<Group> {
     const group = await this.find(id, reader);
     if (group === null) throw new NotFoundError('There is no group with this id', argument);
     return group;

@@ -1,7 +1,8 @@
-import { Args, Query, Resolver } from '@nestjs/graphql';
+import { Args, Context, Query, Resolver } from '@nestjs/graphql';
 import { RequireScopes } from '../auth/access.js';
 import type { PageSelection } from '../common/page.js';
 import { type Connection, connectionTypes } from '../graphql/connection.js';
+import type { RequestContext } from '../graphql/request-context.js';
 import { SelectedPage } from '../graphql/selection.js';
 import { type Group, GroupConnection } from '../groups/group.model.js';
 import { User } from '../users/user.model.js';
@@ -24,8 +25,9 @@ export class DirectoryListResolver {
   users(
     @Args() page: UserListArguments,
     @SelectedPage() selection: PageSelection,
+    @Context() { reader }: RequestContext,
   ): Promise<Connection<User>> {
-    return this.directory.listUsers(page, selection);
+    return this.directory.listUsers(page, selection, reader);
   }
 
   @RequireScopes('read')
@@ -33,7 +35,8 @@ export class DirectoryListResolver {
   groups(
     @Args() page: GroupListArguments,
     @SelectedPage() selection: PageSelection,
+    @Context() { reader }: RequestContext,
   ): Promise<Connection<Group>> {
-    return this.directory.listGroups(page, selection);
+    return this.directory.listGroups(page, selection, reader);
   }
 }

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { BadUserInputError } from '../common/errors.js';
 import type { PageSelection } from '../common/page.js';
-import { Database } from '../database/database.js';
 import { readPage } from '../database/page.js';
+import type { Reader } from '../database/reader.js';
 import { Connection } from '../graphql/connection.js';
 import type { Group } from '../groups/group.model.js';
 import { groupOf, type GroupRow } from '../groups/group.queries.js';
@@ -17,31 +17,38 @@ import { groupSource, userSource } from './directory-list.queries.js';
 @Injectable()
 export class DirectoryListService {
   constructor(
-    private readonly database: Database,
     private readonly users: UsersService,
     private readonly groups: GroupsService,
   ) {}
 
   /** @throws NotFoundError when the group of `memberOf` does not exist */
-  async listUsers(page: UserListArguments, selection: PageSelection): Promise<Connection<User>> {
+  async listUsers(
+    page: UserListArguments,
+    selection: PageSelection,
+    reader: Reader,
+  ): Promise<Connection<User>> {
     const { memberOf, role } = page.filter ?? {};
     if (role && !memberOf)
       throw new BadUserInputError('role asks about a group: name it in memberOf', 'role');
-    const group = memberOf ? await this.groups.get(memberOf, 'memberOf') : null;
+    const group = memberOf ? await this.groups.get(memberOf, 'memberOf', reader) : null;
     const source = userSource(page, group?.key ?? null);
-    const rows = await readPage<UserRow>(this.database, source, page, selection);
+    const rows = await readPage<UserRow>(reader, source, page, selection);
     return Connection.of(rows, userOf);
   }
 
   /** @throws NotFoundError when the group of `parent` or the person of `hasMember` does not exist */
-  async listGroups(page: GroupListArguments, selection: PageSelection): Promise<Connection<Group>> {
+  async listGroups(
+    page: GroupListArguments,
+    selection: PageSelection,
+    reader: Reader,
+  ): Promise<Connection<Group>> {
     const { hasMember, parent, role } = page.filter ?? {};
     if (role && !hasMember)
       throw new BadUserInputError('role asks about a person: name them in hasMember', 'role');
-    const user = hasMember ? await this.users.get(hasMember, 'hasMember') : null;
-    const outer = parent ? await this.groups.get(parent, 'parent') : null;
+    const user = hasMember ? await this.users.get(hasMember, 'hasMember', reader) : null;
+    const outer = parent ? await this.groups.get(parent, 'parent', reader) : null;
     const source = groupSource(page, user?.key ?? null, outer?.key ?? null);
-    const rows = await readPage<GroupRow>(this.database, source, page, selection);
+    const rows = await readPage<GroupRow>(reader, source, page, selection);
     return Connection.of(rows, groupOf);
   }
 }

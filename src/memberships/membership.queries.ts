@@ -1,7 +1,7 @@
 import { bindCursor } from '../common/cursor.js';
 import type { OrderColumn, PageOrder, PageSource } from '../database/page-query.js';
 import { foldSearch, searchCondition } from '../database/search-condition.js';
-import { statement } from '../database/statement.js';
+import { REVISION, statement } from '../database/statement.js';
 import { Values } from '../database/values.js';
 import { OrderDirection } from '../graphql/order.js';
 import { GROUP_COLUMNS } from '../groups/group.queries.js';
@@ -105,12 +105,15 @@ function orderOf(
 }
 
 /** Keys of a person and a group by their ids, and the person's effective role in it. */
-export const FIND_ROLE = statement(`
-  select ids.user_key, ids.group_key, m.role
+export const FIND_ROLE = statement(
+  `
+  select ids.user_key, ids.group_key, m.role, ${REVISION}
   from (select
     (select u.key from users u where u.id_folded = $1) as user_key,
     (select g.key from groups g where g.id_folded = $2) as group_key) ids
-  left join effective_memberships m on m.user_key = ids.user_key and m.group_key = ids.group_key`);
+  left join effective_memberships m on m.user_key = ids.user_key and m.group_key = ids.group_key`,
+  { tellsRevision: true },
+);
 
 export type FindRoleRow = [userKey: number | null, groupKey: number | null, role: number | null];
 

@@ -109,7 +109,8 @@ export class IsMemberResolver {
       description: 'As what; without it, as anything.',
     })
     role: RoleFilter | null,
+    @Context() { reader }: RequestContext,
   ): Promise<boolean> {
-    return this.memberships.isMember(user, group, role ?? null);
+    return this.memberships.isMember(user, group, role ?? null, reader);
   }
 }

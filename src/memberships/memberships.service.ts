@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { NotFoundError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
 import type { PageSelection } from '../common/page.js';
-import { Database } from '../database/database.js';
 import { readPages } from '../database/page.js';
 import type { Reader } from '../database/reader.js';
 import type { Batches } from '../graphql/batches.js';
@@ -28,10 +27,7 @@ import { rankOf, type RoleFilter, roleOf } from './role.js';
 /** Who belongs to what, and as what. */
 @Injectable()
 export class MembershipsService {
-  constructor(
-    private readonly database: Database,
-    private readonly groups: GroupsService,
-  ) {}
+  constructor(private readonly groups: GroupsService) {}
 
   listMembers(
     group: Group,
@@ -66,12 +62,14 @@ export class MembershipsService {
   }
 
   /** @throws NotFoundError when either of them is not in the directory */
-  async isMember(user: UserInput, group: GroupInput, role: RoleFilter | null): Promise<boolean> {
+  async isMember(
+    user: UserInput,
+    group: GroupInput,
+    role: RoleFilter | null,
+    reader: Reader,
+  ): Promise<boolean> {
     const ids = [foldId(user.id), foldId(group.id)];
-    const [[userKey, groupKey, rank] = [null, null, null]] = await this.database.read<FindRoleRow>(
-      FIND_ROLE,
-      ids,
-    );
+    const [[userKey, groupKey, rank] = [null, null, null]] = await reader.read<FindRoleRow>(FIND_ROLE, ids);
     if (userKey === null) throw new NotFoundError('There is no person with this id', 'user');
     if (groupKey === null) throw new NotFoundError('There is no group with this id', 'group');
     if (rank === null || role === null) return rank !== null;
@@ -80,10 +78,9 @@ export class MembershipsService {
 
   /**
    * A person in a group.
-   * @param reader a mutation's overlay, where it is looked up as the preview has it
    * @throws NotFoundError when the person is not in it
    */
-  async get(user: User, group: Group, reader: Reader = this.database): Promise<GroupMembership> {
+  async get(user: User, group: Group, reader: Reader): Promise<GroupMembership> {
     const [row] = await reader.read<RoleRow>(FIND_MEMBERSHIP, [user.key, group.key]);
     if (row === undefined) throw new NotFoundError('This person is not in the group', 'user');
     return { user, group, role: roleIn(row) };

@@ -1,7 +1,8 @@
-import { Args, Query, Resolver } from '@nestjs/graphql';
+import { Args, Context, Query, Resolver } from '@nestjs/graphql';
 import { RequireScopes } from '../auth/access.js';
 import type { PageSelection } from '../common/page.js';
 import type { Connection } from '../graphql/connection.js';
+import type { RequestContext } from '../graphql/request-context.js';
 import { SelectedPage } from '../graphql/selection.js';
 import { SearchArguments } from './search.inputs.js';
 import { type SearchResult, SearchResultConnection } from './search.model.js';
@@ -20,7 +21,8 @@ export class SearchResolver {
   search(
     @Args() page: SearchArguments,
     @SelectedPage() selection: PageSelection,
+    @Context() { reader }: RequestContext,
   ): Promise<Connection<SearchResult>> {
-    return this.results.search(page, selection);
+    return this.results.search(page, selection, reader);
   }
 }

@@ -50,4 +50,13 @@ export function userOf(row: UserRow): User {
 
 const COLUMNS = USER_COLUMNS.join(', ');
 
-export const FIND_USER = statement(`select ${COLUMNS} from users u where u.id_folded = $1`);
+/** One row, also where nobody has the id: then it has nothing but the revision in it. */
+export const FIND_USER = statement(
+  `select ${COLUMNS}, s.revision from mirror_state s left join users u on u.id_folded = $1`,
+  { tellsRevision: true },
+);
+
+/** Null for the row of FIND_USER that has nobody in it. */
+export function findUserOf(row: UserRow | undefined): User | null {
+  return row === undefined || (row[0] as number | null) === null ? null : userOf(row);
+}

@@ -3,27 +3,23 @@ import type { Principal } from '../auth/principal.js';
 import { SCOPES } from '../auth/scopes.js';
 import { NotFoundError, ServiceError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
-import { Database } from '../database/database.js';
 import type { Reader } from '../database/reader.js';
 import { type CurrentToken, TokenKind } from './current-token.model.js';
 import { Profile } from './profile.model.js';
 import type { UserInput } from './user.inputs.js';
 import type { User } from './user.model.js';
-import { FIND_USER, userOf, type UserRow } from './user.queries.js';
+import { FIND_USER, findUserOf, type UserRow } from './user.queries.js';
 
 /** People, one by one. */
 @Injectable()
 export class UsersService {
-  constructor(private readonly database: Database) {}
-
-  /** @param reader a mutation's overlay, where it is looked up as the preview has it */
-  async find(id: string, reader: Reader = this.database): Promise<User | null> {
+  async find(id: string, reader: Reader): Promise<User | null> {
     const [row] = await reader.read<UserRow>(FIND_USER, [foldId(id)]);
-    return row === undefined ? null : userOf(row);
+    return findUserOf(row);
   }
 
   /** @throws NotFoundError */
-  async get({ id }: UserInput, argument: string, reader: Reader = this.database): Promise<User> {
+  async get({ id }: UserInput, argument: string, reader: Reader): Promise<User> {
     const user = await this.find(id, reader);
     if (user === null) throw new NotFoundError('There is no person with this id', argument);
     return user;
@@ -33,7 +29,7 @@ export class UsersService {
    * The person that the token acts for.
    * @throws ServiceError NO_USER_CONTEXT when it acts for nobody, or for somebody who is not in the directory
    */
-  async getProfile(principal: Principal | null, reader: Reader = this.database): Promise<Profile> {
+  async getProfile(principal: Principal | null, reader: Reader): Promise<Profile> {
     const subject = principal?.subject ?? null;
     const user = subject === null ? null : await this.find(subject, reader);
     if (user === null) {
@@ -46,9 +42,9 @@ export class UsersService {
   }
 
   /** The token as its bearer sees it; the person is named as the directory spells the id. */
-  async describeToken(principal: Principal | null): Promise<CurrentToken | null> {
+  async describeToken(principal: Principal | null, reader: Reader): Promise<CurrentToken | null> {
     if (principal === null) return null;
-    const user = principal.subject === null ? null : await this.find(principal.subject);
+    const user = principal.subject === null ? null : await this.find(principal.subject, reader);
     return {
       kind: TokenKind[principal.kind],
       scopes: SCOPES.filter((scope) => principal.scopes.has(scope)),

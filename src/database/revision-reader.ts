@@ -1,0 +1,17 @@
+import type { Reader } from './reader.js';
+import type { Statement } from './statement.js';
+
+/** Reads, and notes which revisions what it has read is of: more than one, and it does not belong together. */
+export class RevisionReader implements Reader {
+  readonly revisions = new Set<number | null>();
+
+  constructor(private readonly reader: Reader) {}
+
+  async read<Row extends unknown[]>(statement: Statement, values?: readonly unknown[]): Promise<Row[]> {
+    const rows = await this.reader.read<Row>(statement, values);
+    const [row] = rows;
+    if (statement.tellsRevision && row !== undefined)
+      this.revisions.add(row[row.length - 1] as number | null);
+    return rows;
+  }
+}
