@@ -17,7 +17,7 @@ class TestPayload {
 /** Mutations that only tests have: they change little, and fail when they are told to. */
 @Resolver()
 export class TestMutations {
-  /** The arguments of every mutation that has begun. */
+  /** What every mutation that has begun was asked for, in their order. */
   static begun: string[] = [];
 
   constructor(
@@ -74,9 +74,12 @@ export class TestMutations {
   /** For administrators alone. */
   @RequireScopes('directory', 'write')
   @Mutation(() => TestPayload, { nullable: true })
-  testAdministrate(@Args('group') id: string, @Context() { overlay }: RequestContext): Promise<TestPayload> {
+  async testAdministrate(
+    @Args('group') id: string,
+    @Context() { overlay }: RequestContext,
+  ): Promise<TestPayload> {
     TestMutations.begun.push(id);
-    return this.groups.get({ id }, 'group', overlay).then((group) => ({ group }));
+    return { group: await this.groups.get({ id }, 'group', overlay) };
   }
 }
 
