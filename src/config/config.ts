@@ -110,6 +110,7 @@ export interface LimitsConfig {
   readonly nodes: number;
   readonly pointsPerHour: number;
   readonly requestsPerMinute: number;
+  readonly answerCacheMegabytes: number;
 }
 
 /** The environment cannot be used as it is: one line for each problem, all of them at once. */
@@ -214,6 +215,7 @@ function buildConfig(settings: Settings): Config {
       nodes: settings.LIMIT_NODES,
       pointsPerHour: settings.LIMIT_POINTS_PER_HOUR,
       requestsPerMinute: settings.LIMIT_REQUESTS_PER_MINUTE,
+      answerCacheMegabytes: settings.ANSWER_CACHE_MEGABYTES,
     },
   };
 }

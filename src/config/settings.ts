@@ -271,6 +271,10 @@ export const SETTINGS = {
     integer(1, 200, 16),
     'Previews that one process works on at once, each on its own connection to PostgreSQL',
   ),
+  ANSWER_CACHE_MEGABYTES: setting(
+    integer(0, 100_000, 128),
+    'Megabytes of answers that a process remembers at most, each until the mirror changes; 0: none',
+  ),
 } satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof SETTINGS;

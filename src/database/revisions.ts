@@ -105,6 +105,11 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     }
   }
 
+  /** Somebody has read this one: then no older one is to be read any more, whatever is still to be heard of it. */
+  noteRead(revision: number): void {
+    if (this.known !== null && revision > this.known) this.known = revision;
+  }
+
   /** An answer may have been on its way while a notification overtook it: revisions only grow. */
   private note(revision: number | null): void {
     this.known = this.known === null || revision === null ? revision : Math.max(this.known, revision);

@@ -11,7 +11,8 @@ import type { Principal } from '../auth/principal.js';
 import { BadUserInputError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { measureOperation } from './limits.js';
+import type { Dependence } from './dependence.js';
+import { type Measure, measureOperation } from './limits.js';
 import { type Operation, selectedAmong, unfoldOperation, type Variables } from './operation.js';
 import { RateLimiter } from './rate-limiter.js';
 import { findRehearsal, withOnly } from './rehearsal.js';
@@ -33,6 +34,9 @@ export interface Admitted {
   /** The schema as the token's scopes show it. */
   readonly schema: GraphQLSchema;
   readonly withheld: readonly Withheld[];
+  /** What its answer depends on, if it can be remembered; null: it cannot. */
+  readonly dependences: ReadonlySet<Dependence> | null;
+  readonly measure: Measure;
   /** Whether it changes anything, if only for itself. */
   readonly isMutation: boolean;
 }
@@ -65,6 +69,8 @@ export class Admission {
         document: withOnly(rehearsal, definition, document),
         schema,
         withheld: [],
+        dependences: null,
+        measure,
         isMutation: false,
       };
     }
@@ -72,6 +78,8 @@ export class Admission {
       document,
       schema: this.schemaFor(schema, principal, decision.withheld),
       withheld: decision.withheld,
+      dependences: decision.withheld.length === 0 ? operation.dependences : null,
+      measure,
       isMutation:
         definition.operation === OperationTypeNode.MUTATION && changesAnything(operation, variables),
     };

@@ -4,8 +4,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { UnauthenticatedError } from '../auth/authentication.error.js';
 import { Authenticator } from '../auth/authenticator.js';
 import type { Principal } from '../auth/principal.js';
+import { Answers, type Question } from './answers.js';
 import { RateLimiter, type Standing } from './rate-limiter.js';
-import { isEndpoint } from './refusal.js';
+import { isEndpoint, responseType } from './refusal.js';
 import { refuseByHead } from './request-head.js';
 import { readRequest } from './request-shape.js';
 
@@ -15,6 +16,12 @@ declare module 'fastify' {
     principal: Principal | null;
     /** What the headers of the answer tell about limits; null outside of the GraphQL endpoint. */
     standings: Standing[] | null;
+    /** The body as it came; null where there is none. */
+    bodyText: string | null;
+    /** What answers are remembered for; null outside of the GraphQL endpoint. */
+    question: Question | null;
+    /** What becomes of the answer, if it is one to remember. */
+    keep: ((body: string, contentType: string) => void) | null;
   }
 }
 
@@ -28,6 +35,7 @@ export class GraphQLEndpoint implements OnModuleInit {
     private readonly adapterHost: HttpAdapterHost,
     private readonly authenticator: Authenticator,
     private readonly limiter: RateLimiter,
+    private readonly answers: Answers,
   ) {}
 
   onModuleInit(): void {
@@ -37,16 +45,23 @@ export class GraphQLEndpoint implements OnModuleInit {
     const fastify = adapter.getInstance<FastifyInstance>();
     fastify.decorateRequest('principal', null);
     fastify.decorateRequest('standings', null);
+    fastify.decorateRequest('bodyText', null);
+    fastify.decorateRequest('question', null);
+    fastify.decorateRequest('keep', null);
     // For all routes, since Nest has made that of the endpoint by now; a look at the path costs nothing.
     fastify.addHook('onRequest', async (request) => {
       if (isEndpoint(request)) await this.receive(request);
     });
-    fastify.addHook('preHandler', (request, _reply, done) => {
-      if (isEndpoint(request)) readRequest(request);
-      done();
+    fastify.addHook('preHandler', async (request, reply) => {
+      if (!isEndpoint(request)) return;
+      if (await this.repeat(request, reply)) return reply;
+      readRequest(request);
     });
     fastify.addHook('onSend', (request, reply, payload, done) => {
       if (request.standings !== null) tell(reply, request.standings);
+      if (request.keep !== null && typeof payload === 'string' && reply.statusCode === 200) {
+        request.keep(payload, String(reply.getHeader('content-type')));
+      }
       done(null, payload);
     });
   }
@@ -63,6 +78,24 @@ export class GraphQLEndpoint implements OnModuleInit {
     }
     await this.limiter.countRequest(request);
   }
+
+  /** Gives the answer that was given to the same question before, for the same price. */
+  private async repeat(request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
+    request.question = questionOf(request);
+    const answer = this.answers.find(request.question);
+    if (answer === null) return false;
+    await this.limiter.charge(request, answer.measure, false);
+    void reply.header('cache-control', 'no-store').type(answer.contentType).send(answer.body);
+    return true;
+  }
+}
+
+function questionOf(request: FastifyRequest): Question {
+  return {
+    principal: request.principal,
+    contentType: responseType(request) ?? '',
+    text: request.bodyText ?? request.url,
+  };
 }
 
 /** The fields of draft-ietf-httpapi-ratelimit-headers. */

@@ -10,6 +10,7 @@ import { Plugin } from '@nestjs/apollo';
 import { getOperationAST, type GraphQLFormattedError, OperationTypeNode } from 'graphql';
 import { ServiceError } from '../common/errors.js';
 import { Admission, type Admitted } from './admission.js';
+import { Answers, minuteOf } from './answers.js';
 import { formatError, httpOf, toGraphQLError } from './error-response.js';
 import { Executor } from './executor.js';
 import type { RequestContext } from './request-context.js';
@@ -20,6 +21,7 @@ export class ExecutionPlugin implements ApolloServerPlugin<RequestContext> {
   constructor(
     private readonly admission: Admission,
     private readonly executor: Executor,
+    private readonly answers: Answers,
   ) {}
 
   requestDidStart(): Promise<GraphQLRequestListener<RequestContext>> {
@@ -61,14 +63,33 @@ export class ExecutionPlugin implements ApolloServerPlugin<RequestContext> {
     admitted: Admitted,
   ): Promise<GraphQLResponse> {
     const { variables, operationName } = request;
+    const minute = minuteOf(new Date());
     const { data, errors } = await this.executor.execute(
       admitted,
       { variables, operationName },
       contextValue,
     );
     const formatted = errors?.map((error) => formatError(error.toJSON(), error, contextValue.requestId));
+    if (formatted === undefined) this.remember(contextValue, admitted, minute);
     const singleResult = { data: data ?? null, ...(formatted === undefined ? {} : { errors: formatted }) };
     return { http: { headers: new HeaderMap() }, body: { kind: 'single', singleResult } };
+  }
+
+  /** An answer is kept as it is sent, if all of it is of one revision and its URLs are of one minute. */
+  private remember(
+    { request, revisions }: RequestContext,
+    { dependences, measure }: Admitted,
+    begun: number,
+  ): void {
+    const { question } = request;
+    const [revision = null, ...others] = revisions;
+    if (question === null || dependences === null || others.length > 0) return;
+    const minute = dependences.has('minute') ? begun : null;
+    if (minute !== null && minute !== minuteOf(new Date())) return;
+    request.keep = (body, contentType) => {
+      const answer = { body: Buffer.from(body), contentType, measure, minute };
+      this.answers.keep(question, answer, dependences, revision);
+    };
   }
 }
 

@@ -7,6 +7,7 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Database } from '../database/database.js';
 import { Admission } from './admission.js';
+import { Answers } from './answers.js';
 import { ConnectionArgumentsRule } from './connection-arguments.rule.js';
 import { GraphQLEndpoint } from './endpoint.js';
 import { formatError } from './error-response.js';
@@ -51,6 +52,6 @@ import { finishSchema } from './schema.js';
       }),
     }),
   ],
-  providers: [Admission, ExecutionPlugin, Executor, GraphQLEndpoint, RateLimiter, RateLimitResolver],
+  providers: [Admission, Answers, ExecutionPlugin, Executor, GraphQLEndpoint, RateLimiter, RateLimitResolver],
 })
 export class GraphQLModule {}

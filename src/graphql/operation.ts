@@ -15,6 +15,7 @@ import {
 } from 'graphql';
 import type { Access } from '../auth/access.js';
 import { BadUserInputError, ServiceError } from '../common/errors.js';
+import { type Dependence, dependencesOf } from './dependence.js';
 
 /** Response keys from the root, and the field they end in: one selection of an operation. */
 export type PathKey = string;
@@ -44,6 +45,8 @@ export interface Operation {
   readonly document: DocumentNode;
   readonly roots: Map<string, SelectedField>;
   readonly aliases: number;
+  /** See dependencesOf. */
+  readonly dependences: ReadonlySet<Dependence> | null;
 }
 
 /** Fields that fragments may unfold to: far above what any limit accepts, and reached in a moment. */
@@ -74,7 +77,7 @@ export function unfoldOperation(
     );
   }
   collect(unfolding, definition.selectionSet, [rootType], [], [], roots);
-  return { definition, document, roots, aliases: unfolding.aliases };
+  return { definition, document, roots, aliases: unfolding.aliases, dependences: dependencesOf(roots) };
 }
 
 interface Unfolding {

@@ -1,6 +1,7 @@
 import { Args, Context, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
 import type { PageSelection } from '../common/page.js';
+import { DependsOn } from '../graphql/dependence.js';
 import { type Connection, ConnectionArguments } from '../graphql/connection.js';
 import type { RequestContext } from '../graphql/request-context.js';
 import { SelectedPage } from '../graphql/selection.js';
@@ -13,6 +14,7 @@ export class GroupsResolver {
   constructor(private readonly groups: GroupsService) {}
 
   @RequireScopes('read')
+  @DependsOn('mirror')
   @Query(() => Group, { nullable: true, description: 'One group; NOT_FOUND when none has the id.' })
   group(
     @Args('group', { description: 'Which group.' }) group: GroupInput,

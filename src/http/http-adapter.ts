@@ -90,8 +90,10 @@ function parseJsonOnly(fastify: FastifyInstance): void {
   const parse = fastify.getDefaultJsonParser('error', 'error');
   fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     // Decoding alone would put U+FFFD in the place of what it does not understand, and ask for that.
-    if (isUtf8(body)) void parse(request, body.toString(), done);
-    else done(new ServiceError('BAD_REQUEST', 'The body is not valid UTF-8'));
+    if (isUtf8(body)) {
+      request.bodyText = body.toString();
+      void parse(request, request.bodyText, done);
+    } else done(new ServiceError('BAD_REQUEST', 'The body is not valid UTF-8'));
   });
 }
 

@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { Args, Int, Parent, ResolveField, Resolver } from '@nestjs/graphql';
 import { InheritAccess } from '../auth/access.js';
+import { DependsOn } from '../graphql/dependence.js';
 import { Profile } from '../users/profile.model.js';
 import { User } from '../users/user.model.js';
 import { SignedUrls } from './signed-urls.js';
@@ -19,6 +20,7 @@ const SIZE =
 function SignedUrlField(description: string): MethodDecorator {
   return applyDecorators(
     InheritAccess(),
+    DependsOn('minute'),
     ResolveField(() => String, { nullable: true, description }),
   );
 }

@@ -1,6 +1,7 @@
 import { Args, Context, Query, Resolver } from '@nestjs/graphql';
 import { RequireScopes } from '../auth/access.js';
 import type { PageSelection } from '../common/page.js';
+import { DependsOn } from '../graphql/dependence.js';
 import { type Connection, connectionTypes } from '../graphql/connection.js';
 import type { RequestContext } from '../graphql/request-context.js';
 import { SelectedPage } from '../graphql/selection.js';
@@ -21,6 +22,7 @@ export class DirectoryListResolver {
   constructor(private readonly directory: DirectoryListService) {}
 
   @RequireScopes('directory')
+  @DependsOn('mirror')
   @Query(() => UserConnection, { nullable: true, description: 'Everybody in the directory, page by page.' })
   users(
     @Args() page: UserListArguments,
@@ -31,6 +33,7 @@ export class DirectoryListResolver {
   }
 
   @RequireScopes('read')
+  @DependsOn('mirror')
   @Query(() => GroupConnection, { nullable: true, description: 'All groups of the directory, page by page.' })
   groups(
     @Args() page: GroupListArguments,

@@ -1,6 +1,7 @@
 import { Args, Context, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
 import type { PageSelection } from '../common/page.js';
+import { DependsOn } from '../graphql/dependence.js';
 import type { Connection } from '../graphql/connection.js';
 import type { RequestContext } from '../graphql/request-context.js';
 import { SelectedPage } from '../graphql/selection.js';
@@ -95,6 +96,7 @@ export class IsMemberResolver {
   constructor(private readonly memberships: MembershipsService) {}
 
   @RequireScopes('read')
+  @DependsOn('mirror')
   @Query(() => Boolean, {
     nullable: true,
     description:

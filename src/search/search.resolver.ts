@@ -1,6 +1,7 @@
 import { Args, Context, Query, Resolver } from '@nestjs/graphql';
 import { RequireScopes } from '../auth/access.js';
 import type { PageSelection } from '../common/page.js';
+import { DependsOn } from '../graphql/dependence.js';
 import type { Connection } from '../graphql/connection.js';
 import type { RequestContext } from '../graphql/request-context.js';
 import { SelectedPage } from '../graphql/selection.js';
@@ -13,6 +14,7 @@ export class SearchResolver {
   constructor(private readonly results: SearchService) {}
 
   @RequireScopes('read')
+  @DependsOn('mirror')
   @Query(() => SearchResultConnection, {
     nullable: true,
     description:

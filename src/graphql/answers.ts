@@ -1,0 +1,114 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import type { Principal } from '../auth/principal.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { Revisions } from '../database/revisions.js';
+import type { Dependence } from './dependence.js';
+import type { Measure } from './limits.js';
+
+/** An answer as it went over the wire. */
+export interface Answer {
+  readonly body: Buffer;
+  readonly contentType: string;
+  /** It costs whoever asks again what it cost the first time. */
+  readonly measure: Measure;
+  /** The minute whose signed URLs are in it; null: it has none. */
+  readonly minute: number | null;
+}
+
+/** Who asks what, in which form. */
+export interface Question {
+  readonly principal: Principal | null;
+  /** The media type of the answer. */
+  readonly contentType: string;
+  /** The body, or of a GET the request target, as it came. */
+  readonly text: string;
+}
+
+/** Bytes that an answer takes beside its own and its question's. */
+const OVERHEAD = 500;
+
+/** Signed URLs change at full minutes (docs/http.md). */
+export function minuteOf(now: Date): number {
+  return Math.ceil(now.getTime() / 60_000);
+}
+
+/**
+ * Answers that are given again as they are, while the revision that they were read from is the one to be read
+ * (docs/adr/0017). The data only changes with the revision, so none is ever stale.
+ */
+@Injectable()
+export class Answers {
+  private readonly kept: LRUCache<string, Answer>;
+  private revision: number | null = null;
+  /** The part of a key that stands for who asks: a principal asks many times. */
+  private readonly names = new WeakMap<Principal, { scopes: string; subject: string }>();
+  private readonly isOff: boolean;
+
+  constructor(
+    @Inject(CONFIG) { limits }: Config,
+    private readonly revisions: Revisions,
+  ) {
+    const maxSize = limits.answerCacheMegabytes * 1_000_000;
+    this.isOff = maxSize === 0;
+    this.kept = new LRUCache({
+      maxSize: Math.max(1, maxSize),
+      sizeCalculation: ({ body }, key) => body.length + 2 * key.length + OVERHEAD,
+    });
+  }
+
+  /** The answer that was given to the same question, if it still is the one to give. */
+  find(question: Question): Answer | null {
+    if (this.isOff || !this.isCurrent()) return null;
+    const answer =
+      this.kept.get(this.keyOf(question, null)) ??
+      (question.principal === null ? undefined : this.kept.get(this.keyOf(question, question.principal)));
+    if (answer === undefined) return null;
+    return answer.minute === null || answer.minute === minuteOf(new Date()) ? answer : null;
+  }
+
+  /** @param revision that all of the answer was read from */
+  keep(
+    question: Question,
+    answer: Answer,
+    dependences: ReadonlySet<Dependence>,
+    revision: number | null,
+  ): void {
+    if (this.isOff || revision === null) return;
+    this.revisions.noteRead(revision);
+    if (!this.isCurrent() || revision !== this.revision) return;
+    const { principal } = question;
+    this.kept.set(this.keyOf(question, dependences.has('subject') ? principal : null), answer);
+  }
+
+  /** The revision of the mirror is one, and it is known; what is of another one is forgotten. */
+  private isCurrent(): boolean {
+    const { current } = this.revisions;
+    if (current !== this.revision) {
+      this.kept.clear();
+      this.revision = current;
+    }
+    return current !== null;
+  }
+
+  /** @param subject whose own answer it is; null: everybody's with the same scopes */
+  private keyOf({ principal, contentType, text }: Question, subject: Principal | null): string {
+    const scopes = principal === null ? '-' : this.nameOf(principal).scopes;
+    const own = subject === null ? '' : this.nameOf(subject).subject;
+    return `${scopes}\n${own}\n${contentType}\n${text}`;
+  }
+
+  private nameOf(principal: Principal): { scopes: string; subject: string } {
+    let name = this.names.get(principal);
+    if (name === undefined) {
+      // A subject is the issuer's to spell: quoted, it cannot be taken for anything else.
+      name = {
+        scopes: [...principal.scopes].sort().join(' '),
+        subject: `of ${JSON.stringify(principal.subject)}`,
+      };
+      this.names.set(principal, name);
+    }
+    return name;
+  }
+}
