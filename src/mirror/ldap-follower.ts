@@ -12,25 +12,23 @@ import { passwordRisk } from '../sources/password-risk.js';
 import { formatPosition, parsePosition, type Position } from '../sources/position.js';
 import { type DirectorySource, fingerprintOf } from '../sources/source.js';
 import { SourceError } from '../sources/source.error.js';
-import { addDifferences } from './audit.js';
-import { withClaimants } from './claimants.js';
 import type { Follower } from './follower.js';
+import { Intake } from './intake.js';
 import { type MirrorState, type MirrorStatus, SyncState } from './mirror-state.js';
 import type { RunReporter } from './run-reporter.js';
 import { readKnown } from './stored.js';
 import { isOfSource, type Outcome, type Synchroniser } from './synchroniser.js';
 
-/** Milliseconds between two comparisons of which entries there are. */
-const AUDIT_INTERVAL = 600_000;
 /** Milliseconds that a change may take from the server to us: after a look, and before nothing is said to be new. */
 const IN_FLIGHT = 250;
 /** Milliseconds between two looks whether somebody has decided about a plan that is held. */
 const DECISION_INTERVAL = 2000;
 
+const TOLD = 'The directory tells of changes by itself (RFC 4533)';
+
 /** Keeps the mirror true to an LDAP server: told by it where it tells, else by asking. */
 export class LdapFollower implements Follower {
   private readonly directory: LdapDirectory;
-  private auditedAt = 0;
 
   constructor(
     private readonly config: DirectoryConfig,
@@ -69,7 +67,7 @@ export class LdapFollower implements Follower {
     try {
       if (await this.directory.offersContentSync(connection)) {
         try {
-          await this.listen(connection, signal, isWell);
+          await this.listen(this.openIntake(connection, signal), connection, signal, isWell);
           return;
         } catch (error) {
           if (!(error instanceof ContentSyncRefusedError)) throw error;
@@ -78,92 +76,130 @@ export class LdapFollower implements Follower {
       this.reporter.tellWay(
         `The directory does not tell of changes: it is asked every ${this.config.syncSeconds} seconds`,
       );
-      await this.ask(connection, signal, isWell);
+      await this.ask(this.openIntake(connection, signal), connection, signal, isWell);
     } finally {
       connection.close();
     }
   }
 
-  /** By content synchronisation: changes come by themselves. */
-  private async listen(connection: LdapConnection, signal: AbortSignal, isWell: () => void): Promise<void> {
-    const begun = performance.now();
-    const from = this.positionOf(await this.state.get(), 'cookies');
+  private openIntake(connection: LdapConnection, signal: AbortSignal): Intake {
+    const { config, directory, synchroniser, reporter } = this;
+    const { manager } = this.dataSource;
+    return new Intake({ config, directory, manager, synchroniser, reporter }, connection, signal);
+  }
+
+  /** By content synchronisation: changes come by themselves. Ends when a plan is held, or there is no going on. */
+  private async listen(
+    intake: Intake,
+    connection: LdapConnection,
+    signal: AbortSignal,
+    isWell: () => void,
+  ): Promise<void> {
+    const before = await this.state.get();
+    const from = this.positionOf(before, 'cookies');
     const session = await ContentSession.open(this.directory, { from, persist: true, signal });
     try {
-      const pending = new DeltaBuilder();
-      if (from === null) {
-        const whole: DirectorySource = {
-          fingerprint: () => Promise.resolve(fingerprintOf(this.config)),
-          read: () => session.readAll(),
-          position: () => session.position(),
-        };
-        if ((await this.run(whole, signal)).kind === 'blocked') {
-          isWell();
-          await this.awaitDecision(signal);
-          return;
-        }
-      } else {
-        pending.absorb(await session.readChanges((kind) => readKnown(this.dataSource.manager, kind)));
-      }
-      this.reporter.tellWay('The directory tells of changes by itself (RFC 4533)');
-      await session.follow();
-      await this.advance(pending, connection, session.position(), session.asOf, signal);
-      this.reporter.tellCaughtUp(performance.now() - begun);
+      let outcome =
+        from === null
+          ? await this.readWhole(session, intake, signal)
+          : await this.catchUp(session, intake, before);
       isWell();
-      // What the last session could not be told, if there was one: a server that now shows less or more.
-      if (from !== null) this.auditedAt = 0;
-      for (;;) await this.takeNext(session, pending, connection, signal);
+      if (outcome.kind !== 'blocked') session.follow();
+      while (outcome.kind !== 'blocked') outcome = await this.takeNext(session, intake, connection);
+      isWell();
     } catch (error) {
       if (!(error instanceof RefreshRequiredError)) throw error;
       await this.state.forgetPosition();
+      return;
     } finally {
       session.close();
     }
+    await this.awaitDecision(signal);
+  }
+
+  private async readWhole(session: ContentSession, intake: Intake, signal: AbortSignal): Promise<Outcome> {
+    const outcome = await this.run(
+      {
+        fingerprint: () => Promise.resolve(fingerprintOf(this.config)),
+        read: () => session.readAll(),
+        position: () => session.position(),
+      },
+      signal,
+    );
+    intake.noteWhole();
+    this.reporter.tellWay(TOLD);
+    return outcome;
+  }
+
+  /** Takes over what has happened since the last session. */
+  private async catchUp(session: ContentSession, intake: Intake, before: MirrorStatus): Promise<Outcome> {
+    const begun = performance.now();
+    const behind = () => ({ position: session.position(), asOf: before.asOf ?? session.asOf });
+    const { manager } = this.dataSource;
+    let outcome: Outcome = { kind: 'unchanged' };
+    for await (const { changes, isLast } of session.readChanges((kind) => readKnown(manager, kind))) {
+      intake.add(changes);
+      // A server that shows less than before told nothing of it, and whatever was wrong may still be.
+      const isHeld = isLast && before.state !== SyncState.IDLE && (await intake.lookAround(true, behind()));
+      if (isHeld) return isHeld;
+      outcome = await intake.takeOver(isLast ? { ...behind(), asOf: session.asOf } : behind());
+      if (outcome.kind === 'blocked') return outcome;
+    }
+    this.reporter.tellWay(TOLD);
+    this.reporter.tellCaughtUp(performance.now() - begun);
+    return outcome;
   }
 
   private async takeNext(
     session: ContentSession,
-    pending: DeltaBuilder,
+    intake: Intake,
     connection: LdapConnection,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const isAuditDue = Date.now() - this.auditedAt > AUDIT_INTERVAL;
-    const changes = await session.nextChanges(isAuditDue ? 0 : this.config.syncSeconds * 1000);
-    if (changes !== null) pending.absorb(changes);
+  ): Promise<Outcome> {
+    const changes = await session.nextChanges(Math.min(intake.patience, this.config.syncSeconds * 1000));
+    if (changes !== null) intake.add(changes);
     let { asOf } = session;
-    if (changes === null) {
+    const isQuiet = changes === null;
+    if (isQuiet) {
       asOf = new Date();
       // The answer tells that the server is there, and that everything before was on its way.
       await this.directory.readStateToken(connection);
-      const late = await session.nextChanges(IN_FLIGHT);
-      if (late !== null) pending.absorb(late);
     }
-    if (session.takeMoved() || isAuditDue) await this.audit(pending, connection);
+    if (isQuiet || session.hasMoved) {
+      // What is still under way is older than what an audit reads: it must not come after it.
+      const late = await session.nextChanges(IN_FLIGHT);
+      if (late !== null) intake.add(late);
+    }
+    const reached = { position: session.position(), asOf };
     // Nothing may be left over: then this only tells that everything is as it was.
-    await this.advance(pending, connection, session.position(), asOf, signal);
+    return (await intake.lookAround(session.takeMoved(), reached)) ?? intake.takeOver(reached);
   }
 
   /** By asking: what has changed since the last time, and what is still there. */
-  private async ask(connection: LdapConnection, signal: AbortSignal, isWell: () => void): Promise<void> {
+  private async ask(
+    intake: Intake,
+    connection: LdapConnection,
+    signal: AbortSignal,
+    isWell: () => void,
+  ): Promise<void> {
     for (;;) {
-      await this.look(connection, signal);
+      await this.look(intake, connection, signal);
       isWell();
       await sleep(this.config.syncSeconds * 1000, undefined, { signal });
     }
   }
 
-  private async look(connection: LdapConnection, signal: AbortSignal): Promise<void> {
+  private async look(intake: Intake, connection: LdapConnection, signal: AbortSignal): Promise<void> {
     const before = await this.state.get();
     const position = this.positionOf(before, 'look');
     if (position === null || position.changedAt === '') {
       await this.run(new LdapSource(this.config, this.source), signal);
-      this.auditedAt = Date.now();
+      intake.noteWhole();
       return;
     }
     const asOf = new Date();
     const token = await this.directory.readStateToken(connection);
-    const isAuditDue = Date.now() - this.auditedAt > AUDIT_INTERVAL;
-    if (token !== null && token === position.token && before.state === SyncState.IDLE && !isAuditDue) {
+    const isSame = token !== null && token === position.token && before.state === SyncState.IDLE;
+    if (isSame && intake.patience > 0) {
       await this.state.confirmUnchanged(asOf);
       return;
     }
@@ -176,31 +212,10 @@ export class LdapFollower implements Follower {
       delta.put(kind, uuid, entry);
       clock.note(entry);
     }
-    await this.audit(delta, connection);
+    intake.add(delta);
     const reached = formatPosition({ kind: 'look', token, changedAt: clock.latest });
-    await this.advance(delta, connection, reached, asOf, signal);
-  }
-
-  private async audit(delta: DeltaBuilder, connection: LdapConnection): Promise<void> {
-    await addDifferences(delta, this.dataSource.manager, this.directory, connection);
-    this.auditedAt = Date.now();
-  }
-
-  /** Takes over what is pending; what is held by the guard stays pending. */
-  private async advance(
-    pending: DeltaBuilder,
-    connection: LdapConnection,
-    position: string | null,
-    asOf: Date,
-    signal: AbortSignal,
-  ): Promise<void> {
-    await withClaimants(pending, this.dataSource.manager, this.config.mapping, (uuids) =>
-      this.directory.readAgain(connection, uuids),
-    );
-    const outcome = await this.reporter.tell(() =>
-      this.synchroniser.advance({ delta: pending, asOf, position, signal }),
-    );
-    if (outcome.kind !== 'blocked') pending.clear();
+    const outcome = await intake.lookAround(true, { position: before.position, asOf: before.asOf ?? asOf });
+    if (outcome === null) await intake.takeOver({ position: reached, asOf });
   }
 
   /** @throws SourceError when the directory cannot be read */
@@ -209,7 +224,6 @@ export class LdapFollower implements Follower {
       this.synchroniser.run(source, { force: true, signal, progress }),
     );
     if (outcome.kind === 'failed') throw new SourceError(outcome.reason);
-    this.auditedAt = Date.now();
     return outcome;
   }
 

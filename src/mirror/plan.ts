@@ -261,7 +261,8 @@ function hashPerson(person: Person): Hashed<Person> {
   return { value: person, contentHash };
 }
 
-function hashGroup(group: Group): HashedGroup {
+/** A group with what stands for its content, and for whom it names. */
+export function hashGroup(group: Group): HashedGroup {
   return {
     value: group,
     contentHash: digest([...contentOf(group), group.description, group.website]),

@@ -4,7 +4,7 @@ import { keyOfDn } from '../ldap/dn-key.js';
 import { Entry } from '../ldap/entry.js';
 import type { SearchRequest } from '../ldap/requests.js';
 import type { ContentEvent } from '../ldap/sync-stage.js';
-import { DeltaBuilder } from './delta.js';
+import { DeltaBuilder, weigh } from './delta.js';
 import { EventQueue } from './event-queue.js';
 import { KINDS, type LdapDirectory } from './ldap-directory.js';
 import { formatPosition, type Position } from './position.js';
@@ -24,10 +24,16 @@ export interface SessionOptions {
 const QUIET = 10;
 /** Milliseconds that a change waits at most for others to come. */
 const LONGEST_WAIT = 200;
-/** Changes that are taken together at most. */
-const LARGEST_BATCH = 2000;
-/** Events that wait for the mirror before the server has to. */
-const CAPACITY = 1000;
+/** About as many bytes of changes as are taken together at most: a picture has up to millions. */
+const LARGEST_BATCH = 32_000_000;
+/** About as many bytes of events as wait for the mirror before the server has to. */
+const CAPACITY = 16_000_000;
+
+/** What an event that brings no entry takes up. */
+const SMALL = 500;
+
+/** What is followed: people, groups, and what they stand below. */
+type Stream = EntryKind | 'container';
 
 /**
  * The people and groups of a server, followed by content synchronisation (RFC 4533): each on a connection of its
@@ -35,9 +41,9 @@ const CAPACITY = 1000;
  */
 export class ContentSession {
   private readonly connections: LdapConnection[] = [];
-  private readonly streams = new Map<EntryKind, AsyncGenerator<ContentEvent>>();
+  private readonly streams = new Map<Stream, AsyncGenerator<ContentEvent>>();
   private readonly cookies = new Map<EntryKind, Buffer>();
-  private readonly queue = new EventQueue<{ kind: EntryKind | 'container'; event: ContentEvent }>(CAPACITY);
+  private readonly queue = new EventQueue<{ kind: Stream; event: ContentEvent }>(CAPACITY);
   private readonly containers = new Map<string, string>();
   private moved = false;
   private lookedAt = new Date();
@@ -51,11 +57,12 @@ export class ContentSession {
   static async open(directory: LdapDirectory, options: SessionOptions): Promise<ContentSession> {
     const session = new ContentSession(directory, options);
     try {
+      // First, so that whatever is renamed while the others are read is seen to have been.
+      if (options.persist) await session.open('container', directory.containers, null);
       for (const kind of KINDS) {
         const cookie = options.from?.[kind] ?? null;
         if (cookie !== null) session.cookies.set(kind, cookie);
-        const stream = await session.open(directory.searches[kind], cookie);
-        session.streams.set(kind, stream);
+        await session.open(kind, directory.searches[kind], cookie);
       }
       return session;
     } catch (error) {
@@ -66,6 +73,7 @@ export class ContentSession {
 
   /** The refresh of a session that knows nothing: every entry, each once. */
   async *readAll(): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
+    await this.readContainers();
     for (const kind of KINDS) {
       for await (const event of this.refresh(kind)) {
         if (event.kind === 'entry') yield { kind, entry: withUuid(event.entry, event.uuid) };
@@ -74,28 +82,35 @@ export class ContentSession {
   }
 
   /**
-   * The refresh of a session that goes on where another one ended: what has changed since.
+   * The refresh of a session that goes on where another one ended: what has changed since, piece by piece. After each,
+   * the position is that of everything up to there.
    * @param known gives the entryUUIDs that the other one had come to know
    */
-  async readChanges(known: (kind: EntryKind) => Promise<readonly string[]>): Promise<DeltaBuilder> {
-    const delta = new DeltaBuilder();
+  async *readChanges(
+    known: (kind: EntryKind) => Promise<readonly string[]>,
+  ): AsyncGenerator<{ changes: DeltaBuilder; isLast: boolean }> {
+    await this.readContainers();
+    let delta = new DeltaBuilder();
     for (const kind of KINDS) {
       const mentioned = new Set<string>();
       for await (const event of this.refresh(kind)) {
         this.gather(delta, kind, event);
         if (event.kind === 'entry') mentioned.add(event.uuid);
         if (event.kind === 'present') for (const uuid of event.uuids) mentioned.add(uuid);
-        if (event.kind !== 'refreshed' || !event.unmentionedAreGone) continue;
-        for (const uuid of await known(kind)) if (!mentioned.has(uuid)) delta.remove(kind, uuid);
+        if (event.kind === 'refreshed' && event.unmentionedAreGone) {
+          for (const uuid of await known(kind)) if (!mentioned.has(uuid)) delta.remove(kind, uuid);
+        }
+        if (delta.weight < LARGEST_BATCH) continue;
+        yield { changes: delta, isLast: false };
+        delta = new DeltaBuilder();
       }
     }
-    return delta;
+    yield { changes: delta, isLast: true };
   }
 
-  /** After the refresh: begins to follow, what people and groups stand below included. */
-  async follow(): Promise<void> {
+  /** After the refresh: begins to follow. */
+  follow(): void {
     for (const [kind, stream] of this.streams) void this.pump(kind, stream);
-    void this.pump('container', await this.open(this.directory.containers, null));
   }
 
   /**
@@ -106,23 +121,30 @@ export class ContentSession {
   async nextChanges(patience: number): Promise<DeltaBuilder | null> {
     if (!(await this.queue.wait(patience))) return null;
     const delta = new DeltaBuilder();
-    this.lookedAt = new Date();
-    const latest = this.lookedAt.getTime() + LONGEST_WAIT;
+    const begun = new Date();
+    const latest = begun.getTime() + LONGEST_WAIT;
+    let isAll: boolean;
     do {
+      isAll = !this.queue.isFull;
       for (const { kind, event } of this.queue.take()) {
         if (kind === 'container') this.noteContainer(event);
         else this.gather(delta, kind, event);
       }
-    } while (delta.size < LARGEST_BATCH && Date.now() < latest && (await this.queue.wait(QUIET)));
+    } while (delta.weight < LARGEST_BATCH && Date.now() < latest && (await this.queue.wait(QUIET)));
+    if (isAll) this.lookedAt = begun;
     return delta;
   }
 
-  /** When the last changes began to come: what was changed before is among those that have been given out. */
+  /** What was changed before is among the changes that have been given out. */
   get asOf(): Date {
     return this.lookedAt;
   }
 
-  /** Whether something that people or groups stand below has been renamed since this was last asked. */
+  /** Something that people or groups stand below has come, gone or been renamed since takeMoved: so may have they. */
+  get hasMoved(): boolean {
+    return this.moved;
+  }
+
   takeMoved(): boolean {
     const { moved } = this;
     this.moved = false;
@@ -142,29 +164,37 @@ export class ContentSession {
     for (const connection of this.connections) connection.close();
   }
 
-  private async open(search: SearchRequest, cookie: Buffer | null): Promise<AsyncGenerator<ContentEvent>> {
+  private async open(kind: Stream, search: SearchRequest, cookie: Buffer | null): Promise<void> {
     const { persist, signal } = this.options;
     const connection = await this.directory.connect(signal);
     this.connections.push(connection);
-    return followContent(connection, { ...search, cookie, persist, signal });
+    this.streams.set(kind, followContent(connection, { ...search, cookie, persist, signal }));
+  }
+
+  private async readContainers(): Promise<void> {
+    if (!this.streams.has('container')) return;
+    for await (const event of this.refresh('container')) this.noteContainer(event);
+    // They are only come to be known.
+    this.moved = false;
   }
 
   /** The events of a stream up to the end of its refresh; the stream is left open. */
-  private async *refresh(kind: EntryKind): AsyncGenerator<ContentEvent> {
+  private async *refresh(kind: Stream): AsyncGenerator<ContentEvent> {
     const stream = this.streams.get(kind);
     for (;;) {
       const next = await stream?.next();
       if (next === undefined || next.done === true) return;
+      if (next.value.kind === 'refreshed' && kind !== 'container') this.keepCookie(kind, next.value.cookie);
       yield next.value;
-      if (next.value.kind !== 'refreshed') continue;
-      this.keepCookie(kind, next.value.cookie);
-      return;
+      if (next.value.kind === 'refreshed') return;
     }
   }
 
-  private async pump(kind: EntryKind | 'container', stream: AsyncGenerator<ContentEvent>): Promise<void> {
+  private async pump(kind: Stream, stream: AsyncGenerator<ContentEvent>): Promise<void> {
     try {
-      for await (const event of stream) await this.queue.put({ kind, event });
+      for await (const event of stream) {
+        await this.queue.put({ kind, event }, event.kind === 'entry' ? weigh(event.entry) : SMALL);
+      }
     } catch (error) {
       this.queue.fail(error instanceof Error ? error : new Error('The session ended', { cause: error }));
     }
@@ -181,10 +211,13 @@ export class ContentSession {
   }
 
   private noteContainer(event: ContentEvent): void {
+    if (event.kind === 'deleted') {
+      for (const uuid of event.uuids) this.moved = this.containers.delete(uuid) || this.moved;
+    }
     if (event.kind !== 'entry') return;
     const key = keyOfDn(event.entry.dn);
-    const before = this.containers.get(event.uuid);
-    if (before !== undefined && before !== key) this.moved = true;
+    if (this.containers.get(event.uuid) === key) return;
+    this.moved = true;
     this.containers.set(event.uuid, key);
   }
 }

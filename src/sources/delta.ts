@@ -16,15 +16,19 @@ export class DeltaBuilder implements Delta {
   readonly groups = new Map<string, Entry>();
   readonly gonePeople = new Set<string>();
   readonly goneGroups = new Set<string>();
+  /** About as many bytes as its entries take up. */
+  weight = 0;
 
   put(kind: EntryKind, uuid: string, entry: Entry): void {
     const { entries, gone } = this.of(kind);
     gone.delete(uuid);
+    this.weight += weigh(entry) - weigh(entries.get(uuid));
     entries.set(uuid, entry);
   }
 
   remove(kind: EntryKind, uuid: string): void {
     const { entries, gone } = this.of(kind);
+    this.weight -= weigh(entries.get(uuid));
     entries.delete(uuid);
     gone.add(uuid);
   }
@@ -40,10 +44,7 @@ export class DeltaBuilder implements Delta {
   /** Everything has been taken over. */
   clear(): void {
     for (const each of [this.people, this.groups, this.gonePeople, this.goneGroups]) each.clear();
-  }
-
-  get size(): number {
-    return this.people.size + this.groups.size + this.gonePeople.size + this.goneGroups.size;
+    this.weight = 0;
   }
 
   /** What is known of one kind. */
@@ -52,4 +53,17 @@ export class DeltaBuilder implements Delta {
       ? { entries: this.people, gone: this.gonePeople }
       : { entries: this.groups, gone: this.goneGroups };
   }
+}
+
+/** What an entry, and each of its values, takes up besides the bytes. */
+const OVERHEAD = 200;
+
+/** About as many bytes as an entry takes up. */
+export function weigh(entry: Entry | undefined): number {
+  if (entry === undefined) return 0;
+  let weight = OVERHEAD;
+  for (const values of entry.attributes.values()) {
+    for (const value of values) weight += OVERHEAD + value.length;
+  }
+  return weight;
 }

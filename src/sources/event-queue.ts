@@ -1,19 +1,26 @@
 /** Events on their way from several streams to one reader; a stream that is far ahead has to wait. */
 export class EventQueue<Event> {
   private events: Event[] = [];
+  private weight = 0;
   private error: Error | null = null;
   private wakeReader: (() => void) | null = null;
   private wakeWriters: (() => void)[] = [];
 
-  /** @param capacity events that may wait */
+  /** @param capacity weight of the events that may wait */
   constructor(private readonly capacity: number) {}
 
   /** Resolves when there is room for the next one. */
-  async put(event: Event): Promise<void> {
+  async put(event: Event, weight: number): Promise<void> {
     this.events.push(event);
+    this.weight += weight;
     this.wakeReader?.();
-    if (this.events.length < this.capacity) return;
+    if (!this.isFull) return;
     await new Promise<void>((resolve) => this.wakeWriters.push(resolve));
+  }
+
+  /** Whether there may be more than what can be taken: a stream waits. */
+  get isFull(): boolean {
+    return this.weight >= this.capacity;
   }
 
   /** A stream has ended: when everything before has been taken, its error is the reader's. */
@@ -26,6 +33,7 @@ export class EventQueue<Event> {
   take(): Event[] {
     const { events, wakeWriters } = this;
     this.events = [];
+    this.weight = 0;
     this.wakeWriters = [];
     for (const wake of wakeWriters) wake();
     return events;

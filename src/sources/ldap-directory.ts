@@ -13,8 +13,8 @@ import type { EntryKind } from './source.js';
 /** The control of content synchronisation (RFC 4533 §2.2). */
 const SYNC_REQUEST = '1.3.6.1.4.1.4203.1.9.1.1';
 
-/** Entries that are asked for by their identity at once: a filter has a bound too. */
-const IDENTITIES_AT_ONCE = 100;
+/** Values that are asked for at once: a filter has a bound too. */
+const AT_ONCE = 100;
 
 /** Classes of the entries that others stand below: when one is renamed, so are all below, and none of them tells. */
 const CONTAINERS = ['organizationalUnit', 'organization', 'locality', 'domain', 'dcObject', 'container'];
@@ -101,34 +101,39 @@ export class LdapDirectory {
   /** Entries by their identity; those that are not there, or not chosen, are left out. */
   async readAgain(connection: LdapConnection, uuids: readonly string[]): Promise<KnownEntry[]> {
     const found: KnownEntry[] = [];
-    for (let start = 0; start < uuids.length; start += IDENTITIES_AT_ONCE) {
-      const filters = uuids
-        .slice(start, start + IDENTITIES_AT_ONCE)
-        .map((uuid) => isEqual(this.mapping.people.uuid, this.identityValue(uuid)));
+    for (const some of pieces(uuids, AT_ONCE)) {
+      const filters = some.map((uuid) => isEqual(this.mapping.people.uuid, this.identityValue(uuid)));
       for (const kind of KINDS) {
-        const search = this.searches[kind];
-        const filter: Filter = { kind: 'and', filters: [search.filter, { kind: 'or', filters }] };
-        for await (const entry of readPaged(connection, { ...search, filter })) {
-          const uuid = uuidOfEntry(entry, this.mapping.people.uuid);
-          if (uuid !== null) found.push({ kind, uuid, entry });
-        }
+        for await (const each of this.readChosen(connection, kind, { kind: 'or', filters })) found.push(each);
       }
     }
     return found;
   }
 
+  /** The groups that name one of these DNs, in whatever role. */
+  async readNaming(connection: LdapConnection, dns: readonly string[]): Promise<KnownEntry[]> {
+    const { member, admin, owner } = this.mapping.groups;
+    const found: KnownEntry[] = [];
+    for (const some of pieces(dns, AT_ONCE)) {
+      const filters = some.flatMap((dn) =>
+        [member, admin, owner].map((attribute) => isEqual(attribute, Buffer.from(dn))),
+      );
+      for await (const each of this.readChosen(connection, 'group', { kind: 'or', filters }))
+        found.push(each);
+    }
+    return found;
+  }
+
+  /** Every group, as it is. */
+  readGroups(connection: LdapConnection): AsyncGenerator<KnownEntry> {
+    return this.readChosen(connection, 'group');
+  }
+
   /** Entries that have been changed at an instant or later, by the directory's own clock. */
   async *readChangedSince(connection: LdapConnection, instant: string): AsyncGenerator<KnownEntry> {
-    for (const kind of KINDS) {
-      const search = this.searches[kind];
-      const { modifiedAt } = this.mapping.people;
-      const since: Filter = { kind: 'greaterOrEqual', attribute: modifiedAt, value: Buffer.from(instant) };
-      const filter: Filter = { kind: 'and', filters: [search.filter, since] };
-      for await (const entry of readPaged(connection, { ...search, filter })) {
-        const uuid = uuidOfEntry(entry, this.mapping.people.uuid);
-        if (uuid !== null) yield { kind, uuid, entry };
-      }
-    }
+    const { modifiedAt } = this.mapping.people;
+    const since: Filter = { kind: 'greaterOrEqual', attribute: modifiedAt, value: Buffer.from(instant) };
+    for (const kind of KINDS) yield* this.readChosen(connection, kind, since);
   }
 
   /** The DN, by keyOfDn, of every entry of a kind, by its identity. */
@@ -140,6 +145,21 @@ export class LdapDirectory {
       if (uuid !== null) present.set(uuid, keyOfDn(entry.dn));
     }
     return present;
+  }
+
+  /** @param condition beside the one by which the kind is chosen */
+  private async *readChosen(
+    connection: LdapConnection,
+    kind: EntryKind,
+    condition?: Filter,
+  ): AsyncGenerator<KnownEntry> {
+    const search = this.searches[kind];
+    const filter: Filter =
+      condition === undefined ? search.filter : { kind: 'and', filters: [search.filter, condition] };
+    for await (const entry of readPaged(connection, { ...search, filter })) {
+      const uuid = uuidOfEntry(entry, this.mapping.people.uuid);
+      if (uuid !== null) yield { kind, uuid, entry };
+    }
   }
 
   private identityValue(uuid: string): Buffer {
@@ -163,4 +183,8 @@ function searchOf(
 
 function isEqual(attribute: string, value: Buffer): Filter {
   return { kind: 'equal', attribute, value };
+}
+
+function* pieces<Each>(all: readonly Each[], size: number): Generator<readonly Each[]> {
+  for (let start = 0; start < all.length; start += size) yield all.slice(start, start + size);
 }

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EntityManager } from 'typeorm';
+import type { DirectoryConfig } from '../config/config.js';
+import type { LdapConnection } from '../ldap/connection.js';
+import { type Delta, DeltaBuilder } from '../sources/delta.js';
+import type { LdapDirectory } from '../sources/ldap-directory.js';
+import { Audit } from './audit.js';
+import { withClaimants } from './claimants.js';
+import { addConsequences, Aftermath, findConsequences } from './consequences.js';
+import type { RunReporter } from './run-reporter.js';
+import type { Outcome, Synchroniser } from './synchroniser.js';
+
+/** Milliseconds between two audits. */
+const AUDIT_INTERVAL = 600_000;
+/** Milliseconds that a server has to rewrite the groups that name somebody who was renamed. */
+const REWRITING = 250;
+/** About as many bytes of changes as wait at most while others are still being looked for. */
+const LARGEST_PENDING = 32_000_000;
+
+/** How far the mirror is once everything that is pending has been taken over. */
+export interface Reached {
+  readonly position: string | null;
+  readonly asOf: Date;
+}
+
+interface Surroundings {
+  readonly config: DirectoryConfig;
+  readonly directory: LdapDirectory;
+  readonly manager: EntityManager;
+  readonly synchroniser: Synchroniser;
+  readonly reporter: RunReporter;
+}
+
+/**
+ * What is known to have changed, with everything that has to be looked at before it can be taken over. One for each
+ * connection, since nothing may be missed between two.
+ */
+export class Intake {
+  private readonly pending = new DeltaBuilder();
+  private readonly aftermath = new Aftermath();
+  private auditedAt = 0;
+
+  constructor(
+    private readonly surroundings: Surroundings,
+    private readonly connection: LdapConnection,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  add(changes: Delta): void {
+    this.pending.absorb(changes);
+  }
+
+  get isAuditDue(): boolean {
+    return Date.now() - this.auditedAt > AUDIT_INTERVAL;
+  }
+
+  /** Everything has just been read. */
+  noteWhole(): void {
+    this.auditedAt = Date.now();
+  }
+
+  /** Milliseconds that nothing has to be looked at for. */
+  get patience(): number {
+    return this.isAuditDue ? 0 : this.aftermath.patience(Date.now());
+  }
+
+  /**
+   * Adds what nobody tells of: what earlier changes entailed, and the outcome of an audit.
+   * @param wantsAudit something has happened that only an audit finds out about
+   * @param before how far the mirror is without that
+   * @returns null; or the outcome, when some of it was too much to be kept and is held
+   */
+  async lookAround(wantsAudit: boolean, before: Reached): Promise<Outcome | null> {
+    const { config, directory, manager } = this.surroundings;
+    await addConsequences(this.pending, this.aftermath.take(Date.now()), directory, this.connection);
+    const { isAuditDue } = this;
+    if (!wantsAudit && !isAuditDue) return null;
+    const audit = new Audit(manager, directory, this.connection, config.mapping);
+    for await (const { kind, uuid, entry } of audit.find({ groupsThoroughly: isAuditDue })) {
+      if (entry === null) this.pending.remove(kind, uuid);
+      else this.pending.put(kind, uuid, entry);
+      if (this.pending.weight < LARGEST_PENDING) continue;
+      const outcome = await this.takeOver(before);
+      if (outcome.kind === 'blocked') return outcome;
+    }
+    if (isAuditDue) this.auditedAt = Date.now();
+    return null;
+  }
+
+  /** Takes over what is pending. Held by the guard, it has to be read again from where the mirror is: it may be large. */
+  async takeOver({ position, asOf }: Reached): Promise<Outcome> {
+    const { config, directory, manager, synchroniser, reporter } = this.surroundings;
+    const { pending: delta, connection, signal } = this;
+    const consequences = await findConsequences(manager, delta);
+    if (consequences.hasRenamed) await sleep(REWRITING, undefined, { signal });
+    await addConsequences(delta, consequences, directory, connection);
+    this.aftermath.expect(consequences, Date.now());
+    await withClaimants(delta, manager, config.mapping, (uuids) => directory.readAgain(connection, uuids));
+    const outcome = await reporter.tell(() => synchroniser.advance({ delta, asOf, position, signal }));
+    this.pending.clear();
+    return outcome;
+  }
+}
