@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AuthModule } from './auth/auth.module.js';
+import { ChangesModule } from './changes/changes.module.js';
 import type { Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
@@ -34,6 +35,7 @@ export class AppModule {
         MembershipsModule,
         MediaModule,
         SearchModule,
+        ChangesModule,
         MirrorModule,
         PreviewsModule,
         HealthModule,

@@ -1,3 +1,4 @@
+import { ChangeEntity } from './changes/change.entity.js';
 import { GroupEntity } from './groups/group.entity.js';
 import { NestingEntity } from './groups/nesting.entity.js';
 import { EffectiveMembershipEntity } from './memberships/effective-membership.entity.js';
@@ -15,6 +16,7 @@ export const ENTITIES = [
   NestingEntity,
   MembershipEntity,
   EffectiveMembershipEntity,
+  ChangeEntity,
   ServiceAccountEntity,
   ServiceAccountSecretEntity,
 ];

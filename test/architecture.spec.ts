@@ -14,7 +14,7 @@ const TABLE: { rooms: string[]; besides?: Record<string, string[]> }[] = [
   { rooms: ['database', 'ldap', 'auth', 'graphql'], besides: { graphql: ['auth', 'database'] } },
   { rooms: ['users', 'groups', 'service-accounts', 'sources'] },
   { rooms: ['memberships'] },
-  { rooms: ['media', 'search'] },
+  { rooms: ['media', 'search', 'changes'] },
   { rooms: ['mirror'] },
   { rooms: ['health', 'http', 'identity-provider', 'previews'] },
   { rooms: ['start'] },
@@ -26,6 +26,7 @@ const COMPOSITION = '(composition)';
 
 /** Files that neither touch Nest, a connection, the clock nor the environment. */
 const PURE = [
+  'changes/retention.ts',
   'common/back-off.ts',
   'common/cursor.ts',
   'common/fold.ts',

@@ -36,6 +36,8 @@ export interface DirectoryConfig {
   readonly syncSeconds: number;
   readonly mapping: DirectoryMapping;
   readonly guard: { readonly percent: number; readonly windowSeconds: number };
+  /** Days for which changes are kept. */
+  readonly changesDays: number;
 }
 
 export interface FileSourceConfig {
@@ -262,6 +264,7 @@ function buildDirectory(settings: Settings): DirectoryConfig {
       },
     },
     guard: { percent: settings.DIRECTORY_GUARD_PERCENT, windowSeconds: settings.DIRECTORY_GUARD_SECONDS },
+    changesDays: settings.DIRECTORY_CHANGES_DAYS,
   };
 }
 

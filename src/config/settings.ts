@@ -223,6 +223,7 @@ export const SETTINGS = {
     integer(1, 86_400, 600),
     'Window, in seconds, over which deletions are added up',
   ),
+  DIRECTORY_CHANGES_DAYS: setting(integer(1, 3650, 30), 'Days for which what has changed is kept'),
 
   AUTH_URL: setting(
     httpUrl.optional(),

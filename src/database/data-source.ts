@@ -7,8 +7,14 @@ import { damagedDirectoryError, EmbeddedPostgres } from './embedded-postgres.js'
 import { Mirror1763683200000 } from './migrations/0001-mirror.js';
 import { ServiceAccounts1763683200001 } from './migrations/0002-service-accounts.js';
 import { References1763683200002 } from './migrations/0003-references.js';
+import { Changes1763683200003 } from './migrations/0004-changes.js';
 
-export const MIGRATIONS = [Mirror1763683200000, ServiceAccounts1763683200001, References1763683200002];
+export const MIGRATIONS = [
+  Mirror1763683200000,
+  ServiceAccounts1763683200001,
+  References1763683200002,
+  Changes1763683200003,
+];
 
 /** Milliseconds that one statement may take before it is cancelled; the mirror lifts it for its own writes. */
 const STATEMENT_TIMEOUT = 5000;

@@ -6,7 +6,7 @@ import type { Values } from './values.js';
 /** A column that pages are ordered by. It is never null, and the last one of an order is unique. */
 export interface OrderColumn {
   readonly sql: string;
-  readonly type: 'text' | 'integer' | 'timestamp';
+  readonly type: 'text' | 'integer' | 'bigint' | 'timestamp';
 }
 
 export interface PageOrder {
@@ -145,6 +145,8 @@ function inputOf({ type }: OrderColumn, value: CursorValue, values: Values): str
       return `${values.add(value)}::text`;
     case 'integer':
       return `${values.add(clamp(Number(value), 2 ** 31 - 1))}::integer`;
+    case 'bigint':
+      return `${values.add(Number(value))}::bigint`;
     case 'timestamp':
       return `${values.add(new Date(Math.max(0, clamp(Number(value), LAST_INSTANT))).toISOString())}::timestamptz`;
   }
@@ -158,7 +160,17 @@ function clamp(value: number, bound: number): number {
   return Math.max(-bound, Math.min(bound, value));
 }
 
-/** Timestamps are kept to the millisecond, so that a cursor holds one exactly. */
+/**
+ * As a number of JavaScript's, so that a cursor holds it exactly: timestamps are kept to the millisecond, and keys are
+ * below 2^53.
+ */
 function outputOf(sql: string, type: OrderColumn['type']): string {
-  return type === 'timestamp' ? `(extract(epoch from ${sql}) * 1000)::float8` : sql;
+  switch (type) {
+    case 'timestamp':
+      return `(extract(epoch from ${sql}) * 1000)::float8`;
+    case 'bigint':
+      return `(${sql})::float8`;
+    default:
+      return sql;
+  }
 }

@@ -32,11 +32,13 @@ export class GroupsService {
     return group;
   }
 
-  /** The groups with these keys, in their order. */
-  async listByKey(keys: readonly number[], reader: Reader): Promise<Group[]> {
-    const rows = await reader.read<GroupRow>(LIST_GROUPS_BY_KEY, [keys]);
-    const groups = new Map(rows.map((row) => [row[0], groupOf(row)]));
-    return keys.flatMap((key) => groups.get(key) ?? []);
+  /** The group with a key, in one statement with the others that are asked for at the same moment. */
+  findByKey(key: number, batches: Batches): Promise<Group | null> {
+    return batches.load<Group | null>('groups by key', key, async (keys, reader) => {
+      const rows = await reader.read<GroupRow>(LIST_GROUPS_BY_KEY, [keys]);
+      const groups = new Map(rows.map((row) => [row[0], groupOf(row)]));
+      return keys.map((each) => groups.get(each) ?? null);
+    });
   }
 
   /** The groups directly around a group, or directly inside it. */

@@ -89,16 +89,9 @@ export class MembershipsService {
   /** The groups of `inheritedFrom`, for all memberships of a level in one statement. */
   async listInheritedFrom(role: CurrentGroupMembershipInheritance, batches: Batches): Promise<Group[]> {
     const groups = await Promise.all(
-      role.inheritedFromKeys.map((key) =>
-        batches.load<Group | null>('groups by key', key, (keys, reader) => this.findByKey(keys, reader)),
-      ),
+      role.inheritedFromKeys.map((key) => this.groups.findByKey(key, batches)),
     );
     return groups.filter((group) => group !== null);
-  }
-
-  private async findByKey(keys: readonly number[], reader: Reader): Promise<(Group | null)[]> {
-    const groups = new Map((await this.groups.listByKey(keys, reader)).map((group) => [group.key, group]));
-    return keys.map((key) => groups.get(key) ?? null);
   }
 }
 

@@ -3,6 +3,7 @@ import { REVISION_CHANNEL } from '../database/revisions.js';
 import { applyEntries, applyReferences } from './apply-entries.js';
 import { EffectiveRoles } from './effective-roles.js';
 import { countRemovals, type Plan, type RoleChange } from './plan.js';
+import { ChangeRecorder, pruneChanges } from './record-changes.js';
 import type { Quarantined } from './snapshot.js';
 import type { Identities } from './stored.js';
 
@@ -22,6 +23,8 @@ export interface Application {
   readonly confirmed: boolean;
   readonly now: Date;
   readonly asOf: Date;
+  /** Changes before are past: see changesKeptSince. */
+  readonly keptSince: Date;
   readonly fingerprint: string;
   /** From where the source can be followed, in its own words. */
   readonly position: string | null;
@@ -46,6 +49,7 @@ export async function applyPlan(manager: EntityManager, application: Application
   const { plan, now, signal } = application;
   await begin(manager, application);
   const pictures = await SweptPictures.note(manager, application);
+  const changes = await ChangeRecorder.begin(manager, plan);
   const effective = await EffectiveRoles.begin(manager, plan);
   await applyEntries(manager, plan, now, signal);
   signal.throwIfAborted();
@@ -54,10 +58,15 @@ export async function applyPlan(manager: EntityManager, application: Application
   await pictures.sweep();
   await writeQuarantine(manager, application);
   const revision = await insertRevision(manager, application);
+  await changes.finish(revision, now);
+  signal.throwIfAborted();
+  await pruneChanges(manager, application.keptSince);
   await writeState(manager, application, revision);
   await manager.query('select pg_notify($1, $2)', [REVISION_CHANNEL, String(revision)]);
   if (countRows(plan) > MANY_CHANGES) {
-    await manager.query('analyze users, groups, memberships, nestings, effective_memberships, pictures');
+    await manager.query(
+      'analyze users, groups, memberships, nestings, effective_memberships, pictures, changes',
+    );
   }
   return revision;
 }
@@ -70,6 +79,7 @@ export async function applyUnseen(manager: EntityManager, application: Applicati
   await begin(manager, application);
   await applyReferences(manager, application.plan);
   await writeQuarantine(manager, application);
+  await pruneChanges(manager, application.keptSince);
   await writeState(manager, application, application.basedOn);
 }
 

@@ -1,5 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { changesKeptSince } from '../changes/retention.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Revisions } from '../database/revisions.js';
@@ -13,6 +14,7 @@ import { PictureStore } from './picture-store.js';
 import { isEmpty, type Plan } from './plan.js';
 import { identitiesIn, planDelta, planWhole } from './planning.js';
 import { type Progress, readSnapshot } from './read.js';
+import { pruneChanges } from './record-changes.js';
 import type { Quarantined, Skipped } from './snapshot.js';
 import { type DirectorySource, fingerprintOf } from '../sources/source.js';
 import { SourceError } from '../sources/source.error.js';
@@ -134,6 +136,8 @@ export class Synchroniser {
     if (options.dryRun !== true) {
       if (looksUnchanged && options.force !== true) {
         await this.state.confirmUnchanged(asOf);
+        // A quiet directory forgets its changes too.
+        await this.dataSource.transaction((manager) => pruneChanges(manager, this.keptSince(asOf)));
         return { kind: 'unchanged' };
       }
       // A reason goes on being told until it is known to be gone.
@@ -172,13 +176,15 @@ export class Synchroniser {
       return { kind: 'blocked', reason: heldBecause, ...findings };
     }
     progress?.({ stage: 'apply' });
+    const now = new Date();
     const application: Application = {
       ...reading,
       plan,
       quarantined,
       basedOn: before.revision,
       confirmed: heldBecause !== null,
-      now: new Date(),
+      now,
+      keptSince: this.keptSince(now),
     };
     if (isEmpty(plan) && before.revision !== null) {
       await this.dataSource.transaction((manager) => applyUnseen(manager, application));
@@ -188,6 +194,11 @@ export class Synchroniser {
       this.dataSource.transaction((manager) => applyPlan(manager, application)),
     );
     return { kind: 'applied', revision, ...findings };
+  }
+
+  /** Changes before are past. */
+  private keptSince(now: Date): Date {
+    return changesKeptSince(now, this.config.directory.changesDays);
   }
 
   private async guard(plan: Plan, now: Date): Promise<string | null> {

@@ -1,4 +1,4 @@
-import { statement } from '../database/statement.js';
+import { REVISION, statement } from '../database/statement.js';
 import { User } from './user.model.js';
 
 /** What a person is read from; the table has the alias `u`. */
@@ -60,3 +60,8 @@ export const FIND_USER = statement(
 export function findUserOf(row: UserRow | undefined): User | null {
   return row === undefined || (row[0] as number | null) === null ? null : userOf(row);
 }
+
+export const LIST_USERS_BY_KEY = statement(
+  `select ${COLUMNS}, ${REVISION} from users u where u.key = any ($1::integer[])`,
+  { tellsRevision: true },
+);

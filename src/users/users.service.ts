@@ -4,11 +4,12 @@ import { SCOPES } from '../auth/scopes.js';
 import { NotFoundError, ServiceError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
 import type { Reader } from '../database/reader.js';
+import type { Batches } from '../graphql/batches.js';
 import { type CurrentToken, TokenKind } from './current-token.model.js';
 import { Profile } from './profile.model.js';
 import type { UserInput } from './user.inputs.js';
 import type { User } from './user.model.js';
-import { FIND_USER, findUserOf, type UserRow } from './user.queries.js';
+import { FIND_USER, findUserOf, LIST_USERS_BY_KEY, userOf, type UserRow } from './user.queries.js';
 
 /** People, one by one. */
 @Injectable()
@@ -23,6 +24,15 @@ export class UsersService {
     const user = await this.find(id, reader);
     if (user === null) throw new NotFoundError('There is no person with this id', argument);
     return user;
+  }
+
+  /** The person with a key, in one statement with the others who are asked for at the same moment. */
+  findByKey(key: number, batches: Batches): Promise<User | null> {
+    return batches.load<User | null>('people by key', key, async (keys, reader) => {
+      const rows = await reader.read<UserRow>(LIST_USERS_BY_KEY, [keys]);
+      const people = new Map(rows.map((row) => [row[0], userOf(row)]));
+      return keys.map((each) => people.get(each) ?? null);
+    });
   }
 
   /**

@@ -14,6 +14,7 @@ export const NEEDED: Partial<Record<string, readonly Scope[]>> = {
   'Query.users': ['directory'],
   'Query.search': ['read'],
   'Query.isMember': ['read'],
+  'Query.changes': ['directory'],
   'Profile.user': ['read'],
   'Group.members': ['read'],
   'Mutation.updateProfile': ['profile', 'write'],
@@ -31,6 +32,8 @@ const ARGUMENTS: Partial<Record<string, string>> = {
   'Query.group': 'group: {id: "middle"}',
   'Query.user': 'user: {id: "anna"}',
   'Query.isMember': 'user: {id: "anna"}, group: {id: "outer"}',
+  // After a first run the last ones are about people who came into the group.
+  'Query.changes': 'last: 3, filter: {group: {id: "middle"}}',
   'Query.search': 'query: "middle", first: 2',
   'Mutation.updateProfile': 'input: {name: "Ann"}',
   'Mutation.updateUser': 'input: {user: {id: "mia"}, name: "Mia M."}',

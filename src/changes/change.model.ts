@@ -1,0 +1,69 @@
+import { Field, ID, ObjectType } from '@nestjs/graphql';
+import { InheritAccess } from '../auth/access.js';
+import { connectionTypes } from '../graphql/connection.js';
+import { DateTime } from '../graphql/scalars.js';
+import { GroupRole } from '../memberships/role.js';
+import { ChangeKind } from './change-kind.js';
+
+/** A change as the API shows it. The keys are ours and not in the schema. */
+@ObjectType({ description: 'Something that was taken over from the directory.' })
+export class Change {
+  userKey!: number | null;
+  groupKey!: number | null;
+
+  @InheritAccess()
+  @Field(() => ID, { description: 'Names this change and no other.' })
+  id!: string;
+
+  @InheritAccess()
+  @Field(() => ChangeKind, { description: 'What changed.' })
+  kind!: ChangeKind;
+
+  @InheritAccess()
+  @Field(() => DateTime, {
+    description: 'When this service took it over. Everything that is taken over together has one instant.',
+  })
+  at!: Date;
+
+  @InheritAccess()
+  @Field(() => ID, {
+    nullable: true,
+    description: 'The id, at the time, of the person it is about; also of one who is gone.',
+  })
+  userId!: string | null;
+
+  @InheritAccess()
+  @Field(() => ID, {
+    nullable: true,
+    description: 'The id, at the time, of the group it is about; also of one that is gone.',
+  })
+  groupId!: string | null;
+
+  @InheritAccess()
+  @Field(() => ID, {
+    nullable: true,
+    description: 'The id until then of a person or group that got another one; else null.',
+  })
+  previousId!: string | null;
+
+  @InheritAccess()
+  @Field(() => GroupRole, {
+    nullable: true,
+    description: 'The effective role until then; null where somebody was no member, or it is about no role.',
+  })
+  roleBefore!: GroupRole | null;
+
+  @InheritAccess()
+  @Field(() => GroupRole, {
+    nullable: true,
+    description: 'The effective role from then on; null where somebody is no member, or it is about no role.',
+  })
+  roleAfter!: GroupRole | null;
+}
+
+export const { ConnectionType: ChangeConnection } = connectionTypes('Change', () => Change, {
+  connection: 'Changes from old to new, page by page.',
+  nodes: 'The changes of this page.',
+  edge: 'A change and its place in the log.',
+  node: 'The change.',
+});
