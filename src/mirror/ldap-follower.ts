@@ -21,6 +21,8 @@ import { isOfSource, type Outcome, type Synchroniser } from './synchroniser.js';
 
 /** Milliseconds that a change may take from the server to us: after a look, and before nothing is said to be new. */
 const IN_FLIGHT = 250;
+/** Milliseconds after which a server that refused to tell of changes is asked whether it does now. */
+const RETRY_INTERVAL = 60_000;
 /** Milliseconds between two looks whether somebody has decided about a plan that is held. */
 const DECISION_INTERVAL = 2000;
 
@@ -64,19 +66,24 @@ export class LdapFollower implements Follower {
   /** Until something ends it; without an error when it is only to be begun again. */
   private async followOnce(signal: AbortSignal, isWell: () => void): Promise<void> {
     const connection = await this.directory.connect(signal);
+    let refusal = 'It does not offer to (RFC 4533), or does not show who is who';
+    let latest = Infinity;
     try {
-      if (await this.directory.offersContentSync(connection)) {
+      if (await this.directory.canTellChanges(connection)) {
         try {
           await this.listen(this.openIntake(connection, signal), connection, signal, isWell);
           return;
         } catch (error) {
           if (!(error instanceof ContentSyncRefusedError)) throw error;
+          refusal = error.message;
+          latest = Date.now() + RETRY_INTERVAL;
         }
       }
+      const { syncSeconds } = this.config;
       this.reporter.tellWay(
-        `The directory does not tell of changes: it is asked every ${this.config.syncSeconds} seconds`,
+        `The directory does not tell of changes: it is asked every ${syncSeconds} seconds. ${refusal}`,
       );
-      await this.ask(this.openIntake(connection, signal), connection, signal, isWell);
+      await this.ask(this.openIntake(connection, signal), connection, signal, isWell, latest);
     } finally {
       connection.close();
     }
@@ -180,8 +187,9 @@ export class LdapFollower implements Follower {
     connection: LdapConnection,
     signal: AbortSignal,
     isWell: () => void,
+    latest: number,
   ): Promise<void> {
-    for (;;) {
+    while (Date.now() < latest) {
       await this.look(intake, connection, signal);
       isWell();
       await sleep(this.config.syncSeconds * 1000, undefined, { signal });
@@ -191,7 +199,7 @@ export class LdapFollower implements Follower {
   private async look(intake: Intake, connection: LdapConnection, signal: AbortSignal): Promise<void> {
     const before = await this.state.get();
     const position = this.positionOf(before, 'look');
-    if (position === null || position.changedAt === '') {
+    if (position === null) {
       await this.run(new LdapSource(this.config, this.source), signal);
       intake.noteWhole();
       return;
@@ -203,17 +211,14 @@ export class LdapFollower implements Follower {
       await this.state.confirmUnchanged(asOf);
       return;
     }
-    const delta = new DeltaBuilder();
-    const clock = new DirectoryClock(this.config.mapping.people.modifiedAt, position.changedAt);
-    for await (const { kind, uuid, entry } of this.directory.readChangedSince(
-      connection,
-      position.changedAt,
-    )) {
-      delta.put(kind, uuid, entry);
+    const changes = new DeltaBuilder();
+    const clock = new DirectoryClock(this.config.mapping.people.modifiedAt, position.latest);
+    for await (const { kind, uuid, entry } of this.directory.readChangedSince(connection, position.since)) {
+      changes.put(kind, uuid, entry);
       clock.note(entry);
     }
-    intake.add(delta);
-    const reached = formatPosition({ kind: 'look', token, changedAt: clock.latest });
+    intake.add(changes);
+    const reached = formatPosition({ kind: 'look', token, since: position.latest, latest: clock.latest });
     const outcome = await intake.lookAround(true, { position: before.position, asOf: before.asOf ?? asOf });
     if (outcome === null) await intake.takeOver({ position: reached, asOf });
   }

@@ -53,12 +53,12 @@ export class ContentSession {
     private readonly options: SessionOptions,
   ) {}
 
-  /** @throws LdapError when a connection cannot be had */
+  /** @throws LdapError when a connection cannot be had; ContentSyncRefusedError when the server wants none of it */
   static async open(directory: LdapDirectory, options: SessionOptions): Promise<ContentSession> {
     const session = new ContentSession(directory, options);
     try {
       // First, so that whatever is renamed while the others are read is seen to have been.
-      if (options.persist) await session.open('container', directory.containers, null);
+      if (options.persist) await session.openContainers();
       for (const kind of KINDS) {
         const cookie = options.from?.[kind] ?? null;
         if (cookie !== null) session.cookies.set(kind, cookie);
@@ -73,7 +73,6 @@ export class ContentSession {
 
   /** The refresh of a session that knows nothing: every entry, each once. */
   async *readAll(): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
-    await this.readContainers();
     for (const kind of KINDS) {
       for await (const event of this.refresh(kind)) {
         if (event.kind === 'entry') yield { kind, entry: withUuid(event.entry, event.uuid) };
@@ -89,7 +88,6 @@ export class ContentSession {
   async *readChanges(
     known: (kind: EntryKind) => Promise<readonly string[]>,
   ): AsyncGenerator<{ changes: DeltaBuilder; isLast: boolean }> {
-    await this.readContainers();
     let delta = new DeltaBuilder();
     for (const kind of KINDS) {
       const mentioned = new Set<string>();
@@ -171,8 +169,8 @@ export class ContentSession {
     this.streams.set(kind, followContent(connection, { ...search, cookie, persist, signal }));
   }
 
-  private async readContainers(): Promise<void> {
-    if (!this.streams.has('container')) return;
+  private async openContainers(): Promise<void> {
+    await this.open('container', this.directory.containers, null);
     for await (const event of this.refresh('container')) this.noteContainer(event);
     // They are only come to be known.
     this.moved = false;

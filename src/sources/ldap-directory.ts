@@ -9,6 +9,7 @@ import { readPaged } from '../ldap/paged-search.js';
 import type { SearchRequest } from '../ldap/requests.js';
 import { readContextCsn, readRootDse } from '../ldap/root-dse.js';
 import type { EntryKind } from './source.js';
+import { SourceError } from './source.error.js';
 
 /** The control of content synchronisation (RFC 4533 §2.2). */
 const SYNC_REQUEST = '1.3.6.1.4.1.4203.1.9.1.1';
@@ -80,10 +81,32 @@ export class LdapDirectory {
     });
   }
 
+  /** Whether entries are seen with their identity: else only a whole directory can be compared with another one. */
+  async showsIdentity(connection: LdapConnection): Promise<boolean> {
+    const attributes = [this.mapping.people.uuid];
+    for (const kind of KINDS) {
+      const entries = readPaged(connection, { ...this.searches[kind], attributes }, { pageSize: 1 });
+      for await (const entry of entries) {
+        if (!this.hasIdentity(entry)) return false;
+        break;
+      }
+    }
+    return true;
+  }
+
+  hasIdentity(entry: Entry): boolean {
+    return entry.bytes(this.mapping.people.uuid).length > 0;
+  }
+
   /** Whether the server says of itself that its content can be followed. The identity has to be its own word for it. */
   async offersContentSync(connection: LdapConnection): Promise<boolean> {
     const { supportedControls } = await readRootDse(connection);
     return supportedControls.includes(SYNC_REQUEST) && this.mapping.people.uuid.toLowerCase() === 'entryuuid';
+  }
+
+  /** Whether it can be followed by what the server tells. */
+  async canTellChanges(connection: LdapConnection): Promise<boolean> {
+    return (await this.offersContentSync(connection)) && (await this.showsIdentity(connection));
   }
 
   /**
@@ -136,11 +159,22 @@ export class LdapDirectory {
     for (const kind of KINDS) yield* this.readChosen(connection, kind, since);
   }
 
-  /** The DN, by keyOfDn, of every entry of a kind, by its identity. */
+  /** Every entry with nothing but the time at which it was changed. */
+  async *readTimes(connection: LdapConnection): AsyncGenerator<Entry> {
+    const attributes = [this.mapping.people.modifiedAt];
+    for (const kind of KINDS) yield* readPaged(connection, { ...this.searches[kind], attributes });
+  }
+
+  /**
+   * The DN, by keyOfDn, of every entry of a kind, by its identity.
+   * @throws SourceError when one does not show it, and would look as if it were gone
+   */
   async listPresent(connection: LdapConnection, kind: EntryKind): Promise<Map<string, string>> {
     const { uuid: attribute } = this.mapping.people;
     const present = new Map<string, string>();
     for await (const entry of readPaged(connection, { ...this.searches[kind], attributes: [attribute] })) {
+      if (!this.hasIdentity(entry))
+        throw new SourceError(`The account may not read ${attribute} of every entry`);
       const uuid = uuidOfEntry(entry, attribute);
       if (uuid !== null) present.set(uuid, keyOfDn(entry.dn));
     }

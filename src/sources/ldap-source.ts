@@ -27,7 +27,7 @@ export class LdapSource implements DirectorySource {
   async *read(signal: AbortSignal): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
     const connection = await this.directory.connect(signal);
     try {
-      if (await this.directory.offersContentSync(connection)) {
+      if (await this.directory.canTellChanges(connection)) {
         try {
           yield* this.readBySession(signal);
           return;
@@ -62,14 +62,22 @@ export class LdapSource implements DirectorySource {
   ): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
     // Asked before: what changes meanwhile is found by the next look.
     const token = await this.directory.readStateToken(connection);
-    const clock = new DirectoryClock(this.config.mapping.people.modifiedAt);
+    const { modifiedAt } = this.config.mapping.people;
+    const before = new DirectoryClock(modifiedAt);
+    for await (const entry of this.directory.readTimes(connection)) before.note(entry);
+    const clock = new DirectoryClock(modifiedAt, before.latest);
+    let isFollowable = before.latest !== '';
     for (const kind of KINDS) {
       for await (const entry of readPaged(connection, this.directory.searches[kind], { signal })) {
         clock.note(entry);
+        isFollowable &&= this.directory.hasIdentity(entry);
         yield { kind, entry };
       }
     }
-    this.reached = formatPosition({ kind: 'look', token, changedAt: clock.latest });
+    const { latest } = clock;
+    this.reached = isFollowable
+      ? formatPosition({ kind: 'look', token, since: before.latest, latest })
+      : null;
   }
 }
 

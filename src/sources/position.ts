@@ -8,15 +8,20 @@ export type Position =
       readonly kind: 'look';
       /** The server's word for its state; null where it has none. */
       readonly token: string | null;
-      /** The latest change that was seen, by the directory's clock, as it writes it. */
-      readonly changedAt: string;
+      /** Whatever was changed before has been seen; by the directory's clock, as it writes it. */
+      readonly since: string;
+      /**
+       * The latest change that was seen. Of what changed while entries were read some came too late to be seen, and may
+       * be older: only from another look on is nothing older than this missing.
+       */
+      readonly latest: string;
     };
 
 export function formatPosition(position: Position): string {
   return JSON.stringify(
     position.kind === 'cookies'
       ? { person: position.person.toString('base64'), group: position.group.toString('base64') }
-      : { token: position.token, changedAt: position.changedAt },
+      : { token: position.token, since: position.since, latest: position.latest },
   );
 }
 
@@ -24,12 +29,12 @@ export function formatPosition(position: Position): string {
 export function parsePosition(text: string | null): Position | null {
   if (text === null) return null;
   const value = parse(text);
-  const { person, group, token, changedAt } = value;
+  const { person, group, token, since, latest } = value;
   if (typeof person === 'string' && typeof group === 'string') {
     return { kind: 'cookies', person: Buffer.from(person, 'base64'), group: Buffer.from(group, 'base64') };
   }
-  if (typeof changedAt !== 'string') return null;
-  return { kind: 'look', token: typeof token === 'string' ? token : null, changedAt };
+  if (typeof since !== 'string' || typeof latest !== 'string') return null;
+  return { kind: 'look', token: typeof token === 'string' ? token : null, since, latest };
 }
 
 function parse(text: string): Record<string, unknown> {
