@@ -3,6 +3,8 @@ import type { MirrorContents } from './ldap-content.js';
 import { type HeldRole, ROLES } from './role-model.js';
 import type { TestService } from './service.js';
 
+type Served = Pick<TestService, 'app'>;
+
 /** A row of a person, as far as renames must leave it alone, and what they change. */
 export interface MirroredPerson {
   readonly key: number;
@@ -13,7 +15,7 @@ export interface MirroredPerson {
 }
 
 /** The rows of people, by id. */
-export async function readPeople({ app }: TestService): Promise<Record<string, MirroredPerson>> {
+export async function readPeople({ app }: Served): Promise<Record<string, MirroredPerson>> {
   const rows: (MirroredPerson & { id: string })[] = await app.get(DataSource).query(`
     select id, key, entry_uuid as uuid, dn, created_at::text as "createdAt", photo is not null as "hasPhoto"
     from users order by id`);
@@ -21,13 +23,13 @@ export async function readPeople({ app }: TestService): Promise<Record<string, M
 }
 
 /** Sorted ids. */
-export async function readIds({ app }: TestService, table: 'users' | 'groups' = 'users'): Promise<string[]> {
+export async function readIds({ app }: Served, table: 'users' | 'groups' = 'users'): Promise<string[]> {
   const rows: { id: string }[] = await app.get(DataSource).query(`select id from ${table}`);
   return rows.map(({ id }) => id).sort();
 }
 
 /** Who is in a group, with which role: «anna MEMBER», sorted. */
-export async function readMembers({ app }: TestService, group: string): Promise<string[]> {
+export async function readMembers({ app }: Served, group: string): Promise<string[]> {
   const rows: { id: string; role: number }[] = await app.get(DataSource).query(
     `select u.id, m.role from effective_memberships m join users u on u.key = m.user_key
        join groups g on g.key = m.group_key where g.id = $1`,
@@ -37,7 +39,7 @@ export async function readMembers({ app }: TestService, group: string): Promise<
 }
 
 /** What revisions have taken away so far. */
-export async function countLosses({ app }: TestService): Promise<{ people: number; memberships: number }> {
+export async function countLosses({ app }: Served): Promise<{ people: number; memberships: number }> {
   const [row]: { people: number; memberships: number }[] = await app.get(DataSource).query(`
     select coalesce(sum(users_deleted), 0)::integer as people,
       coalesce(sum(memberships_removed), 0)::integer as memberships
