@@ -4,6 +4,7 @@ import type { UpdateUserInput } from '../src/previews/user-change.inputs.js';
 import { validateGroupChange, validatePersonChange } from '../src/previews/validate.js';
 import { buildLdif } from './support/directory.js';
 import { NAUGHTY_STRINGS } from './support/naughty-strings.js';
+import type { Payload } from './support/previews.js';
 import { GROUP, ldifOf, type Mutation, RoundTrip, USER } from './support/round-trip.js';
 
 /** Mutations that go into one operation: it has ten seconds. */
@@ -43,25 +44,28 @@ function extrasOfPerson(text: string): Partial<UpdateUserInput> {
   ) as Partial<UpdateUserInput>;
 }
 
-/** A person is changed with a text; a group is made with it, and then changed with the next one. */
-function mutationsFor(text: string, index: number): Mutation[] {
+const PEOPLE_IDS = TEXTS.map((_, index) => `person-${index}`);
+
+/** The id of the group of each text: the text itself where that can be one, and no other group has it. */
+const GROUP_IDS = TEXTS.map((text, index) => {
+  const isFirst = TEXTS.findIndex((each) => each.toLowerCase() === text.toLowerCase()) === index;
+  return isFirst && /^[A-Za-z0-9][\w.-]*$/.test(text) ? text : `group-${index}`;
+});
+
+/** A group is made with a text, and then changed with the next one. */
+function mutationsOfGroup(text: string, index: number): Mutation[] {
+  const id = GROUP_IDS[index];
   const next = TEXTS[index + 1] ?? 'The last';
-  const names = { name: text, givenName: text, familyName: text };
   return [
     {
-      field: 'updateUser',
-      input: { user: { id: `p${index}` }, ...names, ...extrasOfPerson(text) },
-      payload: `user { ${USER} }`,
-    },
-    {
       field: 'createGroup',
-      input: { id: `g${index}`, name: text, description: text, ...extrasOfGroup(text) },
-      payload: `group { ${GROUP} }`,
+      input: { id, name: text, description: text, ...extrasOfGroup(text) },
+      payload: 'group { id }',
     },
     {
       field: 'updateGroup',
       input: {
-        group: { id: `g${index}` },
+        group: { id },
         name: next,
         description: `${next}\n\t${text}`,
         ...extrasOfGroup(`${next}/`),
@@ -69,6 +73,35 @@ function mutationsFor(text: string, index: number): Mutation[] {
       payload: `group { ${GROUP} }`,
     },
   ];
+}
+
+function mutationOfPerson(text: string, index: number): Mutation {
+  return {
+    field: 'updateUser',
+    input: {
+      user: { id: PEOPLE_IDS[index] },
+      name: text,
+      givenName: text,
+      familyName: text,
+      ...extrasOfPerson(text),
+    },
+    payload: `user { ${USER} }`,
+  };
+}
+
+/** They all change the same person, of whom the last shows what has become. */
+function mutationOfProfile(text: string, index: number): Mutation {
+  const isLast = index % CHUNK === CHUNK - 1 || index === TEXTS.length - 1;
+  return {
+    field: 'updateProfile',
+    input: {
+      name: text,
+      givenName: TEXTS[index - 1] ?? 'Me',
+      familyName: text,
+      email: `me-${index}@example.org`,
+    },
+    payload: `profile { ${isLast ? USER : 'id'} }`,
+  };
 }
 
 function* chunksOf<Each>(all: readonly Each[]): Generator<Each[]> {
@@ -79,49 +112,64 @@ describe('what is previewed with naughty strings', () => {
   let trip: RoundTrip;
 
   beforeAll(async () => {
-    const people = TEXTS.map((_, index) => ({ id: `p${index}` }));
+    const people = PEOPLE_IDS.map((id) => ({ id }));
     trip = await RoundTrip.start(buildLdif([{ id: 'me' }, ...people]), 'me');
   });
 
   afterAll(() => trip.stop());
 
-  it('is what the API answers once an administrator has applied it', async () => {
-    expect(TEXTS.length).toBeGreaterThan(NAUGHTY_STRINGS.length * 0.9);
-    const expected = new Map<string, unknown>();
-    for (const chunk of chunksOf(TEXTS.flatMap(mutationsFor))) {
-      const { payloads, codes } = await trip.preview(chunk);
-      expect(codes).toEqual([]);
-      for (const payload of payloads) {
-        const [kind, value] = Object.entries(payload ?? {})[1] as [string, { id: string }];
-        expected.set(`${kind} ${value.id}`, value);
-      }
-      expect([await trip.apply(ldifOf(payloads)), trip.said]).toEqual([0, '']);
+  /** Previews mutations, has them made, and gives what their payloads have shown. */
+  async function make(mutations: readonly Mutation[], as?: 'me'): Promise<Payload[]> {
+    const { payloads, codes } = await trip.preview(mutations, as);
+    expect(codes).toEqual([]);
+    expect([await trip.apply(ldifOf(payloads)), trip.said]).toEqual([0, '']);
+    return payloads.filter((payload) => payload !== null);
+  }
+
+  /** What the API answers about these. */
+  async function readAll(kind: 'user' | 'group', ids: readonly string[]): Promise<unknown[]> {
+    const selection = kind === 'user' ? USER : GROUP;
+    const answers: unknown[] = [];
+    for (const chunk of chunksOf(ids)) {
+      const fields = chunk.map((id, index) => [
+        `it${index}`,
+        `${kind}(${kind}: {id: "${id}"}) { ${selection} }`,
+      ]);
+      answers.push(...Object.values(await trip.read(Object.fromEntries(fields) as Record<string, string>)));
     }
-    const mine = TEXTS.map((text, index): Mutation => ({
-      field: 'updateProfile',
-      input: {
-        name: text,
-        givenName: TEXTS[index - 1] ?? 'Me',
-        familyName: text,
-        email: `me-${index}@example.org`,
-      },
-      payload: `profile { ${index % CHUNK === CHUNK - 1 || index === TEXTS.length - 1 ? USER : 'id'} }`,
-    }));
-    for (const chunk of chunksOf(mine)) {
-      await trip.catchUp();
-      const { payloads, codes } = await trip.preview(chunk, 'me');
-      expect(codes).toEqual([]);
-      expected.set('user me', payloads.at(-1)?.['profile']);
-      expect([await trip.apply(ldifOf(payloads)), trip.said]).toEqual([0, '']);
+    return answers;
+  }
+
+  it('is almost all of them', () => {
+    expect(TEXTS.length).toBeGreaterThan(NAUGHTY_STRINGS.length * 0.9);
+    expect(GROUP_IDS).toEqual(expect.arrayContaining(['undefined', 'null', '1E2', 'CON']));
+  });
+
+  it('is what the API answers about people once an administrator has applied it', async () => {
+    const promised: unknown[] = [];
+    for (const chunk of chunksOf(TEXTS.map(mutationOfPerson))) {
+      promised.push(...(await make(chunk)).map(({ user }) => user));
     }
     await trip.catchUp();
-    for (const keys of chunksOf([...expected.keys()])) {
-      const fields = keys.map((key, index) => {
-        const [kind = '', id = ''] = key.split(' ');
-        return [`it${index}`, `${kind}(${kind}: {id: "${id}"}) { ${kind === 'user' ? USER : GROUP} }`];
-      });
-      const answers = await trip.read(Object.fromEntries(fields) as Record<string, string>);
-      expect(Object.values(answers)).toEqual(keys.map((key) => expected.get(key)));
+    expect(await readAll('user', PEOPLE_IDS)).toEqual(promised);
+  });
+
+  it('is what the API answers to the person that it is about', async () => {
+    let promised: unknown;
+    for (const chunk of chunksOf(TEXTS.map(mutationOfProfile))) {
+      promised = (await make(chunk, 'me')).at(-1)?.['profile'];
+      await trip.catchUp();
     }
+    expect(await trip.read({ me: `user(user: {id: "me"}) { ${USER} }` })).toEqual({ me: promised });
+  });
+
+  it('is what the API answers about groups', async () => {
+    const promised: unknown[] = [];
+    for (const chunk of chunksOf(TEXTS.flatMap(mutationsOfGroup))) {
+      const payloads = await make(chunk);
+      promised.push(...payloads.filter((_, index) => index % 2 === 1).map(({ group }) => group));
+    }
+    await trip.catchUp();
+    expect(await readAll('group', GROUP_IDS)).toEqual(promised);
   });
 });
