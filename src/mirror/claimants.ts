@@ -5,10 +5,13 @@ import { decodeUtf8, type Entry } from '../ldap/entry.js';
 import type { DeltaBuilder } from '../sources/delta.js';
 import type { KnownEntry } from '../sources/ldap-directory.js';
 import type { EntryKind } from '../sources/source.js';
-import { readClaimants, readClaimedIds } from './stored.js';
+import { identitiesIn } from './planning.js';
+import { readClaimants, readClaimedIds, readStoredEntries } from './stored.js';
 
 /** Reads entries anew, by entryUUID; those that are not there any more are left out. */
 export type ReadAgain = (uuids: readonly string[]) => Promise<readonly KnownEntry[]>;
+
+type Identity = Pick<KnownEntry, 'kind' | 'uuid'>;
 
 /** Rounds in which claims lead to further claims; more are no directory but a riddle. */
 const ROUNDS = 10;
@@ -29,13 +32,51 @@ export async function withClaimants(
       ...(await findMissing(delta, manager, 'group', mapping.groups.id)),
     ];
     if (missing.length === 0) return;
-    const found = await readAgain(missing.map(({ uuid }) => uuid));
-    for (const { kind, uuid } of missing) {
-      const there = found.find((each) => each.kind === kind && each.uuid === uuid);
-      if (there === undefined) delta.remove(kind, uuid);
-      else delta.put(kind, uuid, there.entry);
-    }
+    await addAnew(delta, missing, readAgain);
   }
+}
+
+/** Adds entries as they are now, also those that are not there any more. */
+export async function addAnew(
+  delta: DeltaBuilder,
+  wanted: readonly Identity[],
+  readAgain: ReadAgain,
+): Promise<void> {
+  const found = await readAgain(wanted.map(({ uuid }) => uuid));
+  for (const { kind, uuid } of wanted) {
+    const there = found.find((each) => each.kind === kind && each.uuid === uuid);
+    if (there === undefined) delta.remove(kind, uuid);
+    else delta.put(kind, uuid, there.entry);
+  }
+}
+
+/** Entries of a change that claim one id, which somebody who is mirrored would lose by that. */
+export async function findRivals(
+  delta: DeltaBuilder,
+  manager: EntityManager,
+  mapping: DirectoryMapping,
+): Promise<Identity[]> {
+  const stored = await readStoredEntries(manager, identitiesIn(delta));
+  return [
+    ...rivalsIn('person', delta.people, mapping.people.id, stored.people),
+    ...rivalsIn('group', delta.groups, mapping.groups.id, stored.groups),
+  ];
+}
+
+function rivalsIn(
+  kind: EntryKind,
+  entries: ReadonlyMap<string, Entry>,
+  idAttribute: string,
+  rows: ReadonlyMap<string, unknown>,
+): Identity[] {
+  const claims = new Map<string, string[]>();
+  for (const [uuid, entry] of entries) {
+    const id = idOf(entry, idAttribute);
+    if (id !== null) claims.set(id, [...(claims.get(id) ?? []), uuid]);
+  }
+  return [...claims.values()]
+    .filter((uuids) => uuids.length > 1 && uuids.some((uuid) => rows.has(uuid)))
+    .flatMap((uuids) => uuids.map((uuid) => ({ kind, uuid })));
 }
 
 /** The claimants of a kind that the change is not about yet. */
@@ -44,7 +85,7 @@ async function findMissing(
   manager: EntityManager,
   kind: EntryKind,
   idAttribute: string,
-): Promise<{ kind: EntryKind; uuid: string }[]> {
+): Promise<Identity[]> {
   const { entries, gone } = delta.of(kind);
   const covered = [...entries.keys(), ...gone];
   if (covered.length === 0) return [];
@@ -54,9 +95,12 @@ async function findMissing(
 }
 
 function idsOf(entries: ReadonlyMap<string, Entry>, attribute: string): string[] {
-  return [...entries.values()].flatMap((entry) => {
-    const [bytes] = entry.bytes(attribute);
-    const id = bytes === undefined ? null : decodeUtf8(bytes);
-    return id === null || id.includes('\0') ? [] : [foldId(id.trim())];
-  });
+  return [...entries.values()].map((entry) => idOf(entry, attribute)).filter((id) => id !== null);
+}
+
+/** Folded. */
+function idOf(entry: Entry, attribute: string): string | null {
+  const [bytes] = entry.bytes(attribute);
+  const id = bytes === undefined ? null : decodeUtf8(bytes);
+  return id === null || id.includes('\0') ? null : foldId(id.trim());
 }

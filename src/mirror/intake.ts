@@ -5,15 +5,18 @@ import type { LdapConnection } from '../ldap/connection.js';
 import { type Delta, DeltaBuilder } from '../sources/delta.js';
 import type { LdapDirectory } from '../sources/ldap-directory.js';
 import { Audit } from './audit.js';
-import { withClaimants } from './claimants.js';
+import { addAnew, findRivals, withClaimants } from './claimants.js';
 import { addConsequences, Aftermath, findConsequences } from './consequences.js';
 import type { RunReporter } from './run-reporter.js';
 import type { Outcome, Synchroniser } from './synchroniser.js';
 
 /** Milliseconds between two audits. */
 const AUDIT_INTERVAL = 600_000;
-/** Milliseconds that a server has to rewrite the groups that name somebody who was renamed. */
-const REWRITING = 250;
+/**
+ * Milliseconds in which a directory gets from one state that is right to another: a server rewrites the groups that name
+ * somebody who was renamed, and of two people who swap their ids both have the same one for a moment.
+ */
+const MOMENT = 250;
 /** About as many bytes of changes as wait at most while others are still being looked for. */
 const LARGEST_PENDING = 32_000_000;
 
@@ -89,15 +92,29 @@ export class Intake {
 
   /** Takes over what is pending. Held by the guard, it has to be read again from where the mirror is: it may be large. */
   async takeOver({ position, asOf }: Reached): Promise<Outcome> {
-    const { config, directory, manager, synchroniser, reporter } = this.surroundings;
-    const { pending: delta, connection, signal } = this;
-    const consequences = await findConsequences(manager, delta);
-    if (consequences.hasRenamed) await sleep(REWRITING, undefined, { signal });
-    await addConsequences(delta, consequences, directory, connection);
-    this.aftermath.expect(consequences, Date.now());
-    await withClaimants(delta, manager, config.mapping, (uuids) => directory.readAgain(connection, uuids));
+    const { synchroniser, reporter } = this.surroundings;
+    const { pending: delta, signal } = this;
+    await this.complete();
     const outcome = await reporter.tell(() => synchroniser.advance({ delta, asOf, position, signal }));
     this.pending.clear();
     return outcome;
+  }
+
+  /** Adds what else has to be looked at. */
+  private async complete(): Promise<void> {
+    const { config, directory, manager } = this.surroundings;
+    const { pending, connection, signal } = this;
+    const consequences = await findConsequences(manager, pending);
+    if (consequences.hasRenamed) await sleep(MOMENT, undefined, { signal });
+    await addConsequences(pending, consequences, directory, connection);
+    this.aftermath.expect(consequences, Date.now());
+
+    const readAgain = (uuids: readonly string[]) => directory.readAgain(connection, uuids);
+    await withClaimants(pending, manager, config.mapping, readAgain);
+    const rivals = await findRivals(pending, manager, config.mapping);
+    if (rivals.length === 0) return;
+    await sleep(MOMENT, undefined, { signal });
+    await addAnew(pending, rivals, readAgain);
+    await withClaimants(pending, manager, config.mapping, readAgain);
   }
 }
