@@ -1,0 +1,84 @@
+// A server as a process of its own.
+import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+export const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+/** Milliseconds that a server has to become ready, and to end. */
+const PATIENCE = 60_000;
+const FAREWELL = 10_000;
+/** Characters of its output that are kept, to be shown when it fails. */
+const KEPT = 20_000;
+
+const running = new Set();
+process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+
+export class Child {
+  log = '';
+
+  /**
+   * Starts a Node program and waits until it says that it is ready.
+   * @param {{ node?: string, args: string[], environment: Record<string, string>, ready: RegExp, resources: Resources }} options
+   */
+  static async start({ node = process.execPath, args, environment, ready, resources }) {
+    const child = new Child(node, args, environment, ready);
+    resources.defer(() => child.stop());
+    await child.#untilReady();
+    return child;
+  }
+
+  constructor(node, args, environment, ready) {
+    this.isReady = false;
+    this.name = args.find((argument) => !argument.startsWith('-'));
+    this.node = node;
+    this.process = spawn(node, args, {
+      cwd: ROOT,
+      env: { PATH: process.env.PATH, ...inherited(), ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.ended = new Promise((resolve) => this.process.once('exit', resolve));
+    running.add(this.process);
+    void this.ended.then(() => running.delete(this.process));
+    for (const output of [this.process.stdout, this.process.stderr]) {
+      output.setEncoding('utf8').on('data', (text) => this.#hear(text, ready));
+    }
+  }
+
+  get pid() {
+    return this.process.pid;
+  }
+
+  get hasEnded() {
+    return this.process.exitCode !== null || this.process.signalCode !== null;
+  }
+
+  async stop() {
+    if (this.hasEnded) return;
+    this.process.kill('SIGTERM');
+    const late = sleep(FAREWELL, 'late', { ref: false });
+    if ((await Promise.race([this.ended, late])) === 'late') this.process.kill('SIGKILL');
+    await this.ended;
+  }
+
+  #hear(text, ready) {
+    const log = this.log + text;
+    this.isReady ||= ready.test(log);
+    this.log = log.slice(-KEPT);
+  }
+
+  async #untilReady() {
+    const end = Date.now() + PATIENCE;
+    while (!this.isReady) {
+      if (this.hasEnded) throw new Error(`${this.name} ended:\n${this.log}`);
+      if (Date.now() > end) throw new Error(`${this.name} is not ready:\n${this.log}`);
+      await sleep(20);
+    }
+  }
+}
+
+/** What a server that is profiled has to know, whoever it is. */
+function inherited() {
+  const { PROFILE_FILE } = process.env;
+  return PROFILE_FILE === undefined ? {} : { PROFILE_FILE };
+}

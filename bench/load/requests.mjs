@@ -1,0 +1,33 @@
+// What is sent: the requests of one load, made one after another from its lists.
+
+/**
+ * @typedef {object} Load
+ * @property {number[]} ports connections are spread over them
+ * @property {string} query the GraphQL document
+ * @property {string} operationName
+ * @property {string[]} variables as JSON; the requests go through them again and again
+ * @property {string[]} tokens likewise
+ */
+
+export class Requests {
+  #next = 0;
+  #prefix;
+
+  /** @param {Load} load */
+  constructor({ ports, query, operationName, variables, tokens }) {
+    this.ports = ports;
+    this.variables = variables;
+    this.tokens = tokens;
+    this.#prefix = `{"operationName":${JSON.stringify(operationName)},"query":${JSON.stringify(query)},"variables":`;
+  }
+
+  /** The text of the next request. Another load of the same goes on where the last one ended. */
+  next() {
+    const number = this.#next++;
+    const body = `${this.#prefix}${this.variables[number % this.variables.length]}}`;
+    return (
+      `POST /graphql/v1 HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAccept: application/json\r\n` +
+      `Authorization: Bearer ${this.tokens[number % this.tokens.length]}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+    );
+  }
+}

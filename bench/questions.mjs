@@ -1,0 +1,101 @@
+// What everybody is asked, in the words of the service, and what the answer has to say in anybody's words.
+
+const MEMBERS = (first) => `query Members($id: String!) {
+  group(group: {id: $id}) {
+    name
+    members(first: ${first}) {
+      totalCount
+      pageInfo { hasNextPage endCursor }
+      nodes { role { value } user { name schoolYear photo } }
+    }
+  }
+}`;
+
+const PROFILE = `query Profile {
+  profile {
+    name
+    schoolYear
+    photo
+    groups(last: 20) {
+      totalCount
+      pageInfo { hasPreviousPage startCursor }
+      nodes { role { value } group { id name } }
+    }
+  }
+}`;
+
+const SEARCH = `query Search($query: String!) {
+  search(query: $query, first: 20) {
+    nodes { __typename ... on User { id name } ... on Group { id name } }
+  }
+}`;
+
+/** @typedef {{ operationName: string, query: string, contentOf: (data: object) => unknown }} Question */
+
+/** As the service is asked, and whoever answers with its schema. */
+export const QUESTIONS = {
+  members: { operationName: 'Members', query: MEMBERS(50), contentOf: membersIn },
+  largestPage: { operationName: 'Members', query: MEMBERS(100), contentOf: membersIn },
+  profile: { operationName: 'Profile', query: PROFILE, contentOf: profileIn },
+  build: {
+    operationName: 'Build',
+    query: 'query Build { buildInfo { version commit } }',
+    contentOf: ({ buildInfo }) => buildInfo,
+  },
+  search: {
+    operationName: 'Search',
+    query: SEARCH,
+    contentOf: ({ search }) => search.nodes.map(({ __typename, id, name }) => [__typename, id, name]),
+  },
+};
+
+/** What each question is called where people read it. */
+export const TITLES = {
+  members: 'Q1: a group with its first 50 members',
+  profile: 'Q2: one’s profile with its last 20 groups',
+  build: 'Q3: which build answers (the floor)',
+  largestPage: 'Q4: a group with its first 100 members',
+  search: 'Q5: search for people and groups',
+};
+
+function membersIn({ group: { name, members } }) {
+  return {
+    name,
+    totalCount: members.totalCount,
+    hasNextPage: members.pageInfo.hasNextPage,
+    endCursor: formOfCursor(members.pageInfo.endCursor),
+    members: members.nodes.map(({ role, user }) => [
+      role.value,
+      user.name,
+      user.schoolYear,
+      formOfPhoto(user.photo),
+    ]),
+  };
+}
+
+function profileIn({ profile: { name, schoolYear, photo, groups } }) {
+  return {
+    name,
+    schoolYear,
+    photo: formOfPhoto(photo),
+    totalCount: groups.totalCount,
+    hasPreviousPage: groups.pageInfo.hasPreviousPage,
+    startCursor: formOfCursor(groups.pageInfo.startCursor),
+    groups: groups.nodes.map(({ role, group }) => [role.value, group.id, group.name]),
+  };
+}
+
+/** Everybody has cursors of their own: what counts is that there is one. */
+export function formOfCursor(cursor) {
+  return typeof cursor === 'string' && cursor.length > 0 ? 'a cursor' : cursor;
+}
+
+const PHOTO = /^http:\/\/[^/]+(\/photo\/v1\/[^?]+)\?expires=\d{10}&signature=[0-9a-f]{64}$/;
+
+/** The time in a signed URL, and with it the signature, may differ by a minute. */
+export function formOfPhoto(url) {
+  if (url === null) return null;
+  const [, path] = PHOTO.exec(url) ?? [];
+  if (path === undefined) throw new Error(`Not a signed URL: ${url}`);
+  return `signed ${path}`;
+}

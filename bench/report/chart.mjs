@@ -1,0 +1,74 @@
+// The ratios as a picture: a bar for each, a mark where it should be at least, on a scale of factors.
+
+const WIDTH = 860;
+const LEFT = 290;
+const RIGHT = 80;
+const ROW = 26;
+const TOP = 74;
+const BOTTOM = 40;
+const LEAST = 0.05;
+const TICKS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20];
+
+/** On a ground of its own, so that it can be read whatever it is put on. */
+const STYLE = `
+  .ground { fill: #ffffff; stroke: #d0d7de }
+  text { fill: #1f2328; font: 13px system-ui, sans-serif }
+  .title { font-weight: 600; font-size: 15px }
+  .quiet { fill: #59636e; font-size: 12px }
+  .grid { stroke: #d8dee4 }
+  .even { stroke: #59636e }
+  .met { fill: #1a7f37 }
+  .missed { fill: #bc4c00 }
+  .goal { stroke: #1f2328; stroke-width: 2 }
+  @media (prefers-color-scheme: dark) {
+    .ground { fill: #151b23; stroke: #3d444d }
+    text { fill: #f0f6fc }
+    .quiet { fill: #9198a1 }
+    .grid { stroke: #2f3742 }
+    .even { stroke: #9198a1 }
+    .met { fill: #3fb950 }
+    .missed { fill: #f0883e }
+    .goal { stroke: #f0f6fc }
+  }`;
+
+/** @param goals as judged; those that are shown and were measured are drawn */
+export function drawChart(goals) {
+  const shown = goals.filter(({ chart, value }) => chart === true && value !== null);
+  const height = TOP + shown.length * ROW + BOTTOM;
+  const most = Math.max(30, ...shown.map(({ value }) => value * 1.2));
+  const at = (value) =>
+    LEFT + (Math.log(Math.max(value, LEAST) / LEAST) / Math.log(most / LEAST)) * (WIDTH - LEFT - RIGHT);
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="title">`,
+    `<title id="title">Answers a second of the service, compared with others</title>`,
+    `<style>${STYLE}</style>`,
+    `<rect class="ground" x="0.5" y="0.5" width="${WIDTH - 1}" height="${height - 1}" rx="8"/>`,
+    `<text class="title" x="20" y="28">Answers a second: the service ÷ others</text>`,
+    `<text class="quiet" x="20" y="48">Longer is faster; at 1 both are even. The upright mark is the goal.</text>`,
+    ...TICKS.map((tick) => drawTick(tick, at(tick), height)),
+    ...shown.map((goal, index) => drawBar(goal, TOP + index * ROW, at)),
+    '</svg>',
+    '',
+  ].join('\n');
+}
+
+function drawTick(tick, x, height) {
+  const kind = tick === 1 ? 'even' : 'grid';
+  return (
+    `<line class="${kind}" x1="${round(x)}" y1="${TOP - 8}" x2="${round(x)}" y2="${height - BOTTOM + 4}"/>` +
+    `<text class="quiet" x="${round(x)}" y="${height - BOTTOM + 20}" text-anchor="middle">${tick}</text>`
+  );
+}
+
+function drawBar({ what, value, atLeast, isMet }, y, at) {
+  const end = at(value);
+  const goal = round(at(atLeast));
+  return [
+    `<text x="${LEFT - 12}" y="${y + 13}" text-anchor="end">${what}</text>`,
+    `<rect class="${isMet ? 'met' : 'missed'}" x="${LEFT}" y="${y}" width="${round(end - LEFT)}" height="${ROW - 8}" rx="2"/>`,
+    `<line class="goal" x1="${goal}" y1="${y - 3}" x2="${goal}" y2="${y + ROW - 5}"/>`,
+    `<text x="${round(Math.max(end, at(atLeast)) + 8)}" y="${y + 13}">${value.toPrecision(2)}</text>`,
+  ].join('');
+}
+
+const round = (value) => Math.round(value * 10) / 10;

@@ -1,0 +1,22 @@
+// How large the directory is that was measured, as the service keeps it.
+
+const TABLES = [
+  'users',
+  'groups',
+  'memberships',
+  'nestings',
+  'effective_memberships',
+  'unresolved_references',
+];
+
+/** @param {import('pg').Client} connection */
+export async function readFacts(connection) {
+  const { rows } = await connection.query(
+    `
+    select (select count(*)::integer from users) as people, (select count(*)::integer from groups) as groups,
+      (select count(*)::integer from effective_memberships) as memberships,
+      (select sum(pg_total_relation_size(name::regclass))::float8 from unnest($1::text[]) name) as bytes`,
+    [TABLES],
+  );
+  return rows[0];
+}

@@ -1,0 +1,18 @@
+// Numbers as people read them.
+
+/** With three digits that matter. */
+export function digits(value) {
+  if (value === null || Number.isNaN(value)) return '—';
+  if (value >= 100) return Math.round(value).toLocaleString('en-GB');
+  return value.toPrecision(3);
+}
+
+export const percent = (share) => `${Math.round(share * 100)} %`;
+
+/** A table in Markdown; the first column is text. */
+export function table(head, rows) {
+  const line = (cells) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map((_, index) => (index === 0 ? '---' : '--:'))), ...rows.map(line)].join(
+    '\n',
+  );
+}

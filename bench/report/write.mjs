@@ -1,0 +1,25 @@
+// What a run leaves behind: the report, its picture, and the samples for whoever wants to look closer.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { format, resolveConfig } from 'prettier';
+import { ROOT } from '../child.mjs';
+import { drawChart } from './chart.mjs';
+import { writeReport } from './markdown.mjs';
+import { digits } from './numbers.mjs';
+
+const SAMPLES = '.tmp/bench/samples.json';
+
+export async function writeFiles({ out, quick }, results) {
+  mkdirSync('.tmp/bench', { recursive: true });
+  writeFileSync(SAMPLES, JSON.stringify(results.figures, null, 1));
+  const date = new Date().toISOString().slice(0, 10);
+  const report = join(out, 'REPORT.md');
+  const text = writeReport({ ...results, date, isQuick: quick });
+  const style = await resolveConfig(join(ROOT, report));
+  writeFileSync(report, await format(text, { ...style, parser: 'markdown' }));
+  writeFileSync(join(out, 'ratios.svg'), drawChart(results.goals));
+  for (const { what, value, isMet } of results.goals) {
+    console.log(`${isMet === null ? ' ' : isMet ? '✓' : '✗'} ${digits(value).padStart(6)}  ${what}`);
+  }
+  console.log(`\n${report}`);
+}
