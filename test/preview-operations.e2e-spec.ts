@@ -171,7 +171,11 @@ describe('an operation of previews', () => {
           socket.write(head + body);
           setTimeout(() => socket.destroy(), delay);
         });
-        socket.on('error', () => undefined).on('close', () => { resolve(); });
+        socket
+          .on('error', () => undefined)
+          .on('close', () => {
+            resolve();
+          });
       });
     }
     expect(await read()).toEqual(answered);
