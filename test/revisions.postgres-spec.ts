@@ -31,7 +31,7 @@ describe('the revision that is read', () => {
   });
 
   it('is not known while it changes', async () => {
-    let finish = (_: number) => undefined as void;
+    let finish: (revision: number) => void = () => undefined;
     const changed = other.change(() => new Promise<number>((resolve) => (finish = resolve)));
     expect(other.current).toBeNull();
     finish(2);

@@ -1,5 +1,4 @@
 import { Extensions } from '@nestjs/graphql';
-import type { SelectedField } from './operation.js';
 
 /**
  * What an answer depends on, besides the operation and the scopes of the token: the revision of the mirror, the
@@ -13,23 +12,4 @@ export type Dependence = 'mirror' | 'subject' | 'minute';
  */
 export function DependsOn(...dependences: Dependence[]): MethodDecorator {
   return Extensions({ dependsOn: dependences });
-}
-
-/** What an operation depends on, whatever its variables leave out; null: on more than is declared. */
-export function dependencesOf(roots: ReadonlyMap<string, SelectedField>): ReadonlySet<Dependence> | null {
-  const found = new Set<Dependence>();
-  for (const root of roots.values()) {
-    if (root.field.name !== '__typename' && declaredBy(root).length === 0) return null;
-    addDependences(root, found);
-  }
-  return found;
-}
-
-function addDependences(selected: SelectedField, into: Set<Dependence>): void {
-  for (const dependence of declaredBy(selected)) into.add(dependence);
-  for (const child of selected.children.values()) addDependences(child, into);
-}
-
-function declaredBy({ field }: SelectedField): readonly Dependence[] {
-  return (field.extensions['dependsOn'] as readonly Dependence[] | undefined) ?? [];
 }

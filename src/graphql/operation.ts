@@ -15,7 +15,7 @@ import {
 } from 'graphql';
 import type { Access } from '../auth/access.js';
 import { BadUserInputError, ServiceError } from '../common/errors.js';
-import { type Dependence, dependencesOf } from './dependence.js';
+import type { Dependence } from './dependence.js';
 
 /** Response keys from the root, and the field they end in: one selection of an operation. */
 export type PathKey = string;
@@ -45,7 +45,7 @@ export interface Operation {
   readonly document: DocumentNode;
   readonly roots: Map<string, SelectedField>;
   readonly aliases: number;
-  /** See dependencesOf. */
+  /** What its answer depends on, whatever its variables leave out; null: on more than is declared. */
   readonly dependences: ReadonlySet<Dependence> | null;
 }
 
@@ -232,4 +232,22 @@ export function* selectedAmong(
 /** What the field's declaration asks of a token. Every field has one: the schema is not built otherwise. */
 export function accessOf(field: GraphQLField<unknown, unknown>): Access {
   return field.extensions['access'] as Access;
+}
+
+function dependencesOf(roots: ReadonlyMap<string, SelectedField>): ReadonlySet<Dependence> | null {
+  const found = new Set<Dependence>();
+  for (const root of roots.values()) {
+    if (root.field.name !== '__typename' && declaredBy(root).length === 0) return null;
+    addDependences(root, found);
+  }
+  return found;
+}
+
+function addDependences(selected: SelectedField, into: Set<Dependence>): void {
+  for (const dependence of declaredBy(selected)) into.add(dependence);
+  for (const child of selected.children.values()) addDependences(child, into);
+}
+
+function declaredBy({ field }: SelectedField): readonly Dependence[] {
+  return (field.extensions['dependsOn'] as readonly Dependence[] | undefined) ?? [];
 }

@@ -25,7 +25,7 @@ describe('the fields for pictures', () => {
         expect(field?.args.map((argument) => `${argument.name}: ${String(argument.type)}`)).toEqual([
           'size: Int',
         ]);
-        expect(field?.extensions).toEqual({ access: { kind: 'inherited' } });
+        expect(field?.extensions).toMatchObject({ access: { kind: 'inherited' }, dependsOn: ['minute'] });
       }
     }
   });
