@@ -47,6 +47,9 @@ const PURE = [
   'previews/user-record.ts',
   'previews/group-record.ts',
   'previews/membership-record.ts',
+  'previews/modify-entry.ts',
+  'previews/text-record.ts',
+  'previews/with-change.ts',
   'service-accounts/secret.ts',
 ];
 
