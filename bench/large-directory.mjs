@@ -1,4 +1,6 @@
 // The large directory of the measurements: people, and groups nested three deep, always the same.
+import { makeRandom } from './data/random.mjs';
+
 export const BASE = 'dc=example,dc=org';
 
 export const personDn = (number) => `uid=person.${number},ou=people,${BASE}`;
@@ -6,17 +8,6 @@ export const groupDn = (number) => `cn=group-${number},ou=groups,${BASE}`;
 
 /** How many there are of what; a fifth of the groups is outermost. */
 export const LARGE = { people: 50_000, groups: 5_000, memberships: 300_000 };
-
-/** Seeded, so that two runs load the same (mulberry32). */
-function makeRandom(seed) {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 function* people(count, renamed) {
   for (let number = 0; number < count; number++) {

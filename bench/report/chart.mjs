@@ -1,4 +1,5 @@
-// The ratios as a picture: a bar for each, a mark where it should be at least, on a scale of factors.
+// The ratios as a picture, on a scale of factors: a bar to the right of 1 for faster, to the left for slower, and a mark where
+// it should be at least.
 
 const WIDTH = 860;
 const LEFT = 290;
@@ -44,7 +45,7 @@ export function drawChart(goals) {
     `<style>${STYLE}</style>`,
     `<rect class="ground" x="0.5" y="0.5" width="${WIDTH - 1}" height="${height - 1}" rx="8"/>`,
     `<text class="title" x="20" y="28">Answers a second: the service ÷ others</text>`,
-    `<text class="quiet" x="20" y="48">Longer is faster; at 1 both are even. The upright mark is the goal.</text>`,
+    `<text class="quiet" x="20" y="48">To the right of 1 the service is faster, to the left slower. The upright mark is the goal.</text>`,
     ...TICKS.map((tick) => drawTick(tick, at(tick), height)),
     ...shown.map((goal, index) => drawBar(goal, TOP + index * ROW, at)),
     '</svg>',
@@ -61,13 +62,15 @@ function drawTick(tick, x, height) {
 }
 
 function drawBar({ what, value, atLeast, isMet }, y, at) {
+  const even = at(1);
   const end = at(value);
   const goal = round(at(atLeast));
+  const number = value < 10 ? value.toPrecision(2) : value.toFixed(1);
   return [
     `<text x="${LEFT - 12}" y="${y + 13}" text-anchor="end">${what}</text>`,
-    `<rect class="${isMet ? 'met' : 'missed'}" x="${LEFT}" y="${y}" width="${round(end - LEFT)}" height="${ROW - 8}" rx="2"/>`,
+    `<rect class="${isMet ? 'met' : 'missed'}" x="${round(Math.min(even, end))}" y="${y}" width="${round(Math.abs(end - even))}" height="${ROW - 8}" rx="2"/>`,
     `<line class="goal" x1="${goal}" y1="${y - 3}" x2="${goal}" y2="${y + ROW - 5}"/>`,
-    `<text x="${round(Math.max(end, at(atLeast)) + 8)}" y="${y + 13}">${value.toPrecision(2)}</text>`,
+    `<text x="${round(Math.max(even, end, at(atLeast)) + 8)}" y="${y + 13}">${number}</text>`,
   ].join('');
 }
 
