@@ -19,6 +19,13 @@ export interface Mutation {
   readonly payload: string;
 }
 
+interface Outcome {
+  promised: unknown;
+  answered: unknown;
+  codes: string[];
+  ldif: string;
+}
+
 /** Whose name is changed last, when the mirror has to have caught up. */
 const BEACON = 'beacon';
 /** Whoever is in every group: from there everything can be seen. */
@@ -116,24 +123,21 @@ export class RoundTrip {
   }
 
   /**
-   * Previews changes in one operation and has those made that are not refused.
-   * @returns what the preview showed at its end of everything around the sentinel, what the API answers then, and the
-   *   codes of what was refused
+   * Previews changes in one operation, has those made that are not refused, and looks from the sentinel around.
+   * @returns what the preview showed at its end and what the API answers then; the LDIF; what was refused, and why
    */
-  async perform(
-    mutations: readonly Mutation[],
-  ): Promise<{ promised: unknown; answered: unknown; codes: string[] }> {
+  async perform(mutations: readonly Mutation[]): Promise<Outcome> {
     const last = {
       field: 'updateUser',
       input: { user: { id: SENTINEL }, givenName: `Change ${++this.changes}` },
       payload: `user { ${AROUND} }`,
     };
     const { payloads, codes } = await this.preview([...mutations, last]);
-    const code = await this.apply(ldifOf(payloads));
-    if (code !== 0) throw new Error(`${this.said}\n${ldifOf(payloads)}`);
+    const ldif = ldifOf(payloads);
+    if ((await this.apply(ldif)) !== 0) throw new Error(`${this.said}\n${ldif}`);
     await this.catchUp();
     const { it } = await this.read({ it: `user(user: {id: "${SENTINEL}"}) { ${AROUND} }` });
-    return { promised: payloads.at(-1)?.['user'], answered: it, codes };
+    return { promised: payloads.at(-1)?.['user'], answered: it, codes, ldif };
   }
 
   stop(): Promise<void> {
