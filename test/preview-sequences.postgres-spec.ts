@@ -93,7 +93,7 @@ describe('a sequence of previews', () => {
           seen.made += mutations.length - codes.length;
           seen.refused += codes.length;
         }),
-        { numRuns: 25, endOnFailure: true },
+        { numRuns: 20, endOnFailure: true },
       );
     } finally {
       await trip.stop();
