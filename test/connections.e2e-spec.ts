@@ -27,7 +27,7 @@ describe('a connection', () => {
     authorization = await service.serviceAccount('read', 'directory');
     profileToken = await service.accessToken('profile read');
     const model = new Listings(directory, await spreadUpdates(service), CHOSEN);
-    listings = model.all();
+    listings = [...model.all(), ...(await listChanges(service))];
     profileListings = model.profileGroups();
   });
 
@@ -150,6 +150,28 @@ describe('a connection', () => {
     return { users: await facts('users'), groups: await facts('groups') };
   }
 });
+
+/** The log by id, with its filters. */
+async function listChanges({ app }: TestService): Promise<Listing[]> {
+  const list = async (filter: string, condition: string): Promise<Listing> => {
+    const rows: { id: string }[] = await app
+      .get(DataSource)
+      .query(`select id from changes where ${condition} order by id`);
+    const expected = rows.map(({ id }) => id);
+    return { parent: '%', field: 'changes', args: `filter: {${filter}}`, node: 'id', expected };
+  };
+  const { person, group } = CHOSEN;
+  return [
+    await list('kinds: [USER_CREATED]', 'kind = 1'),
+    await list('kinds: [GROUP_CREATED, USER_DELETED, USER_CREATED]', 'kind in (1, 3, 4)'),
+    await list(`group: {id: "${group}"}`, `group_id = '${group}'`),
+    await list(
+      `user: {id: "${person}"}, kinds: [MEMBER_ADDED, USER_UPDATED]`,
+      `user_id = '${person}' and kind = 7`,
+    ),
+    await list('since: "2099-01-01T00:00:00Z"', 'false'),
+  ];
+}
 
 /** Sizes that do and do not divide the number of rows. */
 function sizeOf(index: number): number {

@@ -29,6 +29,7 @@ const CONNECTIONS: Record<string, (args: string) => string> = {
   'groups of a person': (args) => `{ user(user: {id: "p1"}) { page: groups(${args}) { edges { cursor } } } }`,
   parents: (args) => `{ group(group: {id: "all"}) { page: parents(${args}) { edges { cursor } } } }`,
   subgroups: (args) => `{ group(group: {id: "inner"}) { page: subgroups(${args}) { edges { cursor } } } }`,
+  changes: (args) => `{ page: changes(${args}) { edges { cursor } } }`,
   'a search': (args) => `{ page: search(query: "person", ${args}) { edges { cursor } } }`,
   'another search': (args) => `{ page: search(query: "perso", ${args}) { edges { cursor } } }`,
 };
@@ -112,7 +113,8 @@ describe('a cursor', () => {
     await fc.assert(
       fc.asyncProperty(forgeries, async ({ name, values, end }) => {
         const forged = Buffer.from(JSON.stringify([bindings.get(name), ...values])).toString('base64url');
-        expect([[], ['INVALID_CURSOR']]).toContainEqual(await codesOf(name, end, forged));
+        const codes = await codesOf(name, end, forged);
+        expect([[], ['INVALID_CURSOR'], ['CHANGE_CURSOR_EXPIRED']]).toContainEqual(codes);
       }),
       { numRuns: 120 },
     );
@@ -124,6 +126,7 @@ describe('a cursor', () => {
     ['users by update', [-8.64e15, -5]],
     ['users by update', [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]],
     ['groups by size', [-Number.MAX_SAFE_INTEGER, 'a', 1]],
+    ['changes', [Number.MAX_SAFE_INTEGER]],
   ])('of %s may stand where no row can be: %j', async (name, values) => {
     const forged = Buffer.from(JSON.stringify([bindingOf(await firstCursor(name)), ...values])).toString(
       'base64url',

@@ -1,11 +1,20 @@
 import { DataSource } from 'typeorm';
 import type { SentStatement } from '../src/database/reader.js';
 import { fillLargeDirectory } from './support/large-directory.mjs';
+import { fillLargeLog } from './support/large-log.js';
 import { TestService } from './support/service.js';
 import { statementsOf } from './support/statements.js';
 
 /** Tables that grow with the directory: none is ever read from one end to the other. */
-const LARGE_TABLES = ['users', 'groups', 'memberships', 'nestings', 'effective_memberships', 'pictures'];
+const LARGE_TABLES = [
+  'users',
+  'groups',
+  'memberships',
+  'nestings',
+  'effective_memberships',
+  'pictures',
+  'changes',
+];
 
 const PAGE_INFO = 'pageInfo { hasNextPage hasPreviousPage startCursor endCursor }';
 const USERS = `nodes { id name photo } totalCount ${PAGE_INFO}`;
@@ -94,6 +103,23 @@ const LISTS: [root: string, list: string, args: string, selection: string][] = [
       `nodes { ... on Group { id } } totalCount ${PAGE_INFO}`,
     ],
   ]),
+  ...[
+    '',
+    'kinds: [USER_DELETED]',
+    'kinds: [USER_DELETED, ROLE_CHANGED, GROUP_CREATED]',
+    'user: {id: "person.40"}',
+    'user: {id: "former.7"}',
+    'group: {id: "group-1"}',
+    'group: {id: "group-1"}, kinds: [GROUP_CREATED, ROLE_CHANGED]',
+    'user: {id: "person.40"}, group: {id: "group-1"}',
+    `since: "${new Date(Date.now() - 7 * 86_400_000).toISOString()}"`,
+    `since: "${new Date(Date.now() - 7 * 86_400_000).toISOString()}", kinds: [GROUP_CREATED, ROLE_CHANGED]`,
+  ].map((filter): [string, string, string, string] => [
+    '%',
+    'changes',
+    `filter: {${filter}}`,
+    `nodes { id kind user { id } group { id } } totalCount ${PAGE_INFO}`,
+  ]),
 ];
 
 const SINGLE = [
@@ -114,7 +140,7 @@ describe('on a hundred thousand people', () => {
     await fill(service.app.get(DataSource));
     authorization = await service.serviceAccount('read', 'directory');
     sent = await collectStatements();
-  });
+  }, 180_000);
 
   afterAll(() => service.stop());
 
@@ -173,6 +199,7 @@ async function fill(dataSource: DataSource): Promise<void> {
   const runner = dataSource.createQueryRunner();
   try {
     await fillLargeDirectory((text) => runner.query(text));
+    await fillLargeLog((text) => runner.query(text));
   } finally {
     await runner.release();
   }

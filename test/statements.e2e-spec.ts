@@ -40,6 +40,10 @@ const OPERATIONS: Record<string, string> = {
   'groups around a group': `{ group(group: {id: "whole"}) { parents(SIZE) { totalCount ${PAGE_INFO} nodes { id } } } }`,
   'groups inside a group': `{ group(group: {id: "g1"}) { subgroups(SIZE) { totalCount ${PAGE_INFO} nodes { id } } } }`,
   'a search': `{ search(query: "person", SIZE) { totalCount ${PAGE_INFO} nodes { ... on User { id name photo } ... on Group { id name } } } }`,
+  changes: `{ changes(SIZE) { totalCount ${PAGE_INFO} nodes { id kind at userId user { id name photo } groupId group { id name } roleBefore roleAfter } } }`,
+  'changes of some kinds': `{ changes(SIZE, filter: {kinds: [USER_CREATED, MEMBER_ADDED], since: "2020-01-01T00:00:00Z"}) { totalCount ${PAGE_INFO} nodes { id } } }`,
+  'changes of a person in a group':
+    '{ changes(SIZE, filter: {user: {id: "p1"}, group: {id: "g0"}}) { totalCount nodes { id } } }',
   'three levels': `{ groups(SIZE) { nodes { id members(first: 5) { totalCount nodes { ${ROLE} user { id photo groups(first: 3) { totalCount nodes { ${ROLE} group { id parents(first: 2) { nodes { id } } } } } } } } } } }`,
 };
 
@@ -51,7 +55,8 @@ describe('an operation', () => {
   beforeAll(async () => {
     service = await TestService.start({
       ldif: buildLdif(PEOPLE, GROUPS),
-      environment: { LIMIT_NODES: '100000' },
+      // Every answer is read.
+      environment: { LIMIT_NODES: '100000', ANSWER_CACHE_MEGABYTES: '0' },
     });
     authorization = await service.serviceAccount('read', 'directory');
     profileToken = await service.accessToken('profile read');

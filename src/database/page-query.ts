@@ -25,6 +25,11 @@ export interface PageSource {
   readonly order: PageOrder;
   /** What rows have to be, in SQL, with placeholders from `values`. */
   readonly conditions: readonly string[];
+  /**
+   * Conditions of which rows have to meet one, and none meets two: each has a stretch of an index in the page's order.
+   * Rows are looked for in each stretch, and merged.
+   */
+  readonly stretches?: readonly string[];
   readonly values: Values;
   /** SQL that gives the total faster than counting, where there is such. */
   readonly total?: string;
@@ -58,84 +63,143 @@ export function planPage(
   const parentKeys = parents === null ? null : values.add(parents);
   const after = bound(source, page.after, 'after');
   const before = bound(source, page.before, 'before');
-  const [forwards, backwards] = order.direction === 'ASC' ? ['>', '<'] : ['<', '>'];
-  const [along, opposite] =
-    order.direction === 'ASC' ? (['asc', 'desc'] as const) : (['desc', 'asc'] as const);
-
   const rows = [...source.conditions];
   if (source.parent !== null) rows.push(`${source.parent} = parent.key`);
   const within = [...rows];
-  if (after !== null) within.push(`${after.columns} ${forwards} ${after.values}`);
-  if (before !== null) within.push(`${before.columns} ${backwards} ${before.values}`);
-
-  // Looked for from the cursor outwards, where its own row is the first to be met, and mostly still there.
-  const exists = (comparison: string, outwards: 'asc' | 'desc') =>
-    `(select true from ${source.from} ${where([...rows, comparison])} order by ${orderBy(order, outwards)} limit 1)`;
-  const total = selection.totalCount
-    ? (source.total ?? `(select count(*)::integer from ${source.from} ${where(rows)})`)
-    : 'null::integer';
-  const behind =
-    after !== null && selection.hasPreviousPage
-      ? exists(`${after.columns} ${backwards}= ${after.values}`, opposite)
-      : 'false';
-  const ahead =
-    before !== null && selection.hasNextPage
-      ? exists(`${before.columns} ${forwards}= ${before.values}`, along)
-      : 'false';
-
-  const direction = backward ? opposite : along;
-  const keys = order.columns.map(({ sql, type }, index) => `${outputOf(sql, type)} as order_${index}`);
-  const columns = [...source.columns.map((column, index) => `${column} as column_${index}`), ...keys];
+  if (after !== null) within.push(after.beyond);
+  if (before !== null) within.push(before.beyond);
   // One row more than the page tells whether there is a next one.
   const rowLimit = selection.rows || selection.hasNextPage || selection.hasPreviousPage ? limit + 1 : 0;
-
+  const facts = [
+    `${selection.totalCount ? (source.total ?? countRows(source, rows)) : 'null::integer'} as total`,
+    `${after !== null && selection.hasPreviousPage ? findAnother(source, rows, after) : 'false'} as behind`,
+    `${before !== null && selection.hasNextPage ? findAnother(source, rows, before) : 'false'} as ahead`,
+    `${REVISION} as revision`,
+  ];
+  const direction = backward ? opposite(order.direction) : order.direction;
   const text = [
     `select parent.position, facts.total, facts.behind, facts.ahead, page.*, facts.revision`,
     parentKeys === null
       ? `from (select 1 as position) parent`
       : `from unnest(${parentKeys}::integer[]) with ordinality parent (key, position)`,
     `cross join lateral (`,
-    `  select ${total} as total, ${behind} as behind, ${ahead} as ahead, ${REVISION} as revision`,
+    `  select ${facts.join(', ')}`,
     `) facts`,
     `left join lateral (`,
-    `  select ${columns.join(', ')}`,
-    `  from ${source.from}`,
-    `  ${where(within)}`,
-    `  order by ${orderBy(order, direction)}`,
-    `  limit ${values.add(rowLimit)}`,
+    selectRows(source, within, direction, values.add(rowLimit)),
     `) page on true`,
-    `order by parent.position, ${order.columns.map((_, index) => `page.order_${index} ${direction}`).join(', ')}`,
+    `order by parent.position, ${orderByNames(order, direction, 'page.')}`,
   ].join('\n');
-
-  return {
-    statement: statement(text, { tellsRevision: true }),
-    values: values.all,
-    source,
-    limit,
-    backward,
-  };
+  return { statement: statement(text, { tellsRevision: true }), values: values.all, source, limit, backward };
 }
 
-function orderBy({ columns }: PageOrder, direction: 'asc' | 'desc'): string {
-  return columns.map(({ sql }) => `${sql} ${direction}`).join(', ');
+/** The rows of a page, of every stretch, with their places in the order. */
+function selectRows(
+  source: PageSource,
+  conditions: readonly string[],
+  direction: OrderDirection,
+  rowLimit: string,
+): string {
+  const { order } = source;
+  const keys = order.columns.map(({ sql, type }, index) => `${outputOf(sql, type)} as order_${index}`);
+  const columns = [...source.columns.map((column, index) => `${column} as column_${index}`), ...keys];
+  const each = inStretches(source, conditions, (all) =>
+    [
+      `  select ${columns.join(', ')}`,
+      `  from ${source.from}`,
+      `  ${where(all)}`,
+      `  order by ${orderBy(order, direction)}`,
+      `  limit ${rowLimit}`,
+    ].join('\n'),
+  );
+  if (each.length === 1) return each.join();
+  return [
+    `(`,
+    each.join('\n) union all (\n'),
+    `) order by ${orderByNames(order, direction, '')} limit ${rowLimit}`,
+  ].join('\n');
+}
+
+function countRows(source: PageSource, conditions: readonly string[]): string {
+  return inStretches(
+    source,
+    conditions,
+    (all) => `(select count(*)::integer from ${source.from} ${where(all)})`,
+  ).join(' + ');
+}
+
+/**
+ * Whether there are rows on the other side of a cursor: looked for from there outwards, where its own row is the first to
+ * be met, and mostly still there.
+ */
+function findAnother(
+  source: PageSource,
+  conditions: readonly string[],
+  { outside, outwards }: Bound,
+): string {
+  const { from, order } = source;
+  return inStretches(
+    source,
+    [...conditions, outside],
+    (all) => `(select true from ${from} ${where(all)} order by ${orderBy(order, outwards)} limit 1)`,
+  ).reduce((found, next) => `coalesce(${found}, ${next})`);
+}
+
+/** What is asked of each stretch of a source: of the whole, where it has none. */
+function inStretches(
+  { stretches }: PageSource,
+  conditions: readonly string[],
+  ask: (conditions: readonly string[]) => string,
+): string[] {
+  return stretches === undefined
+    ? [ask(conditions)]
+    : stretches.map((stretch) => ask([...conditions, stretch]));
+}
+
+function opposite(direction: OrderDirection): OrderDirection {
+  return direction === 'ASC' ? 'DESC' : 'ASC';
+}
+
+function orderBy({ columns }: PageOrder, direction: OrderDirection): string {
+  return columns.map(({ sql }) => `${sql} ${direction.toLowerCase()}`).join(', ');
+}
+
+/** The same of rows that have been read. */
+function orderByNames({ columns }: PageOrder, direction: OrderDirection, prefix: string): string {
+  return columns.map((_, index) => `${prefix}order_${index} ${direction.toLowerCase()}`).join(', ');
 }
 
 function where(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
 }
 
-/** A cursor as two sides of a row comparison; null when there is no cursor. */
+/** One end of a page. */
+interface Bound {
+  /** What rows of the page have to be, in SQL. */
+  readonly beyond: string;
+  /** What rows on the other side are: the one of the cursor is the first of them. */
+  readonly outside: string;
+  /** From the cursor away from the page. */
+  readonly outwards: OrderDirection;
+}
+
+/** What a cursor means for rows; null when there is no cursor. */
 function bound(
   { binding, order, values }: PageSource,
   cursor: string | null | undefined,
   argument: 'after' | 'before',
-): { columns: string; values: string } | null {
+): Bound | null {
   if (cursor === undefined || cursor === null) return null;
   const types = order.columns.map(({ type }) => (type === 'text' ? 'string' : 'number'));
   const place = decodeCursor(cursor, binding, types, argument);
+  const columns = `(${order.columns.map((column) => column.sql).join(', ')})`;
+  const here = `(${order.columns.map((column, index) => inputOf(column, place[index] ?? '', values)).join(', ')})`;
+  const onwards = argument === 'after' ? order.direction : opposite(order.direction);
+  const [further, nearer] = onwards === 'ASC' ? ['>', '<'] : ['<', '>'];
   return {
-    columns: `(${order.columns.map((column) => column.sql).join(', ')})`,
-    values: `(${order.columns.map((column, index) => inputOf(column, place[index] ?? '', values)).join(', ')})`,
+    beyond: `${columns} ${further} ${here}`,
+    outside: `${columns} ${nearer}= ${here}`,
+    outwards: opposite(onwards),
   };
 }
 

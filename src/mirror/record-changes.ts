@@ -1,9 +1,7 @@
 import { ChangeKind, numberOfKind } from '../changes/change-kind.js';
+import { PORTION } from '../changes/retention.js';
 import type { Writer } from '../database/writer.js';
 import type { Plan } from './plan.js';
-
-/** Changes that are deleted at once: more wait for the next run, and nobody sees them any more. */
-const PORTION = 20_000;
 
 type Table = 'users' | 'groups';
 type Entry = { readonly value: { readonly uuid: string; readonly id: string } };
