@@ -17,6 +17,8 @@ const AUDIT_INTERVAL = 600_000;
  * somebody who was renamed, and of two people who swap their ids both have the same one for a moment.
  */
 const MOMENT = 250;
+/** Entries that are read again at once. */
+const AT_ONCE = 100;
 /** About as many bytes of changes as wait at most while others are still being looked for. */
 const LARGEST_PENDING = 32_000_000;
 
@@ -68,10 +70,25 @@ export class Intake {
   }
 
   /**
+   * Adds entries as they are now.
+   * @param before how far the mirror is without them
+   * @returns null; or the outcome, when some of it was too much to be kept and is held
+   */
+  async readAgain(uuids: readonly string[], before: Reached): Promise<Outcome | null> {
+    const { directory } = this.surroundings;
+    for (let start = 0; start < uuids.length; start += AT_ONCE) {
+      const found = await directory.readAgain(this.connection, uuids.slice(start, start + AT_ONCE));
+      for (const { kind, uuid, entry } of found) this.pending.put(kind, uuid, entry);
+      const held = await this.relieve(before);
+      if (held !== null) return held;
+    }
+    return null;
+  }
+
+  /**
    * Adds what nobody tells of: what earlier changes entailed, and the outcome of an audit.
    * @param wantsAudit something has happened that only an audit finds out about
-   * @param before how far the mirror is without that
-   * @returns null; or the outcome, when some of it was too much to be kept and is held
+   * @param before as for readAgain, and what comes back too
    */
   async lookAround(wantsAudit: boolean, before: Reached): Promise<Outcome | null> {
     const { config, directory, manager } = this.surroundings;
@@ -82,9 +99,8 @@ export class Intake {
     for await (const { kind, uuid, entry } of audit.find({ groupsThoroughly: isAuditDue })) {
       if (entry === null) this.pending.remove(kind, uuid);
       else this.pending.put(kind, uuid, entry);
-      if (this.pending.weight < LARGEST_PENDING) continue;
-      const outcome = await this.takeOver(before);
-      if (outcome.kind === 'blocked') return outcome;
+      const held = await this.relieve(before);
+      if (held !== null) return held;
     }
     if (isAuditDue) this.auditedAt = Date.now();
     return null;
@@ -98,6 +114,13 @@ export class Intake {
     const outcome = await reporter.tell(() => synchroniser.advance({ delta, asOf, position, signal }));
     this.pending.clear();
     return outcome;
+  }
+
+  /** Takes over what is pending when it is much. */
+  private async relieve(before: Reached): Promise<Outcome | null> {
+    if (this.pending.weight < LARGEST_PENDING) return null;
+    const outcome = await this.takeOver(before);
+    return outcome.kind === 'blocked' ? outcome : null;
   }
 
   /** Adds what else has to be looked at. */

@@ -5,9 +5,9 @@ import type { DirectoryConfig, LdapSourceConfig } from '../config/config.js';
 import type { LdapConnection } from '../ldap/connection.js';
 import { ContentSyncRefusedError, RefreshRequiredError } from '../ldap/content-sync-error.js';
 import { ContentSession } from '../sources/content-session.js';
-import { DeltaBuilder } from '../sources/delta.js';
+import { DirectoryClock, sinceAfter } from '../sources/directory-clock.js';
 import { LdapDirectory } from '../sources/ldap-directory.js';
-import { DirectoryClock, LdapSource } from '../sources/ldap-source.js';
+import { LdapSource } from '../sources/ldap-source.js';
 import { passwordRisk } from '../sources/password-risk.js';
 import { formatPosition, parsePosition, type Position } from '../sources/position.js';
 import { type DirectorySource, fingerprintOf } from '../sources/source.js';
@@ -189,14 +189,20 @@ export class LdapFollower implements Follower {
     isWell: () => void,
     latest: number,
   ): Promise<void> {
-    while (Date.now() < latest) {
-      await this.look(intake, connection, signal);
+    for (let isLater = false; Date.now() < latest; isLater = true) {
+      await this.look(intake, connection, signal, isLater);
       isWell();
       await sleep(this.config.syncSeconds * 1000, undefined, { signal });
     }
   }
 
-  private async look(intake: Intake, connection: LdapConnection, signal: AbortSignal): Promise<void> {
+  /** @param isLater the last look ended a second ago or longer */
+  private async look(
+    intake: Intake,
+    connection: LdapConnection,
+    signal: AbortSignal,
+    isLater: boolean,
+  ): Promise<void> {
     const before = await this.state.get();
     const position = this.positionOf(before, 'look');
     if (position === null) {
@@ -211,16 +217,18 @@ export class LdapFollower implements Follower {
       await this.state.confirmUnchanged(asOf);
       return;
     }
-    const changes = new DeltaBuilder();
+    const changed: string[] = [];
     const clock = new DirectoryClock(this.config.mapping.people.modifiedAt, position.latest);
-    for await (const { kind, uuid, entry } of this.directory.readChangedSince(connection, position.since)) {
-      changes.put(kind, uuid, entry);
+    for await (const { uuid, entry } of this.directory.listChangedSince(connection, position.since)) {
+      changed.push(uuid);
       clock.note(entry);
     }
-    intake.add(changes);
-    const reached = formatPosition({ kind: 'look', token, since: position.latest, latest: clock.latest });
-    const outcome = await intake.lookAround(true, { position: before.position, asOf: before.asOf ?? asOf });
-    if (outcome === null) await intake.takeOver({ position: reached, asOf });
+    const { latest } = clock;
+    const since = sinceAfter(position, latest, isLater);
+    const reached = { position: formatPosition({ kind: 'look', token, since, latest }), asOf };
+    const unmoved = { position: before.position, asOf: before.asOf ?? asOf };
+    const held = (await intake.readAgain(changed, unmoved)) ?? (await intake.lookAround(true, unmoved));
+    if (held === null) await intake.takeOver(reached);
   }
 
   /** @throws SourceError when the directory cannot be read */

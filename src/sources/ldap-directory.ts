@@ -152,11 +152,11 @@ export class LdapDirectory {
     return this.readChosen(connection, 'group');
   }
 
-  /** Entries that have been changed at an instant or later, by the directory's own clock. */
-  async *readChangedSince(connection: LdapConnection, instant: string): AsyncGenerator<KnownEntry> {
-    const { modifiedAt } = this.mapping.people;
+  /** Entries that have been changed at an instant or later, by the directory's own clock; with nothing but when. */
+  async *listChangedSince(connection: LdapConnection, instant: string): AsyncGenerator<KnownEntry> {
+    const { uuid, modifiedAt } = this.mapping.people;
     const since: Filter = { kind: 'greaterOrEqual', attribute: modifiedAt, value: Buffer.from(instant) };
-    for (const kind of KINDS) yield* this.readChosen(connection, kind, since);
+    for (const kind of KINDS) yield* this.readChosen(connection, kind, since, [uuid, modifiedAt]);
   }
 
   /** Every entry with nothing but the time at which it was changed. */
@@ -186,11 +186,12 @@ export class LdapDirectory {
     connection: LdapConnection,
     kind: EntryKind,
     condition?: Filter,
+    attributes: readonly string[] = this.searches[kind].attributes,
   ): AsyncGenerator<KnownEntry> {
     const search = this.searches[kind];
     const filter: Filter =
       condition === undefined ? search.filter : { kind: 'and', filters: [search.filter, condition] };
-    for await (const entry of readPaged(connection, { ...search, filter })) {
+    for await (const entry of readPaged(connection, { ...search, filter, attributes })) {
       const uuid = uuidOfEntry(entry, this.mapping.people.uuid);
       if (uuid !== null) yield { kind, uuid, entry };
     }

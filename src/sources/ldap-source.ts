@@ -1,9 +1,10 @@
 import type { DirectoryConfig, LdapSourceConfig } from '../config/config.js';
 import type { LdapConnection } from '../ldap/connection.js';
 import { ContentSyncRefusedError } from '../ldap/content-sync-error.js';
-import { decodeUtf8, type Entry } from '../ldap/entry.js';
+import type { Entry } from '../ldap/entry.js';
 import { readPaged } from '../ldap/paged-search.js';
 import { ContentSession } from './content-session.js';
+import { DirectoryClock } from './directory-clock.js';
 import { KINDS, LdapDirectory } from './ldap-directory.js';
 import { formatPosition } from './position.js';
 import { type DirectorySource, type EntryKind, fingerprintOf } from './source.js';
@@ -78,21 +79,5 @@ export class LdapSource implements DirectorySource {
     this.reached = isFollowable
       ? formatPosition({ kind: 'look', token, since: before.latest, latest })
       : null;
-  }
-}
-
-/** The latest instant at which an entry was changed, by the directory's own clock (RFC 4517 §3.3.13). */
-export class DirectoryClock {
-  /** @param latest what is known already; an empty text is before every instant */
-  constructor(
-    private readonly attribute: string,
-    public latest = '',
-  ) {}
-
-  note(entry: Entry): void {
-    const [bytes] = entry.bytes(this.attribute);
-    const instant = bytes === undefined ? null : decodeUtf8(bytes);
-    // One server writes all of them in one form, in which their order is that of their characters.
-    if (instant !== null && instant > this.latest) this.latest = instant;
   }
 }
