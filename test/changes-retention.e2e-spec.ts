@@ -115,4 +115,14 @@ describe('changes that are past their time', () => {
     const { changes } = await followChanges(service, authorization, endCursor);
     expect(changes.map(summarise)).toEqual(['USER_CREATED emma']);
   });
+
+  it('are those before others, also where a clock was put back', async () => {
+    const ahead = new Date(Date.now() + 3_600_000).toISOString();
+    const { pageInfo } = await readChanges(service, authorization);
+    await service.app.get(DataSource).query('update changes set at = $1', [ahead]);
+    service.replaceDirectory(buildLdif([...PEOPLE.slice(0, 3), { id: 'finn' }], GROUPS));
+    await service.synchronise();
+    const { changes } = await followChanges(service, authorization, pageInfo.endCursor);
+    expect(changes.map(({ at }) => at)).toEqual([ahead, ahead]);
+  });
 });
