@@ -15,8 +15,8 @@ export interface Difference {
   readonly entry: Entry | null;
 }
 
-/** Entries that are read and held at once. */
-const AT_ONCE = 100;
+/** Entries that are read again at once: each may have a picture of megabytes. */
+const AT_ONCE = 20;
 
 /** Compares a directory with the mirror, as far as no message of the server tells what has changed. */
 export class Audit {

@@ -17,8 +17,8 @@ const AUDIT_INTERVAL = 600_000;
  * somebody who was renamed, and of two people who swap their ids both have the same one for a moment.
  */
 const MOMENT = 250;
-/** Entries that are read again at once. */
-const AT_ONCE = 100;
+/** Entries that are read again at once: each may have a picture of megabytes. */
+const AT_ONCE = 20;
 /** About as many bytes of changes as wait at most while others are still being looked for. */
 const LARGEST_PENDING = 32_000_000;
 
