@@ -22,6 +22,12 @@ export async function readPeople({ app }: Served): Promise<Record<string, Mirror
   return Object.fromEntries(rows.map(({ id, ...row }) => [id, row]));
 }
 
+/** The names of people, by id. */
+export async function readNames({ app }: Served): Promise<Record<string, string>> {
+  const rows: { id: string; name: string }[] = await app.get(DataSource).query('select id, name from users');
+  return Object.fromEntries(rows.map(({ id, name }) => [id, name]));
+}
+
 /** Sorted ids. */
 export async function readIds({ app }: Served, table: 'users' | 'groups' = 'users'): Promise<string[]> {
   const rows: { id: string }[] = await app.get(DataSource).query(`select id from ${table}`);

@@ -18,7 +18,7 @@ export async function readStatus(service: TestService): Promise<DirectoryStatus>
 }
 
 /** The number of the revision that is served: what no client sees, but every change makes. */
-export async function readRevision(service: TestService): Promise<number> {
+export async function readRevision(service: Pick<TestService, 'app'>): Promise<number> {
   return (await service.app.get(MirrorState).get()).revision ?? 0;
 }
 

@@ -3,6 +3,8 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 /** A TCP proxy between a service and what it depends on, which a test can cut and mend. */
 export class TestProxy {
   private readonly sockets = new Set<Socket>();
+  /** Bytes that the target has sent so far. */
+  received = 0;
   private isCut = false;
   private isFrozen = false;
 
@@ -58,6 +60,7 @@ export class TestProxy {
       return;
     }
     const onward = connect(this.target);
+    onward.on('data', (chunk: Buffer) => (this.received += chunk.length));
     for (const [end, other] of [
       [socket, onward],
       [onward, socket],
