@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { parseHttpUrl, parseUrl } from '../common/url.js';
 
 /** One environment variable: how its text is read, what it means, and whether its value may be shown. */
 export interface Setting<Schema extends z.ZodType = z.ZodType> {
@@ -43,14 +44,14 @@ const list = text.transform((value) =>
 
 const hostName = text.refine(
   (value) =>
-    /^[A-Za-z0-9.:-]+$/.test(value) && URL.canParse(`http://${value.includes(':') ? `[${value}]` : value}`),
+    /^[A-Za-z0-9.:-]+$/.test(value) &&
+    parseUrl(`http://${value.includes(':') ? `[${value}]` : value}`) !== null,
   { error: 'must be a host name or an IP address' },
 );
 
-const httpUrl = text.refine(
-  (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && !/[?#]/.test(value),
-  { error: 'must be an http or https URL without query or fragment' },
-);
+const httpUrl = text.refine((value) => parseHttpUrl(value) !== null && !/[?#]/.test(value), {
+  error: 'must be an http or https URL without query or fragment',
+});
 
 const attribute = text.regex(/^[A-Za-z][A-Za-z0-9-]*$/, { error: 'must be the name of an LDAP attribute' });
 
@@ -71,8 +72,9 @@ const objectClasses = list.refine(
 const distinguishedName = text;
 
 function isLdapUrl(value: string): boolean {
-  if (!/^ldaps?:\/\/[^/?#@]+\/?$/i.test(value) || !URL.canParse(value)) return false;
-  return new URL(value).hostname !== '';
+  if (!/^ldaps?:\/\/[^/?#@]+\/?$/i.test(value)) return false;
+  const url = parseUrl(value);
+  return url !== null && url.hostname !== '';
 }
 
 const certificates = text.transform((file, context) => {
@@ -113,7 +115,8 @@ export const SETTINGS = {
   DATABASE_URL: secret(
     text
       .refine(
-        (value) => /^pglite:.+/.test(value) || (/^postgres(ql)?:\/\//.test(value) && URL.canParse(value)),
+        (value) =>
+          /^pglite:.+/.test(value) || (/^postgres(ql)?:\/\//.test(value) && parseUrl(value) !== null),
         {
           error: 'must be postgres://user:password@host/database or pglite:directory',
         },

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../common/errors.js';
+import { parseUrl } from '../common/url.js';
 import { responseType, StatusError } from './refusal.js';
 
 /** Bytes of a request target: larger questions are sent by POST. */
@@ -35,7 +36,7 @@ export function refuseByHead(request: FastifyRequest): void {
 
 /** RFC 9112 §3.2: a request without a valid Host is answered with 400. */
 function hasHost({ headers: { host } }: FastifyRequest): boolean {
-  return host !== undefined && URL.canParse(`http://${host}/`);
+  return host !== undefined && parseUrl(`http://${host}/`) !== null;
 }
 
 function refuseByBodyFields(headers: FastifyRequest['headers']): void {

@@ -1,9 +1,12 @@
+import { parseUrl } from '../common/url.js';
+
 /** RFC 8252 §7.3 and §8.3: the addresses of one's own machine, to which plain http may lead. */
 const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** True when the URL leads to the machine of the browser itself. */
 export function isLoopback(uri: string): boolean {
-  return URL.canParse(uri) && LOOPBACK_HOSTS.has(new URL(uri).hostname);
+  const url = parseUrl(uri);
+  return url !== null && LOOPBACK_HOSTS.has(url.hostname);
 }
 
 /**
@@ -11,7 +14,7 @@ export function isLoopback(uri: string): boolean {
  * application, which has a dot in it (RFC 8252 §7.1, RFC 9700 §2.6), and never a fragment (RFC 6749 §3.1.2).
  */
 export function redirectUriProblem(uri: string): string | null {
-  if (!URL.canParse(uri)) return `must have absolute URLs, and ${quote(uri)} is none`;
+  if (parseUrl(uri) === null) return `must have absolute URLs, and ${quote(uri)} is none`;
   const { protocol } = new URL(uri);
   if (uri.includes('#')) return `must have URLs without a fragment, and ${quote(uri)} has one`;
   if (protocol === 'http:' && !isLoopback(uri)) {

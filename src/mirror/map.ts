@@ -1,3 +1,4 @@
+import { parseHttpUrl } from '../common/url.js';
 import type { DirectoryMapping } from '../config/config.js';
 import { keyOfDn } from '../ldap/dn-key.js';
 import { decodeUtf8, type Entry } from '../ldap/entry.js';
@@ -144,7 +145,7 @@ class EntryReader {
   /** RFC 2079: a URL, and after the first space a label. */
   website(attribute: string): string | null {
     const url = this.single(attribute, LONGEST_TEXT)?.split(' ')[0] ?? null;
-    if (url === null || (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol))) return url;
+    if (url === null || parseHttpUrl(url) !== null) return url;
     return this.quarantine(attribute, 'is not an http or https URL');
   }
 

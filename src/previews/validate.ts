@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { BadUserInputError } from '../common/errors.js';
+import { parseHttpUrl } from '../common/url.js';
 import { LONGEST_ID, LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map.js';
 import type { CreateGroupInput, UpdateGroupInput } from './group-change.inputs.js';
 import type { UpdateProfileInput, UpdateUserInput } from './user-change.inputs.js';
@@ -129,7 +130,7 @@ function address(text: string, argument: string): string {
 function website(text: string, argument: string): string {
   const value = trimmed(text, argument, /\p{Cc}/u);
   if (value === '') return value;
-  if (/\s/.test(value) || !URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol)) {
+  if (/\s/.test(value) || parseHttpUrl(value) === null) {
     throw new BadUserInputError(`${argument} must be an http or https URL without spaces`, argument);
   }
   return bounded(value, argument, LONGEST_TEXT);

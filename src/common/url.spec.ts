@@ -1,0 +1,18 @@
+import { parseHttpUrl, parseUrl } from './url.js';
+
+describe('a URL', () => {
+  it('is one however often it is asked, whatever letters it has', () => {
+    for (let turn = 0; turn < 20_000; turn++) {
+      if (parseHttpUrl('https://bücher.example/é') === null) throw new Error(`It is none at turn ${turn}`);
+    }
+    expect(parseUrl('ldap://host')?.hostname).toBe('host');
+  });
+
+  it.each(['', 'nonsense', '//host/path', 'https://'])('is not «%s»', (text) => {
+    expect(parseUrl(text)).toBeNull();
+  });
+
+  it.each(['ldap://host', 'javascript:alert(1)'])('of the web is not «%s»', (text) => {
+    expect(parseHttpUrl(text)).toBeNull();
+  });
+});
