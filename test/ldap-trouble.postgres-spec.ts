@@ -170,8 +170,8 @@ describe.each([
   it('is caught up with piece by piece after a long absence', async () => {
     const before = await readRevision({ app });
     await app.close();
-    for (const id of PEOPLE.slice(-30)) {
-      const photo = picture(1_500_000).toString('base64');
+    for (const id of PEOPLE.slice(-45)) {
+      const photo = picture(1_200_000).toString('base64');
       await change(
         slapd,
         `dn: ${personDn(id)}\nchangetype: modify\nreplace: jpegPhoto\njpegPhoto:: ${photo}\n`,
