@@ -1,0 +1,23 @@
+// Takes over one directory file after the other, again and again, until it is killed: `node … FILE FILE`.
+import 'reflect-metadata';
+import { readConfig } from '../../dist/config/config.js';
+import { DirectoryDataSource } from '../../dist/database/data-source.js';
+import { Database } from '../../dist/database/database.js';
+import { Revisions } from '../../dist/database/revisions.js';
+import { ENTITIES } from '../../dist/entities.js';
+import { MirrorState } from '../../dist/mirror/mirror-state.js';
+import { Synchroniser } from '../../dist/mirror/synchroniser.js';
+import { LdifSource } from '../../dist/sources/ldif-source.js';
+
+const config = readConfig();
+const dataSource = new DirectoryDataSource(config.database, ENTITIES);
+await dataSource.initialize();
+const database = new Database(dataSource);
+const revisions = new Revisions(config, database);
+const synchroniser = new Synchroniser(config, dataSource, new MirrorState(database, dataSource), revisions);
+const sources = process.argv.slice(2).map((file) => new LdifSource(config.directory, { kind: 'file', file }));
+for (let turn = 0; ; turn++) {
+  const { kind } = await synchroniser.run(sources[turn % sources.length], { force: true });
+  if (kind === 'failed') throw new Error('A run failed');
+  if (turn === 0) console.log('running');
+}
