@@ -41,7 +41,8 @@ const endToEnd = (store, testMatch = '*.e2e-spec.ts', displayName = store) => ({
 });
 
 export default {
-  testTimeout: 60_000,
+  // Against a test that never ends, and not a measure of any: two cores may be shared with others.
+  testTimeout: 180_000,
   // Two embedded databases at once are a gigabyte of memory, and two cores have no more to give.
   maxWorkers: 2,
   reporters: ['default', '<rootDir>/test/support/totals-reporter.mjs'],
