@@ -13,7 +13,7 @@ import { startSlapd, type TestSlapd } from './support/slapd.mjs';
 
 /** Another one by the environment, to look for what this one does not find. */
 const SEED = Number(process.env['TEST_SEED'] ?? 20_261_121);
-const STEPS = Number(process.env['TEST_STEPS'] ?? 15);
+const STEPS = Number(process.env['TEST_STEPS'] ?? 8);
 
 /** Milliseconds that a change may take to be served, a connection that has to be made anew included. */
 const LONGEST = 15_000;
