@@ -17,6 +17,11 @@ const AUDIT_INTERVAL = 600_000;
  * somebody who was renamed, and of two people who swap their ids both have the same one for a moment.
  */
 const MOMENT = 250;
+/**
+ * Milliseconds between two readings of everything where changes are looked for by their time: a server may have been put
+ * back to an earlier state, or have had a wrong clock, and then has changed what no look finds.
+ */
+const READING_INTERVAL = 3_600_000;
 /** Entries that are read again at once: each may have a picture of megabytes. */
 const AT_ONCE = 20;
 /** About as many bytes of changes as wait at most while others are still being looked for. */
@@ -44,6 +49,7 @@ export class Intake {
   private readonly pending = new DeltaBuilder();
   private readonly aftermath = new Aftermath();
   private auditedAt = 0;
+  private readAt = Date.now();
 
   constructor(
     private readonly surroundings: Surroundings,
@@ -59,9 +65,15 @@ export class Intake {
     return Date.now() - this.auditedAt > AUDIT_INTERVAL;
   }
 
+  /** Whether everything has to be read where changes are looked for by their time. */
+  get isReadingDue(): boolean {
+    return Date.now() - this.readAt > READING_INTERVAL;
+  }
+
   /** Everything has just been read. */
   noteWhole(): void {
     this.auditedAt = Date.now();
+    this.readAt = Date.now();
   }
 
   /** Milliseconds that nothing has to be looked at for. */

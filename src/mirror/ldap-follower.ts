@@ -205,7 +205,7 @@ export class LdapFollower implements Follower {
   ): Promise<void> {
     const before = await this.state.get();
     const position = this.positionOf(before, 'look');
-    if (position === null) {
+    if (position === null || intake.isReadingDue) {
       await this.run(new LdapSource(this.config, this.source), signal);
       intake.noteWhole();
       return;
