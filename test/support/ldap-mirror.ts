@@ -24,7 +24,9 @@ export async function readPeople({ app }: Served): Promise<Record<string, Mirror
 
 /** The names of people, by id. */
 export async function readNames({ app }: Served): Promise<Record<string, string>> {
-  const rows: { id: string; name: string }[] = await app.get(DataSource).query('select id, name from users order by id');
+  const rows: { id: string; name: string }[] = await app
+    .get(DataSource)
+    .query('select id, name from users order by id');
   return Object.fromEntries(rows.map(({ id, name }) => [id, name]));
 }
 
