@@ -2,9 +2,8 @@
 import { Figures } from './figures.mjs';
 import { timeOf, timeOfFamily, timeOfMachine } from './processor-time.mjs';
 
-/** Answers after which somebody is warm, and turns after which we go on in any case. */
-const WARM = 1500;
-const MOST_TURNS = 5;
+/** Turns of warming up after which we go on in any case. */
+const MOST_TURNS = 8;
 
 /**
  * @typedef {object} Sample
@@ -31,12 +30,10 @@ export async function measureRounds(cells, { rounds, seconds, warmUp }, { cluste
   return new Figures(samples);
 }
 
-/** Until what is compiled while it runs has been, at least for this long. */
-async function warm(cell, seconds) {
-  let answered = 0;
-  for (let turn = 0; answered < WARM && turn < MOST_TURNS; turn++) {
-    answered += (await cell.run(seconds)).requests;
-  }
+/** Until each process of who is asked has given so many answers. */
+async function warm({ contender, run }, { seconds, answers }) {
+  let missing = answers * contender.pids.length;
+  for (let turn = 0; missing > 0 && turn < MOST_TURNS; turn++) missing -= (await run(seconds)).requests;
 }
 
 async function sample({ contender, run, loaderCounts }, seconds, cluster, cores) {
