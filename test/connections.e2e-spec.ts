@@ -131,7 +131,8 @@ describe('a connection', () => {
       const without = await ask(`nodes { ${listing.node} }`);
       const counted = await ask('totalCount');
       expect(without.filter(({ text }) => counting.test(text))).toEqual([]);
-      expect(counted.filter(({ text }) => counting.test(text))).toHaveLength(1);
+      const texts = new Set(counted.map(({ text }) => text));
+      expect([...texts].filter((text) => counting.test(text))).toHaveLength(1);
     }
   });
 

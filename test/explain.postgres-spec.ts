@@ -136,7 +136,7 @@ describe('on a hundred thousand people', () => {
   let sent: Map<string, SentStatement>;
 
   beforeAll(async () => {
-    service = await TestService.start();
+    service = await TestService.start({ compared: false });
     await fill(service.app.get(DataSource));
     authorization = await service.serviceAccount('read', 'directory');
     sent = await collectStatements();

@@ -57,6 +57,7 @@ describe('an operation', () => {
       ldif: buildLdif(PEOPLE, GROUPS),
       // Every answer is read.
       environment: { LIMIT_NODES: '100000', ANSWER_CACHE_MEGABYTES: '0' },
+      compared: false,
     });
     authorization = await service.serviceAccount('read', 'directory');
     profileToken = await service.accessToken('profile read');

@@ -1,4 +1,4 @@
-import type { Scope } from './scopes.js';
+import { type Scope, SCOPES } from './scopes.js';
 
 export type TokenKind = 'ACCESS_TOKEN' | 'PERSONAL_ACCESS_TOKEN' | 'SERVICE_ACCOUNT_TOKEN';
 
@@ -18,4 +18,16 @@ export interface Principal {
 
 export function hasScopes(principal: Principal, required: readonly Scope[]): boolean {
   return required.every((scope) => principal.scopes.has(scope));
+}
+
+const names = new WeakMap<ReadonlySet<Scope>, string>();
+
+/** The scopes as one text, the same for the same scopes: it is asked for with each request of a token. */
+export function nameOfScopes({ scopes }: Pick<Principal, 'scopes'>): string {
+  let name = names.get(scopes);
+  if (name === undefined) {
+    name = SCOPES.filter((scope) => scopes.has(scope)).join(' ');
+    names.set(scopes, name);
+  }
+  return name;
 }

@@ -1,24 +1,23 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   type DocumentNode,
   getVariableValues,
   type GraphQLSchema,
   Kind,
   type OperationDefinitionNode,
-  OperationTypeNode,
 } from 'graphql';
 import type { Principal } from '../auth/principal.js';
 import { BadUserInputError } from '../common/errors.js';
-import type { Config } from '../config/config.js';
-import { CONFIG } from '../config/config.module.js';
+import { type CompiledQuery, Compiler } from './compiler.js';
+import { Decisions } from './decisions.js';
 import type { Dependence } from './dependence.js';
-import { type Measure, measureOperation } from './limits.js';
-import { type Operation, selectedAmong, unfoldOperation, type Variables } from './operation.js';
+import type { Measure } from './limits.js';
+import { type Operation, unfoldOperation, type Variables } from './operation.js';
 import { RateLimiter } from './rate-limiter.js';
-import { findRehearsal, withOnly } from './rehearsal.js';
+import { withOnly } from './rehearsal.js';
 import type { RequestContext } from './request-context.js';
 import { ScopedSchemas } from './schema.js';
-import { decideScopes, insufficientScope, type Withheld } from './scope-rule.js';
+import type { Withheld } from './scope-rule.js';
 
 /** What a valid document asks for, of the operation that is to run. */
 export interface Question {
@@ -39,6 +38,8 @@ export interface Admitted {
   readonly measure: Measure;
   /** Whether it changes anything, if only for itself. */
   readonly isMutation: boolean;
+  /** The function that answers it; null: graphql-js executes it. */
+  readonly compiled: CompiledQuery | null;
 }
 
 /** Decides about an operation as a whole, before any of it is read: variables, limits, scopes and price. */
@@ -49,7 +50,8 @@ export class Admission {
   private readonly operations = new WeakMap<DocumentNode, Map<OperationDefinitionNode, Operation>>();
 
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
+    private readonly decisions: Decisions,
+    private readonly compiler: Compiler,
     private readonly limiter: RateLimiter,
   ) {}
 
@@ -58,11 +60,9 @@ export class Admission {
     const { schema, document, definition } = question;
     const operation = this.unfold(question);
     const variables = coerceVariables(question);
-    const measure = measureOperation(operation, variables, this.config.limits);
     const { principal, request } = context;
-    const decision = decideScopes(operation, variables, principal);
-    if (decision.nothingLeft) throw insufficientScope(decision.withheld);
-    const rehearsal = findRehearsal(operation, variables);
+    const decision = this.decisions.decide(operation, variables, principal);
+    const { measure, withheld, rehearsal, isMutation } = decision;
     context.charge = await this.limiter.charge(request, measure, rehearsal !== null);
     if (rehearsal !== null) {
       return {
@@ -72,22 +72,27 @@ export class Admission {
         dependences: null,
         measure,
         isMutation: false,
+        compiled: null,
       };
     }
+    const reachesAll = withheld.length === 0;
     return {
       document,
-      schema: this.schemaFor(schema, principal, decision.withheld),
-      withheld: decision.withheld,
-      dependences: decision.withheld.length === 0 ? operation.dependences : null,
+      schema: this.schemaFor(schema, principal, withheld),
+      withheld,
+      dependences: reachesAll ? operation.dependences : null,
       measure,
-      isMutation:
-        definition.operation === OperationTypeNode.MUTATION && changesAnything(operation, variables),
+      isMutation,
+      compiled: reachesAll ? this.compiler.find(schema, operation, variables) : null,
     };
   }
 
   private unfold({ schema, document, definition }: Question): Operation {
-    const known = this.operations.get(document) ?? new Map<OperationDefinitionNode, Operation>();
-    this.operations.set(document, known);
+    let known = this.operations.get(document);
+    if (known === undefined) {
+      known = new Map();
+      this.operations.set(document, known);
+    }
     let operation = known.get(definition);
     if (operation === undefined) {
       operation = unfoldOperation(schema, document, definition);
@@ -117,9 +122,4 @@ function coerceVariables({ schema, definition, variables }: Question): Variables
   const [node] = first?.nodes ?? [];
   const name = node?.kind === Kind.VARIABLE_DEFINITION ? node.variable.name.value : 'variables';
   throw new BadUserInputError(first?.message ?? 'The variables do not fit the operation', name);
-}
-
-/** Whether there is more to it than the name of a type. */
-function changesAnything({ roots }: Operation, variables: Variables): boolean {
-  return [...selectedAmong(roots, variables)].some(({ field }) => field.resolve !== undefined);
 }

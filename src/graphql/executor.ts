@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { execute, type ExecutionResult, GraphQLError } from 'graphql';
+import { ServiceUnavailableError } from '../common/errors.js';
 import { Database } from '../database/database.js';
 import type { Admitted } from './admission.js';
 import type { RequestContext } from './request-context.js';
@@ -60,20 +61,37 @@ export class Executor {
   }
 
   private async executeOnce(
-    { schema, document, withheld }: Admitted,
+    admitted: Admitted,
+    execution: Execution,
+    context: RequestContext,
+  ): Promise<ExecutionResult> {
+    const { data, errors = [] } = await this.run(admitted, execution, context);
+    const all = [...errors, ...admitted.withheld.map((each) => errorOf(each, context))];
+    return { data: data ?? null, ...(all.length > 0 ? { errors: all } : {}) };
+  }
+
+  private async run(
+    { compiled, schema, document }: Admitted,
     { variables, operationName }: Execution,
     contextValue: RequestContext,
   ): Promise<ExecutionResult> {
-    const result = await execute({
-      schema,
-      document,
-      contextValue,
-      variableValues: variables,
-      operationName,
-    });
-    const errors = [...(result.errors ?? []), ...withheld.map((each) => errorOf(each, contextValue))];
-    return { data: result.data ?? null, ...(errors.length > 0 ? { errors } : {}) };
+    if (compiled !== null) {
+      const result = await compiled(undefined, contextValue, variables ?? {});
+      if (!isDoubtful(result)) return result;
+      contextValue.startAnew();
+    }
+    return execute({ schema, document, contextValue, variableValues: variables, operationName });
   }
+}
+
+/**
+ * Of several errors graphql-js tells those that it met before it gave up a part of the answer, and compiled operations
+ * tell all: such an answer is made by graphql-js. Not while the database is away: that would only be waiting for it twice.
+ */
+function isDoubtful({ errors = [] }: ExecutionResult): boolean {
+  return (
+    errors.length > 1 && !errors.some(({ originalError }) => originalError instanceof ServiceUnavailableError)
+  );
 }
 
 function errorOf(withheld: Withheld, { withheldAt }: RequestContext): GraphQLError {

@@ -1,5 +1,6 @@
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
 import { Module } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
 import { GraphQLModule as NestGraphQLModule } from '@nestjs/graphql';
 import type { FastifyRequest } from 'fastify';
 import { NoSchemaIntrospectionCustomRule } from 'graphql';
@@ -9,6 +10,9 @@ import { Database } from '../database/database.js';
 import { Admission } from './admission.js';
 import { Answers } from './answers.js';
 import { ConnectionArgumentsRule } from './connection-arguments.rule.js';
+import { Compiler } from './compiler.js';
+import { Decisions } from './decisions.js';
+import { resolveDirectly } from './direct.js';
 import { GraphQLEndpoint } from './endpoint.js';
 import { formatError } from './error-response.js';
 import { ExecutionPlugin } from './execution.plugin.js';
@@ -24,12 +28,16 @@ import { finishSchema } from './schema.js';
   imports: [
     NestGraphQLModule.forRootAsync<ApolloDriverConfig>({
       driver: ApolloDriver,
-      inject: [CONFIG, Database],
-      useFactory: (config: Config, database: Database): Omit<ApolloDriverConfig, 'driver'> => ({
+      inject: [CONFIG, Database, ModuleRef],
+      useFactory: (
+        config: Config,
+        database: Database,
+        providers: ModuleRef,
+      ): Omit<ApolloDriverConfig, 'driver'> => ({
         path: GRAPHQL_PATH,
         autoSchemaFile: true,
         sortSchema: true,
-        transformSchema: finishSchema,
+        transformSchema: (schema) => resolveDirectly(finishSchema(schema), providers),
         context: (request: FastifyRequest) => new RequestContext(request, request.principal, database),
         formatError: (formatted, error) => formatError(formatted, error, ''),
         validationRules: [
@@ -52,6 +60,16 @@ import { finishSchema } from './schema.js';
       }),
     }),
   ],
-  providers: [Admission, Answers, ExecutionPlugin, Executor, GraphQLEndpoint, RateLimiter, RateLimitResolver],
+  providers: [
+    Admission,
+    Answers,
+    Compiler,
+    Decisions,
+    ExecutionPlugin,
+    Executor,
+    GraphQLEndpoint,
+    RateLimiter,
+    RateLimitResolver,
+  ],
 })
 export class GraphQLModule {}

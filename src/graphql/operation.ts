@@ -45,6 +45,14 @@ export interface Operation {
   readonly document: DocumentNode;
   readonly roots: Map<string, SelectedField>;
   readonly aliases: number;
+  /** Fields at all places that they unfold to. */
+  readonly fieldCount: number;
+  /** The variables that `@skip` and `@include` hang on. */
+  readonly conditionVariables: readonly string[];
+  /** Whether it asks about the schema itself. */
+  readonly introspects: boolean;
+  /** Whether a field is to be called `__proto__`, which not every way to build an object takes for a name. */
+  readonly hasPrototypeKey: boolean;
   /** What its answer depends on, whatever its variables leave out; null: on more than is declared. */
   readonly dependences: ReadonlySet<Dependence> | null;
 }
@@ -67,7 +75,15 @@ export function unfoldOperation(
     if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node);
   }
   const roots = new Map<string, SelectedField>();
-  const unfolding: Unfolding = { schema, fragments, fields: 0, aliases: 0 };
+  const unfolding: Unfolding = {
+    schema,
+    fragments,
+    fields: 0,
+    aliases: 0,
+    conditionVariables: new Set(),
+    introspects: false,
+    hasPrototypeKey: false,
+  };
   const rootType = schema.getRootType(definition.operation);
   if (!rootType) {
     // The rules for documents pass such an operation: they find no type to hold its fields against.
@@ -77,7 +93,18 @@ export function unfoldOperation(
     );
   }
   collect(unfolding, definition.selectionSet, [rootType], [], [], roots);
-  return { definition, document, roots, aliases: unfolding.aliases, dependences: dependencesOf(roots) };
+  const { fields, aliases, conditionVariables, introspects, hasPrototypeKey } = unfolding;
+  return {
+    definition,
+    document,
+    roots,
+    aliases,
+    fieldCount: fields,
+    conditionVariables: [...conditionVariables].sort(),
+    introspects,
+    hasPrototypeKey,
+    dependences: dependencesOf(roots),
+  };
 }
 
 interface Unfolding {
@@ -85,6 +112,9 @@ interface Unfolding {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   fields: number;
   aliases: number;
+  readonly conditionVariables: Set<string>;
+  introspects: boolean;
+  hasPrototypeKey: boolean;
 }
 
 function collect(
@@ -96,7 +126,11 @@ function collect(
   into: Map<string, SelectedField>,
 ): void {
   for (const selection of selectionSet.selections) {
-    const here = [...conditions, ...conditionsOf(selection)];
+    const own = conditionsOf(selection);
+    const here = [...conditions, ...own];
+    for (const { argument } of own) {
+      if (typeof argument === 'object') unfolding.conditionVariables.add(argument.variable);
+    }
     switch (selection.kind) {
       case Kind.FIELD:
         if (selection.alias !== undefined) unfolding.aliases++;
@@ -142,9 +176,14 @@ function collectField(
       `The fragments of this operation unfold to more than ${UNFOLDED_FIELDS} fields`,
     );
   }
-  const field = type.getFields()[node.name.value];
-  if (field === undefined) return; // __typename and introspection, which everybody may read.
   const responseKey = node.alias?.value ?? node.name.value;
+  if (responseKey === '__proto__') unfolding.hasPrototypeKey = true;
+  const field = type.getFields()[node.name.value];
+  if (field === undefined) {
+    // __typename and introspection, which everybody may read.
+    if (node.name.value !== '__typename') unfolding.introspects = true;
+    return;
+  }
   const responsePath = [...path, responseKey];
   const key = pathKey(responsePath, type.name, field.name);
   const selected = into.get(key) ?? {
@@ -193,8 +232,9 @@ function narrow(
   return types.filter((type) => type === named || (isAbstractType(named) && schema.isSubType(named, type)));
 }
 
-function conditionsOf(selection: SelectionNode): Condition[] {
-  return (selection.directives ?? []).flatMap(({ name, arguments: given }): Condition[] => {
+/** What a field, or a fragment, says about when it is selected. */
+export function conditionsOf({ directives }: Pick<SelectionNode, 'directives'>): Condition[] {
+  return (directives ?? []).flatMap(({ name, arguments: given }): Condition[] => {
     if (name.value !== 'skip' && name.value !== 'include') return [];
     const value = given?.find((argument) => argument.name.value === 'if')?.value;
     if (value?.kind === Kind.VARIABLE) {
@@ -207,18 +247,19 @@ function conditionsOf(selection: SelectionNode): Condition[] {
 export type Variables = Readonly<Record<string, unknown>>;
 
 /**
- * Whether `@skip` and `@include` leave the field in.
- * @throws BadUserInputError when they hang on a variable that is null, which one with a default may be
+ * Whether one `@skip` or `@include` leaves in what it stands at.
+ * @throws BadUserInputError when it hangs on a variable that is null, which one with a default may be
  */
+export function holds({ argument, expected }: Condition, variables: Variables): boolean {
+  if (typeof argument === 'boolean') return argument === expected;
+  const value = variables[argument.variable];
+  if (typeof value === 'boolean') return value === expected;
+  throw new BadUserInputError(`$${argument.variable} must be true or false`, argument.variable);
+}
+
+/** Whether `@skip` and `@include` leave the field in; throws as they do. */
 export function isSelected({ places }: SelectedField, variables: Variables): boolean {
-  return places.some((conditions) =>
-    conditions.every(({ argument, expected }) => {
-      if (typeof argument === 'boolean') return argument === expected;
-      const value = variables[argument.variable];
-      if (typeof value === 'boolean') return value === expected;
-      throw new BadUserInputError(`$${argument.variable} must be true or false`, argument.variable);
-    }),
-  );
+  return places.some((conditions) => conditions.every((condition) => holds(condition, variables)));
 }
 
 /** The fields below, or at the root, that are selected with these variables. */

@@ -8,8 +8,7 @@ import {
   isObjectType,
 } from 'graphql';
 import type { Access } from '../auth/access.js';
-import { hasScopes, type Principal } from '../auth/principal.js';
-import { SCOPES } from '../auth/scopes.js';
+import { hasScopes, nameOfScopes, type Principal } from '../auth/principal.js';
 import { pathKey } from './operation.js';
 import type { RequestContext } from './request-context.js';
 import { Url } from './scalars.js';
@@ -101,7 +100,7 @@ export class ScopedSchemas {
   constructor(private readonly whole: GraphQLSchema) {}
 
   for(principal: Principal): GraphQLSchema {
-    const name = SCOPES.filter((scope) => principal.scopes.has(scope)).join(' ');
+    const name = nameOfScopes(principal);
     let view = this.views.get(name);
     if (view === undefined) {
       view = mapSchema(this.whole, {

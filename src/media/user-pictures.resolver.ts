@@ -1,7 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
-import { Args, Int, Parent, ResolveField, Resolver } from '@nestjs/graphql';
+import { Args, ArgsType, Field, Int, Parent, ResolveField, Resolver } from '@nestjs/graphql';
 import { InheritAccess } from '../auth/access.js';
 import { DependsOn } from '../graphql/dependence.js';
+import { Direct } from '../graphql/direct.js';
 import { Profile } from '../users/profile.model.js';
 import { User } from '../users/user.model.js';
 import { SignedUrls } from './signed-urls.js';
@@ -17,16 +18,19 @@ const SIZE =
   'Pixels of the square that the picture fits into: 64, 128, 256 or 512. It is scaled down, never up, and not ' +
   'cropped. Left out: the size that it has, at most 2,048 pixels a side.';
 
+@ArgsType()
+class PictureArguments {
+  @Field(() => Int, { nullable: true, description: SIZE })
+  size?: number | null;
+}
+
 function SignedUrlField(description: string): MethodDecorator {
   return applyDecorators(
     InheritAccess(),
     DependsOn('minute'),
+    Direct(),
     ResolveField(() => String, { nullable: true, description }),
   );
-}
-
-function Size(): ParameterDecorator {
-  return Args('size', { type: () => Int, nullable: true, description: SIZE });
 }
 
 /** What people look like to others. */
@@ -35,12 +39,12 @@ export class UserPicturesResolver {
   constructor(private readonly urls: SignedUrls) {}
 
   @SignedUrlField(PHOTO)
-  photo(@Parent() user: User, @Size() size?: number | null): string | null {
+  photo(@Parent() user: User, @Args() { size }: PictureArguments): string | null {
     return this.urls.find('photo', user, size ?? null);
   }
 
   @SignedUrlField(PICTURE)
-  picture(@Parent() user: User, @Size() size?: number | null): string | null {
+  picture(@Parent() user: User, @Args() { size }: PictureArguments): string | null {
     return this.urls.find('picture', user, size ?? null);
   }
 }
@@ -51,12 +55,12 @@ export class ProfilePicturesResolver {
   constructor(private readonly urls: SignedUrls) {}
 
   @SignedUrlField(PHOTO)
-  photo(@Parent() profile: Profile, @Size() size?: number | null): string | null {
+  photo(@Parent() profile: Profile, @Args() { size }: PictureArguments): string | null {
     return this.urls.find('photo', profile, size ?? null);
   }
 
   @SignedUrlField(PICTURE)
-  picture(@Parent() profile: Profile, @Size() size?: number | null): string | null {
+  picture(@Parent() profile: Profile, @Args() { size }: PictureArguments): string | null {
     return this.urls.find('picture', profile, size ?? null);
   }
 }

@@ -9,6 +9,7 @@ import { MirrorService } from '../../src/mirror/mirror.service.js';
 import { type Outcome, type RunOptions, Synchroniser } from '../../src/mirror/synchroniser.js';
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
 import { openSource } from '../../src/sources/open-source.js';
+import { ComparedAnswers } from './compared-answers.js';
 import { findFreePort } from './postgres.mjs';
 import { createDatabase, variable } from './store.js';
 
@@ -28,6 +29,8 @@ export interface ServiceOptions {
   /** The text of the directory file; without it, the directory has nobody. */
   ldif?: string;
   environment?: Environment;
+  /** Whether every operation is answered in both ways, and compared; not where statements are counted. */
+  compared?: boolean;
 }
 
 /** A service of a test's own, on a port of the loopback interface and a database of its own. */
@@ -37,9 +40,14 @@ export class TestService {
     readonly config: Config,
     private readonly drop: () => Promise<void>,
     private readonly directory: string,
+    private readonly comparedAnswers: ComparedAnswers | null,
   ) {}
 
-  static async start({ ldif = 'version: 1\n', environment = {} }: ServiceOptions = {}): Promise<TestService> {
+  static async start({
+    ldif = 'version: 1\n',
+    environment = {},
+    compared = true,
+  }: ServiceOptions = {}): Promise<TestService> {
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'service-'));
     writeFileSync(join(directory, 'directory.ldif'), ldif);
     const database = await createDatabase();
@@ -50,13 +58,15 @@ export class TestService {
       // Tests ask more in a minute than clients do; those of the limits set their own.
       LIMIT_REQUESTS_PER_MINUTE: '1000000',
       LIMIT_POINTS_PER_HOUR: '100000000',
+      LIMIT_FAILED_LOGINS: '1000000',
       LOG_LEVEL: 'fatal',
       ...environment,
     });
     const app = await createApp(config, database.snapshot);
     await app.listen(config.port, config.host);
     await app.get(MirrorService).start();
-    return new TestService(app, config, () => database.drop(), directory);
+    const answers = compared ? new ComparedAnswers(app) : null;
+    return new TestService(app, config, () => database.drop(), directory, answers);
   }
 
   get url(): string {
@@ -67,6 +77,7 @@ export class TestService {
     await this.app.close();
     await this.drop();
     rmSync(this.directory, { recursive: true, force: true });
+    this.comparedAnswers?.check();
   }
 
   /** Makes a service account with these scopes, and gives its Authorization header. */

@@ -1,0 +1,109 @@
+import { Injectable } from '@nestjs/common';
+import {
+  type DirectiveNode,
+  type DocumentNode,
+  type ExecutionResult,
+  type GraphQLSchema,
+  Kind,
+  OperationTypeNode,
+  visit,
+} from 'graphql';
+import { compileQuery, isCompiledQuery } from 'graphql-jit';
+import { conditionsOf, holds, type Operation, type Variables } from './operation.js';
+import type { RequestContext } from './request-context.js';
+
+/** An operation as a function of its own, which answers as graphql-js does. */
+export type CompiledQuery = (
+  root: undefined,
+  context: RequestContext,
+  variables: Variables,
+) => ExecutionResult | Promise<ExecutionResult>;
+
+/** Fields up to which an operation is compiled: the code grows with them, and so does the time that it takes. */
+const MOST_FIELDS = 500;
+/** Functions of one operation: one for each way in which its `@skip` and `@include` can be decided. */
+const MOST_VARIANTS = 8;
+
+interface Variant {
+  times: number;
+  query: CompiledQuery | null;
+}
+
+/**
+ * Turns operations into functions by graphql-jit, which saves most of what it costs to execute one (docs/adr/0019).
+ * Where it would answer otherwise than graphql-js, or not at all, there is no function.
+ */
+@Injectable()
+export class Compiler {
+  /** Executions after which an operation is compiled: most of those that are sent once never come again. */
+  worthwhileAfter = 1;
+  /** An operation is kept for as long as its document is. */
+  private readonly variants = new WeakMap<Operation, Map<string, Variant>>();
+
+  /** The function for an operation, once it has been asked for before; null: graphql-js is to execute it. */
+  find(schema: GraphQLSchema, operation: Operation, variables: Variables): CompiledQuery | null {
+    if (!isCompilable(operation)) return null;
+    const variant = this.variantOf(operation, variables);
+    if (variant === null) return null;
+    if (variant.times++ === this.worthwhileAfter) variant.query = this.compile(schema, operation, variables);
+    return variant.query;
+  }
+
+  /** As above, without waiting for a second time. */
+  compile(schema: GraphQLSchema, operation: Operation, variables: Variables): CompiledQuery | null {
+    const { definition } = operation;
+    const document = decideConditions(operation, variables);
+    const compiled = compileQuery(schema, document, definition.name?.value, {
+      // Values come from our own models, whose types say what they are; scalars of our own are still serialised.
+      disableLeafSerialization: true,
+      disablingCapturingStackErrors: true,
+    });
+    return isCompiledQuery(compiled) ? (compiled.query as CompiledQuery) : null;
+  }
+
+  private variantOf(operation: Operation, variables: Variables): Variant | null {
+    let variants = this.variants.get(operation);
+    if (variants === undefined) {
+      variants = new Map();
+      this.variants.set(operation, variants);
+    }
+    const name = operation.conditionVariables.map((each) => String(variables[each])).join();
+    let variant = variants.get(name);
+    if (variant === undefined) {
+      if (variants.size === MOST_VARIANTS) return null;
+      variant = { times: 0, query: null };
+      variants.set(name, variant);
+    }
+    return variant;
+  }
+}
+
+/** Introspection is asked for too seldom, and mutations depend on the order in which things happen. */
+function isCompilable({ definition, fieldCount, introspects, hasPrototypeKey }: Operation): boolean {
+  return (
+    definition.operation === OperationTypeNode.QUERY &&
+    fieldCount <= MOST_FIELDS &&
+    !introspects &&
+    !hasPrototypeKey
+  );
+}
+
+/**
+ * The operation alone, with its `@skip` and `@include` carried out: graphql-jit decides them field by field, which
+ * comes out differently where a fragment is spread twice.
+ */
+function decideConditions({ definition, document }: Operation, variables: Variables): DocumentNode {
+  const needed = document.definitions.filter(
+    (node) => node === definition || node.kind === Kind.FRAGMENT_DEFINITION,
+  );
+  const decide = (node: { readonly directives?: readonly DirectiveNode[] }) => {
+    if ((node.directives ?? []).length === 0) return undefined;
+    return conditionsOf(node).every((condition) => holds(condition, variables))
+      ? { ...node, directives: [] }
+      : null;
+  };
+  return visit(
+    { ...document, definitions: needed },
+    { Field: decide, InlineFragment: decide, FragmentSpread: decide },
+  );
+}
