@@ -11,6 +11,7 @@ const SOURCE = join(__dirname, '../src');
 const TABLE: { rooms: string[]; besides?: Record<string, string[]> }[] = [
   { rooms: ['common'] },
   { rooms: ['config'] },
+  { rooms: ['limits'] },
   { rooms: ['database', 'ldap', 'auth', 'graphql'], besides: { graphql: ['auth', 'database'] } },
   { rooms: ['users', 'groups', 'service-accounts', 'sources'] },
   { rooms: ['memberships'] },

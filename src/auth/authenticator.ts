@@ -4,8 +4,9 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Strategy } from 'passport';
 import { ServiceError } from '../common/errors.js';
+import { FailedLogins } from '../limits/failed-logins.js';
 import { UnauthenticatedError } from './authentication.error.js';
-import { BasicStrategy } from './basic.strategy.js';
+import { BasicStrategy, readBasic } from './basic.strategy.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import type { Principal } from './principal.js';
 import type { VerifiedToken } from './token-verifier.js';
@@ -25,14 +26,17 @@ export class Authenticator {
   constructor(
     private readonly bearer: BearerStrategy,
     private readonly basic: BasicStrategy,
+    private readonly failedLogins: FailedLogins,
   ) {}
 
   /**
+   * @param address where the request comes from
    * @returns null when no token was sent
    * @throws UnauthenticatedError when the one that was sent is bad, wherever it would have been needed
+   * @throws ServiceError RATE_LIMITED when too many secrets of the account, or from the address, were wrong
    * @throws ServiceUnavailableError when that cannot be told at the moment
    */
-  async authenticate(request: IncomingMessage): Promise<Principal | null> {
+  async authenticate(request: IncomingMessage, address: string): Promise<Principal | null> {
     const header = authorizationOf(request);
     if (header === null) return null;
     const [, scheme, credentials] = AUTHORIZATION.exec(header) ?? [];
@@ -45,9 +49,21 @@ export class Authenticator {
     const remembered = this.verified.get(key);
     if (remembered !== undefined && remembered.cacheUntil > Date.now()) return remembered.principal;
 
-    const token = await run(isBearer ? this.bearer : this.basic, { headers: { authorization } });
+    const token = isBearer
+      ? await run(this.bearer, { headers: { authorization } })
+      : await this.logIn(authorization, address);
     if (token.cacheUntil > Date.now()) this.verified.set(key, token);
     return token.principal;
+  }
+
+  /** A secret can be guessed at; what an access token is made of cannot, and one that has expired is no attack. */
+  private logIn(authorization: string, address: string): Promise<VerifiedToken> {
+    const id = readBasic(authorization)?.id;
+    return this.failedLogins.guard(
+      { account: id === undefined ? null : `service-account:${id}`, address },
+      () => run(this.basic, { headers: { authorization } }),
+      (error) => error instanceof UnauthenticatedError,
+    );
   }
 }
 

@@ -15,6 +15,10 @@ export interface Config {
   readonly logLevel: Settings['LOG_LEVEL'];
   readonly trustedProxies: readonly string[];
   readonly corsOrigins: readonly string[];
+  /** What clients are told of the schema beyond what they ask for. */
+  readonly disclosure: { readonly introspection: boolean; readonly suggestions: boolean };
+  /** Null: each process counts on its own. */
+  readonly redis: RedisConfig | null;
   readonly database:
     | { readonly kind: 'pglite'; readonly directory: string }
     | {
@@ -28,6 +32,15 @@ export interface Config {
   /** Keys of at least 32 bytes; null: generated and kept in the database. */
   readonly urlSigningKeys: readonly Buffer[] | null;
   readonly limits: LimitsConfig;
+}
+
+export interface RedisConfig {
+  /** With its password. */
+  readonly url: string;
+  /** What every key begins with, before a colon. */
+  readonly prefix: string;
+  /** Certificates of the authorities to trust, as PEM; null: those that Node.js trusts. */
+  readonly certificates: string | null;
 }
 
 export interface DirectoryConfig {
@@ -112,6 +125,7 @@ export interface LimitsConfig {
   readonly nodes: number;
   readonly pointsPerHour: number;
   readonly requestsPerMinute: number;
+  readonly failedLogins: number;
   readonly answerCacheMegabytes: number;
 }
 
@@ -175,8 +189,9 @@ function readVariable(environment: Environment, name: SettingName, problems: str
 function buildConfig(settings: Settings): Config {
   const host = settings.HOST.includes(':') ? `[${settings.HOST}]` : settings.HOST;
   const baseUrl = (settings.BASE_URL ?? `http://${host}:${settings.PORT}`).replace(/\/+$/, '');
+  const production = settings.NODE_ENV === 'production';
   return {
-    production: settings.NODE_ENV === 'production',
+    production,
     allowEmbedded: settings.ALLOW_EMBEDDED,
     host: settings.HOST,
     port: settings.PORT,
@@ -185,6 +200,11 @@ function buildConfig(settings: Settings): Config {
     logLevel: settings.LOG_LEVEL,
     trustedProxies: settings.TRUSTED_PROXIES,
     corsOrigins: settings.CORS_ORIGINS,
+    disclosure: {
+      introspection: settings.GRAPHQL_INTROSPECTION ?? !production,
+      suggestions: settings.GRAPHQL_SUGGESTIONS ?? !production,
+    },
+    redis: buildRedis(settings),
     database: settings.DATABASE_URL.startsWith('pglite:')
       ? { kind: 'pglite', directory: resolve(settings.DATABASE_URL.slice('pglite:'.length)) }
       : {
@@ -217,8 +237,21 @@ function buildConfig(settings: Settings): Config {
       nodes: settings.LIMIT_NODES,
       pointsPerHour: settings.LIMIT_POINTS_PER_HOUR,
       requestsPerMinute: settings.LIMIT_REQUESTS_PER_MINUTE,
+      failedLogins: settings.LIMIT_FAILED_LOGINS,
       answerCacheMegabytes: settings.ANSWER_CACHE_MEGABYTES,
     },
+  };
+}
+
+function buildRedis(settings: Settings): RedisConfig | null {
+  if (settings.REDIS_URL === undefined) return null;
+  // Replicas on ports of their own are one installation, unless they say where clients find them.
+  const { host, pathname } = new URL(settings.BASE_URL ?? 'http://directory');
+  const own = `directory:${host}${pathname.replace(/\/+$/, '')}`;
+  return {
+    url: settings.REDIS_URL,
+    prefix: settings.REDIS_PREFIX ?? (settings.BASE_URL === undefined ? 'directory' : own),
+    certificates: settings.REDIS_CA_FILE ?? null,
   };
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseHttpUrl, parseUrl } from '../common/url.js';
 
@@ -29,11 +30,12 @@ const integer = (minimum: number, maximum: number, otherwise: number) =>
     })
     .default(otherwise);
 
-const yesOrNo = text
+const trueOrFalse = text
   .toLowerCase()
   .refine((value) => value === 'true' || value === 'false', { error: 'must be true or false' })
-  .transform((value) => value === 'true')
-  .default(false);
+  .transform((value) => value === 'true');
+
+const yesOrNo = trueOrFalse.default(false);
 
 const list = text.transform((value) =>
   value
@@ -52,6 +54,27 @@ const hostName = text.refine(
 const httpUrl = text.refine((value) => parseHttpUrl(value) !== null && !/[?#]/.test(value), {
   error: 'must be an http or https URL without query or fragment',
 });
+
+/** As browsers send it: nothing after the port, and no port that goes without saying. */
+const origins = list.refine((items) => items.every((item) => parseHttpUrl(item)?.origin === item), {
+  error: 'must be origins such as https://pages.example.org, separated by commas',
+});
+
+const proxies = list.refine((items) => items.every(isAddressOrNetwork), {
+  error: 'must be IP addresses or networks such as 10.0.0.0/8, separated by commas',
+});
+
+/** RFC 4632 §3.1, RFC 4291 §2.3. */
+function isAddressOrNetwork(item: string): boolean {
+  const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(item) ?? [];
+  const version = isIP(address);
+  return version !== 0 && Number(bits ?? 0) <= (version === 4 ? 32 : 128);
+}
+
+const redisUrl = text.refine(
+  (value) => /^rediss?:\/\/[^/?#]+(\/\d{0,5})?$/.test(value) && (parseUrl(value)?.hostname ?? '') !== '',
+  { error: 'must be redis://:password@host:port or rediss://…, with the number of a database if need be' },
+);
 
 const attribute = text.regex(/^[A-Za-z][A-Za-z0-9-]*$/, { error: 'must be the name of an LDAP attribute' });
 
@@ -107,10 +130,18 @@ export const SETTINGS = {
     'Least severe kind of message that is logged',
   ),
   TRUSTED_PROXIES: setting(
-    list.default([]),
+    proxies.default([]),
     'Addresses or networks of the proxies in front, whose X-Forwarded-For is believed',
   ),
-  CORS_ORIGINS: setting(list.default([]), 'Origins of web pages that may call the API from a browser'),
+  CORS_ORIGINS: setting(origins.default([]), 'Origins of web pages that may call the API from a browser'),
+  GRAPHQL_INTROSPECTION: setting(
+    trueOrFalse.optional(),
+    'Whether the schema describes itself to clients. Default: not in production',
+  ),
+  GRAPHQL_SUGGESTIONS: setting(
+    trueOrFalse.optional(),
+    'Whether errors suggest names of the schema («Did you mean …»). Default: not in production',
+  ),
 
   DATABASE_URL: secret(
     text
@@ -127,6 +158,19 @@ export const SETTINGS = {
   DATABASE_POOL_SIZE: setting(
     integer(1, 200, 10),
     'Connections to PostgreSQL that one process opens at most',
+  ),
+
+  REDIS_URL: secret(
+    redisUrl.optional(),
+    'Redis that several processes share their limits through. Empty: each process counts on its own',
+  ),
+  REDIS_PREFIX: setting(
+    text.optional(),
+    'What keys in Redis begin with. Default: directory, and host and path of BASE_URL where that is set',
+  ),
+  REDIS_CA_FILE: setting(
+    certificates.optional(),
+    'File with the certificates (PEM) that a rediss:// server may be signed by. Default: those Node.js trusts',
   ),
 
   DIRECTORY_URL: setting(
@@ -270,6 +314,10 @@ export const SETTINGS = {
   LIMIT_REQUESTS_PER_MINUTE: setting(
     integer(1, 999_999_999, 300),
     'Requests that a principal may make in a minute',
+  ),
+  LIMIT_FAILED_LOGINS: setting(
+    integer(1, 999_999_999, 10),
+    'Logins that may fail in 15 minutes, for each account and for each address',
   ),
   LIMIT_PREVIEWS: setting(
     integer(1, 200, 16),

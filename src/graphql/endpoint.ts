@@ -5,8 +5,9 @@ import { UnauthenticatedError } from '../auth/authentication.error.js';
 import { Authenticator } from '../auth/authenticator.js';
 import type { Principal } from '../auth/principal.js';
 import { Answers, type Question } from './answers.js';
+import { tellStandings } from './rate-limit-headers.js';
 import { RateLimiter, type Standing } from './rate-limiter.js';
-import { isEndpoint, responseType } from './refusal.js';
+import { buildRefusal, isEndpoint, responseType } from './refusal.js';
 import { refuseByHead } from './request-head.js';
 import { readRequest } from './request-shape.js';
 
@@ -58,7 +59,13 @@ export class GraphQLEndpoint implements OnModuleInit {
       readRequest(request);
     });
     fastify.addHook('onSend', (request, reply, payload, done) => {
-      if (request.standings !== null) tell(reply, request.standings);
+      if (!this.limiter.isSettled(request)) {
+        this.settle(request, reply).then((refusal) => {
+          done(null, refusal ?? payload);
+        }, done);
+        return;
+      }
+      if (request.standings !== null) tellStandings(reply, request.standings);
       if (request.keep !== null && typeof payload === 'string' && reply.statusCode === 200) {
         request.keep(payload, String(reply.getHeader('content-type')));
       }
@@ -70,13 +77,31 @@ export class GraphQLEndpoint implements OnModuleInit {
     refuseByHead(request);
     request.standings = [];
     try {
-      request.principal = await this.authenticator.authenticate(request.raw);
+      request.principal = await this.authenticator.authenticate(request.raw, request.ip);
     } catch (error) {
       // Guesses are counted as well, for the address that they come from.
       if (error instanceof UnauthenticatedError) await this.limiter.countRequest(request);
       throw error;
     }
     await this.limiter.countRequest(request);
+  }
+
+  /** A request that came to no price is counted at the end; the answer then is another one if it is one too many. */
+  private async settle(request: FastifyRequest, reply: FastifyReply): Promise<string | null> {
+    try {
+      await this.limiter.settle(request);
+      return null;
+    } catch (error) {
+      const { status, headers, body } = buildRefusal(error, request.id);
+      void reply
+        .code(status)
+        .headers(headers)
+        .removeHeader('content-length')
+        .removeHeader('www-authenticate');
+      return body;
+    } finally {
+      if (request.standings !== null) tellStandings(reply, request.standings);
+    }
   }
 
   /** Gives the answer that was given to the same question before, for the same price. */
@@ -96,15 +121,4 @@ function questionOf(request: FastifyRequest): Question {
     contentType: responseType(request) ?? '',
     text: request.bodyText ?? request.url,
   };
-}
-
-/** The fields of draft-ietf-httpapi-ratelimit-headers. */
-function tell(reply: FastifyReply, standings: readonly Standing[]): void {
-  if (standings.length === 0) return;
-  const policies = standings.map(({ name, limit, window }) => `"${name}";q=${limit};w=${window}`);
-  const limits = standings.map(({ name, remaining, reset, cost }) => {
-    const price = cost === undefined ? '' : `;directory-cost=${cost}`;
-    return `"${name}";r=${remaining};t=${reset}${price}`;
-  });
-  void reply.header('ratelimit-policy', policies.join(', ')).header('ratelimit', limits.join(', '));
 }

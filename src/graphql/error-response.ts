@@ -86,6 +86,11 @@ export function formatError(
   };
 }
 
+/** Variables that do not fit are refused in words of graphql-js, which end with a name that would. */
+export function withoutSuggestion(error: GraphQLFormattedError): GraphQLFormattedError {
+  return { ...error, message: error.message.replace(/ ?Did you mean .+\?$/s, '') };
+}
+
 function codeOf({ message, extensions }: GraphQLFormattedError): ErrorCode {
   const code = extensions?.['code'];
   if (typeof code !== 'string') return 'INTERNAL_SERVER_ERROR';

@@ -14,7 +14,7 @@ import { Compiler } from './compiler.js';
 import { Decisions } from './decisions.js';
 import { resolveDirectly } from './direct.js';
 import { GraphQLEndpoint } from './endpoint.js';
-import { formatError } from './error-response.js';
+import { formatError, withoutSuggestion } from './error-response.js';
 import { ExecutionPlugin } from './execution.plugin.js';
 import { Executor } from './executor.js';
 import { RateLimitResolver } from './rate-limit.resolver.js';
@@ -39,10 +39,13 @@ import { finishSchema } from './schema.js';
         sortSchema: true,
         transformSchema: (schema) => resolveDirectly(finishSchema(schema), providers),
         context: (request: FastifyRequest) => new RequestContext(request, request.principal, database),
-        formatError: (formatted, error) => formatError(formatted, error, ''),
+        formatError: (formatted, error) => {
+          const shown = formatError(formatted, error, '');
+          return config.disclosure.suggestions ? shown : withoutSuggestion(shown);
+        },
         validationRules: [
           ConnectionArgumentsRule,
-          ...(config.production ? [NoSchemaIntrospectionCustomRule] : []),
+          ...(config.disclosure.introspection ? [] : [NoSchemaIntrospectionCustomRule]),
         ],
         parseOptions: { maxTokens: config.limits.tokens },
         // No cookies are ever read, so a page of another site can send nothing that a caller is known by; the
@@ -56,7 +59,7 @@ import { finishSchema } from './schema.js';
         // After the connections have been closed: what comes until then is answered.
         stopOnApplicationShutdown: true,
         autoTransformHttpErrors: false,
-        hideSchemaDetailsFromClientErrors: config.production,
+        hideSchemaDetailsFromClientErrors: !config.disclosure.suggestions,
       }),
     }),
   ],

@@ -8,6 +8,7 @@ import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { buildRefusal, StatusError } from '../graphql/refusal.js';
 import { NothingHereError, refuseRequest } from './refuse-request.js';
+import { securityHeaders } from './security-headers.js';
 
 /** Bytes that Node reads of a request's head before it gives up; our own limits are below and answer better. */
 const LARGEST_HEAD = 65_536;
@@ -35,8 +36,9 @@ export class HttpAdapter extends FastifyAdapter {
       },
     });
     const fastify = this.getInstance<FastifyInstance>();
+    const security = securityHeaders(config);
     fastify.addHook('onRequest', (request, reply, done) => {
-      void reply.header('x-request-id', request.id);
+      void reply.headers(security).header('x-request-id', request.id);
       done();
     });
     // Before the body is read, whose type does not matter then.

@@ -14,6 +14,8 @@ import { DirectoryDataSource } from '../database/data-source.js';
 import { Database } from '../database/database.js';
 import { EmbeddedKeys } from '../database/embedded-keys.js';
 import { ServiceUnavailableError } from '../common/errors.js';
+import { FailedLogins } from '../limits/failed-logins.js';
+import { Limits } from '../limits/limits.js';
 import { ClientsFileError } from './clients.js';
 import { IdentityProvider } from './identity-provider.js';
 
@@ -70,6 +72,7 @@ describe('the embedded identity provider', () => {
       imports: [ConfigModule.forRoot(config)],
       providers: [
         EmbeddedIssuer,
+        { provide: FailedLogins, useValue: new FailedLogins(config, new Limits(null)) },
         IdentityProvider,
         { provide: Database, useValue: database },
         { provide: EmbeddedKeys, useValue: new EmbeddedKeys(dataSource) },

@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { FastifyReply } from 'fastify';
 import { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js';
 import type { Provider } from 'oidc-provider/lib/provider.js';
 import { EmbeddedIssuer } from '../auth/embedded-issuer.js';
@@ -10,8 +11,10 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Database } from '../database/database.js';
 import { EmbeddedKeys } from '../database/embedded-keys.js';
+import { FailedLogins } from '../limits/failed-logins.js';
 import { readClients } from './clients.js';
 import { createKeys, type ProviderKeys, publicKeys } from './keys.js';
+import { ProviderLogins } from './logins.js';
 import { findPerson, type Person } from './people.js';
 import { buildProvider } from './provider.js';
 
@@ -33,6 +36,7 @@ export class IdentityProvider implements OnModuleInit {
     private readonly embeddedKeys: EmbeddedKeys,
     private readonly embeddedIssuer: EmbeddedIssuer,
     private readonly database: Database,
+    private readonly failedLogins: FailedLogins,
   ) {}
 
   /** @throws ClientsFileError when the clients file cannot be used */
@@ -43,6 +47,7 @@ export class IdentityProvider implements OnModuleInit {
     const clients = readClients(this.config.auth.embeddedClients);
     const keys = await this.embeddedKeys.findOrCreate<ProviderKeys>('identity-provider', createKeys);
     this.embeddedIssuer.publish(publicKeys(keys));
+    const logins = new ProviderLogins(this.failedLogins);
     const provider = buildProvider({
       issuer: this.config.baseUrl,
       audience: this.config.auth.audience,
@@ -50,9 +55,10 @@ export class IdentityProvider implements OnModuleInit {
       corsOrigins: this.config.corsOrigins,
       keys,
       findPerson: (id) => this.findPerson(id),
+      logins,
     });
     this.logErrors(provider);
-    await mount(adapter, provider.callback());
+    await mount(adapter, provider.callback(), logins);
   }
 
   /** The database being away is not the provider's fault, and the client may come back. */
@@ -83,13 +89,18 @@ export class IdentityProvider implements OnModuleInit {
  * Hands these paths to the provider before Fastify looks at the body, which the provider reads itself. Routes of
  * their own instead of a middleware, so that no other request passes by here.
  */
-async function mount(adapter: FastifyAdapter, handle: RequestListener): Promise<void> {
+async function mount(
+  adapter: FastifyAdapter,
+  handle: RequestListener,
+  logins: ProviderLogins,
+): Promise<void> {
   await adapter.getInstance().register((fastify, _options, done) => {
     for (const path of PATHS) {
       fastify.all(path, {
         // Not calling on is what ends Fastify's part.
         onRequest: (request, reply) => {
-          reply.hijack();
+          handOver(reply);
+          logins.noteAddress(request.raw, request.ip);
           handle(request.raw, reply.raw);
         },
         handler: () => undefined,
@@ -97,4 +108,15 @@ async function mount(adapter: FastifyAdapter, handle: RequestListener): Promise<
     }
     done();
   });
+}
+
+/** Headers of the API that are not the provider's: it answers for its own pages and for its own clients. */
+const NOT_HANDED_OVER = /^(content-security-policy|vary|access-control-.*)$/;
+
+/** Hijacking drops the headers that are set already. */
+function handOver(reply: FastifyReply): void {
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value !== undefined && !NOT_HANDED_OVER.test(name)) reply.raw.setHeader(name, value);
+  }
+  reply.hijack();
 }

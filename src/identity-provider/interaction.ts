@@ -2,7 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js';
 import type { Context, Interaction, Middleware, Provider } from 'oidc-provider/lib/provider.js';
 import { isScope } from '../auth/scopes.js';
+import { foldId } from '../common/fold.js';
 import type { Client } from './clients.js';
+import { LockedError, type ProviderLogins } from './logins.js';
 import { messagePage, sendPage, signInPage } from './pages.js';
 import type { FindPerson, Person } from './people.js';
 
@@ -18,6 +20,7 @@ export function interactionPath(uid: string): string {
 export interface InteractionOptions {
   readonly clients: ReadonlyMap<string, Client>;
   readonly findPerson: FindPerson;
+  readonly logins: ProviderLogins;
 }
 
 /**
@@ -29,7 +32,7 @@ export interface InteractionOptions {
  */
 export function answerInteractions(
   provider: Provider,
-  { clients, findPerson }: InteractionOptions,
+  { clients, findPerson, logins }: InteractionOptions,
 ): Middleware {
   return async (context, next) => {
     const uid = PATH.exec(context.path)?.[1];
@@ -74,12 +77,28 @@ export function answerInteractions(
     }
     const typed = form.get('id')?.trim() ?? '';
     const person = typed === '' ? null : await findPerson(typed);
+    if (await isLocked(context, typed, person)) {
+      sendPage(context, 429, messagePage('Too many attempts', 'Try again in a quarter of an hour.'));
+      return;
+    }
     if (person === null) {
       ask(context, interaction, typed);
       return;
     }
     const grantId = await grantWhatIsAsked(interaction, person);
     await goOn(context, { login: { accountId: person.id }, consent: { grantId } });
+  }
+
+  /** Counts those who do not exist; an empty field is nobody's attempt. */
+  async function isLocked(context: Context, typed: string, person: Person | null): Promise<boolean> {
+    if (typed === '') return false;
+    try {
+      await logins.judge(context, `person:${foldId(typed)}`, person !== null);
+      return false;
+    } catch (error) {
+      if (error instanceof LockedError) return true;
+      throw error;
+    }
   }
 
   /** A new grant each time: what was allowed once, for other scopes, does not count. */

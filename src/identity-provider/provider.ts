@@ -12,6 +12,7 @@ import { type Client, clientMetadata, PROVIDER_SCOPES } from './clients.js';
 import { deviceFlowPages, renderError, signOutPages } from './flow-pages.js';
 import { answerInteractions, interactionPath } from './interaction.js';
 import type { ProviderKeys } from './keys.js';
+import type { ProviderLogins } from './logins.js';
 import { MemoryAdapter } from './memory-adapter.js';
 import type { FindPerson } from './people.js';
 
@@ -48,17 +49,18 @@ export interface ProviderOptions {
   readonly corsOrigins: readonly string[];
   readonly keys: ProviderKeys;
   readonly findPerson: FindPerson;
+  readonly logins: ProviderLogins;
 }
 
 /** Builds the OpenID provider. It answers requests whose paths have lost the path of the issuer already. */
 export function buildProvider(options: ProviderOptions): Provider {
-  const { issuer, clients, findPerson } = options;
+  const { issuer, clients, findPerson, logins } = options;
   const clientsById = new Map(clients.map((client) => [client.client_id, client]));
   const provider = new Provider(issuer, configuration(options, clientsById));
   useIssuerForLinks(provider, issuer);
-  enforceAuthenticationMethod(provider);
-  answerWrongRequests(provider);
-  provider.use(answerInteractions(provider, { clients: clientsById, findPerson }));
+  judgeSecrets(provider, logins);
+  answerWrongRequests(provider, logins);
+  provider.use(answerInteractions(provider, { clients: clientsById, findPerson, logins }));
   return provider;
 }
 
@@ -211,19 +213,24 @@ function useIssuerForLinks(provider: Provider, issuer: string): void {
 
 /**
  * A secret counts only when it comes the way that is registered for the client (RFC 7591 §2); oidc-provider
- * takes either way from either client.
+ * takes either way from either client. A client whose secret was guessed at too often is refused with any.
  */
-function enforceAuthenticationMethod(provider: Provider): void {
+function judgeSecrets(provider: Provider, logins: ProviderLogins): void {
   const clients = provider.Client.prototype;
   const compare = Object.getOwnPropertyDescriptor(clients, 'compareClientSecret')
     ?.value as RegisteredClient['compareClientSecret'];
-  clients.compareClientSecret = function (this: RegisteredClient, secret) {
-    const isBasic = Provider.ctx?.req.headers.authorization !== undefined;
-    return isBasic === (this.clientAuthMethod === 'client_secret_basic') && compare.call(this, secret);
+  clients.compareClientSecret = async function (this: RegisteredClient, secret) {
+    const { ctx: context } = Provider;
+    if (context === undefined) throw new Error('A secret came without a request');
+    const isBasic = context.req.headers.authorization !== undefined;
+    const isRegisteredWay = isBasic === (this.clientAuthMethod === 'client_secret_basic');
+    const isGood = isRegisteredWay && (await compare.call(this, secret));
+    await logins.judge(context, `client:${this.clientId}`, isGood);
+    return isGood;
   };
 }
 
-function answerWrongRequests(provider: Provider): void {
+function answerWrongRequests(provider: Provider, logins: ProviderLogins): void {
   provider.use(async (context, next) => {
     if (POST_ONLY.has(context.path) && context.method !== 'POST' && context.method !== 'OPTIONS') {
       context.status = 405;
@@ -232,6 +239,7 @@ function answerWrongRequests(provider: Provider): void {
       return;
     }
     await next();
+    await logins.judgeUnknownClient(context);
     if (context.status === 404 && (context.body === undefined || context.body === null)) {
       context.status = 404;
       context.body = { error: 'not_found', error_description: 'there is no such endpoint' };

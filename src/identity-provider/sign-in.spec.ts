@@ -4,7 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { decodeJwt } from 'jose';
 import { Browser } from '../../test/support/browser.js';
 import { DEVICE_CODE, parseClients } from './clients.js';
+import { readConfig } from '../config/config.js';
+import { FailedLogins } from '../limits/failed-logins.js';
+import { Limits } from '../limits/limits.js';
 import { createKeys } from './keys.js';
+import { ProviderLogins } from './logins.js';
 import { buildProvider } from './provider.js';
 
 const PEOPLE = ['ada', 'grace'];
@@ -38,6 +42,9 @@ describe('signing in', () => {
       corsOrigins: ['https://pages.example.org'],
       keys: await createKeys(),
       findPerson: (id) => Promise.resolve(PEOPLE.includes(id) ? { id, name: id.toUpperCase() } : null),
+      logins: new ProviderLogins(
+        new FailedLogins(readConfig({ LIMIT_FAILED_LOGINS: '1000' }), new Limits(null)),
+      ),
     });
     server.on('request', provider.callback());
   });

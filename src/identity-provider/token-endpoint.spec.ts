@@ -2,7 +2,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import { type Client, parseClients } from './clients.js';
+import { readConfig } from '../config/config.js';
+import { FailedLogins } from '../limits/failed-logins.js';
+import { Limits } from '../limits/limits.js';
 import { createKeys, type ProviderKeys, publicKeys } from './keys.js';
+import { ProviderLogins } from './logins.js';
 import { buildProvider } from './provider.js';
 
 const ODD_ID = 'odd: id+with%20all&of=it';
@@ -36,6 +40,9 @@ describe('the token endpoint', () => {
       corsOrigins: [],
       keys,
       findPerson: (id) => Promise.resolve(id.toLowerCase() === 'ada' ? { id: 'ada', name: 'Ada' } : null),
+      logins: new ProviderLogins(
+        new FailedLogins(readConfig({ LIMIT_FAILED_LOGINS: '1000' }), new Limits(null)),
+      ),
     });
     server.on('request', provider.callback());
   });

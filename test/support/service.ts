@@ -59,6 +59,7 @@ export class TestService {
       LIMIT_REQUESTS_PER_MINUTE: '1000000',
       LIMIT_POINTS_PER_HOUR: '100000000',
       LIMIT_FAILED_LOGINS: '1000000',
+      LIMIT_FAILED_LOGINS: '1000000',
       LOG_LEVEL: 'fatal',
       ...environment,
     });

@@ -1,0 +1,28 @@
+import type { FastifyReply } from 'fastify';
+import type { Limit } from '../limits/limit.js';
+import type { Standing } from './rate-limiter.js';
+
+/** The policy of a limit never changes. */
+const policies = new WeakMap<Limit, string>();
+
+/** The fields of draft-ietf-httpapi-ratelimit-headers. */
+export function tellStandings(reply: FastifyReply, standings: readonly Standing[]): void {
+  let policy = '';
+  let limits = '';
+  for (const { limit, remaining, reset, cost } of standings) {
+    const separator = policy === '' ? '' : ', ';
+    policy += separator + policyOf(limit);
+    limits += `${separator}"${limit.name}";r=${remaining};t=${reset}`;
+    if (cost !== null) limits += `;directory-cost=${cost}`;
+  }
+  if (policy !== '') void reply.header('ratelimit-policy', policy).header('ratelimit', limits);
+}
+
+function policyOf(limit: Limit): string {
+  let policy = policies.get(limit);
+  if (policy === undefined) {
+    policy = `"${limit.name}";q=${limit.amount};w=${limit.window}`;
+    policies.set(limit, policy);
+  }
+  return policy;
+}

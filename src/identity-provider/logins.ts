@@ -1,0 +1,56 @@
+import type { IncomingMessage } from 'node:http';
+import { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js';
+import type { Context, ProviderContext } from 'oidc-provider/lib/provider.js';
+import { ServiceError } from '../common/errors.js';
+import type { FailedLogins } from '../limits/failed-logins.js';
+
+/** Too many logins have failed: 429. RFC 6749 has no code for it; this one says to come back. */
+export class LockedError extends OIDCProviderError {
+  readonly error_description = 'too many logins have failed for this account, or from this address';
+
+  constructor() {
+    super(429, 'temporarily_unavailable');
+  }
+}
+
+/** Counts failed logins of people and clients together with those of service accounts. */
+export class ProviderLogins {
+  /** The provider itself only sees the last proxy. */
+  private readonly addresses = new WeakMap<IncomingMessage, string>();
+
+  constructor(private readonly failedLogins: Pick<FailedLogins, 'fail' | 'refuseLocked'>) {}
+
+  noteAddress(request: IncomingMessage, address: string): void {
+    this.addresses.set(request, address);
+  }
+
+  /**
+   * To be told of every login, once it is known whether it is good.
+   * @param account with its kind in front; null: there is no such account
+   * @throws LockedError, for which Retry-After is set
+   */
+  async judge(context: Context, account: string | null, isGood: boolean): Promise<void> {
+    const login = { account, address: this.addresses.get(context.req) ?? '' };
+    try {
+      await (isGood ? this.failedLogins.refuseLocked(login) : this.failedLogins.fail(login));
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      context.set('Retry-After', String(error.details.retryAfter ?? 1));
+      throw new LockedError();
+    }
+  }
+
+  /** Clients that do not exist are nobody's account, but somebody's attempt. */
+  async judgeUnknownClient(context: Context): Promise<void> {
+    const { oidc } = context as Partial<ProviderContext>;
+    const { error } = (context.body ?? {}) as { error?: string };
+    if (error !== 'invalid_client' || context.status !== 401 || oidc?.client !== undefined) return;
+    try {
+      await this.judge(context, null, false);
+    } catch (locked) {
+      if (!(locked instanceof LockedError)) throw locked;
+      context.status = 429;
+      context.body = { error: locked.message, error_description: locked.error_description };
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import type { RedisClientType } from '@redis/client';
+import type { RedisConfig } from '../config/config.js';
+
+/** Milliseconds that an answer may take: whoever asked waits no longer, and then nobody asks until Redis is back. */
+const PATIENCE = 200;
+/** Milliseconds that a new connection may take, with all that is said on it first. */
+const CONNECT_PATIENCE = 1000;
+/** Milliseconds between two attempts to come back. */
+const PAUSE = 500;
+
+export interface Script {
+  readonly source: string;
+  readonly sha1: string;
+}
+
+/**
+ * A connection to Redis that is either good or away. The first answer that is late or an error ends it, together with
+ * all that wait on it; then a new one is tried twice a second, and is used once it has answered a probe.
+ */
+export class RedisLink {
+  private readonly logger = new Logger('Limits');
+  private client: RedisClientType | null = null;
+  private isStopped = false;
+
+  /** @param probe keys and arguments with which the script must run before the connection is used */
+  constructor(
+    private readonly config: RedisConfig,
+    private readonly script: Script,
+    private readonly probe: () => [keys: string[], values: string[]],
+  ) {}
+
+  get isUp(): boolean {
+    return this.client !== null;
+  }
+
+  async start(): Promise<void> {
+    const failure = await this.connect();
+    if (failure !== null) this.goAway(failure);
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    const { client } = this;
+    this.client = null;
+    if (client !== null) destroy(client);
+  }
+
+  /**
+   * Runs the script.
+   * @returns its reply; null while Redis is away; rejects when it goes away meanwhile
+   */
+  run(keys: readonly string[], values: readonly string[]): Promise<unknown> | null {
+    const { client } = this;
+    return client === null ? null : this.runOn(client, keys, values);
+  }
+
+  private async runOn(
+    client: RedisClientType,
+    keys: readonly string[],
+    values: readonly string[],
+  ): Promise<unknown> {
+    const patience = setTimeout(() => {
+      // It may be this process that was busy: then the answer is there, and is read before this.
+      late = setImmediate(() => {
+        this.lose(client, `it has not answered within ${PATIENCE} ms`);
+      });
+    }, PATIENCE);
+    let late: NodeJS.Immediate | undefined;
+    try {
+      return await this.send(client, keys, values);
+    } catch (error) {
+      this.lose(client, reasonOf(error));
+      throw error;
+    } finally {
+      clearTimeout(patience);
+      clearImmediate(late);
+    }
+  }
+
+  private async send(
+    client: RedisClientType,
+    keys: readonly string[],
+    values: readonly string[],
+  ): Promise<unknown> {
+    const rest = [String(keys.length), ...keys, ...values];
+    try {
+      return await client.sendCommand(['EVALSHA', this.script.sha1, ...rest]);
+    } catch (error) {
+      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
+      return client.sendCommand(['EVAL', this.script.source, ...rest]);
+    }
+  }
+
+  /** @returns why it did not work; null: it did, or nobody wants it any more */
+  private async connect(): Promise<string | null> {
+    if (this.isStopped) return null;
+    const client = await this.createClient();
+    const giveUp = setTimeout(() => {
+      destroy(client);
+    }, CONNECT_PATIENCE);
+    try {
+      await client.connect();
+      await this.runOn(client, ...this.probe());
+    } catch (error) {
+      destroy(client);
+      return reasonOf(error);
+    } finally {
+      clearTimeout(giveUp);
+    }
+    if (this.isStopped) destroy(client);
+    else this.client = client;
+    return null;
+  }
+
+  /** Reconnects never by itself: what it has not answered would be asked again, after everybody has gone on. */
+  private async createClient(): Promise<RedisClientType> {
+    const { url, certificates } = this.config;
+    // Loading it takes a tenth of a second, which only those pay who use it.
+    const { createClient } = await import('@redis/client');
+    const socket = { reconnectStrategy: false as const, connectTimeout: CONNECT_PATIENCE };
+    const client = createClient({
+      url,
+      socket: url.startsWith('rediss:')
+        ? { ...socket, tls: true, ...(certificates === null ? {} : { ca: certificates }) }
+        : socket,
+      disableOfflineQueue: true,
+      maintNotifications: 'disabled',
+    }) as unknown as RedisClientType;
+    client.on('error', (error: unknown) => {
+      this.lose(client, reasonOf(error));
+    });
+    return client;
+  }
+
+  /** Lets go of a connection; everything that waits on it is rejected. */
+  private lose(client: RedisClientType, reason: string): void {
+    destroy(client);
+    if (client !== this.client) return;
+    this.client = null;
+    this.goAway(reason);
+  }
+
+  private goAway(reason: string): void {
+    this.logger.warn(`Redis is away, so each process keeps the limits on its own for now: ${reason}`);
+    void this.comeBack();
+  }
+
+  private async comeBack(): Promise<void> {
+    let failure: string | null = '';
+    while (failure !== null && !this.isStopped) {
+      await sleep(PAUSE, undefined, { ref: false });
+      failure = await this.connect();
+    }
+    if (!this.isStopped) this.logger.log('Redis is back, and limits are shared again');
+  }
+}
+
+function destroy(client: RedisClientType): void {
+  try {
+    client.destroy();
+  } catch {
+    // It was closed already, which is all that is wanted.
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { message, code } = error as { message?: string; code?: string };
+  return message === undefined || message === '' ? (code ?? 'it cannot be reached') : message;
+}
