@@ -10,7 +10,7 @@ describe('the tables', () => {
   beforeAll(async () => {
     database = await createDatabase();
     const config = readConfig({ DATABASE_URL: database.url });
-    dataSource = new DirectoryDataSource(config.database, ENTITIES, database.snapshot);
+    dataSource = new DirectoryDataSource(config.database, ENTITIES);
     await dataSource.initialize();
   });
 

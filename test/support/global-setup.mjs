@@ -1,5 +1,5 @@
 // Once before all end-to-end tests: a migrated database of each kind, which every test file begins with a copy of.
-import { chmodSync, existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPostgres } from './postgres.mjs';
@@ -15,11 +15,11 @@ export default async function setUp() {
   chmodSync(work, 0o755);
   process.env.TEST_WORK_DIRECTORY = work;
 
-  const embedded = new DirectoryDataSource({ kind: 'pglite', directory: join(work, 'template') }, []);
+  const directory = join(work, 'template');
+  const embedded = new DirectoryDataSource({ kind: 'pglite', directory }, []);
   await embedded.initialize();
-  writeFileSync(join(work, 'template.tar.gz'), await embedded.dump());
   await embedded.destroy();
-  process.env.TEST_PGLITE_SNAPSHOT = join(work, 'template.tar.gz');
+  process.env.TEST_PGLITE_TEMPLATE = directory;
 
   const postgres = await startPostgres(join(work, 'postgres'));
   globalThis.testPostgres = postgres;

@@ -59,11 +59,10 @@ export class TestService {
       LIMIT_REQUESTS_PER_MINUTE: '1000000',
       LIMIT_POINTS_PER_HOUR: '100000000',
       LIMIT_FAILED_LOGINS: '1000000',
-      LIMIT_FAILED_LOGINS: '1000000',
       LOG_LEVEL: 'fatal',
       ...environment,
     });
-    const app = await createApp(config, database.snapshot);
+    const app = await createApp(config);
     await app.listen(config.port, config.host);
     await app.get(MirrorService).start();
     const answers = compared ? new ComparedAnswers(app) : null;

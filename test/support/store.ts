@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 
@@ -10,8 +11,6 @@ export const store = STORE;
 /** A database of a test's own, migrated and empty. */
 export interface TestDatabase {
   readonly url: string;
-  /** What an embedded database begins with. */
-  readonly snapshot: string | undefined;
   drop(): Promise<void>;
 }
 
@@ -20,11 +19,16 @@ export async function createDatabase(): Promise<TestDatabase> {
   return STORE === 'pglite' ? createEmbedded(name) : createOnServer(name);
 }
 
+/** Files are copied in a tenth of the time that PGlite takes to make a database, or to unpack one. */
 function createEmbedded(name: string): TestDatabase {
+  const directory = join(variable('TEST_WORK_DIRECTORY'), name);
+  cpSync(variable('TEST_PGLITE_TEMPLATE'), directory, { recursive: true });
   return {
-    url: `pglite:${join(variable('TEST_WORK_DIRECTORY'), name)}`,
-    snapshot: variable('TEST_PGLITE_SNAPSHOT'),
-    drop: () => Promise.resolve(),
+    url: `pglite:${directory}`,
+    drop: () => {
+      rmSync(directory, { recursive: true, force: true });
+      return Promise.resolve();
+    },
   };
 }
 
@@ -33,7 +37,6 @@ async function createOnServer(name: string): Promise<TestDatabase> {
   await administrate(server, `create database ${name} template ${variable('TEST_POSTGRES_TEMPLATE')}`);
   return {
     url: server.replace(/[^/]*$/, name),
-    snapshot: undefined,
     drop: () => administrate(server, `drop database ${name} with (force)`),
   };
 }
