@@ -1,10 +1,13 @@
-import { Controller, Get, Header, Res, UseFilters } from '@nestjs/common';
+import { Controller, Get, Header, Inject, Res, UseFilters } from '@nestjs/common';
 import { HealthCheck, type HealthCheckResult, HealthCheckService } from '@nestjs/terminus';
 import type { FastifyReply } from 'fastify';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
 import { DatabaseIndicator } from './database.indicator.js';
 import { HealthFilter } from './health.filter.js';
 import { IssuerIndicator } from './issuer.indicator.js';
 import { MirrorIndicator } from './mirror.indicator.js';
+import { RedisIndicator } from './redis.indicator.js';
 import { ShutdownIndicator } from './shutdown.indicator.js';
 
 /** For load balancers and orchestrators: no token, nothing kept by caches. */
@@ -12,10 +15,12 @@ import { ShutdownIndicator } from './shutdown.indicator.js';
 @UseFilters(HealthFilter)
 export class HealthController {
   constructor(
+    @Inject(CONFIG) private readonly config: Config,
     private readonly checks: HealthCheckService,
     private readonly database: DatabaseIndicator,
     private readonly mirror: MirrorIndicator,
     private readonly issuer: IssuerIndicator,
+    private readonly redis: RedisIndicator,
     private readonly shutdown: ShutdownIndicator,
   ) {}
 
@@ -35,6 +40,7 @@ export class HealthController {
       () => this.database.check(),
       () => this.mirror.check(),
       () => this.issuer.check(),
+      ...(this.config.redis === null ? [] : [() => this.redis.check()]),
     ]);
   }
 }

@@ -95,7 +95,7 @@ export class RedisLink {
 
   /** @returns why it did not work; null: it did, or nobody wants it any more */
   private async connect(): Promise<string | null> {
-    if (this.isStopped) return null;
+    if (this.hasStopped()) return null;
     const client = await this.createClient();
     const giveUp = setTimeout(() => {
       destroy(client);
@@ -109,9 +109,14 @@ export class RedisLink {
     } finally {
       clearTimeout(giveUp);
     }
-    if (this.isStopped) destroy(client);
+    if (this.hasStopped()) destroy(client);
     else this.client = client;
     return null;
+  }
+
+  /** Asked anew each time: it may have happened while something was waited for. */
+  private hasStopped(): boolean {
+    return this.isStopped;
   }
 
   /** Reconnects never by itself: what it has not answered would be asked again, after everybody has gone on. */
@@ -149,11 +154,11 @@ export class RedisLink {
 
   private async comeBack(): Promise<void> {
     let failure: string | null = '';
-    while (failure !== null && !this.isStopped) {
+    while (failure !== null) {
       await sleep(PAUSE, undefined, { ref: false });
       failure = await this.connect();
     }
-    if (!this.isStopped) this.logger.log('Redis is back, and limits are shared again');
+    if (!this.hasStopped()) this.logger.log('Redis is back, and limits are shared again');
   }
 }
 

@@ -2,7 +2,11 @@
 export class Browser {
   private readonly cookies = new Map<string, { path: string; pair: string }>();
 
-  constructor(private readonly origin: string) {}
+  /** @param headers sent with every request */
+  constructor(
+    private readonly origin: string,
+    private readonly headers: Readonly<Record<string, string>> = {},
+  ) {}
 
   /** The response that is no redirect within the provider. */
   async open(url: string, form?: Record<string, string>): Promise<{ url: string; response: Response }> {
@@ -10,7 +14,7 @@ export class Browser {
     const sent = [...this.cookies.values()].filter(({ path }) => `${pathname}/`.startsWith(`${path}/`));
     const response = await fetch(url, {
       redirect: 'manual',
-      headers: { cookie: sent.map(({ pair }) => pair).join('; '), accept: 'text/html' },
+      headers: { ...this.headers, cookie: sent.map(({ pair }) => pair).join('; '), accept: 'text/html' },
       ...(form === undefined ? {} : { method: 'POST', body: new URLSearchParams(form) }),
     });
     for (const line of response.headers.getSetCookie()) this.keep(line);

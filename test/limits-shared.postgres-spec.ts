@@ -1,0 +1,393 @@
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { Logger } from '@nestjs/common';
+import type { RedisConfig } from '../src/config/config.js';
+import { Limit } from '../src/limits/limit.js';
+import { SharedCounts } from '../src/limits/shared-counts.js';
+import { Browser } from './support/browser.js';
+import { buildLdif } from './support/directory.js';
+import { dataOf, type HttpAnswer, post, refusalOf, send } from './support/http.js';
+import { REDIS_PASSWORD, TestRedis } from './support/redis.js';
+import { TestService } from './support/service.js';
+import { variable } from './support/store.js';
+
+const CHEAP = '{ rateLimit { remaining } }';
+/** Costs three points. */
+const DEAR =
+  '{ groups(first: 100) { nodes { parents(first: 1) { nodes { id } } subgroups(first: 1) { nodes { id } } } } }';
+const REQUESTS = 20;
+const POINTS = 40;
+const LIMITED = [429, 'RATE_LIMITED'];
+
+let redis: TestRedis;
+let first: TestService;
+let second: TestService;
+const warned = jest.spyOn(Logger.prototype, 'warn');
+const unhandled: unknown[] = [];
+const noteUnhandled = (error: unknown) => unhandled.push(error);
+
+/** Redis is not there yet when they start: that must do no harm. */
+beforeAll(async () => {
+  process.on('unhandledRejection', noteUnhandled);
+  redis = await TestRedis.prepare();
+  const environment = {
+    REDIS_URL: redis.url,
+    LIMIT_REQUESTS_PER_MINUTE: String(REQUESTS),
+    LIMIT_POINTS_PER_HOUR: String(POINTS),
+    LIMIT_FAILED_LOGINS: '10',
+    TRUSTED_PROXIES: '127.0.0.1',
+  };
+  first = await TestService.start({ ldif: buildLdif([{ id: 'anna' }]), environment });
+  const { database } = first.config;
+  if (database.kind !== 'postgres') throw new Error('This needs a server');
+  second = await TestService.start({ environment: { ...environment, DATABASE_URL: database.url } });
+});
+
+afterAll(async () => {
+  await second.stop();
+  await first.stop();
+  redis.goOn();
+  await redis.kill();
+  process.off('unhandledRejection', noteUnhandled);
+});
+
+let lastAddress = 0;
+/** Nobody has asked from there before. */
+const newAddress = () => ({ 'x-forwarded-for': `192.0.2.${++lastAddress}` });
+const wrongSecret = (id: string) => ({
+  authorization: `Basic ${Buffer.from(`${id}:guess`).toString('base64')}`,
+});
+const ask = (service: TestService, headers: Record<string, string>, query = CHEAP) =>
+  post(service, { query }, headers);
+/** In turns. */
+const replica = (index: number) => (index % 2 === 0 ? first : second);
+
+/** Parameters of RateLimit by the name of the limit: what is left, and the seconds. */
+function left({ headers }: HttpAnswer, name: string): number {
+  const [, remaining] = new RegExp(`"${name}";r=(\\d+)`).exec(String(headers['ratelimit'])) ?? [];
+  return Number(remaining ?? NaN);
+}
+
+async function isShared(service: TestService): Promise<boolean> {
+  const response = await fetch(`${service.url}/_readiness`);
+  const { info } = (await response.json()) as { info: { redis: { shared: boolean } } };
+  expect(response.status).toBe(200);
+  return info.redis.shared;
+}
+
+/** Within the two seconds that it may take. */
+const untilShared = () => first.until(async () => (await isShared(first)) && (await isShared(second)), 2000);
+const untilAway = () => first.until(async () => !(await isShared(first)) && !(await isShared(second)));
+
+describe('without its Redis, a service', () => {
+  it('starts, says so once, and counts on its own', async () => {
+    const said = warned.mock.calls.filter(([text]) => String(text).startsWith('Redis is away'));
+    expect(said).toHaveLength(2); // Once by each of the two.
+    const headers = newAddress();
+    expect(left(await ask(first, headers), 'requests')).toBe(REQUESTS - 1);
+    expect(left(await ask(second, headers), 'requests')).toBe(REQUESTS - 1);
+  });
+
+  it('shares limits within two seconds of its coming', async () => {
+    await redis.start();
+    await untilShared();
+    const headers = newAddress();
+    expect(left(await ask(first, headers), 'requests')).toBe(REQUESTS - 1);
+    expect(left(await ask(second, headers), 'requests')).toBe(REQUESTS - 2);
+  });
+});
+
+describe('two replicas', () => {
+  it('tell what the other one has taken', async () => {
+    const headers = newAddress();
+    for (let index = 0; index < 6; index++) {
+      const answer = await ask(replica(index), headers);
+      expect(left(answer, 'requests')).toBe(REQUESTS - 1 - index);
+      expect(left(answer, 'points')).toBe(POINTS - 1 - index);
+      expect(dataOf(answer)).toEqual({ rateLimit: { remaining: POINTS - 1 - index } });
+      expect(answer.headers['ratelimit-policy']).toBe(
+        `"requests";q=${REQUESTS};w=60, "points";q=${POINTS};w=3600`,
+      );
+    }
+  });
+
+  it('answer exactly as many requests as are allowed, however many come at once', async () => {
+    const headers = newAddress();
+    const answers = await Promise.all(
+      Array.from({ length: 2 * REQUESTS }, (_, index) => ask(replica(index), headers)),
+    );
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused).toHaveLength(REQUESTS);
+    for (const answer of refused) {
+      expect(refusalOf(answer)).toEqual(LIMITED);
+      expect(answer.headers['retry-after']).toMatch(/^([1-9]|[1-5]\d|60)$/);
+      expect(left(answer, 'requests')).toBe(0);
+    }
+    const remaining = answers.filter(({ status }) => status === 200).map((each) => left(each, 'requests'));
+    expect(remaining.sort((a, b) => a - b)).toEqual(Array.from({ length: REQUESTS }, (_, index) => index));
+  });
+
+  it('take exactly as many points as there are', async () => {
+    const authorization = await first.serviceAccount('read');
+    const prices = Array.from({ length: REQUESTS - 1 }, (_, index) =>
+      ask(replica(index), { authorization }, DEAR),
+    );
+    const answers = await Promise.all(prices);
+    // Thirteen times three leave one, which is enough for something cheap and not refunded by who was refused.
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(13);
+    const last = await ask(second, { authorization });
+    expect(dataOf(last)).toEqual({ rateLimit: { remaining: 0 } });
+  });
+
+  it('count requests that come to no price, and refuse those beyond', async () => {
+    const headers = newAddress();
+    const wrong = [
+      (service: TestService) => post(service, '{', headers),
+      (service: TestService) => ask(service, headers, '{ nothing }'),
+      (service: TestService) => ask(service, { ...headers, authorization: 'Bearer x' }),
+    ];
+    for (let index = 0; index < REQUESTS; index++) {
+      const answer = await wrong[index % 3]?.(replica(index));
+      expect(answer?.status).toBe(index % 3 === 2 ? 401 : 400);
+    }
+    for (const each of wrong) {
+      const answer = await each(first);
+      expect(refusalOf(answer)).toEqual(LIMITED);
+      expect(answer.headers).not.toHaveProperty('www-authenticate');
+    }
+    expect(refusalOf(await ask(second, headers))).toEqual(LIMITED);
+  });
+
+  it('take nothing for a rehearsal', async () => {
+    const headers = { authorization: await first.serviceAccount('read') };
+    const query = '{ rateLimit(dryRun: true) { remaining cost } groups(first: 100) { totalCount } }';
+    for (let index = 0; index < 4; index++) {
+      const data = dataOf(await ask(replica(index), headers, query));
+      expect(data).toEqual({ rateLimit: { remaining: POINTS, cost: 1 } });
+    }
+  });
+
+  it('ask Redis once a request, remembered or not', async () => {
+    const headers = newAddress();
+    const calls = async () => {
+      const stats = await redis.ask('INFO', 'commandstats');
+      return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1]);
+    };
+    const before = await calls();
+    for (let index = 0; index < 4; index++)
+      expect((await ask(first, headers, '{ buildInfo { version } }')).status).toBe(200);
+    await post(first, '{', headers);
+    expect((await calls()) - before).toBe(5);
+  });
+
+  it('keep nothing in Redis that says who it is about', async () => {
+    const keys = await redis.keys();
+    expect(keys.length).toBeGreaterThan(5);
+    for (const key of keys) {
+      expect(key).toMatch(/^directory:(requests|points|failed-logins:\w+|probe):[\w-]{22}$/);
+    }
+  });
+});
+
+describe('logins that fail', () => {
+  it('are refused from the eleventh on, whichever replica is asked, and so is a good one then', async () => {
+    const authorization = await first.serviceAccount('read');
+    const id = Buffer.from(authorization.slice(6), 'base64').toString().split(':')[0] ?? '';
+    for (let index = 0; index < 10; index++) {
+      const answer = await ask(replica(index), { ...newAddress(), ...wrongSecret(id) });
+      expect(refusalOf(answer)).toEqual([401, 'UNAUTHENTICATED']);
+    }
+    for (const service of [first, second]) {
+      for (const headers of [wrongSecret(id), { authorization }]) {
+        const answer = await ask(service, { ...newAddress(), ...headers });
+        expect(refusalOf(answer)).toEqual(LIMITED);
+        expect(Number(answer.headers['retry-after'])).toBeGreaterThan(800);
+      }
+    }
+  });
+
+  it('are counted for the address that they come from, exactly, whatever account is tried', async () => {
+    const headers = newAddress();
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, (_, index) =>
+        ask(replica(index), { ...headers, ...wrongSecret(`nobody-${index}`) }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([
+      ...Array.from({ length: 10 }, () => 401),
+      ...Array.from({ length: 6 }, () => 429),
+    ]);
+    const authorization = await first.serviceAccount('read');
+    expect(refusalOf(await ask(second, { ...headers, authorization }))).toEqual(LIMITED);
+    expect((await ask(second, { ...newAddress(), authorization })).status).toBe(200);
+  });
+
+  it('are counted for clients of the embedded provider', async () => {
+    const login = (service: TestService, secret: string) =>
+      send(service, {
+        method: 'POST',
+        path: '/oauth2/token',
+        headers: {
+          'content-type': 'application/x-www-form-urlencoded',
+          authorization: `Basic ${Buffer.from(`demo-basic:${secret}`).toString('base64')}`,
+          ...newAddress(),
+        },
+        body: 'grant_type=client_credentials',
+      });
+    expect((await login(first, 'demo-basic-secret')).status).toBe(200);
+    for (let index = 0; index < 10; index++) {
+      expect((await login(replica(index), 'guess')).status).toBe(401);
+    }
+    for (const secret of ['guess', 'demo-basic-secret']) {
+      const answer = await login(second, secret);
+      expect([answer.status, Number(answer.headers['retry-after']) > 800]).toEqual([429, true]);
+    }
+  });
+
+  it('are counted for clients and people that do not exist, in one with all others of their address', async () => {
+    const headers = newAddress();
+    const tryClient = (id: string) =>
+      send(first, {
+        method: 'POST',
+        path: '/oauth2/token',
+        headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+        body: `grant_type=client_credentials&client_id=${id}&client_secret=x`,
+      });
+    for (let index = 0; index < 5; index++) expect((await tryClient(`nobody-${index}`)).status).toBe(401);
+    for (let index = 0; index < 4; index++) {
+      expect((await ask(second, { ...headers, ...wrongSecret(`no-one-${index}`) })).status).toBe(401);
+    }
+    const browser = new Browser(first.url, headers);
+    const signIn = async (id: string) => {
+      const { url } = await browser.open(
+        `${first.url}/oauth2/authorize?client_id=demo-app&response_type=code&scope=read&redirect_uri=${encodeURIComponent('http://127.0.0.1:8080/callback')}&code_challenge_method=S256&code_challenge=${'x'.repeat(43)}`,
+      );
+      return (await browser.open(url, { id, answer: 'continue' })).response;
+    };
+    expect((await signIn('no-such-person')).status).toBe(422);
+    const refused = await signIn('anna');
+    expect([refused.status, Number(refused.headers.get('retry-after')) > 800]).toEqual([429, true]);
+    expect(await refused.text()).toContain('Too many attempts');
+    expect((await tryClient('nobody')).status).toBe(429);
+  });
+});
+
+/** What can happen to a Redis, and how it is mended. */
+const TROUBLES: [what: string, begin: () => unknown, mend: () => unknown][] = [
+  [
+    'hangs',
+    () => {
+      redis.hang();
+    },
+    () => {
+      redis.goOn();
+    },
+  ],
+  ['is killed', () => redis.kill(), () => redis.start()],
+  [
+    'is full',
+    () => redis.ask('CONFIG', 'SET', 'maxmemory', '1'),
+    () => redis.ask('CONFIG', 'SET', 'maxmemory', '0'),
+  ],
+  [
+    'only takes reads',
+    () => redis.ask('REPLICAOF', '127.0.0.1', '1'),
+    () => redis.ask('REPLICAOF', 'NO', 'ONE'),
+  ],
+  ['is slow', () => redis.ask('CLIENT', 'PAUSE', '600', 'ALL'), () => undefined],
+];
+
+describe.each(TROUBLES)('a Redis that %s', (_what, begin, mend) => {
+  it('holds up nobody for long, leaves limits to each process, and is in use again when it is mended', async () => {
+    const headers = newAddress();
+    expect(left(await ask(first, headers), 'requests')).toBe(REQUESTS - 1);
+    const authorization = await first.serviceAccount('read');
+    const goodLogin = { ...newAddress(), authorization };
+
+    await begin();
+    const begun = performance.now();
+    const during = await Promise.all(Array.from({ length: 5 }, () => ask(first, headers)));
+    for (let index = 0; index < 5; index++) during.push(await ask(first, headers));
+    const taken = performance.now() - begun;
+    // 250 ms once, and what ten requests take by themselves: ten times 200 would be two seconds.
+    expect(taken).toBeLessThan(1200);
+    expect(during.map(({ status }) => status)).toEqual(during.map(() => 200));
+    // It goes on from what was last heard of all.
+    expect(Math.min(...during.map((each) => left(each, 'requests')))).toBe(REQUESTS - 11);
+    expect((await ask(second, goodLogin)).status).toBe(200);
+
+    await mend();
+    await untilShared();
+    const after = newAddress();
+    expect(left(await ask(first, after), 'requests')).toBe(REQUESTS - 1);
+    expect(left(await ask(second, after), 'requests')).toBe(REQUESTS - 2);
+  });
+});
+
+describe('while Redis is away', () => {
+  it('logins stay limited in each process', async () => {
+    await redis.kill();
+    await untilAway();
+    const headers = newAddress();
+    for (let index = 0; index < 11; index++) {
+      const { status } = await ask(first, { ...headers, ...wrongSecret(`absent-${index}`) });
+      expect(status).toBe(index < 10 ? 401 : 429);
+    }
+    await redis.start();
+    await untilShared();
+  });
+});
+
+describe('a Redis that is emptied', () => {
+  it('counts anew, and gets its script again', async () => {
+    const headers = newAddress();
+    await ask(first, headers);
+    await redis.ask('FLUSHALL');
+    await redis.ask('SCRIPT', 'FLUSH');
+    expect(left(await ask(second, headers), 'requests')).toBe(REQUESTS - 1);
+    expect(await isShared(second)).toBe(true);
+  });
+});
+
+describe('two installations', () => {
+  it('share a Redis and no limits', async () => {
+    const takeAs = (prefix: string) => take({ url: redis.url, prefix, certificates: null });
+    expect([await takeAs('one'), await takeAs('other'), await takeAs('one')]).toEqual([2, 2, 4]);
+  });
+});
+
+describe('a Redis that speaks TLS', () => {
+  it('is used when its certificate is one to trust, and only then', async () => {
+    const encrypted = await TestRedis.prepare();
+    const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'redis-'));
+    const { url, certificate } = await encrypted.startEncrypted(directory);
+    try {
+      expect(await take({ url, prefix: 'tls', certificates: certificate })).toBe(2);
+      expect(await take({ url, prefix: 'tls', certificates: null })).toBeNull();
+      const wrong = url.replace(REDIS_PASSWORD, 'guess');
+      expect(await take({ url: wrong, prefix: 'tls', certificates: certificate })).toBeNull();
+    } finally {
+      await encrypted.kill();
+    }
+  });
+});
+
+/** Takes 2 of 5; null: there was nobody to take from. */
+async function take(config: RedisConfig): Promise<number | null> {
+  const counts = new SharedCounts(config);
+  await counts.start();
+  try {
+    const limit = new Limit('requests', 5, 60);
+    const taken = await counts.take([{ limit, subject: 'anna', amount: 2 }]);
+    return taken?.[0]?.taken ?? null;
+  } finally {
+    counts.stop();
+  }
+}
+
+describe('the whole of it', () => {
+  it('has left nothing unhandled, and no secret in the log', () => {
+    expect(unhandled).toEqual([]);
+    expect(JSON.stringify(warned.mock.calls)).not.toContain(REDIS_PASSWORD);
+  });
+});
