@@ -4,11 +4,12 @@ import {
   type DocumentNode,
   type ExecutionResult,
   type GraphQLSchema,
-  Kind,
   OperationTypeNode,
+  separateOperations,
   visit,
 } from 'graphql';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
+import { BadUserInputError } from '../common/errors.js';
 import { conditionsOf, holds, type Operation, type Variables } from './operation.js';
 import type { RequestContext } from './request-context.js';
 
@@ -53,6 +54,7 @@ export class Compiler {
   compile(schema: GraphQLSchema, operation: Operation, variables: Variables): CompiledQuery | null {
     const { definition } = operation;
     const document = decideConditions(operation, variables);
+    if (document === null) return null;
     const compiled = compileQuery(schema, document, definition.name?.value, {
       // Values come from our own models, whose types say what they are; scalars of our own are still serialised.
       disableLeafSerialization: true,
@@ -91,19 +93,21 @@ function isCompilable({ definition, fieldCount, introspects, hasPrototypeKey }: 
 /**
  * The operation alone, with its `@skip` and `@include` carried out: graphql-jit decides them field by field, which
  * comes out differently where a fragment is spread twice.
+ * @returns null where one hangs on a variable that is null: graphql-js finds out whether it is reached at all
  */
-function decideConditions({ definition, document }: Operation, variables: Variables): DocumentNode {
-  const needed = document.definitions.filter(
-    (node) => node === definition || node.kind === Kind.FRAGMENT_DEFINITION,
-  );
+function decideConditions({ definition, document }: Operation, variables: Variables): DocumentNode | null {
   const decide = (node: { readonly directives?: readonly DirectiveNode[] }) => {
     if ((node.directives ?? []).length === 0) return undefined;
     return conditionsOf(node).every((condition) => holds(condition, variables))
       ? { ...node, directives: [] }
       : null;
   };
-  return visit(
-    { ...document, definitions: needed },
-    { Field: decide, InlineFragment: decide, FragmentSpread: decide },
-  );
+  // Fragments of other operations may hang on variables that this one does not have.
+  const alone = separateOperations(document)[definition.name?.value ?? ''] ?? document;
+  try {
+    return visit(alone, { Field: decide, InlineFragment: decide, FragmentSpread: decide });
+  } catch (error) {
+    if (error instanceof BadUserInputError) return null;
+    throw error;
+  }
 }
