@@ -1,5 +1,4 @@
-import { registerEnumType } from '@nestjs/graphql';
-
+/** What synchronisation can change. It is also a type of the schema (change.model.ts), which commands have no need of. */
 export enum ChangeKind {
   USER_CREATED = 'USER_CREATED',
   USER_UPDATED = 'USER_UPDATED',
@@ -11,26 +10,6 @@ export enum ChangeKind {
   MEMBER_REMOVED = 'MEMBER_REMOVED',
   ROLE_CHANGED = 'ROLE_CHANGED',
 }
-
-registerEnumType(ChangeKind, {
-  name: 'ChangeKind',
-  description: 'What can change. Memberships are those over every way in: by name, or through other groups.',
-  valuesMap: {
-    USER_CREATED: { description: 'Somebody came into the directory.' },
-    USER_UPDATED: {
-      description: "The directory's entry of a person is another one: a name, an address, a picture.",
-    },
-    USER_DELETED: { description: 'Somebody is gone from the directory, and from every group.' },
-    GROUP_CREATED: { description: 'A group came into the directory.' },
-    GROUP_UPDATED: { description: "The directory's entry of a group is another one, besides who is in it." },
-    GROUP_DELETED: { description: 'A group is gone from the directory.' },
-    MEMBER_ADDED: { description: 'Somebody belongs to a group who did not: `roleAfter` says as what.' },
-    MEMBER_REMOVED: {
-      description: 'Somebody no longer belongs to a group: `roleBefore` says as what they did.',
-    },
-    ROLE_CHANGED: { description: 'Somebody belongs to a group as something else than before.' },
-  },
-});
 
 const BY_NUMBER = Object.values(ChangeKind);
 

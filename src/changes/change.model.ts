@@ -1,9 +1,29 @@
-import { Field, ID, ObjectType } from '@nestjs/graphql';
+import { Field, ID, ObjectType, registerEnumType } from '@nestjs/graphql';
 import { InheritAccess } from '../auth/access.js';
 import { connectionTypes } from '../graphql/connection.js';
 import { DateTime } from '../graphql/scalars.js';
 import { GroupRole } from '../memberships/role.js';
 import { ChangeKind } from './change-kind.js';
+
+registerEnumType(ChangeKind, {
+  name: 'ChangeKind',
+  description: 'What can change. Memberships are those over every way in: by name, or through other groups.',
+  valuesMap: {
+    USER_CREATED: { description: 'Somebody came into the directory.' },
+    USER_UPDATED: {
+      description: "The directory's entry of a person is another one: a name, an address, a picture.",
+    },
+    USER_DELETED: { description: 'Somebody is gone from the directory, and from every group.' },
+    GROUP_CREATED: { description: 'A group came into the directory.' },
+    GROUP_UPDATED: { description: "The directory's entry of a group is another one, besides who is in it." },
+    GROUP_DELETED: { description: 'A group is gone from the directory.' },
+    MEMBER_ADDED: { description: 'Somebody belongs to a group who did not: `roleAfter` says as what.' },
+    MEMBER_REMOVED: {
+      description: 'Somebody no longer belongs to a group: `roleBefore` says as what they did.',
+    },
+    ROLE_CHANGED: { description: 'Somebody belongs to a group as something else than before.' },
+  },
+});
 
 /** A change as the API shows it. The keys are ours and not in the schema. */
 @ObjectType({ description: 'Something that was taken over from the directory.' })
