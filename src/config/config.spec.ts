@@ -73,6 +73,60 @@ describe('the configuration', () => {
     expect(problems.filter((problem) => problem.includes('\n'))).toEqual([]);
   });
 
+  it.each([
+    ['https://pages.example.org', true],
+    ['http://localhost:5173,https://pages.example.org', true],
+    ['*', false],
+    ['null', false],
+    ['pages.example.org', false],
+    ['https://pages.example.org/', false],
+    ['https://pages.example.org:443', false],
+    ['https://*.example.org', false],
+    ['https://Pages.example.org', false],
+  ])('takes origins as browsers spell them: %s', (origins, isGood) => {
+    expect(problemsOf({ CORS_ORIGINS: origins })).toHaveLength(isGood ? 0 : 1);
+  });
+
+  it.each([
+    ['127.0.0.1,10.0.0.0/8, ::1,fd00::/8', true],
+    ['proxy.example.org', false],
+    ['10.0.0.0/33', false],
+    ['::1/129', false],
+    ['10.0.0.0/', false],
+    ['true', false],
+  ])('takes proxies by address or network: %s', (proxies, isGood) => {
+    expect(problemsOf({ TRUSTED_PROXIES: proxies })).toHaveLength(isGood ? 0 : 1);
+  });
+
+  it.each([
+    ['redis://127.0.0.1', true],
+    ['redis://:p%40ss@redis.example.org:6380/2', true],
+    ['rediss://user:password@[::1]:6380', true],
+    ['http://redis.example.org', false],
+    ['redis://', false],
+    ['redis://redis.example.org/two', false],
+  ])('takes a Redis by its URL: %s', (url, isGood) => {
+    expect(problemsOf({ REDIS_URL: url })).toHaveLength(isGood ? 0 : 1);
+  });
+
+  it('tells installations apart that share a Redis, and does not take replicas for several', () => {
+    const prefixOf = (environment: Environment) =>
+      readConfig({ REDIS_URL: 'redis://127.0.0.1', ...environment }).redis?.prefix;
+    expect(prefixOf({ PORT: '4000' })).toBe('directory');
+    expect(prefixOf({ BASE_URL: 'https://example.org/school/' })).toBe('directory:example.org/school');
+    expect(prefixOf({ BASE_URL: 'https://example.org', REDIS_PREFIX: 'own' })).toBe('own');
+    expect(readConfig({}).redis).toBeNull();
+  });
+
+  it('discloses the schema outside of production, and wherever that is asked for', () => {
+    const both = (value: string) => ({ GRAPHQL_INTROSPECTION: value, GRAPHQL_SUGGESTIONS: value });
+    const disclosed = (environment: Environment) => readConfig(environment).disclosure;
+    const production = { NODE_ENV: 'production', ALLOW_EMBEDDED: 'true' };
+    const [yes, no] = [true, false].map((is) => ({ introspection: is, suggestions: is }));
+    expect([disclosed({}), disclosed(production)]).toEqual([yes, no]);
+    expect([disclosed(both('false')), disclosed({ ...production, ...both('true') })]).toEqual([no, yes]);
+  });
+
   it('repeats no value of a secret', () => {
     const secrets = names.filter((name) => 'secret' in SETTINGS[name]);
     const environment = Object.fromEntries(secrets.map((name) => [name, 'hunter2']));

@@ -56,9 +56,12 @@ const httpUrl = text.refine((value) => parseHttpUrl(value) !== null && !/[?#]/.t
 });
 
 /** As browsers send it: nothing after the port, and no port that goes without saying. */
-const origins = list.refine((items) => items.every((item) => parseHttpUrl(item)?.origin === item), {
-  error: 'must be origins such as https://pages.example.org, separated by commas',
-});
+const origins = list.refine(
+  (items) => items.every((item) => !item.includes('*') && parseHttpUrl(item)?.origin === item),
+  {
+    error: 'must be origins such as https://pages.example.org, separated by commas',
+  },
+);
 
 const proxies = list.refine((items) => items.every(isAddressOrNetwork), {
   error: 'must be IP addresses or networks such as 10.0.0.0/8, separated by commas',
