@@ -47,6 +47,7 @@ export default {
   testTimeout: 180_000,
   // Two embedded databases at once are a gigabyte of memory, and two cores have no more to give.
   maxWorkers: 2,
+  testSequencer: '<rootDir>/test/support/slowest-first.mjs',
   reporters: ['default', '<rootDir>/test/support/totals-reporter.mjs'],
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/*.spec.ts'] },

@@ -1,0 +1,36 @@
+import TestSequencer from '@jest/test-sequencer';
+
+/**
+ * The suites that take longest, longest first: one that begins last keeps one core busy, and the other one idle. A clean
+ * checkout remembers no times, and Jest would go by the length of files.
+ */
+const SLOWEST = [
+  'mirror-kill.postgres-spec.ts',
+  'ldap-convergence.postgres-spec.ts',
+  'ldap-kill.postgres-spec.ts',
+  'commands.e2e-spec.ts',
+  'connections.e2e-spec.ts',
+  'mirror-kill.pglite-spec.ts',
+  'start.e2e-spec.ts',
+  'effective-roles.e2e-spec.ts',
+  'ldap-trouble.postgres-spec.ts',
+  'preview-sequences.postgres-spec.ts',
+  'ldap-commands.postgres-spec.ts',
+  'ldap-guard.postgres-spec.ts',
+  'overlay.postgres-spec.ts',
+  'overlay.e2e-spec.ts',
+  'roles.e2e-spec.ts',
+];
+
+/** The others end with those that need no service: many, and short. */
+function placeOf({ path, context }) {
+  const place = SLOWEST.findIndex((name) => path.endsWith(`/${name}`));
+  if (place !== -1) return place;
+  return SLOWEST.length + (context.config.displayName.name === 'unit' ? 1 : 0);
+}
+
+export default class SlowestFirst extends TestSequencer {
+  sort(tests) {
+    return super.sort(tests).sort((one, other) => placeOf(one) - placeOf(other));
+  }
+}
