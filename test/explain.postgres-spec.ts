@@ -122,6 +122,22 @@ const LISTS: [root: string, list: string, args: string, selection: string][] = [
   ]),
 ];
 
+/** What memberships carry: a page of this needs no other table. */
+const CARRIED: [root: string, list: string, args: string, selection: string][] = [
+  ...['NAME', 'ROLE'].map((field): [string, string, string, string] => [
+    'group(group: {id: "group-7"}) { % }',
+    'members',
+    `filter: {schoolYear: "3D"}, orderBy: {field: ${field}}`,
+    `nodes { role { value direct } user { id name schoolYear photo picture groups(first: 2) { totalCount } } } ${PAGE_INFO}`,
+  ]),
+  [
+    'user(user: {id: "person.7"}) { % }',
+    'groups',
+    '',
+    `nodes { role { value } group { id name } } ${PAGE_INFO}`,
+  ],
+];
+
 const SINGLE = [
   '{ user(user: {id: "person.1"}) { id name photo picture groups(first: 10) { totalCount } } }',
   '{ group(group: {id: "group-1"}) { id members(first: 10) { nodes { user { groups(first: 10) { nodes { group { subgroups(first: 5) { nodes { id } } } } } } } } } }',
@@ -155,11 +171,29 @@ describe('on a hundred thousand people', () => {
     expect(sent.size).toBeGreaterThan(LISTS.length);
   });
 
+  it('pages are joined to what is told of them in their order, and not sorted again', async () => {
+    const pages = [...sent.values()].filter(({ text }) => text.includes(') page on true'));
+    const plans = await Promise.all(pages.map(explain));
+    expect(plans.filter((plan) => !plan.startsWith('Nested Loop Left Join'))).toEqual([]);
+    expect(plans.length).toBeGreaterThan(LISTS.length);
+  });
+
+  it('a page of what memberships carry is read from them alone', async () => {
+    const statements = await statementsOf(async () => {
+      for (const [root, list, args, selection] of CARRIED)
+        await ask(`{ ${root.replace('%', `${list}(first: 3 ${args}) { ${selection} }`)} }`);
+    });
+    const pages = statements.filter(({ text }) => text.includes('from effective_memberships m'));
+    const plans = await Promise.all(pages.map(explain));
+    expect(plans.filter((plan) => /Scan .*on (?:users|groups)\b(?! counted)/.test(plan))).toEqual([]);
+    expect(plans.length).toBeGreaterThan(CARRIED.length);
+  });
+
   /** The statements of every list at its beginning, at its end, and within it, by their names. */
   async function collectStatements(): Promise<Map<string, SentStatement>> {
     const statements = await statementsOf(async () => {
       for (const query of SINGLE) await ask(query);
-      for (const [root, list, args, selection] of LISTS) {
+      for (const [root, list, args, selection] of [...LISTS, ...CARRIED]) {
         const page = (range: string) =>
           ask(`{ ${root.replace('%', `page: ${list}(${range} ${args}) { ${selection} }`)} }`);
         const cursors = [...(await page('first: 3')).matchAll(/"(?:start|end)Cursor":"([^"]+)"/g)];

@@ -5,7 +5,7 @@ import { isEmpty } from '../src/mirror/plan.js';
 import { BASE_DN } from './support/directory.js';
 import { directorySettings } from './support/ldap.js';
 import { expectMirror, parseDump } from './support/ldap-content.js';
-import { readMirror } from './support/ldap-mirror.js';
+import { readInconsistencies, readMirror } from './support/ldap-mirror.js';
 import { TestProxy } from './support/proxy.js';
 import { changesInOneGo } from './support/random-changes.js';
 import { TestService } from './support/service.js';
@@ -104,6 +104,7 @@ describe.each([
     for (;;) {
       try {
         expect(await readMirror(service.app.get(DataSource))).toEqual(wanted);
+        expect(await readInconsistencies(service.app.get(DataSource))).toEqual([]);
         expect(await readRest()).toMatchObject({ isEmpty: true, unseen: [] });
         return;
       } catch (error) {

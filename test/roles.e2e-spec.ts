@@ -159,6 +159,9 @@ describe('after the directory has changed', () => {
   });
 });
 
+/** The smallest picture that is one. */
+const PHOTO = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+
 /** One thing at a time: here the mirror works out the least anew. */
 function* smallChanges({ people, groups }: RandomDirectory): Generator<RandomDirectory> {
   for (const [index, group] of groups.slice(0, 4).entries()) {
@@ -166,6 +169,11 @@ function* smallChanges({ people, groups }: RandomDirectory): Generator<RandomDir
     yield { people, groups: [...others, { ...group, members: [], name: `Renamed ${index}` }] };
     yield { people: people.slice(index % 5), groups };
     yield { people, groups: others };
+    yield { people: people.map((each, at) => (at % 4 === index ? { ...each, photo: PHOTO } : each)), groups };
+    yield {
+      people: people.map((each, at) => (at % 4 === index ? { ...each, schoolYear: '9X' } : each)),
+      groups,
+    };
   }
 }
 

@@ -6,12 +6,21 @@ export interface PageArguments {
   readonly before?: string | null;
 }
 
+/** The fields that are selected of an object, by name, each with those selected below it. */
+export type SelectedFields = ReadonlyMap<string, SelectedFields>;
+
 /** What of a connection somebody asked for: the rest is neither counted nor looked up. */
 export interface PageSelection {
+  /** Stands for all of the rest: equal for equal selections. */
+  readonly name: string;
   readonly rows: boolean;
+  /** Of edges, or of an end of the page. */
+  readonly cursors: boolean;
   readonly totalCount: boolean;
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;
+  /** What of each node, wherever it is selected. */
+  readonly node: SelectedFields;
 }
 
 export type OrderDirection = 'ASC' | 'DESC';

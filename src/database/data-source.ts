@@ -8,12 +8,14 @@ import { Mirror1763683200000 } from './migrations/0001-mirror.js';
 import { ServiceAccounts1763683200001 } from './migrations/0002-service-accounts.js';
 import { References1763683200002 } from './migrations/0003-references.js';
 import { Changes1763683200003 } from './migrations/0004-changes.js';
+import { ReadModel1763683200004 } from './migrations/0005-read-model.js';
 
 export const MIGRATIONS = [
   Mirror1763683200000,
   ServiceAccounts1763683200001,
   References1763683200002,
   Changes1763683200003,
+  ReadModel1763683200004,
 ];
 
 /** Milliseconds that one statement may take before it is cancelled; the mirror lifts it for its own writes. */

@@ -35,6 +35,9 @@ export interface PageSource {
   readonly total?: string;
 }
 
+/** What is told of a page beside its rows, on each of them: of an empty page, on one that has nothing else in it. */
+type Fact = 'position' | 'total' | 'behind' | 'ahead';
+
 /** A statement for the pages of all parents at once, with what is needed to understand its rows. */
 export interface PageQuery {
   readonly statement: Statement;
@@ -42,12 +45,17 @@ export interface PageQuery {
   readonly source: PageSource;
   readonly limit: number;
   readonly backward: boolean;
+  /** How many columns of the order follow the source's own: the last one of them always does. */
+  readonly orderWidth: number;
+  /** What follows then. */
+  readonly facts: readonly Fact[];
 }
 
 /**
  * Plans the statement for one page under each parent: one round trip, whatever the number of parents or rows.
  * Keyset pagination: a page is found by comparing the order's columns with the cursor's, never by counting
  * rows off, so that it costs the same at any depth and repeats or skips nobody when rows come and go.
+ * Each column of a page costs as much as its row does, here and in PostgreSQL: none is read that is not asked for.
  * @param parents keys of the parents; null for a connection at the root
  * @throws ServiceError INVALID_CURSOR
  */
@@ -60,7 +68,6 @@ export function planPage(
   const { values, order } = source;
   const backward = page.first === undefined || page.first === null;
   const limit = (backward ? page.last : page.first) ?? 0;
-  const parentKeys = parents === null ? null : values.add(parents);
   const after = bound(source, page.after, 'after');
   const before = bound(source, page.before, 'before');
   const rows = [...source.conditions];
@@ -68,40 +75,65 @@ export function planPage(
   const within = [...rows];
   if (after !== null) within.push(after.beyond);
   if (before !== null) within.push(before.beyond);
+
+  const facts = new Map<Fact, string>();
+  if (parents !== null && parents.length > 1) facts.set('position', 'parent.position');
+  if (selection.totalCount) facts.set('total', source.total ?? countRows(source, rows));
+  if (after !== null && selection.hasPreviousPage) facts.set('behind', findAnother(source, rows, after));
+  if (before !== null && selection.hasNextPage) facts.set('ahead', findAnother(source, rows, before));
+
   // One row more than the page tells whether there is a next one.
   const rowLimit = selection.rows || selection.hasNextPage || selection.hasPreviousPage ? limit + 1 : 0;
-  const facts = [
-    `${selection.totalCount ? (source.total ?? countRows(source, rows)) : 'null::integer'} as total`,
-    `${after !== null && selection.hasPreviousPage ? findAnother(source, rows, after) : 'false'} as behind`,
-    `${before !== null && selection.hasNextPage ? findAnother(source, rows, before) : 'false'} as ahead`,
-    `${REVISION} as revision`,
-  ];
   const direction = backward ? opposite(order.direction) : order.direction;
+  const isPlaced = selection.cursors || source.stretches !== undefined;
+  // The last column is never null: by that, rows are told from none.
+  const places = isPlaced ? order.columns : order.columns.slice(-1);
+  const names = [...facts.keys()];
   const text = [
-    `select parent.position, facts.total, facts.behind, facts.ahead, page.*, facts.revision`,
-    parentKeys === null
-      ? `from (select 1 as position) parent`
-      : `from unnest(${parentKeys}::integer[]) with ordinality parent (key, position)`,
-    `cross join lateral (`,
-    `  select ${facts.join(', ')}`,
-    `) facts`,
+    `select ${['page.*', ...names.map((name) => `parent.${name}`), 'parent.revision'].join(', ')}`,
+    `from (`,
+    `  select ${[
+      ...(parents === null ? [] : ['parent.key']),
+      ...[...facts].map(([name, sql]) => `${sql} as ${name}`),
+      `${REVISION} as revision`,
+    ].join(', ')}`,
+    ...(parents === null ? [] : [`  from ${parentTable(parents, values)}`]),
+    // Keeps PostgreSQL from working the facts out again for each row.
+    `  offset 0`,
+    `) parent`,
+    // Joined by going through both sides in their order, as there is no other way: rows need not be sorted once more.
     `left join lateral (`,
-    selectRows(source, within, direction, values.add(rowLimit)),
+    selectRows(source, places, within, direction, values.add(rowLimit)),
     `) page on true`,
-    `order by parent.position, ${orderByNames(order, direction, 'page.')}`,
   ].join('\n');
-  return { statement: statement(text, { tellsRevision: true }), values: values.all, source, limit, backward };
+  return {
+    statement: statement(text, { tellsRevision: true }),
+    values: values.all,
+    source,
+    limit,
+    backward,
+    orderWidth: places.length,
+    facts: names,
+  };
+}
+
+function parentTable(parents: readonly number[], values: Values): string {
+  const [parent] = parents;
+  return parents.length === 1
+    ? `(select ${values.add(parent)}::integer as key) parent`
+    : `unnest(${values.add(parents)}::integer[]) with ordinality parent (key, position)`;
 }
 
 /** The rows of a page, of every stretch, with their places in the order. */
 function selectRows(
   source: PageSource,
+  places: readonly OrderColumn[],
   conditions: readonly string[],
   direction: OrderDirection,
   rowLimit: string,
 ): string {
   const { order } = source;
-  const keys = order.columns.map(({ sql, type }, index) => `${outputOf(sql, type)} as order_${index}`);
+  const keys = places.map(({ sql, type }, index) => `${outputOf(sql, type)} as order_${index}`);
   const columns = [...source.columns.map((column, index) => `${column} as column_${index}`), ...keys];
   const each = inStretches(source, conditions, (all) =>
     [
@@ -116,7 +148,7 @@ function selectRows(
   return [
     `(`,
     each.join('\n) union all (\n'),
-    `) order by ${orderByNames(order, direction, '')} limit ${rowLimit}`,
+    `) order by ${orderByNames(order, direction)} limit ${rowLimit}`,
   ].join('\n');
 }
 
@@ -165,8 +197,8 @@ function orderBy({ columns }: PageOrder, direction: OrderDirection): string {
 }
 
 /** The same of rows that have been read. */
-function orderByNames({ columns }: PageOrder, direction: OrderDirection, prefix: string): string {
-  return columns.map((_, index) => `${prefix}order_${index} ${direction.toLowerCase()}`).join(', ');
+function orderByNames({ columns }: PageOrder, direction: OrderDirection): string {
+  return columns.map((_, index) => `order_${index} ${direction.toLowerCase()}`).join(', ');
 }
 
 function where(conditions: readonly string[]): string {

@@ -1,18 +1,53 @@
-import type { CursorBinding, CursorValue } from '../common/cursor.js';
+import { type CursorValue, encodeCursor } from '../common/cursor.js';
 import type { PageArguments, PageSelection } from '../common/page.js';
 import { type PageQuery, type PageSource, planPage } from './page-query.js';
 import type { Reader } from './reader.js';
 
 /** One page of rows, in the connection's order, whichever end it was asked from. */
-export interface Page<Row extends unknown[]> {
+export class Page<Row extends unknown[]> {
+  /** Rows as they were read: the source's columns first. */
   readonly rows: readonly Row[];
-  /** Each row's place in the order, for its cursor. */
-  readonly places: readonly CursorValue[][];
-  readonly binding: CursorBinding;
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;
   /** Only when it was selected, else 0. */
   readonly totalCount: number;
+
+  /** @param read all rows that were read for it; at least one, and of an empty page one without a key */
+  constructor(
+    private readonly query: PageQuery,
+    read: readonly Row[],
+  ) {
+    const { limit, backward } = query;
+    const [first] = read;
+    const found = first === undefined || first[this.width - 1] === null ? [] : read;
+    const beyond = found.length > limit;
+    const ahead = this.fact(first, 'ahead') === true;
+    const behind = this.fact(first, 'behind') === true;
+    const shown = found.slice(0, limit);
+    this.rows = backward ? shown.reverse() : shown;
+    this.hasNextPage = backward ? ahead : beyond || ahead;
+    this.hasPreviousPage = backward ? beyond || behind : behind;
+    this.totalCount = Number(this.fact(first, 'total') ?? 0);
+  }
+
+  /** The cursor of a row; null where there is none. Only when cursors were selected. */
+  cursorAt(index: number): string | null {
+    const row = this.rows[index];
+    if (row === undefined) return null;
+    const { source, orderWidth } = this.query;
+    if (orderWidth < source.order.columns.length) throw new Error('No cursors were selected');
+    return encodeCursor(source.binding, row.slice(this.width - orderWidth, this.width) as CursorValue[]);
+  }
+
+  /** How many columns of a row are its own. */
+  private get width(): number {
+    return this.query.source.columns.length + this.query.orderWidth;
+  }
+
+  private fact(row: Row | undefined, fact: PageQuery['facts'][number]): unknown {
+    const index = this.query.facts.indexOf(fact);
+    return index < 0 ? undefined : row?.[this.width + index];
+  }
 }
 
 /** Reads one page of a connection at the root. */
@@ -23,11 +58,11 @@ export async function readPage<Row extends unknown[]>(
   selection: PageSelection,
 ): Promise<Page<Row>> {
   const query = planPage(source, page, selection, null);
-  return pageOf<Row>(query, await reader.read(query.statement, query.values));
+  return new Page<Row>(query, await reader.read(query.statement, query.values));
 }
 
 /** Reads the page under each parent, in the order of the parents, in one statement. */
-export async function readPages<Row extends unknown[]>(
+export async function readPages<Row extends unknown[] = unknown[]>(
   reader: Reader,
   source: PageSource,
   page: PageArguments,
@@ -35,39 +70,18 @@ export async function readPages<Row extends unknown[]>(
   parents: readonly number[],
 ): Promise<Page<Row>[]> {
   const query = planPage(source, page, selection, parents);
-  const rows = await reader.read(query.statement, query.values);
-  return groupByParent(rows, parents.length).map((group) => pageOf<Row>(query, group));
+  const rows = await reader.read<Row>(query.statement, query.values);
+  return groupByParent(query, rows, parents.length).map((group) => new Page<Row>(query, group));
 }
 
-// The columns in front of a source's own.
-const POSITION = 0;
-const TOTAL = 1;
-const BEHIND = 2;
-const AHEAD = 3;
-const LEADING = 4;
-// And behind them: the revision.
-const TRAILING = 1;
-
-function groupByParent(rows: unknown[][], parents: number): unknown[][][] {
-  const groups: unknown[][][] = Array.from({ length: parents }, () => []);
-  for (const row of rows) groups[Number(row[POSITION]) - 1]?.push(row);
+function groupByParent<Row extends unknown[]>(
+  { source, orderWidth, facts }: PageQuery,
+  rows: Row[],
+  parents: number,
+): Row[][] {
+  if (parents === 1) return [rows];
+  const position = source.columns.length + orderWidth + facts.indexOf('position');
+  const groups: Row[][] = Array.from({ length: parents }, () => []);
+  for (const row of rows) groups[Number(row[position]) - 1]?.push(row);
   return groups;
-}
-
-function pageOf<Row extends unknown[]>(query: PageQuery, group: unknown[][]): Page<Row> {
-  const width = query.source.columns.length;
-  const first = group[0] ?? [];
-  // A parent without rows has one line, with nothing in it but the facts: no key, which comes last in every order.
-  const found = group.filter((line) => line[line.length - 1 - TRAILING] !== null);
-  const beyond = found.length > query.limit;
-  const shown = found.slice(0, query.limit);
-  if (query.backward) shown.reverse();
-  return {
-    rows: shown.map((line) => line.slice(LEADING, LEADING + width) as Row),
-    places: shown.map((line) => line.slice(LEADING + width, -TRAILING) as CursorValue[]),
-    binding: query.source.binding,
-    hasNextPage: query.backward ? first[AHEAD] === true : beyond || first[AHEAD] === true,
-    hasPreviousPage: query.backward ? beyond || first[BEHIND] === true : first[BEHIND] === true,
-    totalCount: Number(first[TOTAL] ?? 0),
-  };
 }

@@ -1,7 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { ArgsType, Field, Int, ObjectType } from '@nestjs/graphql';
 import { InheritAccess } from '../auth/access.js';
-import { type CursorBinding, type CursorValue, encodeCursor } from '../common/cursor.js';
 import type { PageArguments } from '../common/page.js';
 import type { Page } from '../database/page.js';
 
@@ -63,33 +62,40 @@ export interface Edge<Node> {
 export class Connection<Node> {
   constructor(
     readonly nodes: readonly Node[],
-    readonly totalCount: number,
-    private readonly flags: Pick<PageInfo, 'hasNextPage' | 'hasPreviousPage'>,
-    private readonly places: readonly CursorValue[][],
-    private readonly binding: CursorBinding,
+    private readonly page: Page<unknown[]>,
   ) {}
 
   /** The connection of a page whose rows are turned into nodes. */
   static of<Row extends unknown[], Node>(page: Page<Row>, nodeOf: (row: Row) => Node): Connection<Node> {
-    return new Connection(page.rows.map(nodeOf), page.totalCount, page, page.places, page.binding);
+    return new Connection(page.rows.map(nodeOf), page);
+  }
+
+  get totalCount(): number {
+    return this.page.totalCount;
   }
 
   get edges(): Edge<Node>[] {
-    return this.nodes.map((node, index) => ({ node, cursor: this.cursorAt(index) ?? '' }));
+    const { page } = this;
+    return this.nodes.map((node, index) => ({
+      node,
+      get cursor() {
+        return page.cursorAt(index) ?? '';
+      },
+    }));
   }
 
   get pageInfo(): PageInfo {
+    const { nodes, page } = this;
     return {
-      hasNextPage: this.flags.hasNextPage,
-      hasPreviousPage: this.flags.hasPreviousPage,
-      startCursor: this.cursorAt(0),
-      endCursor: this.cursorAt(this.nodes.length - 1),
+      hasNextPage: page.hasNextPage,
+      hasPreviousPage: page.hasPreviousPage,
+      get startCursor() {
+        return page.cursorAt(0);
+      },
+      get endCursor() {
+        return page.cursorAt(nodes.length - 1);
+      },
     };
-  }
-
-  private cursorAt(index: number): string | null {
-    const place = this.places[index];
-    return place === undefined ? null : encodeCursor(this.binding, place);
   }
 }
 

@@ -2,51 +2,89 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { GqlExecutionContext } from '@nestjs/graphql';
 import type { FieldNode, GraphQLResolveInfo, SelectionSetNode } from 'graphql';
 import { Kind } from 'graphql';
-import type { PageSelection } from '../common/page.js';
+import type { PageSelection, SelectedFields } from '../common/page.js';
+
+/** Where a connection stands in a document. */
+type Place = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>;
 
 /**
- * What of a connection is selected, for a resolver's parameter. `@skip` and `@include` are not looked at: at
- * worst something is read that is then left out.
+ * What of a connection is selected, for a resolver's parameter. `@skip`, `@include` and the types of fragments are not
+ * looked at: at worst something is read that is then left out.
  */
 export const SelectedPage = createParamDecorator((_: unknown, context: ExecutionContext): PageSelection => {
   return pageSelection(GqlExecutionContext.create(context).getInfo<GraphQLResolveInfo>());
 });
 
-export function pageSelection(info: GraphQLResolveInfo): PageSelection {
-  const connection = select(info, info.fieldNodes);
-  const pageInfo = select(info, connection.get('pageInfo') ?? []);
-  return {
+/** By the first place where a connection is selected, for as long as the document is kept. */
+const known = new WeakMap<FieldNode, { fieldNodes: readonly FieldNode[]; selection: PageSelection }>();
+
+export function pageSelection(place: Place): PageSelection {
+  const { fieldNodes } = place;
+  const [first] = fieldNodes;
+  const before = first === undefined ? undefined : known.get(first);
+  // The same field may be selected once more beside it, or not, where a fragment is used twice.
+  if (before !== undefined && isSame(before.fieldNodes, fieldNodes)) return before.selection;
+  const selection = readSelection(place);
+  if (first !== undefined) known.set(first, { fieldNodes, selection });
+  return selection;
+}
+
+function isSame(left: readonly FieldNode[], right: readonly FieldNode[]): boolean {
+  return left.length === right.length && left.every((node, index) => node === right[index]);
+}
+
+function readSelection({ fieldNodes, fragments }: Place): PageSelection {
+  const select = (fields: readonly FieldNode[] = []) => selectBelow(fields, fragments);
+  const connection = select(fieldNodes);
+  const pageInfo = select(connection.get('pageInfo'));
+  const edges = select(connection.get('edges'));
+  const selection = {
     rows:
       connection.has('nodes') ||
       connection.has('edges') ||
       pageInfo.has('startCursor') ||
       pageInfo.has('endCursor'),
+    cursors: edges.has('cursor') || pageInfo.has('startCursor') || pageInfo.has('endCursor'),
     totalCount: connection.has('totalCount'),
     hasNextPage: pageInfo.has('hasNextPage'),
     hasPreviousPage: pageInfo.has('hasPreviousPage'),
   };
+  const node = fieldsBelow([...(connection.get('nodes') ?? []), ...(edges.get('node') ?? [])], fragments);
+  return { name: `${JSON.stringify(selection)} ${nameOf(node)}`, ...selection, node };
+}
+
+type Fragments = Place['fragments'];
+
+function fieldsBelow(fields: readonly FieldNode[], fragments: Fragments): SelectedFields {
+  const below = selectBelow(fields, fragments);
+  return new Map([...below].map(([name, nodes]) => [name, fieldsBelow(nodes, fragments)]));
+}
+
+function nameOf(fields: SelectedFields): string {
+  const names = [...fields].map(([name, below]) => `${name}${below.size === 0 ? '' : nameOf(below)}`);
+  return `{${names.sort().join(' ')}}`;
 }
 
 /** The fields selected below these ones, by name. */
-function select(info: GraphQLResolveInfo, fields: readonly FieldNode[]): Map<string, FieldNode[]> {
+function selectBelow(fields: readonly FieldNode[], fragments: Fragments): Map<string, FieldNode[]> {
   const selected = new Map<string, FieldNode[]>();
-  for (const { selectionSet } of fields) collect(info, selectionSet, selected);
+  const spread = new Set<string>();
+  for (const { selectionSet } of fields) collect(selectionSet);
   return selected;
-}
 
-function collect(
-  info: GraphQLResolveInfo,
-  set: SelectionSetNode | undefined,
-  into: Map<string, FieldNode[]>,
-): void {
-  for (const selection of set?.selections ?? []) {
-    if (selection.kind === Kind.FIELD) {
-      const { value: name } = selection.name;
-      into.set(name, [...(into.get(name) ?? []), selection]);
-    } else if (selection.kind === Kind.INLINE_FRAGMENT) {
-      collect(info, selection.selectionSet, into);
-    } else {
-      collect(info, info.fragments[selection.name.value]?.selectionSet, into);
+  function collect(set: SelectionSetNode | undefined): void {
+    for (const selection of set?.selections ?? []) {
+      if (selection.kind === Kind.FIELD) {
+        const { value: name } = selection.name;
+        const nodes = selected.get(name);
+        if (nodes === undefined) selected.set(name, [selection]);
+        else nodes.push(selection);
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+        collect(selection.selectionSet);
+      } else if (!spread.has(selection.name.value)) {
+        spread.add(selection.name.value);
+        collect(fragments[selection.name.value]?.selectionSet);
+      }
     }
   }
 }

@@ -49,7 +49,8 @@ export class GroupsService {
     selection: PageSelection,
     batches: Batches,
   ): Promise<Connection<Group>> {
-    return batches.load(JSON.stringify([direction, page, selection]), group.key, async (keys, reader) => {
+    const name = `${direction} ${selection.name} ${JSON.stringify(page)}`;
+    return batches.load(name, group.key, async (keys, reader) => {
       const pages = await readPages<GroupRow>(reader, nestedGroups(direction), page, selection, keys);
       return pages.map((each) => Connection.of(each, groupOf));
     });

@@ -4,7 +4,7 @@ import { UserEntity } from '../users/user.entity.js';
 
 /**
  * Who belongs to which group over every way in, with the highest role: worked out by the mirror when something
- * changes, so that nobody who asks waits for it. It carries both names, because pages are ordered by them.
+ * changes, so that nobody who asks waits for it. It carries what pages are ordered by, and what most of them show.
  */
 @Entity('effective_memberships')
 @Check('effective_memberships_role_known', 'role between 1 and 3')
@@ -49,4 +49,25 @@ export class EffectiveMembershipEntity {
 
   @Column({ type: 'text', name: 'group_sort_name', collation: 'C' })
   groupSortName!: string;
+
+  @Column({ type: 'text', name: 'user_id' })
+  userId!: string;
+
+  @Column({ type: 'text', name: 'user_name' })
+  userName!: string;
+
+  @Column({ type: 'text', name: 'user_school_year', nullable: true, collation: 'C' })
+  userSchoolYear!: string | null;
+
+  @Column({ type: 'boolean', name: 'user_has_photo' })
+  userHasPhoto!: boolean;
+
+  @Column({ type: 'boolean', name: 'user_has_picture' })
+  userHasPicture!: boolean;
+
+  @Column({ type: 'text', name: 'group_id' })
+  groupId!: string;
+
+  @Column({ type: 'text', name: 'group_name' })
+  groupName!: string;
 }

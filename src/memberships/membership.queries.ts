@@ -1,11 +1,10 @@
 import { bindCursor } from '../common/cursor.js';
+import type { PageSelection } from '../common/page.js';
 import type { OrderColumn, PageOrder, PageSource } from '../database/page-query.js';
 import { foldSearch, searchCondition } from '../database/search-condition.js';
 import { REVISION, statement } from '../database/statement.js';
 import { Values } from '../database/values.js';
 import { OrderDirection } from '../graphql/order.js';
-import { GROUP_COLUMNS } from '../groups/group.queries.js';
-import { USER_COLUMNS } from '../users/user.queries.js';
 import {
   type MembershipArguments,
   type MembershipOrder,
@@ -14,11 +13,7 @@ import {
   type UserMemberFilter,
 } from './membership.inputs.js';
 import { rankOf, roleCondition } from './role.js';
-
-/** What is read of a membership besides the other side. */
-const ROLE_COLUMNS = ['m.role', 'm.direct_role', 'm.inherited_from'] as const;
-
-export type RoleRow = [role: number, directRole: number | null, inheritedFrom: number[]];
+import { SHOWN_GROUP, SHOWN_USER, type Shown, shownOf, WHOLE_ROLE } from './shown.js';
 
 const DEFAULT_ORDER: MembershipOrder = { field: MembershipOrderField.NAME, direction: OrderDirection.ASC };
 
@@ -27,36 +22,47 @@ export type Side = 'members' | 'groups';
 
 const SIDES = {
   members: {
+    shown: SHOWN_USER,
     binding: 'members of a group',
-    from: 'effective_memberships m join users u on u.key = m.user_key',
-    columns: [...ROLE_COLUMNS, ...USER_COLUMNS],
+    // Only for what memberships do not carry.
+    joined: 'join users u on u.key = m.user_key',
+    alias: 'u',
     parent: 'm.group_key',
     key: 'm.user_key',
     sortName: 'm.user_sort_name',
-    listed: 'u',
     total: '(select counted.member_count from groups counted where counted.key = parent.key)',
   },
   groups: {
+    shown: SHOWN_GROUP,
     binding: 'groups of a person',
-    from: 'effective_memberships m join groups g on g.key = m.group_key',
-    columns: [...ROLE_COLUMNS, ...GROUP_COLUMNS],
+    joined: 'join groups g on g.key = m.group_key',
+    alias: 'g',
     parent: 'm.user_key',
     key: 'm.group_key',
     sortName: 'm.group_sort_name',
-    listed: 'g',
     total: '(select counted.group_count from users counted where counted.key = parent.key)',
   },
 } as const;
 
+/** What has to be read of memberships that are listed from this side. */
+export function shownFrom(side: Side, { node }: PageSelection): Shown {
+  return shownOf(SIDES[side].shown, node);
+}
+
 /** @throws BadUserInputError when the search of the filter is too short or too long */
-export function membershipSource(side: Side, { filter, orderBy }: MembershipArguments): PageSource {
+export function membershipSource(
+  side: Side,
+  { filter, orderBy }: MembershipArguments,
+  { columns }: Shown,
+): PageSource {
   const { role, origin = MembershipOrigin.ANY, search, schoolYear } = filter ?? {};
-  const { binding, from, columns, parent, total, ...names } = SIDES[side];
+  const { binding, joined, alias, parent, total, ...names } = SIDES[side];
   const values = new Values();
   const conditions = conditionsOf(side, filter ?? {}, values);
+  const isJoined = [...columns, ...conditions].some((sql) => sql.startsWith(`${alias}.`));
   return {
     binding: bindCursor(binding, orderBy ?? DEFAULT_ORDER, { role, origin, search, schoolYear }),
-    from,
+    from: `effective_memberships m${isJoined ? ` ${joined}` : ''}`,
     columns,
     parent,
     order: orderOf(names, orderBy ?? null),
@@ -76,15 +82,10 @@ function conditionsOf(
   if (origin === MembershipOrigin.DIRECT) conditions.push('m.direct_role is not null');
   if (origin === MembershipOrigin.NESTED) conditions.push('m.direct_role is null');
   if (search !== undefined && search !== null) {
-    conditions.push(searchCondition(SIDES[side].listed, foldSearch(search, 'search'), values));
+    conditions.push(searchCondition(SIDES[side].alias, foldSearch(search, 'search'), values));
   }
   if (schoolYear !== undefined && schoolYear !== null) {
-    const year = `${values.add(schoolYear.replaceAll('\0', '\uFFFD'))}::text`;
-    conditions.push(
-      side === 'members'
-        ? `u.school_year = ${year}`
-        : `exists (select from users person where person.key = m.user_key and person.school_year = ${year})`,
-    );
+    conditions.push(`m.user_school_year = ${values.add(schoolYear.replaceAll('\0', '\uFFFD'))}::text`);
   }
   return conditions;
 }
@@ -117,7 +118,7 @@ export const FIND_ROLE = statement(
 
 export type FindRoleRow = [userKey: number | null, groupKey: number | null, role: number | null];
 
-/** The effective role of a person in a group, by their keys. */
+/** The role of a person in a group, by their keys. */
 export const FIND_MEMBERSHIP = statement(
-  `select ${ROLE_COLUMNS.join(', ')} from effective_memberships m where m.user_key = $1 and m.group_key = $2`,
+  `select ${WHOLE_ROLE.columns.join(', ')} from effective_memberships m where m.user_key = $1 and m.group_key = $2`,
 );

@@ -7,22 +7,22 @@ import type { Reader } from '../database/reader.js';
 import type { Batches } from '../graphql/batches.js';
 import { Connection } from '../graphql/connection.js';
 import type { GroupInput } from '../groups/group.inputs.js';
-import type { Group } from '../groups/group.model.js';
-import { groupOf, type GroupRow } from '../groups/group.queries.js';
+import { Group } from '../groups/group.model.js';
 import { GroupsService } from '../groups/groups.service.js';
 import type { UserInput } from '../users/user.inputs.js';
-import type { User } from '../users/user.model.js';
-import { userOf, type UserRow } from '../users/user.queries.js';
+import { User } from '../users/user.model.js';
 import type { MembershipArguments } from './membership.inputs.js';
-import { CurrentGroupMembershipInheritance, type GroupMembership } from './membership.model.js';
+import type { CurrentGroupMembershipInheritance, GroupMembership } from './membership.model.js';
 import {
   FIND_MEMBERSHIP,
   FIND_ROLE,
   type FindRoleRow,
   membershipSource,
-  type RoleRow,
+  shownFrom,
+  type Side,
 } from './membership.queries.js';
-import { rankOf, type RoleFilter, roleOf } from './role.js';
+import { rankOf, type RoleFilter } from './role.js';
+import { listedIn, roleIn, type Shown, WHOLE_ROLE } from './shown.js';
 
 /** Who belongs to what, and as what. */
 @Injectable()
@@ -35,14 +35,11 @@ export class MembershipsService {
     selection: PageSelection,
     batches: Batches,
   ): Promise<Connection<GroupMembership>> {
-    const name = JSON.stringify(['members', page, selection]);
-    return batches
-      .load(name, group.key, (keys, reader) =>
-        readPages<[...RoleRow, ...UserRow]>(reader, membershipSource('members', page), page, selection, keys),
-      )
-      .then((rows) =>
-        Connection.of(rows, (row) => ({ role: roleIn(row), user: userOf(rest(row) as UserRow), group })),
-      );
+    return this.list('members', group.key, page, selection, batches, (row, shown) => ({
+      role: roleIn(row, shown),
+      user: listedIn(row, shown, new User()),
+      group,
+    }));
   }
 
   listGroups(
@@ -51,14 +48,11 @@ export class MembershipsService {
     selection: PageSelection,
     batches: Batches,
   ): Promise<Connection<GroupMembership>> {
-    const name = JSON.stringify(['groups', page, selection]);
-    return batches
-      .load(name, user.key, (keys, reader) =>
-        readPages<[...RoleRow, ...GroupRow]>(reader, membershipSource('groups', page), page, selection, keys),
-      )
-      .then((rows) =>
-        Connection.of(rows, (row) => ({ role: roleIn(row), user, group: groupOf(rest(row) as GroupRow) })),
-      );
+    return this.list('groups', user.key, page, selection, batches, (row, shown) => ({
+      role: roleIn(row, shown),
+      user,
+      group: listedIn(row, shown, new Group()),
+    }));
   }
 
   /** @throws NotFoundError when either of them is not in the directory */
@@ -81,9 +75,9 @@ export class MembershipsService {
    * @throws NotFoundError when the person is not in it
    */
   async get(user: User, group: Group, reader: Reader): Promise<GroupMembership> {
-    const [row] = await reader.read<RoleRow>(FIND_MEMBERSHIP, [user.key, group.key]);
+    const [row] = await reader.read(FIND_MEMBERSHIP, [user.key, group.key]);
     if (row === undefined) throw new NotFoundError('This person is not in the group', 'user');
-    return { user, group, role: roleIn(row) };
+    return { user, group, role: roleIn(row, WHOLE_ROLE) };
   }
 
   /** The groups of `inheritedFrom`, for all memberships of a level in one statement. */
@@ -93,21 +87,21 @@ export class MembershipsService {
     );
     return groups.filter((group) => group !== null);
   }
-}
 
-const ROLE_COLUMNS = 3;
-
-function rest(row: unknown[]): unknown[] {
-  return row.slice(ROLE_COLUMNS);
-}
-
-function roleIn([rank, directRank, inheritedFrom]: [
-  ...RoleRow,
-  ...unknown[],
-]): CurrentGroupMembershipInheritance {
-  const role = new CurrentGroupMembershipInheritance();
-  role.value = roleOf(rank);
-  role.direct = directRank === null ? null : roleOf(directRank);
-  role.inheritedFromKeys = inheritedFrom;
-  return role;
+  /** The page under each parent of a level, in one statement with what is selected of it. */
+  private async list(
+    side: Side,
+    parent: number,
+    page: MembershipArguments,
+    selection: PageSelection,
+    batches: Batches,
+    membershipOf: (row: unknown[], shown: Shown) => GroupMembership,
+  ): Promise<Connection<GroupMembership>> {
+    const shown = shownFrom(side, selection);
+    const name = `${side} ${selection.name} ${JSON.stringify(page)}`;
+    const rows = await batches.load(name, parent, (keys, reader) =>
+      readPages(reader, membershipSource(side, page, shown), page, selection, keys),
+    );
+    return Connection.of(rows, (row) => membershipOf(row, shown));
+  }
 }

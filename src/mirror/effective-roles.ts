@@ -17,7 +17,7 @@ interface GoneNesting {
 }
 
 /**
- * Keeps `effective_memberships` and the counters true to memberships and nestings (docs/adr/0007). What a plan can have
+ * Keeps `effective_memberships` and the counters true to memberships, nestings, people and groups (docs/adr/0007). What a plan can have
  * changed is worked out anew and compared with the rows; those that differ are written, and no other is written or
  * locked. In the plan's transaction: begin before its rows are written, finish after.
  *
@@ -47,7 +47,7 @@ export class EffectiveRoles {
     if (touched === null) await this.compareGroups(plan);
     else if (touched.length > 0) await this.comparePlaces(touched);
     for (const statement of WRITE) await this.writer.query(statement);
-    await this.rename(plan);
+    await this.carry(plan);
   }
 
   /** Where roles can have changed, before the groups around are looked at; null: in too many places to list. */
@@ -78,23 +78,46 @@ export class EffectiveRoles {
     await this.writer.query('analyze effective_changes');
   }
 
-  /** Names stand beside the memberships, because pages are ordered by them. */
-  private async rename({ updatedPeople, updatedGroups }: Plan): Promise<void> {
-    if (updatedPeople.length > 0) {
-      await this.writer.query(
-        `update effective_memberships m set user_sort_name = u.sort_name from users u
-         where u.key = m.user_key and u.entry_uuid = any ($1::uuid[]) and m.user_sort_name <> u.sort_name`,
-        [updatedPeople.map(({ value }) => value.uuid)],
-      );
-    }
-    if (updatedGroups.length > 0) {
-      await this.writer.query(
-        `update effective_memberships m set group_sort_name = g.sort_name from groups g
-         where g.key = m.group_key and g.entry_uuid = any ($1::uuid[]) and m.group_sort_name <> g.sort_name`,
-        [updatedGroups.map(({ value }) => value.uuid)],
-      );
-    }
+  /** What memberships carry of people and groups that have changed. */
+  private async carry({ updatedPeople, updatedGroups }: Plan): Promise<void> {
+    if (updatedPeople.length > 0)
+      await this.writer.query(CARRY_PEOPLE, [updatedPeople.map(({ value }) => value.uuid)]);
+    if (updatedGroups.length > 0)
+      await this.writer.query(CARRY_GROUPS, [updatedGroups.map(({ value }) => value.uuid)]);
   }
+}
+
+/** What a membership carries of its person (u) and its group (g), by its own columns. */
+const OF_PERSON = {
+  user_sort_name: 'u.sort_name',
+  user_id: 'u.id',
+  user_name: 'u.name',
+  user_school_year: 'u.school_year',
+  user_has_photo: 'u.photo is not null',
+  user_has_picture: 'u.picture is not null',
+};
+const OF_GROUP = { group_sort_name: 'g.sort_name', group_id: 'g.id', group_name: 'g.name' };
+
+const CARRY_PEOPLE = carryAgain(
+  OF_PERSON,
+  'users u',
+  'u.key = m.user_key and u.entry_uuid = any ($1::uuid[])',
+);
+const CARRY_GROUPS = carryAgain(
+  OF_GROUP,
+  'groups g',
+  'g.key = m.group_key and g.entry_uuid = any ($1::uuid[])',
+);
+
+/** Only rows in which something differs are written. */
+function carryAgain(carried: Record<string, string>, from: string, condition: string): string {
+  const columns = Object.keys(carried);
+  const values = Object.values(carried);
+  return `
+    update effective_memberships m set ${columns.map((column, index) => `${column} = ${values[index] ?? ''}`).join(', ')}
+    from ${from}
+    where ${condition}
+      and (${columns.map((column) => `m.${column}`).join(', ')}) is distinct from (${values.join(', ')})`;
 }
 
 const EFFECTIVE_CHANGES = `
@@ -232,8 +255,10 @@ const WRITE = [
    from effective_changes c
    where m.group_key = c.group_key and m.user_key = c.user_key and c.role_before is not null and c.role_after is not null`,
   `insert into effective_memberships
-     (group_key, user_key, role, direct_role, inherited_from, user_sort_name, group_sort_name)
-   select c.group_key, c.user_key, c.role_after, c.direct_role, c.inherited_from, u.sort_name, g.sort_name
+     (group_key, user_key, role, direct_role, inherited_from,
+      ${[...Object.keys(OF_PERSON), ...Object.keys(OF_GROUP)].join(', ')})
+   select c.group_key, c.user_key, c.role_after, c.direct_role, c.inherited_from,
+     ${[...Object.values(OF_PERSON), ...Object.values(OF_GROUP)].join(', ')}
    from effective_changes c join users u on u.key = c.user_key join groups g on g.key = c.group_key
    where c.role_before is null
    order by c.group_key, u.sort_name, c.user_key`,

@@ -77,6 +77,10 @@ const drawn = ({ people, groups, members }) => [
      lateral (select ${members / 2} + g * 37 % ${members + 1} as size) sized, generate_series(1, size) i`,
 ];
 
+const schoolYear = (key) => `nullif(1 + ${key} % 12, 12) || chr(65 + ${key} % 5)`;
+const hasPhoto = (key) => `${key} % 5 < 3`;
+const hasPicture = (key) => `${key} % 7 = 0`;
+
 const PAIRS = `array(select distinct substr(search_text, at, 2) from generate_series(1, length(search_text) - 1) at)`;
 const ROLE = 'case when named_as >= 4 then 3 when named_as >= 2 then 2 else 1 end';
 
@@ -88,7 +92,8 @@ const rows = ({ people, groups }) => [
    union all values (1, 2, 1, 1), (1, 3, 1, 1)`,
   `insert into memberships (group_key, user_key, named_as, role)
    select group_key, user_key, named_as, ${ROLE} from drawn_memberships`,
-  `insert into effective_memberships (group_key, user_key, role, direct_role, inherited_from, user_sort_name, group_sort_name)
+  `insert into effective_memberships (group_key, user_key, role, direct_role, inherited_from, user_sort_name, user_id,
+     user_name, user_school_year, user_has_photo, user_has_picture, group_sort_name, group_id, group_name)
    with recursive reach (outer_key, via, inner_key) as (
      select outer_key, inner_key, inner_key from nestings
      union
@@ -100,16 +105,18 @@ const rows = ({ people, groups }) => [
      select r.outer_key, m.user_key, 1, null, array_agg(distinct r.via order by r.via)
      from reach r join memberships m on m.group_key = r.inner_key group by 1, 2
    )
-   select group_key, user_key, role, direct_role, inherited_from, u.sort_name, lower(g.name)
+   select group_key, user_key, role, direct_role, inherited_from, u.sort_name, u.id,
+     u.given_name || ' ' || u.family_name, ${schoolYear('u.key')}, ${hasPhoto('u.key')}, ${hasPicture('u.key')},
+     lower(g.name), g.id, g.name
    from effective join drawn_people u on u.key = user_key join drawn_groups g on g.key = group_key
    order by group_key, u.sort_name, user_key`,
   `insert into users (key, entry_uuid, dn, dn_key, id, id_folded, name, given_name, family_name, email, school_year, photo,
      picture, sort_name, search_text, search_pairs, group_count, content_hash, created_at, updated_at)
    overriding system value
    select key, gen_random_uuid(), 'uid=' || id || ',ou=people,${BASE}', gen_random_uuid(), id, id,
-     given_name || ' ' || family_name, given_name, family_name, id || '@example.org', nullif(1 + key % 12, 12) || chr(65 + key % 5),
-     case when key % 5 < 3 then sha256(convert_to('picture ' || key % 10, 'UTF8')) end,
-     case when key % 7 = 0 then sha256(convert_to('picture ' || key % 10, 'UTF8')) end,
+     given_name || ' ' || family_name, given_name, family_name, id || '@example.org', ${schoolYear('key')},
+     case when ${hasPhoto('key')} then sha256(convert_to('picture ' || key % 10, 'UTF8')) end,
+     case when ${hasPicture('key')} then sha256(convert_to('picture ' || key % 10, 'UTF8')) end,
      sort_name, search_text, ${PAIRS}, coalesce(group_count, 0), sha256(convert_to(id, 'UTF8')), timestamptz '2025-08-01',
      timestamptz '2026-01-01' + key * interval '1 second'
    from (select *, ' ' || id || ' ' || sort_name as search_text from drawn_people) named

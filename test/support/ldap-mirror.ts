@@ -1,4 +1,5 @@
 import { DataSource } from 'typeorm';
+import { INCONSISTENCIES } from './effective-roles.js';
 import type { MirrorContents } from './ldap-content.js';
 import { type HeldRole, ROLES } from './role-model.js';
 import type { TestService } from './service.js';
@@ -75,21 +76,7 @@ export async function readMirror(dataSource: DataSource): Promise<MirrorContents
 
 /** Copies and counters that are not what they are made from. */
 export async function readInconsistencies(dataSource: DataSource): Promise<unknown[]> {
-  return dataSource.query<unknown[]>(`
-    select 'name of a person', m.user_key from effective_memberships m join users u on u.key = m.user_key
-    where m.user_sort_name <> u.sort_name
-    union all
-    select 'name of a group', m.group_key from effective_memberships m join groups g on g.key = m.group_key
-    where m.group_sort_name <> g.sort_name
-    union all
-    select 'groups of a person', key from users u
-    where group_count <> (select count(*) from effective_memberships m where m.user_key = u.key)
-    union all
-    select 'members of a group', key from groups g
-    where member_count <> (select count(*) from effective_memberships m where m.group_key = g.key)
-    union all
-    select 'people or groups', 0 from mirror_state
-    where (user_count, group_count) <> ((select count(*) from users), (select count(*) from groups))`);
+  return dataSource.query<unknown[]>(INCONSISTENCIES);
 }
 
 interface Ranks {
