@@ -1,9 +1,10 @@
 import { access } from 'node:fs/promises';
 import { ExternalIssuer } from '../auth/external-issuer.js';
-import { type Finding, ok, problem } from '../common/finding.js';
-import { type Config, ConfigError, type DirectoryConfig } from '../config/config.js';
+import { type Finding, ok, problem, warning } from '../common/finding.js';
+import { type Config, ConfigError, type DirectoryConfig, type RedisConfig } from '../config/config.js';
 import { Database } from '../database/database.js';
 import { ClientsFileError, readClients } from '../identity-provider/clients.js';
+import { SharedCounts } from '../limits/shared-counts.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../mirror/mirror-state.js';
 import { examineDirectory } from '../sources/examine.js';
 import { openSource } from '../sources/open-source.js';
@@ -14,6 +15,7 @@ export async function look(config: Config): Promise<Finding[]> {
   return [
     ...(await lookAtDirectory(config.directory)),
     ...(await lookAtDatabase(config)),
+    ...(config.redis === null ? [] : [await lookAtRedis(config.redis)]),
     ...(config.auth.issuer === null
       ? lookAtClients(config)
       : [await lookAtIssuer(config, config.auth.issuer)]),
@@ -67,6 +69,12 @@ function describeMirror({ state, asOf, reason, blockedPlan }: MirrorStatus): Fin
     );
   }
   return state === SyncState.FAILING ? problem('mirror', `${stands}. ${reason ?? ''}`) : ok('mirror', stands);
+}
+
+async function lookAtRedis(config: RedisConfig): Promise<Finding> {
+  const failure = await new SharedCounts(config).examine();
+  if (failure === null) return ok('Redis', `keys begin with ${config.prefix}:`);
+  return warning('Redis', `${failure}; until it is there, each process keeps the limits on its own`);
 }
 
 function lookAtClients(config: Config): Finding[] {

@@ -40,6 +40,16 @@ export class RedisLink {
     if (failure !== null) this.goAway(failure);
   }
 
+  /**
+   * Looks once whether it could be used.
+   * @returns why not; null: it could
+   */
+  async examine(): Promise<string | null> {
+    const failure = await this.connect();
+    this.stop();
+    return failure;
+  }
+
   stop(): void {
     this.isStopped = true;
     const { client } = this;

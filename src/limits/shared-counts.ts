@@ -25,6 +25,14 @@ export class SharedCounts {
     return this.link.start();
   }
 
+  /**
+   * Looks once whether Redis could be used.
+   * @returns why not; null: it could
+   */
+  examine(): Promise<string | null> {
+    return this.link.examine();
+  }
+
   stop(): void {
     this.link.stop();
   }
