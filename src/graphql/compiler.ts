@@ -2,8 +2,14 @@ import { Injectable } from '@nestjs/common';
 import {
   type DirectiveNode,
   type DocumentNode,
+  execute,
   type ExecutionResult,
-  type GraphQLSchema,
+  getVariableValues,
+  GraphQLScalarType,
+  GraphQLSchema,
+  Kind,
+  type ListValueNode,
+  type ObjectValueNode,
   OperationTypeNode,
   separateOperations,
   visit,
@@ -25,6 +31,12 @@ const MOST_FIELDS = 500;
 /** Functions of one operation: one for each way in which its `@skip` and `@include` can be decided. */
 const MOST_VARIANTS = 8;
 
+/**
+ * What graphql-jit takes all variables for: it would fill in no defaults of members, and give the default of a date as
+ * text, so that graphql-js coerces them.
+ */
+const Coerced = new GraphQLScalarType({ name: 'Coerced', parseValue: (value) => value });
+
 interface Variant {
   times: number;
   query: CompiledQuery | null;
@@ -40,6 +52,7 @@ export class Compiler {
   worthwhileAfter = 1;
   /** An operation is kept for as long as its document is. */
   private readonly variants = new WeakMap<Operation, Map<string, Variant>>();
+  private readonly extended = new WeakMap<GraphQLSchema, GraphQLSchema>();
 
   /** The function for an operation, once it has been asked for before; null: graphql-js is to execute it. */
   find(schema: GraphQLSchema, operation: Operation, variables: Variables): CompiledQuery | null {
@@ -55,12 +68,33 @@ export class Compiler {
     const { definition } = operation;
     const document = decideConditions(operation, variables);
     if (document === null) return null;
-    const compiled = compileQuery(schema, document, definition.name?.value, {
+    const operationName = definition.name?.value;
+    const compiled = compileQuery(this.extend(schema), withCoercedVariables(document), operationName, {
       // Values come from our own models, whose types say what they are; scalars of our own are still serialised.
       disableLeafSerialization: true,
       disablingCapturingStackErrors: true,
     });
-    return isCompiledQuery(compiled) ? (compiled.query as CompiledQuery) : null;
+    if (!isCompiledQuery(compiled)) return null;
+    const query = compiled.query as CompiledQuery;
+    const members = variablesInside(document);
+    return (rootValue, contextValue, given) => {
+      const { coerced = {} } = getVariableValues(schema, definition.variableDefinitions ?? [], given);
+      // A member without a value is left out by graphql-js, and null by graphql-jit.
+      return members.every((name) => name in coerced)
+        ? query(rootValue, contextValue, coerced)
+        : execute({ schema, document, operationName, rootValue, contextValue, variableValues: given });
+    };
+  }
+
+  /** The schema with a type for variables that are coerced already. */
+  private extend(schema: GraphQLSchema): GraphQLSchema {
+    let extended = this.extended.get(schema);
+    if (extended === undefined) {
+      const { types, ...config } = schema.toConfig();
+      extended = new GraphQLSchema({ ...config, types: [...types, Coerced] });
+      this.extended.set(schema, extended);
+    }
+    return extended;
   }
 
   private variantOf(operation: Operation, variables: Variables): Variant | null {
@@ -110,4 +144,21 @@ function decideConditions({ definition, document }: Operation, variables: Variab
     if (error instanceof BadUserInputError) return null;
     throw error;
   }
+}
+
+function withCoercedVariables(document: DocumentNode): DocumentNode {
+  const type = { kind: Kind.NAMED_TYPE, name: { kind: Kind.NAME, value: Coerced.name } } as const;
+  return visit(document, {
+    VariableDefinition: ({ kind, variable, loc }) => ({ kind, variable, type, loc }),
+  });
+}
+
+/** The variables that stand inside of objects and lists. */
+function variablesInside(document: DocumentNode): string[] {
+  const found = new Set<string>();
+  const find = (node: ObjectValueNode | ListValueNode) => {
+    visit(node, { Variable: ({ name }) => void found.add(name.value) });
+  };
+  visit(document, { ObjectValue: find, ListValue: find });
+  return [...found];
 }
