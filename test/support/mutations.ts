@@ -35,7 +35,12 @@ export class TestMutations {
     @Context() { overlay }: RequestContext,
   ): Promise<TestPayload> {
     TestMutations.begun.push(`${id} ${name}`);
-    await overlay.query('update groups set name = $2, sort_name = lower($2) where id = $1', [id, name]);
+    await overlay.query(
+      `with renamed as (update groups set name = $2, sort_name = lower($2) where id = $1 returning key, name, sort_name)
+       update effective_memberships m set group_name = r.name, group_sort_name = r.sort_name
+       from renamed r where m.group_key = r.key`,
+      [id, name],
+    );
     if (fails === 'by rule') throw new ServiceError('CONFLICT', 'Not now');
     if (fails === 'by statement') await overlay.query('select 1 / 0');
     return { group: await this.groups.get({ id }, 'group', overlay) };
