@@ -1,4 +1,5 @@
 import { mkdtempSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import type { RedisConfig } from '../src/config/config.js';
@@ -338,6 +339,36 @@ describe('while Redis is away', () => {
   });
 });
 
+describe('a Redis that takes its time for every answer', () => {
+  it('is not waited for each time', async () => {
+    let delay = 0;
+    const line = createServer((socket) => {
+      const onward = connect(redis.port, '127.0.0.1');
+      socket.pipe(onward);
+      onward.on('data', (chunk) => setTimeout(() => socket.write(chunk), delay));
+      for (const end of [socket, onward]) end.on('error', () => undefined);
+    });
+    await new Promise<void>((resolve) => line.listen(0, '127.0.0.1', resolve));
+    const url = redis.url.replace(/\d+$/, String((line.address() as AddressInfo).port));
+    const counts = new SharedCounts({ url, prefix: 'slow', certificates: null });
+    await counts.start();
+    await first.until(() => Promise.resolve(counts.isInUse));
+    delay = 150;
+    const limit = new Limit('requests', 5, 60);
+    const begun = performance.now();
+    for (let turn = 0; turn < 10; turn++) {
+      await counts.take([{ limit, subject: 'anna', amount: 0 }])?.catch(() => undefined);
+    }
+    // Ten times 150 would be a second and a half.
+    expect(performance.now() - begun).toBeLessThan(1000);
+    expect(counts.isInUse).toBe(false);
+    delay = 0;
+    await first.until(() => Promise.resolve(counts.isInUse), 2000);
+    counts.stop();
+    line.close();
+  });
+});
+
 describe('a Redis that is emptied', () => {
   it('counts anew, and gets its script again', async () => {
     const headers = newAddress();
@@ -346,6 +377,17 @@ describe('a Redis that is emptied', () => {
     await redis.ask('SCRIPT', 'FLUSH');
     expect(left(await ask(second, headers), 'requests')).toBe(REQUESTS - 1);
     expect(await isShared(second)).toBe(true);
+  });
+});
+
+describe('an account that may do nothing but count', () => {
+  it('is enough', async () => {
+    const rights = ['+hello', '+eval', '+evalsha', '+get', '+incrby', '+pexpire', '+pttl', '~own:*'];
+    await redis.ask('ACL', 'SETUSER', 'counter', 'on', '>count-well', ...rights);
+    const url = redis.url.replace(`:${REDIS_PASSWORD}`, 'counter:count-well');
+    expect(await take({ url, prefix: 'own', certificates: null })).toBe(2);
+    const other = await new SharedCounts({ url, prefix: 'other', certificates: null }).examine();
+    expect(other).toMatch(/^NOPERM/);
   });
 });
 
@@ -362,24 +404,30 @@ describe('a Redis that speaks TLS', () => {
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'redis-'));
     const { url, certificate } = await encrypted.startEncrypted(directory);
     try {
-      expect(await take({ url, prefix: 'tls', certificates: certificate })).toBe(2);
-      expect(await take({ url, prefix: 'tls', certificates: null })).toBeNull();
-      const wrong = url.replace(REDIS_PASSWORD, 'guess');
-      expect(await take({ url: wrong, prefix: 'tls', certificates: certificate })).toBeNull();
+      const config = { url, prefix: 'tls', certificates: certificate };
+      expect(await take(config)).toBe(2);
+      expect(await new SharedCounts(config).examine()).toBeNull();
+      const untrusted = await new SharedCounts({ ...config, certificates: null }).examine();
+      expect(untrusted).toMatch(/self-signed certificate/);
+      const refused = await new SharedCounts({
+        ...config,
+        url: url.replace(REDIS_PASSWORD, 'guess'),
+      }).examine();
+      expect(refused).toMatch(/^WRONGPASS/);
     } finally {
       await encrypted.kill();
     }
   });
 });
 
-/** Takes 2 of 5; null: there was nobody to take from. */
-async function take(config: RedisConfig): Promise<number | null> {
+/** Takes 2 of 5, and says how many are taken then. */
+async function take(config: RedisConfig): Promise<number | undefined> {
   const counts = new SharedCounts(config);
   await counts.start();
   try {
     const limit = new Limit('requests', 5, 60);
     const taken = await counts.take([{ limit, subject: 'anna', amount: 2 }]);
-    return taken?.[0]?.taken ?? null;
+    return taken?.[0]?.taken;
   } finally {
     counts.stop();
   }

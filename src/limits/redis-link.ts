@@ -3,8 +3,13 @@ import { Logger } from '@nestjs/common';
 import type { RedisClientType } from '@redis/client';
 import type { RedisConfig } from '../config/config.js';
 
-/** Milliseconds that an answer may take: whoever asked waits no longer, and then nobody asks until Redis is back. */
+/**
+ * Milliseconds that answers may take, one after another, until one is quick again: nobody waits longer, and then nobody
+ * asks until Redis is back.
+ */
 const PATIENCE = 200;
+/** Milliseconds within which an answer is quick. */
+const QUICK = 100;
 /** Milliseconds that a new connection may take, with all that is said on it first. */
 const CONNECT_PATIENCE = 1000;
 /** Milliseconds between two attempts to come back. */
@@ -23,6 +28,9 @@ export class RedisLink {
   private readonly logger = new Logger('Limits');
   private client: RedisClientType | null = null;
   private isStopped = false;
+  /** Milliseconds that were waited since the last quick answer, each counted once however many waited. */
+  private waited = 0;
+  private lastAnswer = 0;
 
   /** @param probe keys and arguments with which the script must run before the connection is used */
   constructor(
@@ -63,23 +71,27 @@ export class RedisLink {
    */
   run(keys: readonly string[], values: readonly string[]): Promise<unknown> | null {
     const { client } = this;
-    return client === null ? null : this.runOn(client, keys, values);
+    return client === null ? null : this.runOn(client, keys, values, PATIENCE - this.waited);
   }
 
   private async runOn(
     client: RedisClientType,
     keys: readonly string[],
     values: readonly string[],
+    milliseconds: number,
   ): Promise<unknown> {
+    const begun = performance.now();
     const patience = setTimeout(() => {
       // It may be this process that was busy: then the answer is there, and is read before this.
       late = setImmediate(() => {
-        this.lose(client, `it has not answered within ${PATIENCE} ms`);
+        this.lose(client, 'it answers too slowly');
       });
-    }, PATIENCE);
+    }, milliseconds);
     let late: NodeJS.Immediate | undefined;
     try {
-      return await this.send(client, keys, values);
+      const reply = await this.send(client, keys, values);
+      this.noteAnswer(begun);
+      return reply;
     } catch (error) {
       this.lose(client, reasonOf(error));
       throw error;
@@ -87,6 +99,13 @@ export class RedisLink {
       clearTimeout(patience);
       clearImmediate(late);
     }
+  }
+
+  private noteAnswer(begun: number): void {
+    const now = performance.now();
+    const isQuick = now - begun < QUICK;
+    this.waited = isQuick ? 0 : this.waited + now - Math.max(begun, this.lastAnswer);
+    this.lastAnswer = now;
   }
 
   private async send(
@@ -112,7 +131,7 @@ export class RedisLink {
     }, CONNECT_PATIENCE);
     try {
       await client.connect();
-      await this.runOn(client, ...this.probe());
+      await this.runOn(client, ...this.probe(), QUICK);
     } catch (error) {
       destroy(client);
       return reasonOf(error);
