@@ -45,8 +45,8 @@ const endToEnd = (store) => ({
 export default {
   // Against a test that never ends, and not a measure of any: two cores may be shared with others.
   testTimeout: 180_000,
-  // Two embedded databases at once are a gigabyte of memory, and two cores have no more to give.
-  maxWorkers: 2,
+  // One more than there are cores: suites that wait for another process leave theirs to others. A worker takes a gigabyte.
+  maxWorkers: 3,
   testSequencer: '<rootDir>/test/support/slowest-first.mjs',
   reporters: ['default', '<rootDir>/test/support/totals-reporter.mjs'],
   projects: [
