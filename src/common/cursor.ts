@@ -8,15 +8,26 @@ export type CursorValueType = 'string' | 'number';
 /** What a cursor belongs to: a connection with its order and filter. Given to another one, it is refused. */
 export type CursorBinding = string;
 
+/** Bindings by what they are of: most of them are asked for again and again. */
+const known = new Map<string, CursorBinding>();
+/** How many are kept, and of how many characters. */
+const MOST_KNOWN = 1000;
+const LONGEST_KNOWN = 500;
+
 /**
  * The binding of a connection with everything that decides which rows it has and in which order. What is null
  * decides nothing: it is the same as what is left out.
  */
 export function bindCursor(connection: string, order: object, filter: object): CursorBinding {
-  return createHash('sha256')
-    .update(JSON.stringify([connection, order, filter], canonical))
-    .digest('base64url')
-    .slice(0, 11);
+  const asked = JSON.stringify([connection, order, filter]);
+  let binding = known.get(asked);
+  if (binding === undefined) {
+    const text = JSON.stringify([connection, order, filter], canonical);
+    binding = createHash('sha256').update(text).digest('base64url').slice(0, 11);
+    if (known.size === MOST_KNOWN) known.clear();
+    if (asked.length <= LONGEST_KNOWN) known.set(asked, binding);
+  }
+  return binding;
 }
 
 /** Leaves out nulls, and writes the members of an object in one order. */
