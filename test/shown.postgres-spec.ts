@@ -83,7 +83,7 @@ describe('what a page of memberships reads', () => {
         ],
       ),
     });
-    authorization = await service.serviceAccount('read');
+    authorization = await service.serviceAccount('read', 'directory');
   });
 
   afterAll(() => service.stop());
@@ -103,6 +103,21 @@ describe('what a page of memberships reads', () => {
     }
     for (const field of GROUP) {
       await expectEqual(`group(group: {id: "club"}) { found: ${field} }`, groups(select('group', field)));
+    }
+  });
+
+  it('is what a person and a group are otherwise, also where they are listed themselves', async () => {
+    for (const field of USER) {
+      const page = `page: users(first: 5, filter: {memberOf: {id: "club"}}) { nodes { found: ${field} } }`;
+      await expectEqual(`user(user: {id: "anna"}) { found: ${field} }`, page);
+      await expectEqual(
+        `user(user: {id: "anna"}) { found: ${field} }`,
+        page.replace('memberOf: {id: "club"}', ''),
+      );
+    }
+    for (const field of GROUP) {
+      const page = `page: groups(first: 1, filter: {search: "club"}) { edges { node { found: ${field} } } }`;
+      await expectEqual(`group(group: {id: "club"}) { found: ${field} }`, page);
     }
   });
 

@@ -51,7 +51,7 @@ export class Page<Row extends unknown[]> {
 }
 
 /** Reads one page of a connection at the root. */
-export async function readPage<Row extends unknown[]>(
+export async function readPage<Row extends unknown[] = unknown[]>(
   reader: Reader,
   source: PageSource,
   page: PageArguments,

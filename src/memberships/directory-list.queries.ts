@@ -3,8 +3,6 @@ import type { OrderColumn, PageOrder, PageSource } from '../database/page-query.
 import { foldSearch, searchCondition } from '../database/search-condition.js';
 import { Values } from '../database/values.js';
 import { OrderDirection } from '../graphql/order.js';
-import { GROUP_COLUMNS } from '../groups/group.queries.js';
-import { USER_COLUMNS } from '../users/user.queries.js';
 import {
   type GroupListArguments,
   GroupOrderField,
@@ -12,13 +10,18 @@ import {
   UserOrderField,
 } from './directory-list.inputs.js';
 import { rankOf, type RoleFilter, roleCondition } from './role.js';
+import type { Shown } from './shown.js';
 
 /**
  * The people of the directory. With `memberOf` the list begins at the group's memberships, which have an index in
  * the same order, and otherwise at the people themselves.
  * @param groupKey the group of `memberOf`
  */
-export function userSource({ filter, orderBy }: UserListArguments, groupKey: number | null): PageSource {
+export function userSource(
+  { filter, orderBy }: UserListArguments,
+  groupKey: number | null,
+  { columns }: Shown,
+): PageSource {
   const values = new Values();
   const conditions: string[] = [];
   if (groupKey !== null) conditions.push(`m.group_key = ${values.add(groupKey)}::integer`);
@@ -40,7 +43,7 @@ export function userSource({ filter, orderBy }: UserListArguments, groupKey: num
       filter ?? {},
     ),
     from: groupKey === null ? 'users u' : 'effective_memberships m join users u on u.key = m.user_key',
-    columns: USER_COLUMNS,
+    columns,
     parent: null,
     order: userOrder(
       orderBy,
@@ -61,6 +64,7 @@ export function groupSource(
   { filter, orderBy }: GroupListArguments,
   userKey: number | null,
   parentKey: number | null,
+  { columns }: Shown,
 ): PageSource {
   const values = new Values();
   const conditions: string[] = [];
@@ -81,7 +85,7 @@ export function groupSource(
       filter ?? {},
     ),
     from: userKey === null ? 'groups g' : 'effective_memberships m join groups g on g.key = m.group_key',
-    columns: GROUP_COLUMNS,
+    columns,
     parent: null,
     order: groupOrder(
       orderBy,

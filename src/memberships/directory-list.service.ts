@@ -4,14 +4,13 @@ import type { PageSelection } from '../common/page.js';
 import { readPage } from '../database/page.js';
 import type { Reader } from '../database/reader.js';
 import { Connection } from '../graphql/connection.js';
-import type { Group } from '../groups/group.model.js';
-import { groupOf, type GroupRow } from '../groups/group.queries.js';
+import { Group } from '../groups/group.model.js';
 import { GroupsService } from '../groups/groups.service.js';
-import type { User } from '../users/user.model.js';
-import { userOf, type UserRow } from '../users/user.queries.js';
+import { User } from '../users/user.model.js';
 import { UsersService } from '../users/users.service.js';
 import type { GroupListArguments, UserListArguments } from './directory-list.inputs.js';
 import { groupSource, userSource } from './directory-list.queries.js';
+import { LISTED_GROUP, LISTED_USER, listedIn, listedOf } from './shown.js';
 
 /** Everybody and every group, chosen by who belongs to what among other things. */
 @Injectable()
@@ -31,9 +30,10 @@ export class DirectoryListService {
     if (role && !memberOf)
       throw new BadUserInputError('role asks about a group: name it in memberOf', 'role');
     const group = memberOf ? await this.groups.get(memberOf, 'memberOf', reader) : null;
-    const source = userSource(page, group?.key ?? null);
-    const rows = await readPage<UserRow>(reader, source, page, selection);
-    return Connection.of(rows, userOf);
+    const shown = listedOf(LISTED_USER, selection.node);
+    const source = userSource(page, group?.key ?? null, shown);
+    const rows = await readPage(reader, source, page, selection);
+    return Connection.of(rows, (row) => listedIn(row, shown, new User()));
   }
 
   /** @throws NotFoundError when the group of `parent` or the person of `hasMember` does not exist */
@@ -47,8 +47,9 @@ export class DirectoryListService {
       throw new BadUserInputError('role asks about a person: name them in hasMember', 'role');
     const user = hasMember ? await this.users.get(hasMember, 'hasMember', reader) : null;
     const outer = parent ? await this.groups.get(parent, 'parent', reader) : null;
-    const source = groupSource(page, user?.key ?? null, outer?.key ?? null);
-    const rows = await readPage<GroupRow>(reader, source, page, selection);
-    return Connection.of(rows, groupOf);
+    const shown = listedOf(LISTED_GROUP, selection.node);
+    const source = groupSource(page, user?.key ?? null, outer?.key ?? null, shown);
+    const rows = await readPage(reader, source, page, selection);
+    return Connection.of(rows, (row) => listedIn(row, shown, new Group()));
   }
 }

@@ -49,6 +49,25 @@ export const SHOWN_GROUP: ShownSide = {
   needs: { __typename: [], members: ['key'], parents: ['key'], subgroups: ['key'] },
 };
 
+/** People and groups where they are listed themselves: read from their own tables. */
+export const LISTED_USER: ShownSide = {
+  ...SHOWN_USER,
+  columns: {
+    ...SHOWN_USER.columns,
+    key: 'u.key',
+    id: 'u.id',
+    name: 'u.name',
+    schoolYear: 'u.school_year',
+    hasPhoto: 'u.photo is not null',
+    hasPicture: 'u.picture is not null',
+  },
+};
+
+export const LISTED_GROUP: ShownSide = {
+  ...SHOWN_GROUP,
+  columns: { ...SHOWN_GROUP.columns, key: 'g.key', id: 'g.id', name: 'g.name' },
+};
+
 /** The role in a membership, likewise. */
 const ROLE: Pick<ShownSide, 'columns' | 'needs'> = {
   columns: { value: 'm.role', direct: 'm.direct_role', inheritedFrom: 'm.inherited_from' },
@@ -84,11 +103,16 @@ export function shownOf(side: ShownSide, membership: SelectedFields): Shown {
   if (shown === undefined) {
     const role = propertiesOf(ROLE, membership.get('role')?.keys() ?? []);
     const listed = propertiesOf(side, namesOf(side, membership.get(side.field)));
-    const columns = [...role.map((name) => ROLE.columns[name]), ...listed.map((name) => side.columns[name])];
-    shown = { role, listed, columns: columns.filter((column) => column !== undefined) };
+    shown = { role, listed, columns: [...columnsOf(ROLE, role), ...columnsOf(side, listed)] };
     known[side.field].set(membership, shown);
   }
   return shown;
+}
+
+/** What of people or groups that are listed themselves has to be read for what is selected of them. */
+export function listedOf(side: ShownSide, fields: SelectedFields): Shown {
+  const listed = propertiesOf(side, namesOf(side, fields));
+  return { role: [], listed, columns: columnsOf(side, listed) };
 }
 
 /** The properties behind fields; behind one that we know nothing of, all. */
@@ -99,6 +123,10 @@ function propertiesOf(
   const all = Object.keys(columns);
   const needed = new Set([...fields].flatMap((field) => needs[field] ?? (all.includes(field) ? field : all)));
   return all.filter((property) => needed.has(property));
+}
+
+function columnsOf({ columns }: Pick<ShownSide, 'columns'>, properties: readonly string[]): string[] {
+  return properties.map((property) => columns[property] ?? 'null');
 }
 
 /** The fields of somebody or something, also of where their own list shows them once more: it is the same object. */
