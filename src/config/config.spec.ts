@@ -104,6 +104,7 @@ describe('the configuration', () => {
     ['rediss://user:password@[::1]:6380', true],
     ['http://redis.example.org', false],
     ['redis://', false],
+    ['redis://:100%@redis.example.org', false],
     ['redis://redis.example.org/two', false],
   ])('takes a Redis by its URL: %s', (url, isGood) => {
     expect(problemsOf({ REDIS_URL: url })).toHaveLength(isGood ? 0 : 1);

@@ -349,6 +349,13 @@ function contradictions(settings: Settings, config: Config, wrong: ReadonlySet<S
   ) {
     problems.push('DIRECTORY_STARTTLS only goes with a DIRECTORY_URL that begins with ldap://');
   }
+  if (
+    settings.REDIS_CA_FILE !== undefined &&
+    settings.REDIS_URL?.startsWith('rediss:') !== true &&
+    !wrong.has('REDIS_URL')
+  ) {
+    problems.push('REDIS_CA_FILE only goes with a REDIS_URL that begins with rediss://');
+  }
   if (config.production && !config.allowEmbedded && !wrong.has('ALLOW_EMBEDDED')) {
     const refused = 'is embedded, which production refuses unless ALLOW_EMBEDDED=true';
     if (config.database.kind === 'pglite' && !wrong.has('DATABASE_URL'))

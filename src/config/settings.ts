@@ -74,10 +74,20 @@ function isAddressOrNetwork(item: string): boolean {
   return version !== 0 && Number(bits ?? 0) <= (version === 4 ? 32 : 128);
 }
 
-const redisUrl = text.refine(
-  (value) => /^rediss?:\/\/[^/?#]+(\/\d{0,5})?$/.test(value) && (parseUrl(value)?.hostname ?? '') !== '',
-  { error: 'must be redis://:password@host:port or rediss://…, with the number of a database if need be' },
-);
+const redisUrl = text.refine(isRedisUrl, {
+  error: 'must be redis://:password@host:port or rediss://…, with the number of a database if need be',
+});
+
+function isRedisUrl(value: string): boolean {
+  const url = /^rediss?:\/\/[^/?#]+(\/\d{0,5})?$/.test(value) ? parseUrl(value) : null;
+  if (url === null || url.hostname === '') return false;
+  try {
+    decodeURIComponent(`${url.username}:${url.password}`);
+    return true;
+  } catch {
+    return false; // A percent sign that means nothing.
+  }
+}
 
 const attribute = text.regex(/^[A-Za-z][A-Za-z0-9-]*$/, { error: 'must be the name of an LDAP attribute' });
 
@@ -122,7 +132,10 @@ export const SETTINGS = {
     httpUrl.optional(),
     'URL under which clients reach the service; may have a path. Default: http://HOST:PORT',
   ),
-  NODE_ENV: setting(text.default('development'), 'production refuses everything embedded'),
+  NODE_ENV: setting(
+    text.default('development'),
+    'production refuses everything embedded, and hides the schema',
+  ),
   ALLOW_EMBEDDED: setting(yesOrNo, 'Lets embedded parts run in production, for a demonstration'),
   LOG_LEVEL: setting(
     z

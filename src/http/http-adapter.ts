@@ -20,6 +20,7 @@ const REQUEST_ID = /^[\w.:-]{1,64}$/;
  */
 export class HttpAdapter extends FastifyAdapter {
   constructor(config: Config) {
+    const security = securityHeaders(config);
     super({
       bodyLimit: config.limits.bodyBytes,
       trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
@@ -30,13 +31,15 @@ export class HttpAdapter extends FastifyAdapter {
       routerOptions: { maxParamLength: 1024 },
       // Whoever comes on an open connection while the service ends is answered as long as it can be.
       return503OnClosing: false,
-      clientErrorHandler: refuseUnreadable,
+      clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => {
+        refuseUnreadable(error, socket, security);
+      },
       frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-        void refuseRequest(error, request, reply.header('x-request-id', request.id));
+        // These come before every hook.
+        void refuseRequest(error, request, reply.headers(security).header('x-request-id', request.id));
       },
     });
     const fastify = this.getInstance<FastifyInstance>();
-    const security = securityHeaders(config);
     fastify.addHook('onRequest', (request, reply, done) => {
       void reply.headers(security).header('x-request-id', request.id);
       done();
@@ -100,11 +103,16 @@ function parseJsonOnly(fastify: FastifyInstance): void {
 }
 
 /** Answers what Node cannot read as a request, and so without its path: as a GraphQL response, whatever it was for. */
-function refuseUnreadable(error: Error & { code?: string }, socket: Socket): void {
+function refuseUnreadable(
+  error: Error & { code?: string },
+  socket: Socket,
+  security: Readonly<Record<string, string>>,
+): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   const requestId = randomUUID();
   const { status, headers, body } = buildRefusal(errorOf(error.code), requestId);
   const fields = {
+    ...security,
     ...headers,
     'x-request-id': requestId,
     'content-type': 'application/json; charset=utf-8',

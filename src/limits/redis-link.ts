@@ -14,6 +14,7 @@ const QUICK = 100;
 const CONNECT_PATIENCE = 1000;
 /** Milliseconds between two attempts to come back. */
 const PAUSE = 500;
+const TOO_SLOW = 'it does not answer, or too slowly';
 
 export interface Script {
   readonly source: string;
@@ -28,6 +29,8 @@ export class RedisLink {
   private readonly logger = new Logger('Limits');
   private client: RedisClientType | null = null;
   private isStopped = false;
+  /** Why connections were lost. */
+  private readonly reasons = new WeakMap<RedisClientType, string>();
   /** Milliseconds that were waited since the last quick answer, each counted once however many waited. */
   private waited = 0;
   private lastAnswer = 0;
@@ -84,7 +87,7 @@ export class RedisLink {
     const patience = setTimeout(() => {
       // It may be this process that was busy: then the answer is there, and is read before this.
       late = setImmediate(() => {
-        this.lose(client, 'it answers too slowly');
+        this.lose(client, TOO_SLOW);
       });
     }, milliseconds);
     let late: NodeJS.Immediate | undefined;
@@ -127,14 +130,14 @@ export class RedisLink {
     if (this.hasStopped()) return null;
     const client = await this.createClient();
     const giveUp = setTimeout(() => {
-      destroy(client);
+      this.lose(client, TOO_SLOW);
     }, CONNECT_PATIENCE);
     try {
       await client.connect();
       await this.runOn(client, ...this.probe(), QUICK);
     } catch (error) {
-      destroy(client);
-      return reasonOf(error);
+      this.lose(client, reasonOf(error));
+      return this.reasons.get(client) ?? '';
     } finally {
       clearTimeout(giveUp);
     }
@@ -170,6 +173,8 @@ export class RedisLink {
 
   /** Lets go of a connection; everything that waits on it is rejected. */
   private lose(client: RedisClientType, reason: string): void {
+    // The first is what has happened; what follows is that it was let go.
+    if (!this.reasons.has(client)) this.reasons.set(client, reason);
     destroy(client);
     if (client !== this.client) return;
     this.client = null;
