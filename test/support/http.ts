@@ -1,4 +1,4 @@
-import { type IncomingHttpHeaders, request as startRequest } from 'node:http';
+import { type Agent, type IncomingHttpHeaders, request as startRequest } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { ERROR_CODES } from '../../src/common/errors.js';
@@ -10,6 +10,8 @@ export interface HttpRequest {
   path?: string;
   headers?: Record<string, string | string[]>;
   body?: string | Buffer;
+  /** Keeps connections; without one, every request has its own. */
+  agent?: Agent;
 }
 
 export interface HttpAnswer {
@@ -23,11 +25,11 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 /** Sends a request as it is: unlike fetch, with any header, and without adding one. */
 export function send(
   { config }: Pick<TestService, 'config'>,
-  { method = 'GET', path = '/graphql/v1', headers = {}, body }: HttpRequest,
+  { method = 'GET', path = '/graphql/v1', headers = {}, body, agent }: HttpRequest,
 ): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const { host, port } = config;
-    const request = startRequest({ host, port, method, path, headers, agent: false }, (response) => {
+    const request = startRequest({ host, port, method, path, headers, agent: agent ?? false }, (response) => {
       text(response).then((received) => {
         resolve({ status: response.statusCode ?? 0, headers: response.headers, body: received });
       }, reject);

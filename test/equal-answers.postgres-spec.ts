@@ -1,0 +1,168 @@
+import { Agent } from 'node:http';
+import { GraphQLSchemaHost } from '@nestjs/graphql';
+import fc from 'fast-check';
+import { isEnumType } from 'graphql';
+import { minuteOf } from '../src/graphql/answers.js';
+import { writeClients } from './support/clients.js';
+import { buildLdif } from './support/directory.js';
+import { CompilerSwitch, Executions } from './support/executions.js';
+import { send } from './support/http.js';
+import { stopFollowing } from './support/mirror.js';
+import { often } from './support/random-arguments.js';
+import { randomDirectory } from './support/random-directory.js';
+import { type RandomRequest, randomRequests } from './support/random-documents.js';
+import { schema } from './support/scope-walk.js';
+import { TestService } from './support/service.js';
+import { TwinService } from './support/twin.js';
+
+const REQUESTS = 2000;
+const SEED = Number(process.env['TEST_SEED'] ?? 20_261_121);
+
+/** Limits are tested elsewhere. */
+const LIMITS = {
+  LIMIT_DEPTH: '100',
+  LIMIT_ALIASES: '1000',
+  LIMIT_ROOT_FIELDS: '1000',
+  LIMIT_TOKENS: '100000',
+  LIMIT_NODES: '1000000',
+  // Statements are answered in their order, and so errors come in theirs.
+  DATABASE_POOL_SIZE: '1',
+};
+
+/** What is another one in each answer. */
+const CHANGING = ['RateLimit.remaining', 'RateLimit.resetAt'];
+
+const CURSORS = `{
+  users(first: 3) { edges { cursor } }
+  groups(first: 3) { edges { cursor } nodes { members(first: 2) { edges { cursor } } } }
+  changes(last: 3) { edges { cursor } }
+  search(query: "anna", first: 2) { edges { cursor } }
+}`;
+
+/** The smallest picture that is one. */
+const PHOTO = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+
+interface Asked {
+  readonly request: RandomRequest;
+  readonly asker: string;
+  readonly accept: string;
+}
+
+describe('an answer', () => {
+  let remembering: TestService;
+  /** Remembers nothing. */
+  let plain: TwinService;
+  let compiler: CompilerSwitch;
+  let executions: { plain: Executions; remembering: Executions };
+  let cursors: string[];
+  const counts = { asked: 0, rememberable: 0, remembered: 0 };
+  const askers: Record<string, string | undefined> = {};
+  const agent = new Agent({ keepAlive: true });
+  const directory = randomDirectory({ people: 30, groups: 8 }, SEED);
+  const known = {
+    users: directory.people.slice(0, 8).map(({ id }) => id),
+    groups: directory.groups.map(({ id }) => id),
+  };
+
+  beforeAll(async () => {
+    const environment = { ...LIMITS, AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'p1', owner: 'p1' }]) };
+    remembering = await TestService.start({ compared: false, environment });
+    await stopFollowing(remembering);
+    const people = directory.people.map((person, index) =>
+      index % 4 === 0 ? { ...person, photo: PHOTO, picture: PHOTO } : person,
+    );
+    // Twice, so that there are changes.
+    for (const missing of [2, 0]) {
+      remembering.replaceDirectory(buildLdif(people.slice(missing), directory.groups));
+      expect((await remembering.synchronise()).kind).toBe('applied');
+    }
+    plain = await TwinService.start(remembering, { ...environment, ANSWER_CACHE_MEGABYTES: '0' });
+    compiler = new CompilerSwitch(plain.app);
+    executions = { plain: new Executions(plain.app), remembering: new Executions(remembering.app) };
+    askers['person'] = await remembering.accessToken('profile read directory', 'p1');
+    askers['person with one scope'] = await remembering.accessToken('profile', 'p1');
+    askers['service'] = await remembering.serviceAccount('read', 'directory');
+    askers['service with one scope'] = await remembering.serviceAccount('directory');
+    const { data } = await remembering.query(CURSORS, { authorization: askers['person'] });
+    cursors = [...JSON.stringify(data).matchAll(/"cursor":"([^"]+)"/g)].map(([, cursor = '']) => cursor);
+    expect(cursors.length).toBeGreaterThan(10);
+  });
+
+  afterAll(async () => {
+    agent.destroy();
+    await plain.stop();
+    await remembering.stop();
+  });
+
+  /** All of an answer that can be seen; errors name the request, which has the same name each time. */
+  async function ask(service: TestService | TwinService, { request, asker, accept }: Asked): Promise<string> {
+    const authorization = askers[asker];
+    const { status, headers, body } = await send(service, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-request-id': 'the-same',
+        accept,
+        ...(authorization === undefined ? {} : { authorization }),
+      },
+      body: JSON.stringify(request),
+      agent,
+    });
+    return `${status} ${String(headers['content-type'])}\n${body}`;
+  }
+
+  /** One by graphql-js, and those that have to be equal. */
+  async function answersTo(asked: Asked): Promise<{ expected: string; others: string[] }> {
+    const { rememberable } = executions.plain;
+    compiler.isOn = false;
+    const expected = await ask(plain, asked);
+    compiler.isOn = true;
+    const others = [await ask(plain, asked)];
+    const isRememberable = executions.plain.rememberable > rememberable;
+    if (isRememberable) counts.rememberable++;
+    // What is not to be remembered is the same a second time too: a look at some of it is enough.
+    if (isRememberable || counts.asked++ % 8 === 0) {
+      others.push(await ask(remembering, asked));
+      const { count } = executions.remembering;
+      others.push(await ask(remembering, asked));
+      if (isRememberable && executions.remembering.count === count) counts.remembered++;
+    }
+    return { expected, others };
+  }
+
+  it('has enums whose values are their names, which compiled operations do not look up', () => {
+    const enums = Object.values(plain.app.get(GraphQLSchemaHost).schema.getTypeMap()).filter(isEnumType);
+    const values = enums.filter(({ name }) => !name.startsWith('__')).flatMap((each) => each.getValues());
+    expect(values.length).toBeGreaterThan(20);
+    expect(values.map(({ value }) => value as unknown)).toEqual(values.map(({ name }) => name));
+  });
+
+  it(`is the same by graphql-js, compiled, and remembered (seed ${SEED})`, async () => {
+    const asked: fc.Arbitrary<Asked> = fc.record({
+      request: randomRequests(schema, { ...known, cursors }, CHANGING),
+      asker: often(
+        fc.constantFrom('person', 'person', 'service'),
+        fc.constantFrom('person with one scope', 'service with one scope', 'nobody'),
+        5,
+      ),
+      accept: fc.constantFrom('application/json', 'application/graphql-response+json'),
+    });
+    await fc.assert(
+      fc.asyncProperty(asked, async (each) => {
+        let minute: number;
+        let answers: { expected: string; others: string[] };
+        do {
+          // Signed URLs change with it.
+          minute = minuteOf(new Date());
+          answers = await answersTo(each);
+        } while (minute !== minuteOf(new Date()));
+        expect(answers.others).toEqual(answers.others.map(() => answers.expected));
+      }),
+      { numRuns: REQUESTS, seed: SEED },
+    );
+    // Most were answered by a compiled operation, and all but a few of those that can be remembered out of memory.
+    expect(executions.plain.compiled).toBeGreaterThan(REQUESTS / 2);
+    expect(counts.rememberable).toBeGreaterThan(REQUESTS / 10);
+    expect(counts.remembered).toBeGreaterThan(counts.rememberable * 0.9);
+  });
+});

@@ -1,0 +1,33 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { type Config, type Environment, readConfig } from '../../src/config/config.js';
+import { createApp } from '../../src/create-app.js';
+import { findFreePort } from './postgres.mjs';
+import type { TestService } from './service.js';
+
+/** A service beside another one: on its database, with its address, keys and tokens. It follows no directory. */
+export class TwinService {
+  private constructor(
+    readonly app: NestFastifyApplication,
+    readonly config: Config,
+  ) {}
+
+  static async start({ config: other }: TestService, environment: Environment = {}): Promise<TwinService> {
+    if (other.database.kind !== 'postgres') throw new Error('Only a server has room for two');
+    const config = readConfig({
+      PORT: String(await findFreePort()),
+      BASE_URL: other.baseUrl,
+      DATABASE_URL: other.database.url,
+      LIMIT_REQUESTS_PER_MINUTE: '1000000',
+      LIMIT_POINTS_PER_HOUR: '100000000',
+      LOG_LEVEL: 'fatal',
+      ...environment,
+    });
+    const app = await createApp(config);
+    await app.listen(config.port, config.host);
+    return new TwinService(app, config);
+  }
+
+  async stop(): Promise<void> {
+    await this.app.close();
+  }
+}
