@@ -60,6 +60,19 @@ describe('an answer that is asked for again', () => {
     expect((await send(CLUB, reader)).body).toContain('Cleopatra');
   });
 
+  it('is read once for all who ask for it at the same time', async () => {
+    await takeOver(service, ldif('Cleopatra VII'));
+    const askers = await Promise.all(Array.from({ length: 20 }, () => service.serviceAccount('read')));
+    let answers: { data: unknown }[] = [];
+    const statements = await statementsOf(async () => {
+      answers = await Promise.all(askers.map((authorization) => service.query(CLUB, { authorization })));
+    });
+    expect(new Set(answers.map(({ data }) => JSON.stringify(data))).size).toBe(1);
+    const pages = statements.filter(({ text }) => text.includes('effective_memberships'));
+    expect(pages.length).toBeGreaterThan(0);
+    expect(pages.length).toBeLessThan(askers.length / 2);
+  });
+
   it('is that of the scopes of the token', async () => {
     const profile = await service.accessToken('profile');
     const both = await service.accessToken('profile read');

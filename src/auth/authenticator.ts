@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
@@ -45,7 +45,7 @@ export class Authenticator {
     if (!isBearer) refuseCrossSite(request);
 
     const authorization = `${isBearer ? 'Bearer' : 'Basic'} ${credentials}`;
-    const key = createHash('sha256').update(authorization).digest('base64');
+    const key = hash('sha256', authorization, 'base64');
     const remembered = this.verified.get(key);
     if (remembered !== undefined && remembered.cacheUntil > Date.now()) return remembered.principal;
 

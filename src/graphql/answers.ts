@@ -26,8 +26,13 @@ export interface Question {
   readonly text: string;
 }
 
-/** Bytes that an answer takes beside its own and its question's. */
-const OVERHEAD = 500;
+/**
+ * Bytes of memory that an answer takes, as measured: where blocks are allocated some of each is lost, and every one has
+ * objects of its own beside its text and its question's.
+ */
+function sizeOf({ body }: Answer, question: string): number {
+  return Math.ceil(1.25 * body.length) + question.length + 600;
+}
 
 /** Signed URLs change at full minutes (docs/http.md). */
 export function minuteOf(now: Date): number {
@@ -54,7 +59,7 @@ export class Answers {
     this.isOff = maxSize === 0;
     this.kept = new LRUCache({
       maxSize: Math.max(1, maxSize),
-      sizeCalculation: ({ body }, key) => body.length + 2 * key.length + OVERHEAD,
+      sizeCalculation: sizeOf,
     });
   }
 
@@ -82,6 +87,16 @@ export class Answers {
     this.kept.set(this.keyOf(question, dependences.has('subject') ? principal : null), answer);
   }
 
+  /**
+   * What stands for a question together with the revision that it is asked of: the same for everybody who is to have
+   * the same answer. Null while that cannot be told.
+   */
+  nameOf(question: Question, dependences: ReadonlySet<Dependence>): string | null {
+    const { current } = this.revisions;
+    if (this.isOff || current === null) return null;
+    return `${current}\n${this.keyOf(question, dependences.has('subject') ? question.principal : null)}`;
+  }
+
   /** The revision of the mirror is one, and it is known; what is of another one is forgotten. */
   private isCurrent(): boolean {
     const { current } = this.revisions;
@@ -94,12 +109,12 @@ export class Answers {
 
   /** @param subject whose own answer it is; null: everybody's with the same scopes */
   private keyOf({ principal, contentType, text }: Question, subject: Principal | null): string {
-    const scopes = principal === null ? '-' : this.nameOf(principal).scopes;
-    const own = subject === null ? '' : this.nameOf(subject).subject;
+    const scopes = principal === null ? '-' : this.callerOf(principal).scopes;
+    const own = subject === null ? '' : this.callerOf(subject).subject;
     return `${scopes}\n${own}\n${contentType}\n${text}`;
   }
 
-  private nameOf(principal: Principal): { scopes: string; subject: string } {
+  private callerOf(principal: Principal): { scopes: string; subject: string } {
     let name = this.names.get(principal);
     if (name === undefined) {
       // A subject is the issuer's to spell: quoted, it cannot be taken for anything else.

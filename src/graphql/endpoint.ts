@@ -7,8 +7,8 @@ import type { Principal } from '../auth/principal.js';
 import { Answers, type Question } from './answers.js';
 import { tellStandings } from './rate-limit-headers.js';
 import { RateLimiter, type Standing } from './rate-limiter.js';
-import { buildRefusal, isEndpoint, responseType } from './refusal.js';
-import { refuseByHead } from './request-head.js';
+import { buildRefusal, isEndpoint } from './refusal.js';
+import { readHead } from './request-head.js';
 import { readRequest } from './request-shape.js';
 
 declare module 'fastify' {
@@ -19,10 +19,12 @@ declare module 'fastify' {
     standings: Standing[] | null;
     /** The body as it came; null where there is none. */
     bodyText: string | null;
+    /** The media type of the answer; null outside of the GraphQL endpoint. */
+    answerType: string | null;
     /** What answers are remembered for; null outside of the GraphQL endpoint. */
     question: Question | null;
     /** What becomes of the answer, if it is one to remember. */
-    keep: ((body: string, contentType: string) => void) | null;
+    keep: ((body: Buffer, contentType: string) => void) | null;
   }
 }
 
@@ -47,6 +49,7 @@ export class GraphQLEndpoint implements OnModuleInit {
     fastify.decorateRequest('principal', null);
     fastify.decorateRequest('standings', null);
     fastify.decorateRequest('bodyText', null);
+    fastify.decorateRequest('answerType', null);
     fastify.decorateRequest('question', null);
     fastify.decorateRequest('keep', null);
     // For all routes, since Nest has made that of the endpoint by now; a look at the path costs nothing.
@@ -66,15 +69,18 @@ export class GraphQLEndpoint implements OnModuleInit {
         return;
       }
       if (request.standings !== null) tellStandings(reply, request.standings);
-      if (request.keep !== null && typeof payload === 'string' && reply.statusCode === 200) {
-        request.keep(payload, String(reply.getHeader('content-type')));
+      if (request.keep === null || typeof payload !== 'string' || reply.statusCode !== 200) {
+        done(null, payload);
+        return;
       }
-      done(null, payload);
+      const body = Buffer.from(payload);
+      request.keep(body, String(reply.getHeader('content-type')));
+      done(null, body);
     });
   }
 
   private async receive(request: FastifyRequest): Promise<void> {
-    refuseByHead(request);
+    request.answerType = readHead(request);
     request.standings = [];
     try {
       request.principal = await this.authenticator.authenticate(request.raw, request.ip);
@@ -118,7 +124,7 @@ export class GraphQLEndpoint implements OnModuleInit {
 function questionOf(request: FastifyRequest): Question {
   return {
     principal: request.principal,
-    contentType: responseType(request) ?? '',
+    contentType: request.answerType ?? '',
     text: request.bodyText ?? request.url,
   };
 }

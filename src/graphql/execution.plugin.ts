@@ -13,6 +13,7 @@ import { Admission, type Admitted } from './admission.js';
 import { Answers, minuteOf } from './answers.js';
 import { formatError, httpOf, toGraphQLError } from './error-response.js';
 import { Executor } from './executor.js';
+import { Flights } from './flights.js';
 import type { RequestContext } from './request-context.js';
 
 /** What happens between a valid document and its answer, hung into Apollo's pipeline. */
@@ -22,6 +23,7 @@ export class ExecutionPlugin implements ApolloServerPlugin<RequestContext> {
     private readonly admission: Admission,
     private readonly executor: Executor,
     private readonly answers: Answers,
+    private readonly flights: Flights,
   ) {}
 
   requestDidStart(): Promise<GraphQLRequestListener<RequestContext>> {
@@ -64,15 +66,25 @@ export class ExecutionPlugin implements ApolloServerPlugin<RequestContext> {
   ): Promise<GraphQLResponse> {
     const { variables, operationName } = request;
     const minute = minuteOf(new Date());
-    const { data, errors } = await this.executor.execute(
-      admitted,
-      { variables, operationName },
-      contextValue,
+    const { result, isOwn } = await this.flights.share(this.nameOf(contextValue, admitted, minute), () =>
+      this.executor.execute(admitted, { variables, operationName }, contextValue),
     );
+    const { data, errors } = result;
     const formatted = errors?.map((error) => formatError(error.toJSON(), error, contextValue.requestId));
-    if (formatted === undefined) this.remember(contextValue, admitted, minute);
+    if (formatted === undefined && isOwn) this.remember(contextValue, admitted, minute);
     const singleResult = { data: data ?? null, ...(formatted === undefined ? {} : { errors: formatted }) };
     return { http: { headers: new HeaderMap() }, body: { kind: 'single', singleResult } };
+  }
+
+  /** The same for all whose answer is the same; null: it may be another one each time. */
+  private nameOf(
+    { request: { question } }: RequestContext,
+    { dependences }: Admitted,
+    minute: number,
+  ): string | null {
+    if (question === null || dependences === null) return null;
+    const name = this.answers.nameOf(question, dependences);
+    return name === null ? null : `${minute}\n${name}`;
   }
 
   /** An answer is kept as it is sent, if all of it is of one revision and its URLs are of one minute. */
@@ -87,7 +99,7 @@ export class ExecutionPlugin implements ApolloServerPlugin<RequestContext> {
     const minute = dependences.has('minute') ? begun : null;
     if (minute !== null && minute !== minuteOf(new Date())) return;
     request.keep = (body, contentType) => {
-      const answer = { body: Buffer.from(body), contentType, measure, minute };
+      const answer = { body, contentType, measure, minute };
       this.answers.keep(question, answer, dependences, revision);
     };
   }

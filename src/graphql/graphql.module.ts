@@ -13,10 +13,12 @@ import { ConnectionArgumentsRule } from './connection-arguments.rule.js';
 import { Compiler } from './compiler.js';
 import { Decisions } from './decisions.js';
 import { resolveDirectly } from './direct.js';
+import { Documents } from './documents.js';
 import { GraphQLEndpoint } from './endpoint.js';
 import { formatError, withoutSuggestion } from './error-response.js';
 import { ExecutionPlugin } from './execution.plugin.js';
 import { Executor } from './executor.js';
+import { Flights } from './flights.js';
 import { RateLimitResolver } from './rate-limit.resolver.js';
 import { RateLimiter } from './rate-limiter.js';
 import { GRAPHQL_PATH } from './refusal.js';
@@ -52,6 +54,7 @@ import { finishSchema } from './schema.js';
         // remaining way, remembered Basic credentials, is closed by the authenticator.
         csrfPrevention: false,
         persistedQueries: false,
+        documentStore: new Documents(),
         introspection: true,
         graphiql: false,
         includeStacktraceInErrorResponses: false,
@@ -70,6 +73,7 @@ import { finishSchema } from './schema.js';
     Decisions,
     ExecutionPlugin,
     Executor,
+    Flights,
     GraphQLEndpoint,
     RateLimiter,
     RateLimitResolver,

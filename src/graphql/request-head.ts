@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../common/errors.js';
 import { parseUrl } from '../common/url.js';
 import { responseType, StatusError } from './refusal.js';
@@ -8,11 +9,17 @@ const LONGEST_URL = 8192;
 /** Bytes of all header fields together. */
 const LARGEST_HEADERS = 16_384;
 
+/** Heads that are known to be good, with the media type of their answers: clients send the same again and again. */
+const good = new LRUCache<string, string>({ max: 1000 });
+/** Characters up to which a head is worth keeping. */
+const LONGEST_KEPT = 500;
+
 /**
  * Refuses whatever can be refused without reading a body.
+ * @returns the media type of the answer
  * @throws ServiceError, with the status that the table of docs/http.md gives
  */
-export function refuseByHead(request: FastifyRequest): void {
+export function readHead(request: FastifyRequest): string {
   const { method, url, headers, raw } = request;
   if (method !== 'GET' && method !== 'POST') {
     throw new ServiceError('METHOD_NOT_ALLOWED', 'The endpoint answers GET and POST');
@@ -21,17 +28,35 @@ export function refuseByHead(request: FastifyRequest): void {
     const message = `The URL is longer than ${LONGEST_URL} bytes: send the query by POST`;
     throw new StatusError(414, 'PAYLOAD_TOO_LARGE', message);
   }
-  if (raw.rawHeaders.reduce((bytes, text) => bytes + text.length + 2, 0) > LARGEST_HEADERS) {
+  if (sizeOf(raw.rawHeaders) > LARGEST_HEADERS) {
     throw new StatusError(431, 'PAYLOAD_TOO_LARGE', `The headers are larger than ${LARGEST_HEADERS} bytes`);
   }
-  if (!hasHost(request)) throw new ServiceError('BAD_REQUEST', 'The Host header is missing or malformed');
-  if (method === 'POST') refuseByBodyFields(headers);
-  if (responseType(request) === undefined) {
-    throw new ServiceError(
-      'NOT_ACCEPTABLE',
-      'The answer is application/json or application/graphql-response+json: Accept has to allow one',
-    );
+  const { host, accept, 'content-type': type, 'content-encoding': coding } = headers;
+  const key = `${method}\n${host}\n${accept}\n${type}\n${coding}`;
+  let mediaType = good.get(key);
+  if (mediaType === undefined) {
+    mediaType = decideHead(request);
+    if (key.length <= LONGEST_KEPT) good.set(key, mediaType);
   }
+  return mediaType;
+}
+
+function sizeOf(rawHeaders: readonly string[]): number {
+  let bytes = 0;
+  for (const text of rawHeaders) bytes += text.length + 2;
+  return bytes;
+}
+
+/** What depends on nothing but a few fields. */
+function decideHead(request: FastifyRequest): string {
+  if (!hasHost(request)) throw new ServiceError('BAD_REQUEST', 'The Host header is missing or malformed');
+  if (request.method === 'POST') refuseByBodyFields(request.headers);
+  const mediaType = responseType(request);
+  if (mediaType !== undefined) return mediaType;
+  throw new ServiceError(
+    'NOT_ACCEPTABLE',
+    'The answer is application/json or application/graphql-response+json: Accept has to allow one',
+  );
 }
 
 /** RFC 9112 §3.2: a request without a valid Host is answered with 400. */

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { parse as parseJsonSafely } from 'secure-json-parse';
 import { z } from 'zod';
 import { ServiceError } from '../common/errors.js';
 
@@ -24,12 +25,22 @@ const EXPECTED: Record<string, string> = {
  */
 export function readRequest(request: FastifyRequest): void {
   if (request.method === 'POST') {
-    request.body = parse(request.body);
+    request.body = parse(parseBody(request.bodyText));
     return;
   }
   request.raw.url = withoutExtensions(request);
   // A GET has no content whose type could matter; Apollo minds it.
   delete request.raw.headers['content-type'];
+}
+
+/** Members that would reach into prototypes are refused, wherever they are. */
+function parseBody(text: string | null): unknown {
+  if (text === null || text === '') throw new ServiceError('BAD_REQUEST', 'The body is empty');
+  try {
+    return parseJsonSafely(text, { protoAction: 'error', constructorAction: 'error' });
+  } catch {
+    throw new ServiceError('BAD_REQUEST', 'The body is not valid JSON');
+  }
 }
 
 function parse(parameters: unknown): Omit<z.infer<typeof RequestParameters>, 'extensions'> {

@@ -51,7 +51,7 @@ export class HttpAdapter extends FastifyAdapter {
     fastify.setNotFoundHandler((request, reply) => refuseRequest(new NothingHereError(), request, reply));
     // Now, because routes keep the handler that they found when they were made.
     fastify.setErrorHandler(refuseRequest);
-    parseJsonOnly(fastify);
+    readJsonOnly(fastify);
   }
 
   /** Nest's has the last word otherwise. */
@@ -90,15 +90,17 @@ function withoutBasePath(url: string, basePath: string): string {
   return rest.startsWith('/') ? rest : url;
 }
 
-function parseJsonOnly(fastify: FastifyInstance): void {
+/** Bodies are kept as text: one that was answered before is answered again without being parsed. */
+function readJsonOnly(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
-  const parse = fastify.getDefaultJsonParser('error', 'error');
   fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     // Decoding alone would put U+FFFD in the place of what it does not understand, and ask for that.
-    if (isUtf8(body)) {
-      request.bodyText = body.toString();
-      void parse(request, request.bodyText, done);
-    } else done(new ServiceError('BAD_REQUEST', 'The body is not valid UTF-8'));
+    if (!isUtf8(body)) {
+      done(new ServiceError('BAD_REQUEST', 'The body is not valid UTF-8'));
+      return;
+    }
+    request.bodyText = body.toString();
+    done(null);
   });
 }
 
