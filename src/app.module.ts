@@ -21,13 +21,12 @@ import { UsersModule } from './users/users.module.js';
 /** The whole house, room by room. */
 @Module({})
 export class AppModule {
-  /** @param snapshot an embedded database to begin with, instead of an empty one */
-  static forRoot(config: Config, snapshot?: string): DynamicModule {
+  static forRoot(config: Config): DynamicModule {
     return {
       module: AppModule,
       imports: [
         ConfigModule.forRoot(config),
-        DatabaseModule.forRoot(config, ENTITIES, snapshot),
+        DatabaseModule.forRoot(config, ENTITIES),
         LimitsModule,
         AuthModule,
         GraphQLModule,

@@ -10,9 +10,9 @@ import { PassOnFilter } from './http/refuse-request.js';
 const LOG_LEVELS: readonly LogLevel[] = ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'];
 
 /** Builds the HTTP application: not yet listening. */
-export async function createApp(config: Config, snapshot?: string): Promise<NestFastifyApplication> {
+export async function createApp(config: Config): Promise<NestFastifyApplication> {
   const app = await NestFactory.create<NestFastifyApplication>(
-    AppModule.forRoot(config, snapshot),
+    AppModule.forRoot(config),
     new HttpAdapter(config),
     {
       logger: createLogger(config),

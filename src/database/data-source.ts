@@ -41,7 +41,6 @@ export class DirectoryDataSource extends DataSource {
   constructor(
     private readonly database: Config['database'],
     entities: PostgresDataSourceOptions['entities'],
-    private readonly snapshot?: string,
   ) {
     super({
       type: 'postgres',
@@ -56,10 +55,7 @@ export class DirectoryDataSource extends DataSource {
 
   override async initialize(): Promise<this> {
     if (this.database.kind === 'pglite') {
-      this.embedded = await EmbeddedPostgres.start({
-        directory: this.database.directory,
-        ...(this.snapshot === undefined ? {} : { snapshot: this.snapshot }),
-      });
+      this.embedded = await EmbeddedPostgres.start(this.database.directory);
       this.setOptions({
         host: this.embedded.host,
         username: 'postgres',
@@ -97,11 +93,6 @@ export class DirectoryDataSource extends DataSource {
   /** Where overlays have their connections: apart from all others, where there is more than one. */
   get overlays(): pg.Pool {
     return this.ownOverlays ?? this.pool;
-  }
-
-  /** The embedded database as a file to begin another one with; null on a server. */
-  async dump(): Promise<Uint8Array | null> {
-    return (await this.embedded?.dump()) ?? null;
   }
 
   private async migrate(): Promise<void> {

@@ -11,18 +11,13 @@ import { Revisions } from './revisions.js';
 @Global()
 @Module({})
 export class DatabaseModule {
-  static forRoot(
-    config: Config,
-    entities: PostgresDataSourceOptions['entities'],
-    snapshot?: string,
-  ): DynamicModule {
+  static forRoot(config: Config, entities: PostgresDataSourceOptions['entities']): DynamicModule {
     return {
       module: DatabaseModule,
       imports: [
         TypeOrmModule.forRootAsync({
           useFactory: (): TypeOrmModuleOptions => ({ type: 'postgres', retryAttempts: 0 }),
-          dataSourceFactory: () =>
-            Promise.resolve(new DirectoryDataSource(config.database, entities, snapshot)),
+          dataSourceFactory: () => Promise.resolve(new DirectoryDataSource(config.database, entities)),
         }),
       ],
       providers: [Database, EmbeddedKeys, Revisions],

@@ -13,13 +13,6 @@ const START_TIMEOUT = 60_000;
 /** Milliseconds that a database may take to write what it holds and close. */
 const STOP_TIMEOUT = 30_000;
 
-export interface EmbeddedPostgresOptions {
-  /** Where rows are kept. */
-  readonly directory: string;
-  /** A database to begin with (a compressed tar of a data directory), for a directory that is still empty. */
-  readonly snapshot?: string;
-}
-
 /** PGlite in a worker thread, reached through a Unix socket that only this user can open. */
 export class EmbeddedPostgres {
   private constructor(
@@ -29,8 +22,11 @@ export class EmbeddedPostgres {
     readonly host: string,
   ) {}
 
-  /** @throws DatabaseStartError when the directory is in use, or is no database of this version */
-  static async start({ directory, snapshot }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  /**
+   * @param directory where rows are kept
+   * @throws DatabaseStartError when the directory is in use, or is no database of this version
+   */
+  static async start(directory: string): Promise<EmbeddedPostgres> {
     const unlock = lockDirectory(directory);
     const host = mkdtempSync(join(tmpdir(), 'directory-'));
     let worker: Worker | null = null;
@@ -38,7 +34,7 @@ export class EmbeddedPostgres {
       removeUnfinished(directory);
       refuseForeignDirectory(directory);
       worker = new Worker(new URL('./pglite.worker.mjs', import.meta.url), {
-        workerData: { directory, snapshot, socket: join(host, '.s.PGSQL.5432') },
+        workerData: { directory, socket: join(host, '.s.PGSQL.5432') },
       });
       await nextMessage(worker, 'started', START_TIMEOUT);
       rmSync(unfinishedMark(directory), { force: true });
@@ -51,16 +47,9 @@ export class EmbeddedPostgres {
     }
   }
 
-  /** The whole database as a compressed tar of its directory. */
-  async dump(): Promise<Uint8Array> {
-    this.worker.postMessage({ kind: 'snapshot' });
-    const message = await nextMessage(this.worker, 'snapshot', STOP_TIMEOUT);
-    return message.bytes ?? new Uint8Array();
-  }
-
   async stop(): Promise<void> {
     try {
-      this.worker.postMessage({ kind: 'stop' });
+      this.worker.postMessage('stop');
       await nextMessage(this.worker, 'stopped', STOP_TIMEOUT);
     } finally {
       await this.worker.terminate();
@@ -118,12 +107,7 @@ function refuseForeignDirectory(directory: string): void {
   }
 }
 
-interface WorkerMessage {
-  kind: string;
-  bytes?: Uint8Array;
-}
-
-function nextMessage(worker: Worker, kind: string, milliseconds: number): Promise<WorkerMessage> {
+function nextMessage(worker: Worker, kind: 'started' | 'stopped', milliseconds: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = () => {
       clearTimeout(timeout);
@@ -131,10 +115,10 @@ function nextMessage(worker: Worker, kind: string, milliseconds: number): Promis
       worker.off('error', onError);
       worker.off('exit', onExit);
     };
-    const onMessage = (message: WorkerMessage) => {
-      if (message.kind !== kind) return;
+    const onMessage = (message: string) => {
+      if (message !== kind) return;
       settle();
-      resolve(message);
+      resolve();
     };
     const onError = (error: unknown) => {
       settle();
