@@ -27,6 +27,9 @@ export class TestNginx {
     const child = spawn(program, ['-p', directory, '-c', file, '-e', join(directory, 'error.log')], {
       stdio: 'ignore',
     });
+    const kill = () => child.kill('SIGKILL');
+    process.once('exit', kill);
+    child.once('exit', () => process.off('exit', kill));
     while (!(await isListening(port))) {
       if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}`);
       await sleep(20);

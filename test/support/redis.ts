@@ -31,7 +31,12 @@ export class TestRedis {
     if (program === null) throw new Error('Redis is not installed: npm test installs it first');
     const settings = ['--port', String(this.port), '--bind', '127.0.0.1', '--requirepass', REDIS_PASSWORD];
     const nothingKept = ['--save', '', '--appendonly', 'no', '--dir', '/tmp'];
-    this.child = spawn(program, [...settings, ...nothingKept, ...more], { stdio: 'ignore' });
+    const child = spawn(program, [...settings, ...nothingKept, ...more], { stdio: 'ignore' });
+    this.child = child;
+    // Whatever becomes of the tests, it does not outlive them.
+    const kill = () => child.kill('SIGKILL');
+    process.once('exit', kill);
+    child.once('exit', () => process.off('exit', kill));
     while (!(await this.ask('PING').catch(() => '')).includes('PONG')) await sleep(20);
   }
 
