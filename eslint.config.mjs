@@ -38,6 +38,7 @@ export default tseslint.config(
         Buffer: 'readonly',
         Blob: 'readonly',
         fetch: 'readonly',
+        WebAssembly: 'readonly',
       },
     },
   },

@@ -51,7 +51,7 @@ export default {
   reporters: ['default', '<rootDir>/test/support/totals-reporter.mjs'],
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/*.spec.ts'] },
-    endToEnd('pglite'),
+    { ...endToEnd('pglite'), testEnvironment: '<rootDir>/test/support/pglite-environment.mjs' },
     endToEnd('postgres'),
   ],
 };

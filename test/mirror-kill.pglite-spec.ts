@@ -102,5 +102,5 @@ describe('a synchronisation that is killed', () => {
     writeFileSync(join(work, 'directory.ldif'), ldifOf(0));
     expect((await runCommand(['sync'], environment())).code).toBe(0);
     expect(await readContents()).toEqual(whole(0));
-  }, 120_000);
+  }, 300_000);
 });

@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { cpSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 
@@ -19,10 +20,10 @@ export async function createDatabase(): Promise<TestDatabase> {
   return STORE === 'pglite' ? createEmbedded(name) : createOnServer(name);
 }
 
-/** Files are copied in a tenth of the time that PGlite takes to make a database, or to unpack one. */
+/** By `cp`, which takes a tenth of what PGlite does to make a database or to unpack one, and of what Node does to copy. */
 function createEmbedded(name: string): TestDatabase {
   const directory = join(variable('TEST_WORK_DIRECTORY'), name);
-  cpSync(variable('TEST_PGLITE_TEMPLATE'), directory, { recursive: true });
+  execFileSync('cp', ['-r', variable('TEST_PGLITE_TEMPLATE'), directory]);
   return {
     url: `pglite:${directory}`,
     drop: () => {
