@@ -65,7 +65,8 @@ describe('an answer', () => {
   };
 
   beforeAll(async () => {
-    const environment = { ...LIMITS, AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'p1', owner: 'p1' }]) };
+    const clients = writeClients([{ id: 'client', owner: 'p1' }]);
+    const environment = { ...LIMITS, AUTH_EMBEDDED_CLIENTS: clients };
     remembering = await TestService.start({ compared: false, environment });
     await stopFollowing(remembering);
     const people = directory.people.map((person, index) =>
@@ -79,8 +80,8 @@ describe('an answer', () => {
     plain = await TwinService.start(remembering, { ...environment, ANSWER_CACHE_MEGABYTES: '0' });
     compiler = new CompilerSwitch(plain.app);
     executions = { plain: new Executions(plain.app), remembering: new Executions(remembering.app) };
-    askers['person'] = await remembering.accessToken('profile read directory', 'p1');
-    askers['person with one scope'] = await remembering.accessToken('profile', 'p1');
+    askers['person'] = await remembering.accessToken('profile read directory', 'client');
+    askers['person with one scope'] = await remembering.accessToken('profile', 'client');
     askers['service'] = await remembering.serviceAccount('read', 'directory');
     askers['service with one scope'] = await remembering.serviceAccount('directory');
     const { data } = await remembering.query(CURSORS, { authorization: askers['person'] });

@@ -44,9 +44,11 @@ export function post(
   service: Pick<TestService, 'config'>,
   body: unknown,
   headers: HttpRequest['headers'] = {},
+  agent?: Agent,
 ): Promise<HttpAnswer> {
   const bytes = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
-  return send(service, { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body: bytes });
+  const request = { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body: bytes };
+  return send(service, agent === undefined ? request : { ...request, agent });
 }
 
 /** Sends an operation by GET. */
