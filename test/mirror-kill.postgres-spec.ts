@@ -94,5 +94,5 @@ describe('a process that applies one revision after the other', () => {
       expect(contents).toEqual(whole(version));
     }
     expect([...seen].sort()).toEqual([0, 1]);
-  }, 240_000);
+  }, 600_000);
 });
