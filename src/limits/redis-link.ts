@@ -2,14 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { RedisClientType } from '@redis/client';
 import type { RedisConfig } from '../config/config.js';
+import { Patience } from './patience.js';
 
-/**
- * Milliseconds that answers may take, one after another, until one is quick again: nobody waits longer, and then nobody
- * asks until Redis is back.
- */
+/** Milliseconds that slow answers may take in all: then nobody asks until Redis is back. */
 const PATIENCE = 200;
 /** Milliseconds within which an answer is quick. */
-const QUICK = 100;
+const QUICK = 50;
 /** Milliseconds that a new connection may take, with all that is said on it first. */
 const CONNECT_PATIENCE = 1000;
 /** Milliseconds between two attempts to come back. */
@@ -31,9 +29,7 @@ export class RedisLink {
   private isStopped = false;
   /** Why connections were lost. */
   private readonly reasons = new WeakMap<RedisClientType, string>();
-  /** Milliseconds that were waited since the last quick answer, each counted once however many waited. */
-  private waited = 0;
-  private lastAnswer = 0;
+  private readonly patience = new Patience(QUICK, PATIENCE);
 
   /** @param probe keys and arguments with which the script must run before the connection is used */
   constructor(
@@ -74,41 +70,26 @@ export class RedisLink {
    */
   run(keys: readonly string[], values: readonly string[]): Promise<unknown> | null {
     const { client } = this;
-    return client === null ? null : this.runOn(client, keys, values, PATIENCE - this.waited);
+    return client === null ? null : this.runOn(client, keys, values, this.patience);
   }
 
   private async runOn(
     client: RedisClientType,
     keys: readonly string[],
     values: readonly string[],
-    milliseconds: number,
+    patience: Patience,
   ): Promise<unknown> {
-    const begun = performance.now();
-    const patience = setTimeout(() => {
-      // It may be this process that was busy: then the answer is there, and is read before this.
-      late = setImmediate(() => {
-        this.lose(client, TOO_SLOW);
-      });
-    }, milliseconds);
-    let late: NodeJS.Immediate | undefined;
+    const noteAnswer = patience.begin(() => {
+      this.lose(client, TOO_SLOW);
+    });
     try {
-      const reply = await this.send(client, keys, values);
-      this.noteAnswer(begun);
-      return reply;
+      return await this.send(client, keys, values);
     } catch (error) {
       this.lose(client, reasonOf(error));
       throw error;
     } finally {
-      clearTimeout(patience);
-      clearImmediate(late);
+      noteAnswer();
     }
-  }
-
-  private noteAnswer(begun: number): void {
-    const now = performance.now();
-    const isQuick = now - begun < QUICK;
-    this.waited = isQuick ? 0 : this.waited + now - Math.max(begun, this.lastAnswer);
-    this.lastAnswer = now;
   }
 
   private async send(
@@ -134,7 +115,7 @@ export class RedisLink {
     }, CONNECT_PATIENCE);
     try {
       await client.connect();
-      await this.runOn(client, ...this.probe(), QUICK);
+      await this.runOn(client, ...this.probe(), new Patience(QUICK, QUICK));
     } catch (error) {
       this.lose(client, reasonOf(error));
       return this.reasons.get(client) ?? '';
