@@ -1,5 +1,5 @@
 import { bindCursor } from '../common/cursor.js';
-import type { PageSource } from '../database/page-query.js';
+import type { PageSource } from '../database/page-source.js';
 import { REVISION, statement } from '../database/statement.js';
 import { Values } from '../database/values.js';
 import { roleOf } from '../memberships/role.js';

@@ -24,3 +24,7 @@ export interface PageSelection {
 }
 
 export type OrderDirection = 'ASC' | 'DESC';
+
+export function opposite(direction: OrderDirection): OrderDirection {
+  return direction === 'ASC' ? 'DESC' : 'ASC';
+}

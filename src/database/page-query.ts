@@ -1,39 +1,8 @@
-import { type CursorBinding, type CursorValue, decodeCursor } from '../common/cursor.js';
-import type { OrderDirection, PageArguments, PageSelection } from '../common/page.js';
+import { opposite, type OrderDirection, type PageArguments, type PageSelection } from '../common/page.js';
+import { type Bound, bound } from './page-bound.js';
+import type { OrderColumn, PageOrder, PageSource, SoughtParent } from './page-source.js';
 import { REVISION, type Statement, statement } from './statement.js';
 import type { Values } from './values.js';
-
-/** A column that pages are ordered by. It is never null, and the last one of an order is unique. */
-export interface OrderColumn {
-  readonly sql: string;
-  readonly type: 'text' | 'integer' | 'bigint' | 'timestamp';
-}
-
-export interface PageOrder {
-  readonly columns: readonly OrderColumn[];
-  readonly direction: OrderDirection;
-}
-
-/** What a connection reads: one kind of rows, in one order, under one or many parents. */
-export interface PageSource {
-  /** What cursors of this connection, with this order and filter, are bound to. */
-  readonly binding: CursorBinding;
-  readonly from: string;
-  readonly columns: readonly string[];
-  /** Column that holds the parent's key; null for a connection at the root. */
-  readonly parent: string | null;
-  readonly order: PageOrder;
-  /** What rows have to be, in SQL, with placeholders from `values`. */
-  readonly conditions: readonly string[];
-  /**
-   * Conditions of which rows have to meet one, and none meets two: each has a stretch of an index in the page's order.
-   * Rows are looked for in each stretch, and merged.
-   */
-  readonly stretches?: readonly string[];
-  readonly values: Values;
-  /** SQL that gives the total faster than counting, where there is such. */
-  readonly total?: string;
-}
 
 /** What is told of a page beside its rows, on each of them: of an empty page, on one that has nothing else in it. */
 type Fact = 'position' | 'total' | 'behind' | 'ahead';
@@ -49,6 +18,8 @@ export interface PageQuery {
   readonly orderWidth: number;
   /** What follows then. */
   readonly facts: readonly Fact[];
+  /** How many columns follow of a parent that was looked for. */
+  readonly parentWidth: number;
 }
 
 /**
@@ -56,14 +27,14 @@ export interface PageQuery {
  * Keyset pagination: a page is found by comparing the order's columns with the cursor's, never by counting
  * rows off, so that it costs the same at any depth and repeats or skips nobody when rows come and go.
  * Each column of a page costs as much as its row does, here and in PostgreSQL: none is read that is not asked for.
- * @param parents keys of the parents; null for a connection at the root
+ * @param parents keys of the parents, or one that is to be found; null for a connection at the root
  * @throws ServiceError INVALID_CURSOR
  */
 export function planPage(
   source: PageSource,
   page: PageArguments,
   selection: PageSelection,
-  parents: readonly number[] | null,
+  parents: readonly number[] | SoughtParent | null,
 ): PageQuery {
   const { values, order } = source;
   const backward = page.first === undefined || page.first === null;
@@ -77,8 +48,12 @@ export function planPage(
   if (before !== null) within.push(before.beyond);
 
   const facts = new Map<Fact, string>();
-  if (parents !== null && parents.length > 1) facts.set('position', 'parent.position');
-  if (selection.totalCount) facts.set('total', source.total ?? countRows(source, rows));
+  if (isMany(parents)) facts.set('position', 'parent.position');
+  const sought = parents !== null && 'from' in parents ? parents : null;
+  if (selection.totalCount) {
+    const known = source.total === undefined ? undefined : (sought?.total ?? source.total);
+    facts.set('total', known ?? countRows(source, rows));
+  }
   if (after !== null && selection.hasPreviousPage) facts.set('behind', findAnother(source, rows, after));
   if (before !== null && selection.hasNextPage) facts.set('ahead', findAnother(source, rows, before));
 
@@ -89,12 +64,19 @@ export function planPage(
   // The last column is never null: by that, rows are told from none.
   const places = isPlaced ? order.columns : order.columns.slice(-1);
   const names = [...facts.keys()];
+  const soughtColumns = sought?.columns ?? [];
   const text = [
-    `select ${['page.*', ...names.map((name) => `parent.${name}`), 'parent.revision'].join(', ')}`,
+    `select ${[
+      'page.*',
+      ...names.map((name) => `parent.${name}`),
+      ...soughtColumns.map((_, index) => `parent.sought_${index}`),
+      'parent.revision',
+    ].join(', ')}`,
     `from (`,
     `  select ${[
       ...(parents === null ? [] : ['parent.key']),
       ...[...facts].map(([name, sql]) => `${sql} as ${name}`),
+      ...soughtColumns.map((sql, index) => `${sql} as sought_${index}`),
       `${REVISION} as revision`,
     ].join(', ')}`,
     ...(parents === null ? [] : [`  from ${parentTable(parents, values)}`]),
@@ -114,10 +96,20 @@ export function planPage(
     backward,
     orderWidth: places.length,
     facts: names,
+    parentWidth: soughtColumns.length,
   };
 }
 
-function parentTable(parents: readonly number[], values: Values): string {
+function isMany(parents: readonly number[] | SoughtParent | null): boolean {
+  return parents !== null && 'length' in parents && parents.length > 1;
+}
+
+function parentTable(parents: readonly number[] | SoughtParent, values: Values): string {
+  if ('from' in parents) {
+    // One row, also where nothing is found: then it has nothing but the revision in it.
+    const { from, key, condition } = parents;
+    return `(values (1)) one left join ${from} on ${condition} cross join lateral (select ${key} as key) parent`;
+  }
   const [parent] = parents;
   return parents.length === 1
     ? `(select ${values.add(parent)}::integer as key) parent`
@@ -188,10 +180,6 @@ function inStretches(
     : stretches.map((stretch) => ask([...conditions, stretch]));
 }
 
-function opposite(direction: OrderDirection): OrderDirection {
-  return direction === 'ASC' ? 'DESC' : 'ASC';
-}
-
 function orderBy({ columns }: PageOrder, direction: OrderDirection): string {
   return columns.map(({ sql }) => `${sql} ${direction.toLowerCase()}`).join(', ');
 }
@@ -203,57 +191,6 @@ function orderByNames({ columns }: PageOrder, direction: OrderDirection): string
 
 function where(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
-}
-
-/** One end of a page. */
-interface Bound {
-  /** What rows of the page have to be, in SQL. */
-  readonly beyond: string;
-  /** What rows on the other side are: the one of the cursor is the first of them. */
-  readonly outside: string;
-  /** From the cursor away from the page. */
-  readonly outwards: OrderDirection;
-}
-
-/** What a cursor means for rows; null when there is no cursor. */
-function bound(
-  { binding, order, values }: PageSource,
-  cursor: string | null | undefined,
-  argument: 'after' | 'before',
-): Bound | null {
-  if (cursor === undefined || cursor === null) return null;
-  const types = order.columns.map(({ type }) => (type === 'text' ? 'string' : 'number'));
-  const place = decodeCursor(cursor, binding, types, argument);
-  const columns = `(${order.columns.map((column) => column.sql).join(', ')})`;
-  const here = `(${order.columns.map((column, index) => inputOf(column, place[index] ?? '', values)).join(', ')})`;
-  const onwards = argument === 'after' ? order.direction : opposite(order.direction);
-  const [further, nearer] = onwards === 'ASC' ? ['>', '<'] : ['<', '>'];
-  return {
-    beyond: `${columns} ${further} ${here}`,
-    outside: `${columns} ${nearer}= ${here}`,
-    outwards: opposite(onwards),
-  };
-}
-
-function inputOf({ type }: OrderColumn, value: CursorValue, values: Values): string {
-  switch (type) {
-    case 'text':
-      return `${values.add(value)}::text`;
-    case 'integer':
-      return `${values.add(clamp(Number(value), 2 ** 31 - 1))}::integer`;
-    case 'bigint':
-      return `${values.add(Number(value))}::bigint`;
-    case 'timestamp':
-      return `${values.add(new Date(Math.max(0, clamp(Number(value), LAST_INSTANT))).toISOString())}::timestamptz`;
-  }
-}
-
-/** Milliseconds; further away is beyond what PostgreSQL and ISO 8601 with four digits write. */
-const LAST_INSTANT = Date.UTC(9999, 0);
-
-/** A forged cursor may hold any whole number; a column holds fewer. */
-function clamp(value: number, bound: number): number {
-  return Math.max(-bound, Math.min(bound, value));
 }
 
 /**

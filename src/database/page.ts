@@ -1,6 +1,7 @@
 import { type CursorValue, encodeCursor } from '../common/cursor.js';
 import type { PageArguments, PageSelection } from '../common/page.js';
-import { type PageQuery, type PageSource, planPage } from './page-query.js';
+import { type PageQuery, planPage } from './page-query.js';
+import type { PageSource } from './page-source.js';
 import type { Reader } from './reader.js';
 
 /** One page of rows, in the connection's order, whichever end it was asked from. */
@@ -39,6 +40,13 @@ export class Page<Row extends unknown[]> {
     return encodeCursor(source.binding, row.slice(this.width - orderWidth, this.width) as CursorValue[]);
   }
 
+  /** The columns of the parent that was looked for; null: it was not found. */
+  parentIn([first]: readonly Row[]): unknown[] | null {
+    const start = this.width + this.query.facts.length;
+    const parent = first?.slice(start, start + this.query.parentWidth) ?? [];
+    return (parent[0] ?? null) === null ? null : parent;
+  }
+
   /** How many columns of a row are its own. */
   private get width(): number {
     return this.query.source.columns.length + this.query.orderWidth;
@@ -72,6 +80,17 @@ export async function readPages<Row extends unknown[] = unknown[]>(
   const query = planPage(source, page, selection, parents);
   const rows = await reader.read<Row>(query.statement, query.values);
   return groupByParent(query, rows, parents.length).map((group) => new Page<Row>(query, group));
+}
+
+/** Reads a parent that was planned to be found, and the page under it, in one statement; null when there is none. */
+export async function readWithParent<Row extends unknown[] = unknown[]>(
+  reader: Reader,
+  query: PageQuery,
+): Promise<{ parent: unknown[]; page: Page<Row> } | null> {
+  const rows = await reader.read<Row>(query.statement, query.values);
+  const found = new Page<Row>(query, rows);
+  const parent = found.parentIn(rows);
+  return parent === null ? null : { parent, page: found };
 }
 
 function groupByParent<Row extends unknown[]>(

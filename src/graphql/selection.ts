@@ -1,7 +1,14 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { GqlExecutionContext } from '@nestjs/graphql';
-import type { FieldNode, GraphQLResolveInfo, SelectionSetNode } from 'graphql';
-import { Kind } from 'graphql';
+import {
+  type FieldNode,
+  getArgumentValues,
+  getNamedType,
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
+  Kind,
+  type SelectionSetNode,
+} from 'graphql';
 import type { PageSelection, SelectedFields } from '../common/page.js';
 
 /** Where a connection stands in a document. */
@@ -17,6 +24,46 @@ export const SelectedPage = createParamDecorator((_: unknown, context: Execution
 
 /** By the first place where a connection is selected, for as long as the document is kept. */
 const known = new WeakMap<FieldNode, { fieldNodes: readonly FieldNode[]; selection: PageSelection }>();
+
+/** A list below an object, when it is selected there once: then both can be read together. */
+export interface SelectedList<Arguments> {
+  readonly page: Arguments;
+  readonly selection: PageSelection;
+}
+
+/** What of one person or one group is selected. */
+export interface SelectedObject<Arguments> {
+  readonly fields: SelectedFields;
+  readonly list: SelectedList<Arguments> | null;
+}
+
+/** By the first place where an object is selected, for as long as the document is kept. */
+const objects = new WeakMap<FieldNode, { fields: SelectedFields; nodes: readonly FieldNode[] }>();
+
+/**
+ * What of an object is selected.
+ * @param list the field below it that may be read together with it
+ */
+export function objectSelection<Arguments>(
+  info: GraphQLResolveInfo,
+  list: string,
+): SelectedObject<Arguments> {
+  const { fieldNodes, fragments, returnType, variableValues } = info;
+  const [first] = fieldNodes;
+  let object = first === undefined || fieldNodes.length > 1 ? undefined : objects.get(first);
+  if (object === undefined) {
+    const below = selectBelow(fieldNodes, fragments);
+    object = { fields: fieldsBelow(fieldNodes, fragments), nodes: below.get(list) ?? [] };
+    if (first !== undefined && fieldNodes.length === 1) objects.set(first, object);
+  }
+  const { fields, nodes } = object;
+  const [node] = nodes;
+  const field = (getNamedType(returnType) as GraphQLObjectType).getFields()[list];
+  const isOne = new Set(nodes.map(({ alias, name }) => (alias ?? name).value)).size === 1;
+  if (node === undefined || field === undefined || !isOne) return { fields, list: null };
+  const page = getArgumentValues(field, node, variableValues) as Arguments;
+  return { fields, list: { page, selection: pageSelection({ fieldNodes: nodes, fragments }) } };
+}
 
 export function pageSelection(place: Place): PageSelection {
   const { fieldNodes } = place;

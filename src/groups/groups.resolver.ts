@@ -1,27 +1,15 @@
-import { Args, Context, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
-import { InheritAccess, RequireScopes } from '../auth/access.js';
+import { Args, Context, Parent, ResolveField, Resolver } from '@nestjs/graphql';
+import { InheritAccess } from '../auth/access.js';
 import type { PageSelection } from '../common/page.js';
-import { DependsOn } from '../graphql/dependence.js';
 import { type Connection, ConnectionArguments } from '../graphql/connection.js';
 import type { RequestContext } from '../graphql/request-context.js';
 import { SelectedPage } from '../graphql/selection.js';
-import { GroupInput } from './group.inputs.js';
 import { Group, GroupConnection } from './group.model.js';
 import { GroupsService } from './groups.service.js';
 
 @Resolver(() => Group)
 export class GroupsResolver {
   constructor(private readonly groups: GroupsService) {}
-
-  @RequireScopes('read')
-  @DependsOn('mirror')
-  @Query(() => Group, { nullable: true, description: 'One group; NOT_FOUND when none has the id.' })
-  group(
-    @Args('group', { description: 'Which group.' }) group: GroupInput,
-    @Context() { reader }: RequestContext,
-  ): Promise<Group> {
-    return this.groups.get(group, 'group', reader);
-  }
 
   @InheritAccess()
   @ResolveField(() => GroupConnection, { description: 'The groups that directly contain this one, by name.' })

@@ -1,5 +1,5 @@
 import { bindCursor } from '../common/cursor.js';
-import type { OrderColumn, PageOrder, PageSource } from '../database/page-query.js';
+import type { OrderColumn, PageOrder, PageSource } from '../database/page-source.js';
 import { foldSearch, searchCondition } from '../database/search-condition.js';
 import { Values } from '../database/values.js';
 import { OrderDirection } from '../graphql/order.js';

@@ -1,6 +1,6 @@
 import { bindCursor } from '../common/cursor.js';
 import type { PageSelection } from '../common/page.js';
-import type { OrderColumn, PageOrder, PageSource } from '../database/page-query.js';
+import type { OrderColumn, PageOrder, PageSource } from '../database/page-source.js';
 import { foldSearch, searchCondition } from '../database/search-condition.js';
 import { REVISION, statement } from '../database/statement.js';
 import { Values } from '../database/values.js';

@@ -3,6 +3,8 @@ import { GroupsModule } from '../groups/groups.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { DirectoryListResolver } from './directory-list.resolver.js';
 import { DirectoryListService } from './directory-list.service.js';
+import { LookupResolver } from './lookup.resolver.js';
+import { LookupService } from './lookup.service.js';
 import {
   GroupMembersResolver,
   IsMemberResolver,
@@ -19,6 +21,8 @@ import { MembershipsService } from './memberships.service.js';
     DirectoryListService,
     GroupMembersResolver,
     IsMemberResolver,
+    LookupResolver,
+    LookupService,
     MembershipRoleResolver,
     MembershipsService,
     ProfileGroupsResolver,

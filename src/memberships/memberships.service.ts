@@ -24,6 +24,15 @@ import {
 import { rankOf, type RoleFilter } from './role.js';
 import { listedIn, roleIn, type Shown, WHOLE_ROLE } from './shown.js';
 
+/** What pages of memberships are gathered by: the same for whoever asks for the same of another parent. */
+export function nameOfPage(
+  side: Side,
+  { first, after, last, before, filter, orderBy }: MembershipArguments,
+  selection: PageSelection,
+): string {
+  return `${side} ${selection.name} ${JSON.stringify([first, after, last, before, filter, orderBy])}`;
+}
+
 /** Who belongs to what, and as what. */
 @Injectable()
 export class MembershipsService {
@@ -98,8 +107,7 @@ export class MembershipsService {
     membershipOf: (row: unknown[], shown: Shown) => GroupMembership,
   ): Promise<Connection<GroupMembership>> {
     const shown = shownFrom(side, selection);
-    const name = `${side} ${selection.name} ${JSON.stringify(page)}`;
-    const rows = await batches.load(name, parent, (keys, reader) =>
+    const rows = await batches.load(nameOfPage(side, page, selection), parent, (keys, reader) =>
       readPages(reader, membershipSource(side, page, shown), page, selection, keys),
     );
     return Connection.of(rows, (row) => membershipOf(row, shown));

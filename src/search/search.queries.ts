@@ -1,6 +1,6 @@
 import { bindCursor } from '../common/cursor.js';
 import { foldId } from '../common/fold.js';
-import type { PageSource } from '../database/page-query.js';
+import type { PageSource } from '../database/page-source.js';
 import { escapeLike, foldSearch, searchCondition } from '../database/search-condition.js';
 import { Values } from '../database/values.js';
 import { GROUP_COLUMNS, groupOf, type GroupRow } from '../groups/group.queries.js';

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.js';
 import { SCOPES } from '../auth/scopes.js';
-import { NotFoundError, ServiceError } from '../common/errors.js';
+import { NotFoundError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
 import type { Reader } from '../database/reader.js';
 import type { Batches } from '../graphql/batches.js';
 import { type CurrentToken, TokenKind } from './current-token.model.js';
-import { Profile } from './profile.model.js';
 import type { UserInput } from './user.inputs.js';
 import type { User } from './user.model.js';
 import { FIND_USER, findUserOf, LIST_USERS_BY_KEY, userOf, type UserRow } from './user.queries.js';
@@ -33,22 +32,6 @@ export class UsersService {
       const people = new Map(rows.map((row) => [row[0], userOf(row)]));
       return keys.map((each) => people.get(each) ?? null);
     });
-  }
-
-  /**
-   * The person that the token acts for.
-   * @throws ServiceError NO_USER_CONTEXT when it acts for nobody, or for somebody who is not in the directory
-   */
-  async getProfile(principal: Principal | null, reader: Reader): Promise<Profile> {
-    const subject = principal?.subject ?? null;
-    const user = subject === null ? null : await this.find(subject, reader);
-    if (user === null) {
-      throw new ServiceError(
-        'NO_USER_CONTEXT',
-        'This token acts for nobody of the directory: there is no profile',
-      );
-    }
-    return new Profile(user);
   }
 
   /** The token as its bearer sees it; the person is named as the directory spells the id. */

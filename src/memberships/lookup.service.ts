@@ -1,0 +1,99 @@
+import { Injectable } from '@nestjs/common';
+import { ServiceError } from '../common/errors.js';
+import { foldId } from '../common/fold.js';
+import { readWithParent } from '../database/page.js';
+import { type PageQuery, planPage } from '../database/page-query.js';
+import type { RequestContext } from '../graphql/request-context.js';
+import type { SelectedList, SelectedObject } from '../graphql/selection.js';
+import { Group } from '../groups/group.model.js';
+import { GroupsService } from '../groups/groups.service.js';
+import { User } from '../users/user.model.js';
+import { UsersService } from '../users/users.service.js';
+import type { MembershipArguments } from './membership.inputs.js';
+import { membershipSource, shownFrom, type Side } from './membership.queries.js';
+import { nameOfPage } from './memberships.service.js';
+import { LISTED_GROUP, LISTED_USER, listedIn, listedOf, type Shown } from './shown.js';
+
+type Selected = SelectedObject<MembershipArguments>;
+type Sources = Pick<RequestContext, 'reader' | 'batches'>;
+
+/** Whose memberships each side lists: where they are found by id. */
+const PARENTS = {
+  members: { side: LISTED_GROUP, table: 'groups', alias: 'g', total: 'g.member_count' },
+  groups: { side: LISTED_USER, table: 'users', alias: 'u', total: 'u.group_count' },
+} as const;
+
+/**
+ * Finds one person or one group by id, in one statement with the memberships that are selected of it: what is asked
+ * for most.
+ */
+@Injectable()
+export class LookupService {
+  constructor(
+    private readonly users: UsersService,
+    private readonly groups: GroupsService,
+  ) {}
+
+  async findGroup(id: string, selected: Selected, sources: Sources): Promise<Group | null> {
+    const plan = planLookup('members', id, selected);
+    return plan === null ? this.groups.find(id, sources.reader) : find(plan, new Group(), sources);
+  }
+
+  async findUser(id: string, selected: Selected, sources: Sources): Promise<User | null> {
+    const plan = planLookup('groups', id, selected);
+    return plan === null ? this.users.find(id, sources.reader) : find(plan, new User(), sources);
+  }
+}
+
+interface Lookup {
+  readonly query: PageQuery;
+  readonly shown: Shown;
+  /** What the page is known by where the list is resolved. */
+  readonly pageName: string;
+}
+
+/** Null where no list is selected, or none that can be: whoever resolves it says why. */
+function planLookup(side: Side, id: string, { fields, list }: Selected): Lookup | null {
+  if (list === null) return null;
+  try {
+    return planWithList(side, id, fields, list);
+  } catch (error) {
+    if (error instanceof ServiceError) return null;
+    throw error;
+  }
+}
+
+function planWithList(
+  side: Side,
+  id: string,
+  fields: Selected['fields'],
+  { page, selection }: SelectedList<MembershipArguments>,
+): Lookup {
+  const parent = PARENTS[side];
+  const shown = listedOf(parent.side, fields);
+  const source = membershipSource(side, page, shownFrom(side, selection));
+  const sought = {
+    from: `${parent.table} ${parent.alias}`,
+    key: `${parent.alias}.key`,
+    condition: `${parent.alias}.id_folded = ${source.values.add(foldId(id))}`,
+    columns: shown.columns,
+    total: parent.total,
+  };
+  return {
+    query: planPage(source, page, selection, sought),
+    shown,
+    pageName: nameOfPage(side, page, selection),
+  };
+}
+
+async function find<Model extends { key: number }>(
+  { query, shown, pageName }: Lookup,
+  model: Model,
+  { reader, batches }: Sources,
+): Promise<Model | null> {
+  const found = await readWithParent(reader, query);
+  if (found === null) return null;
+  const parent = listedIn(found.parent, shown, model);
+  batches.note(pageName, parent.key, found.page);
+  return parent;
+}
