@@ -139,6 +139,8 @@ describe('a search', () => {
       const refused = errors.map(({ extensions }) => [extensions.code, extensions['argument']]);
       expect([field, refused]).toEqual([field, accepted ? [] : [['BAD_USER_INPUT', argument]]]);
     }
+    const { errors } = await askForMembers(query);
+    expect(errors.map(({ extensions }) => extensions.code)).toEqual(accepted ? [] : ['BAD_USER_INPUT']);
   });
 
   it('is the same in every list that can be searched', async () => {
@@ -186,14 +188,16 @@ describe('a search', () => {
   }
 
   async function findMembers(query: string): Promise<string[]> {
-    const { data, errors } = await service.query<{
-      group: { members: { nodes: { user: { id: string } }[] } };
-    }>(
+    const { data, errors } = await askForMembers(query);
+    expect(errors).toEqual([]);
+    return data?.group.members.nodes.map(({ user }) => user.id) ?? [];
+  }
+
+  function askForMembers(query: string) {
+    return service.query<{ group: { members: { nodes: { user: { id: string } }[] } } }>(
       `query ($query: String!) { group(group: {id: "ann-club"}) { members(first: 50, filter: {search: $query}) { nodes { user { id } } } } }`,
       { authorization, variables: { query } },
     );
-    expect(errors).toEqual([]);
-    return data?.group.members.nodes.map(({ user }) => user.id) ?? [];
   }
 
   function ask(field: string, query?: string) {

@@ -26,7 +26,8 @@ export class Batches {
     if (known !== undefined) return Promise.resolve(known);
     let loader = this.loaders.get(name) as DataLoader<number, Value> | undefined;
     if (loader === undefined) {
-      loader = new DataLoader<number, Value>((keys) => read(keys, this.reader));
+      // What is wrong with a question may be found before anything is read: it is told those who asked, as any error.
+      loader = new DataLoader<number, Value>(async (keys) => read(keys, this.reader));
       this.loaders.set(name, loader);
     }
     return loader.load(key);
