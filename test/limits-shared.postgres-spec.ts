@@ -310,7 +310,7 @@ describe.each(TROUBLES)('a Redis that %s', (_what, begin, mend) => {
     const during = await Promise.all(Array.from({ length: 5 }, () => ask(first, headers)));
     for (let index = 0; index < 5; index++) during.push(await ask(first, headers));
     const taken = performance.now() - begun;
-    // 250 ms once, and what ten requests take by themselves: ten times 200 would be two seconds.
+    // 250 ms once, and what ten requests take by themselves: ten times as much would be more.
     expect(taken).toBeLessThan(1200);
     expect(during.map(({ status }) => status)).toEqual(during.map(() => 200));
     // It goes on from what was last heard of all.

@@ -5,7 +5,7 @@ import type { RedisConfig } from '../config/config.js';
 import { Patience } from './patience.js';
 
 /** Milliseconds that slow answers may take in all: then nobody asks until Redis is back. */
-const PATIENCE = 200;
+const PATIENCE = 150;
 /** Milliseconds within which an answer is quick. */
 const QUICK = 50;
 /** Milliseconds that a new connection may take, with all that is said on it first. */
@@ -79,16 +79,16 @@ export class RedisLink {
     values: readonly string[],
     patience: Patience,
   ): Promise<unknown> {
-    const noteAnswer = patience.begin(() => {
-      this.lose(client, TOO_SLOW);
-    });
     try {
-      return await this.send(client, keys, values);
+      return await new Promise((resolve, reject) => {
+        const noteAnswer = patience.begin(() => {
+          reject(new Error(TOO_SLOW));
+        });
+        this.send(client, keys, values).finally(noteAnswer).then(resolve, reject);
+      });
     } catch (error) {
       this.lose(client, reasonOf(error));
       throw error;
-    } finally {
-      noteAnswer();
     }
   }
 
@@ -110,17 +110,23 @@ export class RedisLink {
   private async connect(): Promise<string | null> {
     if (this.hasStopped()) return null;
     const client = await this.createClient();
-    const giveUp = setTimeout(() => {
-      this.lose(client, TOO_SLOW);
-    }, CONNECT_PATIENCE);
     try {
-      await client.connect();
-      await this.runOn(client, ...this.probe(), new Patience(QUICK, QUICK));
+      await new Promise((resolve, reject) => {
+        const giveUp = setTimeout(() => {
+          reject(new Error(TOO_SLOW));
+        }, CONNECT_PATIENCE);
+        const first = client
+          .connect()
+          .then(() => this.runOn(client, ...this.probe(), new Patience(QUICK, QUICK)));
+        first
+          .finally(() => {
+            clearTimeout(giveUp);
+          })
+          .then(resolve, reject);
+      });
     } catch (error) {
       this.lose(client, reasonOf(error));
       return this.reasons.get(client) ?? '';
-    } finally {
-      clearTimeout(giveUp);
     }
     if (this.hasStopped()) destroy(client);
     else this.client = client;

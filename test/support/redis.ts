@@ -31,13 +31,25 @@ export class TestRedis {
     if (program === null) throw new Error('Redis is not installed: npm test installs it first');
     const settings = ['--port', String(this.port), '--bind', '127.0.0.1', '--requirepass', REDIS_PASSWORD];
     const nothingKept = ['--save', '', '--appendonly', 'no', '--dir', '/tmp'];
-    const child = spawn(program, [...settings, ...nothingKept, ...more], { stdio: 'ignore' });
-    this.child = child;
+    for (let attempt = 0; attempt < 500; attempt++) {
+      this.child ??= this.spawn(program, [...settings, ...nothingKept, ...more]);
+      if ((await this.ask('PING').catch(() => '')).includes('PONG')) return;
+      await sleep(20);
+    }
+    throw new Error('Redis does not answer');
+  }
+
+  private spawn(program: string, args: string[]): ChildProcess {
+    const child = spawn(program, args, { stdio: 'ignore' });
     // Whatever becomes of the tests, it does not outlive them.
     const kill = () => child.kill('SIGKILL');
     process.once('exit', kill);
-    child.once('exit', () => process.off('exit', kill));
-    while (!(await this.ask('PING').catch(() => '')).includes('PONG')) await sleep(20);
+    child.once('exit', () => {
+      process.off('exit', kill);
+      // Its port may be somebody's for a moment, who asks for something: then it is begun again.
+      if (this.child === child) this.child = null;
+    });
+    return child;
   }
 
   /**
@@ -63,6 +75,7 @@ export class TestRedis {
   /** Says a command on a connection of its own, and gives the bytes of the answer. */
   async ask(...words: string[]): Promise<string> {
     const socket = connect(this.port, '127.0.0.1');
+    socket.setTimeout(2000, () => socket.destroy(new Error('Redis does not answer')));
     const lines = [['AUTH', REDIS_PASSWORD], words, ['QUIT']].map((each) => each.map(quote).join(' '));
     socket.write(`${lines.join('\r\n')}\r\n`);
     const [, ...answers] = (await text(socket)).split('\r\n');
