@@ -171,10 +171,11 @@ describe('on a hundred thousand people', () => {
     expect(sent.size).toBeGreaterThan(LISTS.length);
   });
 
-  it('pages are joined to what is told of them in their order, and not sorted again', async () => {
-    const pages = [...sent.values()].filter(({ text }) => text.includes(') page on true'));
+  it('what is told of pages comes before their rows, which are joined in their order and not sorted again', async () => {
+    const pages = [...sent.values()].filter(({ text }) => text.includes('from parent cross join lateral'));
     const plans = await Promise.all(pages.map(explain));
-    expect(plans.filter((plan) => !plan.startsWith('Nested Loop Left Join'))).toEqual([]);
+    const inOrder = /^Append [^]*\n {2}->  CTE Scan on parent [^]*\n {2}->  (?:Nested Loop|Subquery Scan)/;
+    expect(plans.filter((plan) => !inOrder.test(plan))).toEqual([]);
     expect(plans.length).toBeGreaterThan(LISTS.length);
   });
 
@@ -188,7 +189,7 @@ describe('on a hundred thousand people', () => {
     // Besides whoever the page belongs to, who is found by id.
     const joined = /Scan (?!using (?:users|groups)_id_unique ).*on (?:users|groups)\b(?! counted)/;
     expect(plans.filter((plan) => joined.test(plan))).toEqual([]);
-    expect(plans.length).toBeGreaterThan(CARRIED.length);
+    expect(plans.length).toBeGreaterThanOrEqual(CARRIED.length);
   });
 
   /** The statements of every list at its beginning, at its end, and within it, by their names. */

@@ -156,6 +156,8 @@ function poolOptions(database: Config['database']): object {
       // guessed to be large mostly is not, and compiling it takes longer than running it.
       await client.query(
         `set plan_cache_mode = force_generic_plan; set enable_memoize = off; set jit = off; ` +
+          // What is told of a page comes before its rows (src/database/page-query.ts).
+          `set enable_parallel_append = off; ` +
           `set statement_timeout = ${STATEMENT_TIMEOUT}`,
       );
       // PGlite would end as a whole, and not only a session.

@@ -4,18 +4,23 @@ import type { OrderColumn, PageOrder, PageSource, SoughtParent } from './page-so
 import { REVISION, type Statement, statement } from './statement.js';
 import type { Values } from './values.js';
 
-/** What is told of a page beside its rows, on each of them: of an empty page, on one that has nothing else in it. */
-type Fact = 'position' | 'total' | 'behind' | 'ahead';
+/** What is told of a page beside its rows. */
+type Fact = 'total' | 'behind' | 'ahead';
 
-/** A statement for the pages of all parents at once, with what is needed to understand its rows. */
+/**
+ * A statement for the pages of all parents at once, with what is needed to understand its rows: first one for each parent,
+ * which tells about its page, and then those of the pages. What one tells is null on the others.
+ */
 export interface PageQuery {
   readonly statement: Statement;
   readonly values: readonly unknown[];
   readonly source: PageSource;
   readonly limit: number;
   readonly backward: boolean;
-  /** How many columns of the order follow the source's own: the last one of them always does. */
+  /** How many columns of the order follow the source's own. */
   readonly orderWidth: number;
+  /** Whether the parent's position follows, from 1 on; in all rows. */
+  readonly isMany: boolean;
   /** What follows then. */
   readonly facts: readonly Fact[];
   /** How many columns follow of a parent that was looked for. */
@@ -48,7 +53,6 @@ export function planPage(
   if (before !== null) within.push(before.beyond);
 
   const facts = new Map<Fact, string>();
-  if (isMany(parents)) facts.set('position', 'parent.position');
   const sought = parents !== null && 'from' in parents ? parents : null;
   if (selection.totalCount) {
     const known = source.total === undefined ? undefined : (sought?.total ?? source.total);
@@ -57,51 +61,53 @@ export function planPage(
   if (after !== null && selection.hasPreviousPage) facts.set('behind', findAnother(source, rows, after));
   if (before !== null && selection.hasNextPage) facts.set('ahead', findAnother(source, rows, before));
 
-  // One row more than the page tells whether there is a next one.
-  const rowLimit = selection.rows || selection.hasNextPage || selection.hasPreviousPage ? limit + 1 : 0;
   const direction = backward ? opposite(order.direction) : order.direction;
-  const isPlaced = selection.cursors || source.stretches !== undefined;
-  // The last column is never null: by that, rows are told from none.
-  const places = isPlaced ? order.columns : order.columns.slice(-1);
-  const names = [...facts.keys()];
-  const soughtColumns = sought?.columns ?? [];
+  const places = selection.cursors || source.stretches !== undefined ? order.columns : [];
+  const isMany = parents !== null && 'length' in parents && parents.length > 1;
+  const told = [
+    ...[...facts].map(([name, sql]) => ({ name: name, sql })),
+    ...(sought?.columns ?? []).map((sql, index) => ({ name: `sought_${index}`, sql })),
+    { name: 'revision', sql: REVISION },
+  ];
+  const position = isMany ? ['parent.position'] : [];
+  const width = source.columns.length + places.length;
   const text = [
-    `select ${[
-      'page.*',
-      ...names.map((name) => `parent.${name}`),
-      ...soughtColumns.map((_, index) => `parent.sought_${index}`),
-      'parent.revision',
-    ].join(', ')}`,
-    `from (`,
+    // Materialised, or PostgreSQL works everything out again for each row.
+    `with parent as materialized (`,
     `  select ${[
       ...(parents === null ? [] : ['parent.key']),
-      ...[...facts].map(([name, sql]) => `${sql} as ${name}`),
-      ...soughtColumns.map((sql, index) => `${sql} as sought_${index}`),
-      `${REVISION} as revision`,
+      ...position,
+      ...told.map(({ name, sql }) => `${sql} as ${name}`),
     ].join(', ')}`,
     ...(parents === null ? [] : [`  from ${parentTable(parents, values)}`]),
-    // Keeps PostgreSQL from working the facts out again for each row.
-    `  offset 0`,
-    `) parent`,
-    // Joined by going through both sides in their order, as there is no other way: rows need not be sorted once more.
-    `left join lateral (`,
-    selectRows(source, places, within, direction, values.add(rowLimit)),
-    `) page on true`,
-  ].join('\n');
+    `)`,
+    `select ${[...nulls(width), ...position, ...told.map(({ name }) => `parent.${name}`)].join(', ')} from parent`,
+  ];
+  if (selection.rows || selection.hasNextPage || selection.hasPreviousPage) {
+    text.push(
+      // One after the other, and joined by going through both sides in their order, as there is no other way.
+      `union all`,
+      `select ${['page.*', ...position, ...nulls(told.length)].join(', ')} from parent cross join lateral (`,
+      // One row more than the page tells whether there is a next one.
+      selectRows(source, places, within, direction, values.add(limit + 1)),
+      `) page`,
+    );
+  }
   return {
-    statement: statement(text, { tellsRevision: true }),
+    statement: statement(text.join('\n'), { tellsRevision: true }),
     values: values.all,
     source,
     limit,
     backward,
     orderWidth: places.length,
-    facts: names,
-    parentWidth: soughtColumns.length,
+    isMany,
+    facts: [...facts.keys()],
+    parentWidth: sought?.columns.length ?? 0,
   };
 }
 
-function isMany(parents: readonly number[] | SoughtParent | null): boolean {
-  return parents !== null && 'length' in parents && parents.length > 1;
+function nulls(count: number): string[] {
+  return Array.from({ length: count }, () => 'null');
 }
 
 function parentTable(parents: readonly number[] | SoughtParent, values: Values): string {

@@ -13,22 +13,20 @@ export class Page<Row extends unknown[]> {
   /** Only when it was selected, else 0. */
   readonly totalCount: number;
 
-  /** @param read all rows that were read for it; at least one, and of an empty page one without a key */
+  /** @param read what was read for it: first what is told of it, then its rows */
   constructor(
     private readonly query: PageQuery,
-    read: readonly Row[],
+    [told, ...read]: readonly Row[],
   ) {
     const { limit, backward } = query;
-    const [first] = read;
-    const found = first === undefined || first[this.width - 1] === null ? [] : read;
-    const beyond = found.length > limit;
-    const ahead = this.fact(first, 'ahead') === true;
-    const behind = this.fact(first, 'behind') === true;
-    const shown = found.slice(0, limit);
+    const beyond = read.length > limit;
+    const ahead = this.fact(told, 'ahead') === true;
+    const behind = this.fact(told, 'behind') === true;
+    const shown = beyond ? read.slice(0, limit) : read;
     this.rows = backward ? shown.reverse() : shown;
     this.hasNextPage = backward ? ahead : beyond || ahead;
     this.hasPreviousPage = backward ? beyond || behind : behind;
-    this.totalCount = Number(this.fact(first, 'total') ?? 0);
+    this.totalCount = Number(this.fact(told, 'total') ?? 0);
   }
 
   /** The cursor of a row; null where there is none. Only when cursors were selected. */
@@ -41,9 +39,9 @@ export class Page<Row extends unknown[]> {
   }
 
   /** The columns of the parent that was looked for; null: it was not found. */
-  parentIn([first]: readonly Row[]): unknown[] | null {
-    const start = this.width + this.query.facts.length;
-    const parent = first?.slice(start, start + this.query.parentWidth) ?? [];
+  parentIn([told]: readonly Row[]): unknown[] | null {
+    const start = this.firstFact + this.query.facts.length;
+    const parent = told?.slice(start, start + this.query.parentWidth) ?? [];
     return (parent[0] ?? null) === null ? null : parent;
   }
 
@@ -52,9 +50,13 @@ export class Page<Row extends unknown[]> {
     return this.query.source.columns.length + this.query.orderWidth;
   }
 
-  private fact(row: Row | undefined, fact: PageQuery['facts'][number]): unknown {
+  private get firstFact(): number {
+    return this.width + (this.query.isMany ? 1 : 0);
+  }
+
+  private fact(told: Row | undefined, fact: PageQuery['facts'][number]): unknown {
     const index = this.query.facts.indexOf(fact);
-    return index < 0 ? undefined : row?.[this.width + index];
+    return index < 0 ? undefined : told?.[this.firstFact + index];
   }
 }
 
@@ -94,12 +96,12 @@ export async function readWithParent<Row extends unknown[] = unknown[]>(
 }
 
 function groupByParent<Row extends unknown[]>(
-  { source, orderWidth, facts }: PageQuery,
+  { source, orderWidth, isMany }: PageQuery,
   rows: Row[],
   parents: number,
 ): Row[][] {
-  if (parents === 1) return [rows];
-  const position = source.columns.length + orderWidth + facts.indexOf('position');
+  if (!isMany) return [rows];
+  const position = source.columns.length + orderWidth;
   const groups: Row[][] = Array.from({ length: parents }, () => []);
   for (const row of rows) groups[Number(row[position]) - 1]?.push(row);
   return groups;
