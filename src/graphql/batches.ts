@@ -26,7 +26,7 @@ export class Batches {
     if (known !== undefined) return Promise.resolve(known);
     let loader = this.loaders.get(name) as DataLoader<number, Value> | undefined;
     if (loader === undefined) {
-      // What is wrong with a question may be found before anything is read: it is told those who asked, as any error.
+      // What is wrong with a question may be found before anything is read: those who asked are told.
       loader = new DataLoader<number, Value>(async (keys) => read(keys, this.reader));
       this.loaders.set(name, loader);
     }
