@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { ConfigError, type Environment, readConfig } from './config.js';
 import { type SettingName, SETTINGS } from './settings.js';
@@ -108,6 +108,17 @@ describe('the configuration', () => {
     ['redis://redis.example.org/two', false],
   ])('takes a Redis by its URL: %s', (url, isGood) => {
     expect(problemsOf({ REDIS_URL: url })).toHaveLength(isGood ? 0 : 1);
+  });
+
+  it('takes certificates for a Redis that shows one, and for no other', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'config-')), 'ca.pem');
+    writeFileSync(file, '-----BEGIN CERTIFICATE-----\n');
+    const problems = (url: string) => problemsOf({ REDIS_URL: url, REDIS_CA_FILE: file });
+    expect(problems('rediss://redis.example.org')).toEqual([]);
+    expect(problems('redis://redis.example.org')).toEqual([
+      'REDIS_CA_FILE only goes with a REDIS_URL that begins with rediss://',
+    ]);
+    rmSync(dirname(file), { recursive: true });
   });
 
   it('tells installations apart that share a Redis, and does not take replicas for several', () => {
