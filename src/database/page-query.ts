@@ -83,13 +83,15 @@ export function planPage(
     `)`,
     `select ${[...nulls(width), ...position, ...told.map(({ name }) => `parent.${name}`)].join(', ')} from parent`,
   ];
-  if (selection.rows || selection.hasNextPage || selection.hasPreviousPage) {
+  const isRead = selection.rows || selection.hasNextPage || selection.hasPreviousPage;
+  // Every value has to stand in the statement, also where no row is asked for.
+  if (isRead || source.values.all.length > 0) {
     text.push(
       // One after the other, and joined by going through both sides in their order, as there is no other way.
       `union all`,
       `select ${['page.*', ...position, ...nulls(told.length)].join(', ')} from parent cross join lateral (`,
       // One row more than the page tells whether there is a next one.
-      selectRows(source, places, within, direction, values.add(limit + 1)),
+      selectRows(source, places, within, direction, isRead ? values.add(limit + 1) : '0'),
       `) page`,
     );
   }
