@@ -149,6 +149,8 @@ function poolOptions(database: Config['database']): object {
       : { max: database.poolSize, connectionTimeoutMillis: CONNECTION_TIMEOUT }),
     keepAlive: true,
     onConnect: async (client: pg.ClientBase) => {
+      // Whoever waits for an answer is told, and the pool hears of a connection that is lost while nobody does.
+      client.on('error', () => undefined);
       // PGlite has one session for as long as it runs: a new connection meets the prepared statements of the one
       // before, of which the driver knows nothing.
       if (isEmbedded) await client.query('discard all');

@@ -2,7 +2,8 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { Pool, PoolClient } from 'pg';
 import { ServiceError, ServiceUnavailableError } from '../common/errors.js';
 import { databaseError, LostRaceError } from './database-error.js';
-import { PATIENCE, type Reader, readThrough } from './reader.js';
+import { PATIENTLY } from './patience.js';
+import { type Reader, readThrough } from './reader.js';
 import type { Statement } from './statement.js';
 import type { Writer } from './writer.js';
 
@@ -167,7 +168,7 @@ export class Overlay implements Reader, Writer {
 
   private async execute<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows> {
     try {
-      const { rows } = await this.connection.query({ text, values, ...PATIENCE });
+      const { rows } = await this.connection.query({ text, values, ...PATIENTLY });
       return rows as Rows;
     } catch (error) {
       throw databaseError(error);

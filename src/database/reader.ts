@@ -1,13 +1,8 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
 import type { ClientBase, Pool } from 'pg';
 import { databaseError } from './database-error.js';
+import { PATIENTLY, queryPatiently } from './patience.js';
 import type { Statement } from './statement.js';
-
-/**
- * The milliseconds after which a connection is given up that says nothing. Above the time that a statement may take, so
- * that it is the database that speaks first when there is one.
- */
-export const PATIENCE = { query_timeout: 7000 };
 
 /** Every statement of the reading path is published here, as a SentStatement, when somebody listens. */
 export const statementChannel = diagnosticsChannel.channel('directory:statement');
@@ -34,14 +29,10 @@ export async function readThrough<Row extends unknown[]>(
 ): Promise<Row[]> {
   if (statementChannel.hasSubscribers)
     statementChannel.publish({ name, text, values } satisfies SentStatement);
+  const query = { name, text, values: [...values], rowMode: 'array' as const };
   try {
-    const { rows } = await connection.query<Row>({
-      name,
-      text,
-      values: [...values],
-      rowMode: 'array',
-      ...PATIENCE,
-    });
+    if ('totalCount' in connection) return await queryPatiently<Row>(connection, query);
+    const { rows } = await connection.query<Row>({ ...query, ...PATIENTLY });
     return rows;
   } catch (error) {
     throw databaseError(error);

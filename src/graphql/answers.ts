@@ -49,7 +49,8 @@ export class Answers {
   private revision: number | null = null;
   /** The part of a key that stands for who asks: a principal asks many times. */
   private readonly names = new WeakMap<Principal, { scopes: string; subject: string }>();
-  private readonly isOff: boolean;
+  /** Nothing is remembered. */
+  readonly isOff: boolean;
 
   constructor(
     @Inject(CONFIG) { limits }: Config,

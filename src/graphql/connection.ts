@@ -75,27 +75,47 @@ export class Connection<Node> {
   }
 
   get edges(): Edge<Node>[] {
-    const { page } = this;
-    return this.nodes.map((node, index) => ({
-      node,
-      get cursor() {
-        return page.cursorAt(index) ?? '';
-      },
-    }));
+    return this.nodes.map((node, index) => new PlacedNode(node, this.page, index));
   }
 
   get pageInfo(): PageInfo {
-    const { nodes, page } = this;
-    return {
-      hasNextPage: page.hasNextPage,
-      hasPreviousPage: page.hasPreviousPage,
-      get startCursor() {
-        return page.cursorAt(0);
-      },
-      get endCursor() {
-        return page.cursorAt(nodes.length - 1);
-      },
-    };
+    return new PlacedPage(this.page, this.nodes.length);
+  }
+}
+
+// Classes, because V8 keeps an object that is written down with getters of its own, and all that these reach, until it
+// collects everything.
+
+class PlacedNode<Node> implements Edge<Node> {
+  constructor(
+    readonly node: Node,
+    private readonly page: Page<unknown[]>,
+    private readonly index: number,
+  ) {}
+
+  get cursor(): string {
+    return this.page.cursorAt(this.index) ?? '';
+  }
+}
+
+class PlacedPage implements PageInfo {
+  readonly hasNextPage: boolean;
+  readonly hasPreviousPage: boolean;
+
+  constructor(
+    private readonly page: Page<unknown[]>,
+    private readonly size: number,
+  ) {
+    this.hasNextPage = page.hasNextPage;
+    this.hasPreviousPage = page.hasPreviousPage;
+  }
+
+  get startCursor(): string | null {
+    return this.page.cursorAt(0);
+  }
+
+  get endCursor(): string | null {
+    return this.page.cursorAt(this.size - 1);
   }
 }
 

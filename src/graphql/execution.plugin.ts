@@ -95,7 +95,7 @@ export class ExecutionPlugin implements ApolloServerPlugin<RequestContext> {
   ): void {
     const { question } = request;
     const [revision = null, ...others] = revisions;
-    if (question === null || dependences === null || others.length > 0) return;
+    if (question === null || dependences === null || others.length > 0 || this.answers.isOff) return;
     const minute = dependences.has('minute') ? begun : null;
     if (minute !== null && minute !== minuteOf(new Date())) return;
     request.keep = (body, contentType) => {

@@ -7,7 +7,7 @@ const baseUrl = 'https://directory.example';
 const ada = { id: 'ada', hasPhoto: true, hasPicture: false };
 
 function urlsAt(time: { now: Date }): SignedUrls {
-  return new SignedUrls(baseUrl, key, () => time.now);
+  return new SignedUrls(baseUrl, key, () => time.now.getTime());
 }
 
 describe('the URLs given out', () => {

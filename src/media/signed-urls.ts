@@ -1,5 +1,5 @@
 import { BadUserInputError } from '../common/errors.js';
-import { expiryOf, isPictureSize, PICTURE_SIZES, type PictureKind, signUrl } from './signed-url.js';
+import { isPictureSize, PICTURE_SIZES, type PictureKind, signUrl } from './signed-url.js';
 
 /** What has to be known of a person to give out the URLs of their pictures. */
 export interface Pictured {
@@ -11,18 +11,24 @@ export interface Pictured {
 /** URLs remembered at most, about 10 MB of them. */
 const REMEMBERED = 30_000;
 
+/** Milliseconds: URLs change at full minutes. */
+const MINUTE = 60_000;
+
 /**
  * Gives out signed URLs, and remembers them while their minute lasts: a page shows the same people again and
  * again, and a signature costs more than everything else about a photo (docs/adr/0004).
  */
 export class SignedUrls {
-  private readonly remembered = new Map<string, string>();
-  private expires = 0;
+  /** By kind and size, then by person. */
+  private readonly remembered = new Map<string, Map<string, string>>();
+  private count = 0;
+  /** Milliseconds since 1970 up to which they are good to be given out. */
+  private until = 0;
 
   constructor(
     private readonly baseUrl: string,
     private readonly key: Buffer,
-    private readonly clock: () => Date,
+    private readonly clock: () => number,
   ) {}
 
   /**
@@ -37,20 +43,33 @@ export class SignedUrls {
     if (!(kind === 'photo' ? person.hasPhoto : person.hasPicture)) return null;
     const now = this.clock();
     this.forgetLastMinute(now);
-    const name = `${kind} ${size ?? ''} ${person.id}`;
-    let url = this.remembered.get(name);
+    const urls = this.rememberedOf(kind, size);
+    let url = urls.get(person.id);
     if (url === undefined) {
-      url = signUrl({ baseUrl: this.baseUrl, kind, id: person.id, size, now, key: this.key });
-      this.remembered.set(name, url);
+      const { baseUrl, key } = this;
+      url = signUrl({ baseUrl, kind, id: person.id, size, now: new Date(now), key });
+      urls.set(person.id, url);
+      this.count++;
     }
     return url;
   }
 
+  private rememberedOf(kind: PictureKind, size: number | null): Map<string, string> {
+    const name = size === null ? kind : `${kind} ${size}`;
+    let urls = this.remembered.get(name);
+    if (urls === undefined) {
+      urls = new Map();
+      this.remembered.set(name, urls);
+    }
+    return urls;
+  }
+
   /** Also begins anew when full: which URLs are asked for again is not worth keeping a list of. */
-  private forgetLastMinute(now: Date): void {
-    const expires = expiryOf(now);
-    if (expires === this.expires && this.remembered.size < REMEMBERED) return;
+  private forgetLastMinute(now: number): void {
+    // Whichever way the clock has been moved.
+    if (now <= this.until && now > this.until - MINUTE && this.count < REMEMBERED) return;
     this.remembered.clear();
-    this.expires = expires;
+    this.count = 0;
+    this.until = Math.ceil(now / MINUTE) * MINUTE;
   }
 }

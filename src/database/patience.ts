@@ -1,0 +1,65 @@
+import type { Pool, PoolClient, QueryArrayConfig } from 'pg';
+
+/**
+ * Milliseconds after which a connection is given up that says nothing. Above the time that a statement may take, so
+ * that it is the database that speaks first when there is one.
+ */
+const PATIENCE = 7000;
+/** The same, as the driver takes it for a single query. */
+export const PATIENTLY = { query_timeout: PATIENCE };
+
+/** Milliseconds between two looks. */
+const INTERVAL = 500;
+
+interface Asked {
+  readonly client: PoolClient;
+  /** Milliseconds on the clock of `performance.now()`. */
+  readonly at: number;
+}
+
+/** Oldest first. */
+const underWay = new Set<Asked>();
+let looking: NodeJS.Timeout | null = null;
+
+/**
+ * Runs one query on a connection of the pool, as `pool.query` does, and gives the connection up when it says nothing.
+ * The driver has a setting for that, with a timer for each query: they hang together, and what V8 has found to be old
+ * among them keeps the rows of all that come after it.
+ */
+export function queryPatiently<Row extends unknown[]>(pool: Pool, query: QueryArrayConfig): Promise<Row[]> {
+  return new Promise((resolve, reject) => {
+    pool.connect((failure, client, release) => {
+      if (client === undefined) {
+        reject(failure ?? new Error('Connection terminated'));
+        return;
+      }
+      const asked = watch(client);
+      client.query<Row>(query, (error: Error | null, result) => {
+        underWay.delete(asked);
+        release(error ?? undefined);
+        if (error === null) resolve(result.rows);
+        else reject(error);
+      });
+    });
+  });
+}
+
+function watch(client: PoolClient): Asked {
+  const asked = { client, at: performance.now() };
+  underWay.add(asked);
+  looking ??= setInterval(look, INTERVAL).unref();
+  return asked;
+}
+
+function look(): void {
+  const now = performance.now();
+  for (const asked of underWay) {
+    if (now - asked.at < PATIENCE) break;
+    underWay.delete(asked);
+    // While a query is under way this breaks the connection off, and the query fails by that.
+    void (asked.client as PoolClient & { end(): Promise<void> }).end().catch(() => undefined);
+  }
+  if (underWay.size > 0 || looking === null) return;
+  clearInterval(looking);
+  looking = null;
+}
