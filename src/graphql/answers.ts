@@ -5,6 +5,7 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Revisions } from '../database/revisions.js';
 import type { Dependence } from './dependence.js';
+import { Doorkeeper } from './doorkeeper.js';
 import type { Measure } from './limits.js';
 
 /** An answer as it went over the wire. */
@@ -47,10 +48,10 @@ export function minuteOf(now: Date): number {
 export class Answers {
   private readonly kept: LRUCache<string, Answer>;
   private revision: number | null = null;
+  private readonly doorkeeper = new Doorkeeper();
   /** The part of a key that stands for who asks: a principal asks many times. */
   private readonly names = new WeakMap<Principal, { scopes: string; subject: string }>();
-  /** Nothing is remembered. */
-  readonly isOff: boolean;
+  private readonly isOff: boolean;
 
   constructor(
     @Inject(CONFIG) { limits }: Config,
@@ -74,6 +75,11 @@ export class Answers {
     return answer.minute === null || answer.minute === minuteOf(new Date()) ? answer : null;
   }
 
+  /** Whether the answer is to be kept: the question has been asked before, of whichever revision. */
+  isWorthKeeping(question: Question, dependences: ReadonlySet<Dependence>): boolean {
+    return !this.isOff && this.doorkeeper.admits(this.keyFor(question, dependences));
+  }
+
   /** @param revision that all of the answer was read from */
   keep(
     question: Question,
@@ -84,8 +90,7 @@ export class Answers {
     if (this.isOff || revision === null) return;
     this.revisions.noteRead(revision);
     if (!this.isCurrent() || revision !== this.revision) return;
-    const { principal } = question;
-    this.kept.set(this.keyOf(question, dependences.has('subject') ? principal : null), answer);
+    this.kept.set(this.keyFor(question, dependences), answer);
   }
 
   /**
@@ -95,7 +100,7 @@ export class Answers {
   nameOf(question: Question, dependences: ReadonlySet<Dependence>): string | null {
     const { current } = this.revisions;
     if (this.isOff || current === null) return null;
-    return `${current}\n${this.keyOf(question, dependences.has('subject') ? question.principal : null)}`;
+    return `${current}\n${this.keyFor(question, dependences)}`;
   }
 
   /** The revision of the mirror is one, and it is known; what is of another one is forgotten. */
@@ -106,6 +111,10 @@ export class Answers {
       this.revision = current;
     }
     return current !== null;
+  }
+
+  private keyFor(question: Question, dependences: ReadonlySet<Dependence>): string {
+    return this.keyOf(question, dependences.has('subject') ? question.principal : null);
   }
 
   /** @param subject whose own answer it is; null: everybody's with the same scopes */

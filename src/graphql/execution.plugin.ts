@@ -95,9 +95,10 @@ export class ExecutionPlugin implements ApolloServerPlugin<RequestContext> {
   ): void {
     const { question } = request;
     const [revision = null, ...others] = revisions;
-    if (question === null || dependences === null || others.length > 0 || this.answers.isOff) return;
+    if (question === null || dependences === null || others.length > 0) return;
     const minute = dependences.has('minute') ? begun : null;
     if (minute !== null && minute !== minuteOf(new Date())) return;
+    if (!this.answers.isWorthKeeping(question, dependences)) return;
     request.keep = (body, contentType) => {
       const answer = { body, contentType, measure, minute };
       this.answers.keep(question, answer, dependences, revision);

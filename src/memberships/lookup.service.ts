@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ServiceError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
+import type { SelectedFields } from '../common/page.js';
 import { readWithParent } from '../database/page.js';
 import { type PageQuery, planPage } from '../database/page-query.js';
 import type { RequestContext } from '../graphql/request-context.js';
@@ -52,11 +53,40 @@ interface Lookup {
   readonly pageName: string;
 }
 
+/** A lookup for anybody: the id is one of its values. */
+interface LookupPlan extends Lookup {
+  readonly placeOfId: number;
+}
+
+/** Pages of one list that plans are kept for: clients mostly ask for the first one. */
+const MOST_PLANS = 10;
+
+/** Plans are kept with the selection that they are for, which is kept with its document. */
+const known = new WeakMap<SelectedFields, Map<string, LookupPlan>>();
+
 /** Null where no list is selected, or none that can be: whoever resolves it says why. */
 function planLookup(side: Side, id: string, { fields, list }: Selected): Lookup | null {
   if (list === null) return null;
+  const pageName = nameOfPage(side, list.page, list.selection);
+  let plans = known.get(fields);
+  if (plans === undefined || plans.size === MOST_PLANS) {
+    plans = new Map();
+    known.set(fields, plans);
+  }
+  let plan = plans.get(pageName);
+  if (plan === undefined) {
+    const planned = tryToPlan(side, pageName, fields, list);
+    if (planned === null) return null;
+    plan = planned;
+    plans.set(pageName, plan);
+  }
+  const { query, shown, placeOfId } = plan;
+  return { query: { ...query, values: query.values.with(placeOfId, foldId(id)) }, shown, pageName };
+}
+
+function tryToPlan(...given: Parameters<typeof planWithList>): LookupPlan | null {
   try {
-    return planWithList(side, id, fields, list);
+    return planWithList(...given);
   } catch (error) {
     if (error instanceof ServiceError) return null;
     throw error;
@@ -65,25 +95,22 @@ function planLookup(side: Side, id: string, { fields, list }: Selected): Lookup 
 
 function planWithList(
   side: Side,
-  id: string,
-  fields: Selected['fields'],
+  pageName: string,
+  fields: SelectedFields,
   { page, selection }: SelectedList<MembershipArguments>,
-): Lookup {
-  const parent = PARENTS[side];
-  const shown = listedOf(parent.side, fields);
+): LookupPlan {
+  const { side: parentSide, table, alias, total } = PARENTS[side];
+  const shown = listedOf(parentSide, fields);
   const source = membershipSource(side, page, shownFrom(side, selection));
+  const placeOfId = source.values.all.length;
   const sought = {
-    from: `${parent.table} ${parent.alias}`,
-    key: `${parent.alias}.key`,
-    condition: `${parent.alias}.id_folded = ${source.values.add(foldId(id))}`,
+    from: `${table} ${alias}`,
+    key: `${alias}.key`,
+    condition: `${alias}.id_folded = ${source.values.add(null)}`,
     columns: shown.columns,
-    total: parent.total,
+    total,
   };
-  return {
-    query: planPage(source, page, selection, sought),
-    shown,
-    pageName: nameOfPage(side, page, selection),
-  };
+  return { query: planPage(source, page, selection, sought), shown, pageName, placeOfId };
 }
 
 async function find<Model extends { key: number }>(
