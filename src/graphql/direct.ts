@@ -2,10 +2,10 @@ import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import type { Type } from '@nestjs/common';
 import type { ModuleRef } from '@nestjs/core';
 import { Extensions } from '@nestjs/graphql';
-import type { GraphQLSchema } from 'graphql';
+import type { GraphQLFieldConfig, GraphQLFieldResolver, GraphQLSchema } from 'graphql';
 
-/** A provider whose methods resolve fields by the object and the arguments alone. */
-type Provider = Record<string, (parent: unknown, given: unknown) => unknown>;
+type Provider = Record<string, GraphQLFieldResolver<unknown, unknown> | undefined>;
+type Field = GraphQLFieldConfig<unknown, unknown>;
 
 interface DirectMethod {
   readonly provider: Type<Provider>;
@@ -13,9 +13,9 @@ interface DirectMethod {
 }
 
 /**
- * Declares that a field's resolver is called as it is. Nest wraps resolvers into a pipeline that answers with a promise,
- * which for a field of everybody on a page is most of what the page costs. The method takes `@Parent()` and `@Args()`,
- * in this order, and nothing else.
+ * Declares that a field's resolver is called as it is. Nest wraps resolvers into a pipeline of promises, which costs as
+ * much as a small answer does, and for a field of everybody on a page most of what the page costs. The method takes what
+ * resolvers take, in their order: `@Parent()`, `@Args()`, `@Context()`, `@Info()`, or the first of these.
  */
 export function Direct(): MethodDecorator {
   return (target, method, descriptor) => {
@@ -25,12 +25,12 @@ export function Direct(): MethodDecorator {
 
 /** The schema with the resolvers that are declared so. */
 export function resolveDirectly(schema: GraphQLSchema, providers: Pick<ModuleRef, 'get'>): GraphQLSchema {
-  return mapSchema(schema, {
-    [MapperKind.OBJECT_FIELD]: (field) => {
-      const direct = field.extensions?.['direct'] as DirectMethod | undefined;
-      if (direct === undefined) return field;
-      const provider = providers.get<Provider>(direct.provider, { strict: false });
-      return { ...field, resolve: (parent, given: unknown) => provider[direct.method]?.(parent, given) };
-    },
-  });
+  const resolveField = (field: Field): Field => {
+    const direct = field.extensions?.['direct'] as DirectMethod | undefined;
+    if (direct === undefined) return field;
+    const provider = providers.get<Provider>(direct.provider, { strict: false });
+    const resolve = provider[direct.method]?.bind(provider);
+    return resolve === undefined ? field : { ...field, resolve };
+  };
+  return mapSchema(schema, { [MapperKind.OBJECT_FIELD]: resolveField });
 }

@@ -1,8 +1,9 @@
-import { Args, Context, Info, Query, Resolver } from '@nestjs/graphql';
+import { Args, ArgsType, Context, Field, Info, Query, Resolver } from '@nestjs/graphql';
 import type { GraphQLResolveInfo } from 'graphql';
 import { RequireScopes } from '../auth/access.js';
 import { NotFoundError, ServiceError } from '../common/errors.js';
 import { DependsOn } from '../graphql/dependence.js';
+import { Direct } from '../graphql/direct.js';
 import type { RequestContext } from '../graphql/request-context.js';
 import { objectSelection } from '../graphql/selection.js';
 import { GroupInput } from '../groups/group.inputs.js';
@@ -12,16 +13,30 @@ import { UserInput } from '../users/user.inputs.js';
 import { User } from '../users/user.model.js';
 import { LookupService } from './lookup.service.js';
 
+@ArgsType()
+class GroupArguments {
+  @Field(() => GroupInput, { description: 'Which group.' })
+  group!: GroupInput;
+}
+
+@ArgsType()
+class UserArguments {
+  @Field(() => UserInput, { description: 'Which person.' })
+  user!: UserInput;
+}
+
 /** One person, one group, oneself. */
 @Resolver()
 export class LookupResolver {
   constructor(private readonly lookup: LookupService) {}
 
+  @Direct()
   @RequireScopes('read')
   @DependsOn('mirror')
   @Query(() => Group, { nullable: true, description: 'One group; NOT_FOUND when none has the id.' })
   async group(
-    @Args('group', { description: 'Which group.' }) { id }: GroupInput,
+    _root: unknown,
+    @Args() { group: { id } }: GroupArguments,
     @Context() context: RequestContext,
     @Info() info: GraphQLResolveInfo,
   ): Promise<Group> {
@@ -30,11 +45,13 @@ export class LookupResolver {
     return group;
   }
 
+  @Direct()
   @RequireScopes('read')
   @DependsOn('mirror')
   @Query(() => User, { nullable: true, description: 'One person; NOT_FOUND when nobody has the id.' })
   async user(
-    @Args('user', { description: 'Which person.' }) { id }: UserInput,
+    _root: unknown,
+    @Args() { user: { id } }: UserArguments,
     @Context() context: RequestContext,
     @Info() info: GraphQLResolveInfo,
   ): Promise<User> {
@@ -43,13 +60,19 @@ export class LookupResolver {
     return user;
   }
 
+  @Direct()
   @RequireScopes('profile')
   @DependsOn('mirror', 'subject')
   @Query(() => Profile, {
     nullable: true,
     description: 'The person that the token acts for; NO_USER_CONTEXT when it acts for nobody.',
   })
-  async profile(@Context() context: RequestContext, @Info() info: GraphQLResolveInfo): Promise<Profile> {
+  async profile(
+    _root: unknown,
+    _given: unknown,
+    @Context() context: RequestContext,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<Profile> {
     const subject = context.principal?.subject ?? null;
     const user =
       subject === null ? null : await this.lookup.findUser(subject, objectSelection(info, 'groups'), context);

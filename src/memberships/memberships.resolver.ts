@@ -1,10 +1,11 @@
-import { Args, Context, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+import { Args, Context, Info, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+import type { GraphQLResolveInfo } from 'graphql';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
-import type { PageSelection } from '../common/page.js';
 import { DependsOn } from '../graphql/dependence.js';
+import { Direct } from '../graphql/direct.js';
 import type { Connection } from '../graphql/connection.js';
 import type { RequestContext } from '../graphql/request-context.js';
-import { SelectedPage } from '../graphql/selection.js';
+import { pageSelection } from '../graphql/selection.js';
 import { GroupInput } from '../groups/group.inputs.js';
 import { Group } from '../groups/group.model.js';
 import { Profile } from '../users/profile.model.js';
@@ -23,6 +24,7 @@ import { RoleFilter } from './role.js';
 export class GroupMembersResolver {
   constructor(private readonly memberships: MembershipsService) {}
 
+  @Direct()
   @RequireScopes('read')
   @ResolveField(() => GroupMembershipConnection, {
     nullable: true,
@@ -31,10 +33,10 @@ export class GroupMembersResolver {
   members(
     @Parent() group: Group,
     @Args() page: MembershipArguments,
-    @SelectedPage() selection: PageSelection,
     @Context() { batches }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
   ): Promise<Connection<GroupMembership>> {
-    return this.memberships.listMembers(group, page, selection, batches);
+    return this.memberships.listMembers(group, page, pageSelection(info), batches);
   }
 }
 
@@ -42,6 +44,7 @@ export class GroupMembersResolver {
 export class UserGroupsResolver {
   constructor(private readonly memberships: MembershipsService) {}
 
+  @Direct()
   @InheritAccess()
   @ResolveField(() => GroupMembershipConnection, {
     description: 'Every group that the person belongs to, directly or through groups inside it, each once.',
@@ -49,10 +52,10 @@ export class UserGroupsResolver {
   groups(
     @Parent() user: User,
     @Args() page: MembershipArguments,
-    @SelectedPage() selection: PageSelection,
     @Context() { batches }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
   ): Promise<Connection<GroupMembership>> {
-    return this.memberships.listGroups(user, page, selection, batches);
+    return this.memberships.listGroups(user, page, pageSelection(info), batches);
   }
 }
 
@@ -60,6 +63,7 @@ export class UserGroupsResolver {
 export class ProfileGroupsResolver {
   constructor(private readonly memberships: MembershipsService) {}
 
+  @Direct()
   @InheritAccess()
   @ResolveField(() => GroupMembershipConnection, {
     description: 'Every group that you belong to, directly or through groups inside it, each once.',
@@ -67,10 +71,10 @@ export class ProfileGroupsResolver {
   groups(
     @Parent() { user }: Profile,
     @Args() page: MembershipArguments,
-    @SelectedPage() selection: PageSelection,
     @Context() { batches }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
   ): Promise<Connection<GroupMembership>> {
-    return this.memberships.listGroups(user, page, selection, batches);
+    return this.memberships.listGroups(user, page, pageSelection(info), batches);
   }
 }
 
