@@ -174,7 +174,8 @@ describe('on a hundred thousand people', () => {
   it('what is told of pages comes before their rows, which are joined in their order and not sorted again', async () => {
     const pages = [...sent.values()].filter(({ text }) => text.includes('from parent cross join lateral'));
     const plans = await Promise.all(pages.map(explain));
-    const inOrder = /^Append [^]*\n {2}-> {2}CTE Scan on parent [^]*\n {2}-> {2}(?:Nested Loop|Subquery Scan)/;
+    const inOrder =
+      /^Append [^]*\n {2}-> {2}CTE Scan on parent [^]*\n {2}-> {2}(?:Nested Loop|Subquery Scan)/;
     expect(plans.filter((plan) => !inOrder.test(plan))).toEqual([]);
     expect(plans.length).toBeGreaterThan(LISTS.length);
   });

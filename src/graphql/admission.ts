@@ -38,6 +38,8 @@ export interface Admitted {
   readonly measure: Measure;
   /** Whether it changes anything, if only for itself. */
   readonly isMutation: boolean;
+  /** Its variables, coerced. */
+  readonly variables: Variables;
   /** The function that answers it; null: graphql-js executes it. */
   readonly compiled: CompiledQuery | null;
 }
@@ -72,6 +74,7 @@ export class Admission {
         dependences: null,
         measure,
         isMutation: false,
+        variables,
         compiled: null,
       };
     }
@@ -83,6 +86,7 @@ export class Admission {
       dependences: reachesAll ? operation.dependences : null,
       measure,
       isMutation,
+      variables,
       compiled: reachesAll ? this.compiler.find(schema, operation, variables) : null,
     };
   }

@@ -40,14 +40,19 @@ function unfold(text: string, operationName?: string): Operation {
   return unfoldOperation(schema, document, definition);
 }
 
+function coerce({ definition }: Operation, given: Record<string, unknown>): Record<string, unknown> {
+  const { coerced } = getVariableValues(schema, definition.variableDefinitions ?? [], given);
+  if (coerced === undefined) throw new Error('The variables do not fit');
+  return coerced;
+}
+
 /** The function that the second request with an operation gets. */
 function findSecond(
   compiler: Compiler,
   operation: Operation,
   given: Record<string, unknown> = {},
 ): CompiledQuery | null {
-  const { coerced } = getVariableValues(schema, operation.definition.variableDefinitions ?? [], given);
-  if (coerced === undefined) throw new Error('The variables do not fit');
+  const coerced = coerce(operation, given);
   compiler.find(schema, operation, coerced);
   return compiler.find(schema, operation, coerced);
 }
@@ -57,7 +62,7 @@ describe('an operation', () => {
     const compiler = new Compiler();
     const operation = unfold('{ __typename }');
     expect(compiler.find(schema, operation, {})).toBeNull();
-    expect(compiler.find(schema, operation, {})?.(undefined, CONTEXT, {})).toEqual({
+    expect(compiler.find(schema, operation, {})?.(CONTEXT, {}, {})).toEqual({
       data: { __typename: 'Query' },
     });
   });
@@ -97,7 +102,7 @@ describe('an operation', () => {
   it('is compiled without the fragments of others', () => {
     const text =
       'query A { __typename } query B($b: Boolean!) { ...F } fragment F on Query { __typename @skip(if: $b) }';
-    expect(findSecond(new Compiler(), unfold(text, 'A'))?.(undefined, CONTEXT, {})).toEqual({
+    expect(findSecond(new Compiler(), unfold(text, 'A'))?.(CONTEXT, {}, {})).toEqual({
       data: { __typename: 'Query' },
     });
   });
@@ -150,7 +155,7 @@ describe('an operation', () => {
     const compiled = findSecond(new Compiler(), operation, variables);
     seen.length = 0;
     await execute({ schema, document, contextValue: CONTEXT, variableValues: variables });
-    await compiled?.(undefined, CONTEXT, variables);
+    await compiled?.(CONTEXT, coerce(operation, variables), variables);
     expect(seen).toHaveLength(2);
     expect(structuredClone(seen[1])).toStrictEqual(structuredClone(seen[0]));
   });

@@ -4,7 +4,6 @@ import {
   type DocumentNode,
   execute,
   type ExecutionResult,
-  getVariableValues,
   GraphQLScalarType,
   GraphQLSchema,
   Kind,
@@ -19,12 +18,15 @@ import { BadUserInputError } from '../common/errors.js';
 import { conditionsOf, holds, type Operation, type Variables } from './operation.js';
 import type { RequestContext } from './request-context.js';
 
-/** An operation as a function of its own, which answers as graphql-js does. */
+/** An operation as a function of its own, which answers as graphql-js does: with its variables coerced, and as sent. */
 export type CompiledQuery = (
-  root: undefined,
   context: RequestContext,
-  variables: Variables,
+  coerced: Variables,
+  sent: Variables,
 ) => ExecutionResult | Promise<ExecutionResult>;
+
+/** What graphql-jit makes of an operation. */
+type JitQuery = (root: undefined, context: RequestContext, variables: Variables) => ReturnType<CompiledQuery>;
 
 /** Fields up to which an operation is compiled: the code grows with them, and so does the time that it takes. */
 const MOST_FIELDS = 500;
@@ -75,15 +77,13 @@ export class Compiler {
       disablingCapturingStackErrors: true,
     });
     if (!isCompiledQuery(compiled)) return null;
-    const query = compiled.query as CompiledQuery;
+    const query = compiled.query as JitQuery;
     const members = variablesInside(document);
-    return (rootValue, contextValue, given) => {
-      const { coerced = {} } = getVariableValues(schema, definition.variableDefinitions ?? [], given);
-      // A member without a value is left out by graphql-js, and null by graphql-jit.
-      return members.every((name) => name in coerced)
-        ? query(rootValue, contextValue, coerced)
-        : execute({ schema, document, operationName, rootValue, contextValue, variableValues: given });
-    };
+    // A member without a value is left out by graphql-js, and null by graphql-jit.
+    return (contextValue, coerced, sent) =>
+      members.every((name) => name in coerced)
+        ? query(undefined, contextValue, coerced)
+        : execute({ schema, document, operationName, contextValue, variableValues: sent });
   }
 
   /** The schema with a type for variables that are coerced already. */

@@ -71,12 +71,12 @@ export class Executor {
   }
 
   private async run(
-    { compiled, schema, document }: Admitted,
+    { compiled, schema, document, variables: coerced }: Admitted,
     { variables, operationName }: Execution,
     contextValue: RequestContext,
   ): Promise<ExecutionResult> {
     if (compiled !== null) {
-      const result = await compiled(undefined, contextValue, variables ?? {});
+      const result = await compiled(contextValue, coerced, variables ?? {});
       if (!isDoubtful(result)) return result;
       contextValue.startAnew();
     }

@@ -36,17 +36,17 @@ export class ComparedAnswers {
   private inBothWays(
     compiled: CompiledQuery,
     interpret: (
-      ...rest: [Parameters<CompiledQuery>[1], Parameters<CompiledQuery>[2]]
+      ...rest: [Parameters<CompiledQuery>[0], Parameters<CompiledQuery>[2]]
     ) => ReturnType<typeof execute>,
   ): CompiledQuery {
-    return async (root, context, variables) => {
+    return async (context, coerced, sent) => {
       for (let attempt = 1; ; attempt++) {
-        const result = await compiled(root, context, variables);
+        const result = await compiled(context, coerced, sent);
         // Made by graphql-js in any case.
         if ((result.errors ?? []).length > 1) return result;
         context.startAnew();
         const answer = textOf(result);
-        const expected = textOf(await interpret(context, variables));
+        const expected = textOf(await interpret(context, sent));
         this.compared++;
         if (answer === expected) return result;
         context.startAnew();
