@@ -85,7 +85,7 @@ describe('a sequence of previews', () => {
     try {
       // Each begins where the one before has ended: what follows a failure would say nothing.
       await fc.assert(
-        fc.asyncProperty(fc.array(mutation, { minLength: 5, maxLength: 15 }), async (drawn) => {
+        fc.asyncProperty(fc.array(mutation, { minLength: 8, maxLength: 15 }), async (drawn) => {
           const mutations = drawn.flat();
           const { promised, answered, codes } = await trip.perform(mutations);
           expect(answered).toEqual(promised);
@@ -93,7 +93,7 @@ describe('a sequence of previews', () => {
           seen.made += mutations.length - codes.length;
           seen.refused += codes.length;
         }),
-        { numRuns: 20, endOnFailure: true },
+        { numRuns: 24, endOnFailure: true },
       );
     } finally {
       await trip.stop();

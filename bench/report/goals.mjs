@@ -18,7 +18,7 @@ const cheaper = (what, name, other, atMost, time = allTime) => ({
 });
 
 /**
- * `service` is asked what it has not been asked before, and remembers it for nothing; with `/again` what it may remember;
+ * `service` is asked what it has not been asked before, and looks it up in its memory in vain; with `/again` what it may remember;
  * `forgetful` remembers no answers, like those it is compared with.
  */
 const GOALS = [

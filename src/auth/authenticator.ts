@@ -14,6 +14,8 @@ import type { VerifiedToken } from './token-verifier.js';
 /** Tokens remembered at most; one takes about a kilobyte. */
 const REMEMBERED_TOKENS = 10_000;
 
+const AUTHORIZATION_NAME = 'authorization';
+const BASIC = /^Basic\b/i;
 /** One scheme, spaces, one token (RFC 9110 §11.4, token68 of §11.2), and nothing else. */
 const AUTHORIZATION = /^(Bearer|Basic) +([A-Za-z0-9\-._~+/]+=*)$/i;
 
@@ -39,16 +41,15 @@ export class Authenticator {
   async authenticate(request: IncomingMessage, address: string): Promise<Principal | null> {
     const header = authorizationOf(request);
     if (header === null) return null;
-    const [, scheme, credentials] = AUTHORIZATION.exec(header) ?? [];
-    if (scheme === undefined || credentials === undefined) throw UnauthenticatedError.malformedHeader();
-    const isBearer = scheme.toLowerCase() === 'bearer';
-    if (!isBearer) refuseCrossSite(request);
-
-    const authorization = `${isBearer ? 'Bearer' : 'Basic'} ${credentials}`;
-    const key = hash('sha256', authorization, 'base64');
+    if (BASIC.test(header)) refuseCrossSite(request);
+    const key = hash('sha256', header, 'base64');
     const remembered = this.verified.get(key);
     if (remembered !== undefined && remembered.cacheUntil > Date.now()) return remembered.principal;
 
+    const [, scheme, credentials] = AUTHORIZATION.exec(header) ?? [];
+    if (scheme === undefined || credentials === undefined) throw UnauthenticatedError.malformedHeader();
+    const isBearer = scheme.toLowerCase() === 'bearer';
+    const authorization = `${isBearer ? 'Bearer' : 'Basic'} ${credentials}`;
     const token = isBearer
       ? await run(this.bearer, { headers: { authorization } })
       : await this.logIn(authorization, address);
@@ -69,9 +70,11 @@ export class Authenticator {
 
 /** Node keeps the first of several Authorization headers: two might mean two different callers. */
 function authorizationOf({ headers, rawHeaders }: IncomingMessage): string | null {
-  const count = rawHeaders.filter(
-    (name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization',
-  ).length;
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === AUTHORIZATION_NAME.length && name.toLowerCase() === AUTHORIZATION_NAME) count++;
+  }
   if (count > 1) throw UnauthenticatedError.malformedHeader();
   return headers.authorization ?? null;
 }

@@ -272,11 +272,13 @@ function statusOf(port: number, target: Buffer): Promise<number> {
 
 /** The answer to a good URL while the database fails with this error. */
 async function getWithout(database: Error): Promise<Awaited<ReturnType<typeof get>>> {
-  const query = jest
-    .spyOn((dataSource.driver as unknown as { master: Pool }).master, 'query')
-    .mockImplementation(() => Promise.reject(database));
+  const connect = jest
+    .spyOn((dataSource.driver as unknown as { master: Pool }).master, 'connect')
+    .mockImplementation((callback: (error: Error, client: undefined, done: () => void) => void) => {
+      callback(database, undefined, () => undefined);
+    });
   return get(signed({ size: 128 })).finally(() => {
-    query.mockRestore();
+    connect.mockRestore();
   });
 }
 
