@@ -23,7 +23,13 @@ const PEOPLE: Record<string, string> = {
   ligature: 'Joseﬁne Ǆon',
 };
 const GROUPS = [
-  { id: 'ann-club', name: 'Friends of Ann', members: Object.keys(PEOPLE) },
+  {
+    id: 'ann-club',
+    name: 'Friends of Ann',
+    description: 'All of them',
+    email: 'club@example.org',
+    members: Object.keys(PEOPLE),
+  },
   { id: 'danish', name: 'Dänische Gruppe', members: ['@ann-club'] },
 ];
 
@@ -32,7 +38,12 @@ describe('a search', () => {
   let authorization: string;
 
   beforeAll(async () => {
-    const people = Object.entries(PEOPLE).map(([id, name]) => ({ id, name }));
+    const people = Object.entries(PEOPLE).map(([id, name]) => ({
+      id,
+      name,
+      givenName: 'Some',
+      email: `${id}@example.org`,
+    }));
     service = await TestService.start({ ldif: buildLdif(people, GROUPS) });
     authorization = await service.serviceAccount('read', 'directory');
   });
@@ -186,6 +197,40 @@ describe('a search', () => {
     expect(errors).toEqual([]);
     return data?.found.nodes.map(({ id }) => id) ?? [];
   }
+
+  const PERSON = [
+    'name',
+    'givenName',
+    'email',
+    'schoolYear',
+    'photo',
+    'createdAt',
+    'groups(first: 5) { nodes { user { updatedAt } } }',
+  ];
+  const GROUP = [
+    'name',
+    'website',
+    'description',
+    'updatedAt',
+    'members(first: 1) { totalCount nodes { group { email } } }',
+  ];
+
+  it.each([
+    ...PERSON.map((field): [string, string] => [field, '']),
+    ...GROUP.map((field): [string, string] => ['', field]),
+    [PERSON.join(' '), GROUP.join(' ')],
+  ])('tells of people «%s» and of groups «%s» what they tell themselves', async (person, group) => {
+    const { data } = await service.query<{ search: { nodes: object[] }; user: object; group: object }>(
+      `{
+        search(query: "ann", first: 10) { nodes { ... on User { __typename ${person} } ... on Group { __typename ${group} } } }
+        user(user: {id: "ann"}) { __typename ${person} }
+        group(group: {id: "ann-club"}) { __typename ${group} }
+      }`,
+      { authorization },
+    );
+    expect(data?.search.nodes[0]).toEqual(data?.user);
+    expect(data?.search.nodes).toContainEqual(data?.group);
+  });
 
   async function findMembers(query: string): Promise<string[]> {
     const { data, errors } = await askForMembers(query);

@@ -109,6 +109,19 @@ export function shownOf(side: ShownSide, membership: SelectedFields): Shown {
   return shown;
 }
 
+/**
+ * What has to be read where people and groups are listed together: fields may be of either, and what one kind does not
+ * have is not asked of it.
+ */
+export function listedAmong(side: ShownSide, other: ShownSide, fields: SelectedFields): Shown {
+  const own = [...fields].filter(([name]) => hasField(side, name) || !hasField(other, name));
+  return listedOf(side, new Map(own));
+}
+
+function hasField({ columns, needs }: ShownSide, name: string): boolean {
+  return name in columns || name in needs;
+}
+
 /** What of people or groups that are listed themselves has to be read for what is selected of them. */
 export function listedOf(side: ShownSide, fields: SelectedFields): Shown {
   const listed = propertiesOf(side, namesOf(side, fields));

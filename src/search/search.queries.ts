@@ -1,30 +1,41 @@
 import { bindCursor } from '../common/cursor.js';
 import { foldId } from '../common/fold.js';
+import type { PageSelection } from '../common/page.js';
 import type { PageSource } from '../database/page-source.js';
 import { escapeLike, foldSearch, searchCondition } from '../database/search-condition.js';
 import { Values } from '../database/values.js';
-import { GROUP_COLUMNS, groupOf, type GroupRow } from '../groups/group.queries.js';
-import { USER_COLUMNS, userOf, type UserRow } from '../users/user.queries.js';
+import { Group } from '../groups/group.model.js';
+import { LISTED_GROUP, LISTED_USER, listedAmong, type Shown } from '../memberships/shown.js';
+import { User } from '../users/user.model.js';
 import type { SearchArguments } from './search.inputs.js';
 import { SearchKind, type SearchResult } from './search.model.js';
-
-/** The columns of both kinds, of which one has nothing but nulls. */
-export type SearchRow = [kind: number, ...columns: unknown[]];
 
 /** How kinds are told apart in rows and cursors. */
 const KINDS: readonly SearchKind[] = [SearchKind.USER, SearchKind.GROUP];
 
 const TABLES = {
-  [SearchKind.USER]: { from: 'users u', alias: 'u', columns: USER_COLUMNS, prefix: 'user' },
-  [SearchKind.GROUP]: { from: 'groups g', alias: 'g', columns: GROUP_COLUMNS, prefix: 'group' },
+  [SearchKind.USER]: { from: 'users u', alias: 'u', side: LISTED_USER },
+  [SearchKind.GROUP]: { from: 'groups g', alias: 'g', side: LISTED_GROUP },
 } as const;
 
-const COLUMNS = KINDS.flatMap((kind) => TABLES[kind].columns.map((_, index) => nameOf(kind, index)));
+/** What is read of each kind, and the properties of both together, in the order of the columns behind the kind. */
+export interface Searched {
+  readonly shown: Readonly<Record<SearchKind, Shown>>;
+  readonly properties: readonly string[];
+}
 
-export function resultOf([kind, ...columns]: SearchRow): SearchResult {
-  return KINDS[kind] === SearchKind.USER
-    ? userOf(columns.slice(0, USER_COLUMNS.length) as UserRow)
-    : groupOf(columns.slice(USER_COLUMNS.length) as GroupRow);
+export function searchedOf({ node }: PageSelection): Searched {
+  const shown = {
+    [SearchKind.USER]: listedAmong(LISTED_USER, LISTED_GROUP, node),
+    [SearchKind.GROUP]: listedAmong(LISTED_GROUP, LISTED_USER, node),
+  };
+  return { shown, properties: [...new Set(KINDS.flatMap((kind) => shown[kind].listed))] };
+}
+
+export function resultOf([kind, ...values]: unknown[], { properties }: Searched): SearchResult {
+  const found = KINDS[Number(kind)] === SearchKind.USER ? new User() : new Group();
+  // What the other kind has is null here, and in nobody's way.
+  return Object.assign(found, Object.fromEntries(properties.map((name, index) => [name, values[index]])));
 }
 
 /**
@@ -32,7 +43,7 @@ export function resultOf([kind, ...columns]: SearchRow): SearchResult {
  * rest; by name among equals.
  * @throws BadUserInputError when the query is too short or too long
  */
-export function searchSource({ query, kinds }: SearchArguments): PageSource {
+export function searchSource({ query, kinds }: SearchArguments, searched: Searched): PageSource {
   const values = new Values();
   const folded = foldSearch(query, 'query');
   const id = foldId(query.trim());
@@ -43,11 +54,11 @@ export function searchSource({ query, kinds }: SearchArguments): PageSource {
   };
   const condition = (kind: SearchKind) =>
     wanted.includes(kind) ? searchCondition(TABLES[kind].alias, folded, values) : 'false';
-  const searched = wanted.length === 0 ? KINDS : wanted;
+  const asked = wanted.length === 0 ? KINDS : wanted;
   return {
     binding: bindCursor('search', {}, { id, folded, wanted }),
-    from: `(${searched.map((kind) => foundOf(kind, condition(kind), ranks)).join(' union all ')}) r`,
-    columns: ['r.kind', ...COLUMNS.map((name) => `r.${name}`)],
+    from: `(${asked.map((kind) => foundOf(kind, searched, condition(kind), ranks)).join(' union all ')}) r`,
+    columns: ['r.kind', ...searched.properties.map((_, index) => `r.property_${index}`)],
     parent: null,
     order: {
       columns: [
@@ -63,21 +74,26 @@ export function searchSource({ query, kinds }: SearchArguments): PageSource {
   };
 }
 
-function foundOf(kind: SearchKind, condition: string, ranks: { exact: string; prefix: string }): string {
-  const { from, alias } = TABLES[kind];
-  const columns = KINDS.flatMap((each) =>
-    TABLES[each].columns.map(
-      (column, index) => `${each === kind ? column : 'null'} as ${nameOf(each, index)}`,
+function foundOf(
+  kind: SearchKind,
+  { shown, properties }: Searched,
+  condition: string,
+  ranks: { exact: string; prefix: string },
+): string {
+  const { from, alias, side } = TABLES[kind];
+  const { listed } = shown[kind];
+  const columns = [
+    `${KINDS.indexOf(kind)} as kind`,
+    `${alias}.key`,
+    `${alias}.sort_name`,
+    `case when ${alias}.id_folded = ${ranks.exact} then 0 when ${alias}.search_text like ${ranks.prefix} then 1 else 2 end as distance`,
+    ...properties.map(
+      (name, index) =>
+        `${listed.includes(name) ? (side.columns[name] ?? 'null') : 'null'} as property_${index}`,
     ),
-  );
+  ];
   return `
-    select ${KINDS.indexOf(kind)} as kind, ${alias}.key, ${alias}.sort_name,
-      case when ${alias}.id_folded = ${ranks.exact} then 0 when ${alias}.search_text like ${ranks.prefix} then 1 else 2 end as distance,
-      ${columns.join(', ')}
+    select ${columns.join(', ')}
     from ${from}
     where ${condition}`;
-}
-
-function nameOf(kind: SearchKind, index: number): string {
-  return `${TABLES[kind].prefix}_${index}`;
 }

@@ -5,7 +5,7 @@ import type { Reader } from '../database/reader.js';
 import { Connection } from '../graphql/connection.js';
 import type { SearchArguments } from './search.inputs.js';
 import type { SearchResult } from './search.model.js';
-import { resultOf, type SearchRow, searchSource } from './search.queries.js';
+import { resultOf, searchedOf, searchSource } from './search.queries.js';
 
 /** Finds people and groups by what somebody typed. */
 @Injectable()
@@ -16,6 +16,8 @@ export class SearchService {
     selection: PageSelection,
     reader: Reader,
   ): Promise<Connection<SearchResult>> {
-    return Connection.of(await readPage<SearchRow>(reader, searchSource(page), page, selection), resultOf);
+    const searched = searchedOf(selection);
+    const found = await readPage(reader, searchSource(page, searched), page, selection);
+    return Connection.of(found, (row) => resultOf(row, searched));
   }
 }
