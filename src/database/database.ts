@@ -5,6 +5,7 @@ import { ServiceUnavailableError } from '../common/errors.js';
 import type { DirectoryDataSource } from './data-source.js';
 import { databaseError } from './database-error.js';
 import { Overlay } from './overlay.js';
+import { queryPatiently } from './patience.js';
 import { type Reader, readThrough } from './reader.js';
 import type { Statement } from './statement.js';
 
@@ -14,7 +15,7 @@ export class Database implements Reader {
   constructor(@Inject(DataSource) private readonly dataSource: DirectoryDataSource) {}
 
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    return readThrough<Row>(this.pool, statement, values);
+    return readThrough((query) => queryPatiently<Row>(this.pool, query), statement, values);
   }
 
   /** Runs `work` in one transaction, and nothing of it stays when it throws. */

@@ -87,7 +87,13 @@ export class Overlay implements Reader, Writer {
   }
 
   read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    return this.send(() => readThrough<Row>(this.connection, statement, values));
+    return this.send(() =>
+      readThrough(
+        async (query) => (await this.connection.query<Row>({ ...query, ...PATIENTLY })).rows,
+        statement,
+        values,
+      ),
+    );
   }
 
   query<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows> {

@@ -1,7 +1,6 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
-import type { ClientBase, Pool } from 'pg';
+import type { QueryArrayConfig } from 'pg';
 import { databaseError } from './database-error.js';
-import { PATIENTLY, queryPatiently } from './patience.js';
 import type { Statement } from './statement.js';
 
 /** Every statement of the reading path is published here, as a SentStatement, when somebody listens. */
@@ -21,19 +20,19 @@ export interface Reader {
   read<Row extends unknown[]>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** Reads through a connection, or through whichever of a pool is free. */
+/**
+ * Runs one named prepared statement.
+ * @param send takes it to the database
+ */
 export async function readThrough<Row extends unknown[]>(
-  connection: Pool | ClientBase,
+  send: (query: QueryArrayConfig) => Promise<Row[]>,
   { name, text }: Statement,
   values: readonly unknown[],
 ): Promise<Row[]> {
   if (statementChannel.hasSubscribers)
     statementChannel.publish({ name, text, values } satisfies SentStatement);
-  const query = { name, text, values: [...values], rowMode: 'array' as const };
   try {
-    if ('totalCount' in connection) return await queryPatiently<Row>(connection, query);
-    const { rows } = await connection.query<Row>({ ...query, ...PATIENTLY });
-    return rows;
+    return await send({ name, text, values: [...values], rowMode: 'array' });
   } catch (error) {
     throw databaseError(error);
   }

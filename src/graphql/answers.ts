@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import type { Principal } from '../auth/principal.js';
+import { nameOfScopes, type Principal } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Revisions } from '../database/revisions.js';
@@ -129,7 +129,7 @@ export class Answers {
     if (name === undefined) {
       // A subject is the issuer's to spell: quoted, it cannot be taken for anything else.
       name = {
-        scopes: [...principal.scopes].sort().join(' '),
+        scopes: nameOfScopes(principal),
         subject: `of ${JSON.stringify(principal.subject)}`,
       };
       this.names.set(principal, name);

@@ -7,12 +7,14 @@ const large = (name: string): DocumentNode => parse(`query ${name} { ${'a '.repe
 describe('Documents', () => {
   it('keeps those that have come more than once, whatever else comes', async () => {
     const documents = new Documents();
-    await documents.set('good', large('Good'));
-    expect(await documents.get('good')).toBeDefined();
-    for (let index = 0; index < 20; index++) await documents.set(`new ${index}`, large(`New${index}`));
+    const good = large('Good');
+    await documents.set('good', good);
+    expect(await documents.get('good')).toBe(good);
+    const others = Array.from({ length: 20 }, (_, index) => large(`New${index}`));
+    for (const [index, other] of others.entries()) await documents.set(`new ${index}`, other);
     expect(await documents.get('new 0')).toBeUndefined();
-    expect(await documents.get('new 19')).toBeDefined();
-    expect(await documents.get('good')).toBeDefined();
+    expect(await documents.get('new 19')).toBe(others[19]);
+    expect(await documents.get('good')).toBe(good);
   });
 
   it('forgets what it is told to', async () => {

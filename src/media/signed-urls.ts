@@ -22,8 +22,8 @@ export class SignedUrls {
   /** By kind and size, then by person. */
   private readonly remembered = new Map<string, Map<string, string>>();
   private count = 0;
-  /** Milliseconds since 1970 up to which they are good to be given out. */
-  private until = 0;
+  /** The minute that they are for, since 1970. */
+  private minute = 0;
 
   constructor(
     private readonly baseUrl: string,
@@ -66,10 +66,10 @@ export class SignedUrls {
 
   /** Also begins anew when full: which URLs are asked for again is not worth keeping a list of. */
   private forgetLastMinute(now: number): void {
-    // Whichever way the clock has been moved.
-    if (now <= this.until && now > this.until - MINUTE && this.count < REMEMBERED) return;
+    const minute = Math.ceil(now / MINUTE);
+    if (minute === this.minute && this.count < REMEMBERED) return;
     this.remembered.clear();
     this.count = 0;
-    this.until = Math.ceil(now / MINUTE) * MINUTE;
+    this.minute = minute;
   }
 }

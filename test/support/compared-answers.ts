@@ -11,7 +11,6 @@ const ATTEMPTS = 3;
  */
 export class ComparedAnswers {
   readonly differences: string[] = [];
-  compared = 0;
 
   constructor(app: NestFastifyApplication) {
     const compiler = app.get(Compiler);
@@ -47,7 +46,6 @@ export class ComparedAnswers {
         context.startAnew();
         const answer = textOf(result);
         const expected = textOf(await interpret(context, sent));
-        this.compared++;
         if (answer === expected) return result;
         context.startAnew();
         if (attempt === ATTEMPTS) {
