@@ -1,5 +1,3 @@
-import { createHmac } from 'node:crypto';
-import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { buildLdif } from './support/directory.js';
 import { ExternalIssuerProcess, type SignRequest } from './support/external-issuer.js';
 import { type Answer, TestService } from './support/service.js';
@@ -50,14 +48,6 @@ describe('a token of an external issuer', () => {
   async function refusalOf(authorization: string) {
     const { status, headers, errors } = await ask(authorization);
     return { status, code: errors[0]?.extensions.code, challenge: headers.get('www-authenticate') };
-  }
-
-  function partsOf(authorization: string): [string, string, string] {
-    return authorization.slice('Bearer '.length).split('.') as [string, string, string];
-  }
-
-  function encode(value: unknown): string {
-    return Buffer.from(JSON.stringify(value)).toString('base64url');
   }
 
   const REFUSED = {
@@ -135,75 +125,8 @@ describe('a token of an external issuer', () => {
     expect((await ask(await issuer.sign({ payload: { iss: `${issuer.url}/` } }))).status).toBe(200);
   });
 
-  it.each<[string, SignRequest]>([
-    ['another issuer', { payload: { iss: 'https://other.example' } }],
-    ['no issuer', { payload: { iss: null } }],
-    ['another audience', { payload: { aud: 'urn:other' } }],
-    ['no audience', { payload: { aud: null } }],
-    ['the type of an ID token', { header: { typ: 'JWT' } }],
-    ['no type', { header: { typ: null } }],
-    ['an end more than a minute ago', { payload: { exp: now() - 62 } }],
-    ['no end', { payload: { exp: null } }],
-    ['an end that is a text', { payload: { exp: 'tomorrow' } }],
-    ['no subject', { payload: { sub: null } }],
-    ['an empty subject', { payload: { sub: '' } }],
-    ['a subject that is a number', { payload: { sub: 7 } }],
-    ['a beginning in the future', { payload: { nbf: now() + HOUR } }],
-    ['an extension that must be understood', { header: { crit: ['urn:x'], 'urn:x': true } }],
-    ['an unknown key', { header: { kid: 'nobodys' } }],
-  ])('is refused with %s', async (_case, request) => {
-    expect(await refusalOf(await issuer.sign(request))).toEqual(REFUSED);
-  });
-
-  it('is refused without a signature', async () => {
-    const [, payload] = partsOf(await issuer.sign());
-    for (const alg of ['none', 'None', 'NONE']) {
-      expect(await refusalOf(`Bearer ${encode({ alg, typ: 'at+jwt' })}.${payload}.`)).toEqual(REFUSED);
-    }
-  });
-
-  it('is refused when the public key was used as a secret', async () => {
-    const [header, payload] = partsOf(await issuer.sign());
-    const { kid } = JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid: string };
-    const { keys } = (await (await fetch(`${issuer.url}/oauth2/jwks`)).json()) as {
-      keys: { kid: string; n: string }[];
-    };
-    const key = keys.find((each) => each.kid === kid);
-    for (const secret of [JSON.stringify(key), Buffer.from(key?.n ?? '', 'base64url')]) {
-      const signed = `${encode({ alg: 'HS256', typ: 'at+jwt', kid })}.${payload}`;
-      const signature = createHmac('sha256', secret).update(signed).digest('base64url');
-      expect(await refusalOf(`Bearer ${signed}.${signature}`)).toEqual(REFUSED);
-    }
-  });
-
-  it('is refused when anything was changed under its signature', async () => {
-    const [header, payload, signature] = partsOf(await issuer.sign());
-    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
-    const forged = encode({ ...claims, scope: 'read directory write', sub: 'ben' });
-    const flipped = `${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`;
-    for (const token of [`${header}.${forged}.${signature}`, `${header}.${payload}.${flipped}`]) {
-      expect(await refusalOf(`Bearer ${token}`)).toEqual(REFUSED);
-    }
-  });
-
-  it('is refused when it brings its own key', async () => {
-    const [header, payload] = partsOf(await issuer.sign());
-    const { kid } = JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid: string };
-    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>;
-    const { publicKey, privateKey } = await generateKeyPair('RS256');
-    const jwk = await exportJWK(publicKey);
-    for (const brought of [{ jwk }, { jku: 'http://127.0.0.1:1/keys' }, { x5u: 'http://127.0.0.1:1/' }, {}]) {
-      const token = await new SignJWT(claims)
-        .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid, ...brought })
-        .sign(privateKey);
-      expect(await refusalOf(`Bearer ${token}`)).toEqual(REFUSED);
-    }
-  });
-
   it.each<[string, Record<string, unknown>]>([
     ['is not active', { active: false }],
-    ['is «true», as a text', { active: 'true', sub: 'ben', scope: 'read' }],
-    ['is 1', { active: 1, sub: 'ben', scope: 'read' }],
     ['is for another audience', { active: true, sub: 'ben', aud: 'urn:other' }],
     ['is for no audience', { active: true, sub: 'ben', aud: [] }],
     ['is of another issuer', { active: true, sub: 'ben', iss: 'https://other.example' }],

@@ -95,45 +95,4 @@ describe('an issuer that is away', () => {
     // Signed by the process that is no more, with a key that is gone with it.
     expect(await statusOf(service, early)).toBe(401);
   });
-
-  it('has known keys and remembered introspections serve on while it answers with errors', async () => {
-    const remembered = await issuer.token('opaque-client');
-    expect(await statusOf(service, remembered)).toBe(200);
-    const unseen = {
-      jwt: await issuer.sign(),
-      opaque: await issuer.token('opaque-client'),
-      stranger: await issuer.sign({ stranger: true }),
-      expired: await issuer.sign({ payload: { exp: 1 } }),
-    };
-    await issuer.pause();
-    expect(await statusOf(service, remembered)).toBe(200);
-    expect(await statusOf(service, unseen.jwt)).toBe(200);
-    expect(await statusOf(service, unseen.opaque)).toBe(503);
-    expect(await statusOf(service, unseen.stranger)).toBe(503);
-    expect(await statusOf(service, 'Bearer made-up')).toBe(503);
-    expect(await statusOf(service, unseen.expired)).toBe(401);
-
-    await issuer.resume();
-    expect(await statusOf(service, unseen.opaque)).toBe(200);
-    expect(await statusOf(service, 'Bearer made-up')).toBe(401);
-  });
-
-  it('has known keys and remembered introspections serve on while it is dead', async () => {
-    const remembered = await issuer.token('opaque-client');
-    expect(await statusOf(service, remembered)).toBe(200);
-    const unseen = { jwt: await issuer.sign(), opaque: await issuer.token('opaque-client') };
-    const stranger = await issuer.sign({ stranger: true });
-    await issuer.stop();
-    expect(await statusOf(service, remembered)).toBe(200);
-    expect(await statusOf(service, unseen.jwt)).toBe(200);
-    expect(await statusOf(service, unseen.opaque)).toBe(503);
-    expect(await statusOf(service, stranger)).toBe(503);
-    expect((await service.query('{ buildInfo { version } }')).status).toBe(200);
-    const ready = await fetch(`${service.url}/_readiness`);
-    expect(ready.status).toBe(200);
-
-    await restart();
-    const fresh = await issuer.sign();
-    await service.until(async () => (await statusOf(service, fresh)) === 200);
-  });
 });

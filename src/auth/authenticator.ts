@@ -35,7 +35,7 @@ export class Authenticator {
    * @param address where the request comes from
    * @returns null when no token was sent
    * @throws UnauthenticatedError when the one that was sent is bad, wherever it would have been needed
-   * @throws ServiceError RATE_LIMITED when too many secrets of the account, or from the address, were wrong
+   * @throws ServiceError RATE_LIMITED when too many secrets of the account, or anything from the address, were wrong
    * @throws ServiceUnavailableError when that cannot be told at the moment
    */
   async authenticate(request: IncomingMessage, address: string): Promise<Principal | null> {
@@ -51,7 +51,7 @@ export class Authenticator {
     const isBearer = scheme.toLowerCase() === 'bearer';
     const authorization = `${isBearer ? 'Bearer' : 'Basic'} ${credentials}`;
     const token = isBearer
-      ? await run(this.bearer, { headers: { authorization } })
+      ? await run(this.bearer, { headers: { authorization }, ip: address })
       : await this.logIn(authorization, address);
     if (token.cacheUntil > Date.now()) this.verified.set(key, token);
     return token.principal;
@@ -62,7 +62,7 @@ export class Authenticator {
     const id = readBasic(authorization)?.id;
     return this.failedLogins.guard(
       { account: id === undefined ? null : `service-account:${id}`, address },
-      () => run(this.basic, { headers: { authorization } }),
+      () => run(this.basic, { headers: { authorization }, ip: address }),
       (error) => error instanceof UnauthenticatedError,
     );
   }
@@ -89,22 +89,26 @@ function refuseCrossSite({ headers }: IncomingMessage): void {
   }
 }
 
+/** What a strategy sees of a request. */
+interface Presented {
+  readonly headers: { readonly authorization: string };
+  /** The address that it comes from. */
+  readonly ip: string;
+}
+
 /**
  * Runs one Passport strategy. Passport's own middleware would do the same and also equip every request with
  * sessions, which we do not have; this is the protocol that it speaks with a strategy (passport-strategy).
  */
-function run(strategy: Strategy, request: Pick<IncomingMessage, 'headers'>): Promise<VerifiedToken> {
+function run(strategy: Strategy, request: Presented): Promise<VerifiedToken> {
   return new Promise((resolve, reject) => {
-    const attempt = Object.assign(
-      Object.create(strategy) as { authenticate(request: Pick<IncomingMessage, 'headers'>): void },
-      {
-        success: resolve,
-        fail: () => {
-          reject(UnauthenticatedError.malformedHeader());
-        },
-        error: reject,
+    const attempt = Object.assign(Object.create(strategy) as { authenticate(request: Presented): void }, {
+      success: resolve,
+      fail: () => {
+        reject(UnauthenticatedError.malformedHeader());
       },
-    );
+      error: reject,
+    });
     attempt.authenticate(request);
   });
 }

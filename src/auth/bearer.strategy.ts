@@ -5,12 +5,13 @@ import { Strategy } from 'passport-http-bearer';
 import { REALM } from './authentication.error.js';
 import { TokenVerifier, type VerifiedToken } from './token-verifier.js';
 
-type Verify = (token: string, done: (error: unknown, user?: unknown) => void) => void;
+type Verify = (request: Request, token: string, done: (error: unknown, user?: unknown) => void) => void;
 
 /** The strategy as published also takes the token from the query string and the body: it sees the header only. */
 class HeaderOnlyStrategy extends Strategy<Verify> {
   override authenticate(request: Request, options?: object): void {
-    super.authenticate({ headers: { authorization: request.headers.authorization } } as Request, options);
+    const { authorization } = request.headers;
+    super.authenticate({ headers: { authorization }, ip: request.ip } as Request, options);
   }
 }
 
@@ -18,10 +19,10 @@ class HeaderOnlyStrategy extends Strategy<Verify> {
 @Injectable()
 export class BearerStrategy extends PassportStrategy(HeaderOnlyStrategy, 'bearer') {
   constructor(private readonly verifier: TokenVerifier) {
-    super({ realm: REALM });
+    super({ realm: REALM, passReqToCallback: true });
   }
 
-  validate(token: string): Promise<VerifiedToken> {
-    return this.verifier.verify(token);
+  validate({ ip = '' }: Request, token: string): Promise<VerifiedToken> {
+    return this.verifier.verify(token, ip);
   }
 }

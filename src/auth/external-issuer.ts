@@ -2,6 +2,7 @@ import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 import type { AuthConfig } from '../config/config.js';
 import { ServiceUnavailableError } from '../common/errors.js';
+import { LATEST_INSTANT } from './jwt.js';
 
 /** Milliseconds that the issuer has for an answer. */
 const TIMEOUT = 2500;
@@ -15,7 +16,12 @@ const Metadata = z.object({
 });
 type Metadata = z.infer<typeof Metadata>;
 
-const KeySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
+/** RFC 7517 §5. A set that nothing can be verified with is no answer: what is known is better. */
+const KeySet = z
+  .object({ keys: z.array(z.looseObject({ kty: z.string() })) })
+  .refine(({ keys }) => keys.some(({ kty }) => ['RSA', 'EC', 'OKP'].includes(kty)));
+
+const NumericDate = z.number().max(LATEST_INSTANT);
 
 /** RFC 7662 §2.2, the members that count here. Anything but a literal `true` is not active. */
 export const Introspection = z.object({
@@ -23,8 +29,9 @@ export const Introspection = z.object({
   scope: z.string().optional(),
   client_id: z.string().optional(),
   sub: z.string().optional(),
-  exp: z.number().optional(),
-  nbf: z.number().optional(),
+  exp: NumericDate.optional(),
+  nbf: NumericDate.optional(),
+  iat: NumericDate.optional(),
   iss: z.string().optional(),
   aud: z.union([z.string(), z.array(z.string())]).optional(),
   token_type: z.string().optional(),
@@ -100,10 +107,23 @@ async function request<Schema extends z.ZodType>(
   schema: Schema,
 ): Promise<z.output<Schema>> {
   const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT) });
-  if (!response.ok) throw new Error(`The issuer answered ${response.status}`);
-  const body = await response.text();
-  if (body.length > LARGEST_ANSWER) throw new Error('The answer of the issuer is too large');
-  return schema.parse(JSON.parse(body));
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    throw new Error(`The issuer answered ${response.status}`);
+  }
+  return schema.parse(JSON.parse(await readText(response)));
+}
+
+/** Reads no more than an answer may have, however much is sent. */
+async function readText({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    length += chunk.length;
+    if (length > LARGEST_ANSWER) throw new Error('The answer of the issuer is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 /** RFC 6749 §2.3.1: both parts are form-urlencoded before they are joined. */

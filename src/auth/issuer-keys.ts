@@ -5,10 +5,12 @@ import { ServiceUnavailableError } from '../common/errors.js';
 const FRESH_SECONDS = 600;
 /** Seconds for which known keys serve while the issuer cannot be reached. */
 const KNOWN_SECONDS = 24 * 3600;
-/** The issuer gives its keys at most this often within a minute, whatever tokens come in. */
+/** The issuer is asked for its keys at most this often within a minute, whatever tokens come in and whatever it answers. */
 const FETCHES_PER_MINUTE = 3;
-/** Seconds between two attempts while the issuer gives none. */
-const RETRY_SECONDS = 1;
+/** Seconds to the next attempt after one that failed: many failures are of a moment. */
+const FIRST_RETRY_SECONDS = 1;
+/** Seconds to each further one: so many that a minute's attempts last for the minute. */
+const RETRY_SECONDS = 20;
 
 interface KnownKeys {
   readonly find: JWTVerifyGetKey;
@@ -29,7 +31,10 @@ export class IssuerKeys {
   private fetches = 0;
   /** When the fetches of the last minute began. */
   private begun: number[] = [];
-  private failedAt = -Infinity;
+  /** Attempts that failed since the last one that did not. */
+  private failures = 0;
+  /** Before that the issuer is not asked again. */
+  private retryAt = -Infinity;
 
   constructor(
     private readonly fetchKeys: () => Promise<JSONWebKeySet>,
@@ -78,7 +83,7 @@ export class IssuerKeys {
   private async fetch(): Promise<KnownKeys> {
     const now = this.clock();
     this.begun = this.begun.filter((at) => at > now - 60);
-    if (this.begun.length >= FETCHES_PER_MINUTE || now < this.failedAt + RETRY_SECONDS) {
+    if (this.begun.length >= FETCHES_PER_MINUTE || now < this.retryAt) {
       throw new ServiceUnavailableError('The key of this token is not known yet: try again shortly');
     }
     this.begun.push(now);
@@ -87,11 +92,11 @@ export class IssuerKeys {
     try {
       const find = createLocalJWKSet(await this.fetchKeys());
       this.known = { find, at: this.clock(), fetch };
+      this.failures = 0;
       return this.known;
     } catch (cause) {
-      // An issuer that comes back is asked again soon, not when the minute is over.
-      this.begun = this.begun.filter((at) => at !== now);
-      this.failedAt = this.clock();
+      this.failures += 1;
+      this.retryAt = this.clock() + (this.failures === 1 ? FIRST_RETRY_SECONDS : RETRY_SECONDS);
       throw new ServiceUnavailableError('The identity provider cannot be reached at the moment', { cause });
     }
   }

@@ -12,6 +12,8 @@ import {
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 /** Seconds by which the issuer's clock may differ from ours. */
 export const CLOCK_TOLERANCE = 60;
+/** Seconds since 1970 that a Date can hold (ECMA-262 §21.4.1.1). */
+export const LATEST_INSTANT = 8.64e12;
 
 export interface Expected {
   /** As it spells itself: some end in a slash, which settings never do. */
@@ -39,9 +41,11 @@ export function refuseAtSight(token: string, { issuers }: Expected): void {
   const payload = decodeJwt(token);
   if (payload.iss === undefined || !issuers.includes(payload.iss)) throw wrongClaim(payload, 'iss');
   if (typeof payload.sub !== 'string' || payload.sub === '') throw wrongClaim(payload, 'sub');
-  if (typeof payload.exp !== 'number') throw wrongClaim(payload, 'exp');
-  if (payload.exp + CLOCK_TOLERANCE <= Date.now() / 1000)
-    throw new errors.JWTExpired('Expired', payload, 'exp');
+  if (typeof payload.exp !== 'number' || payload.exp > LATEST_INSTANT) throw wrongClaim(payload, 'exp');
+  const now = Date.now() / 1000;
+  if (payload.exp + CLOCK_TOLERANCE <= now) throw new errors.JWTExpired('Expired', payload, 'exp');
+  // The library does not mind a token that is still to be issued.
+  if (payload.iat !== undefined && payload.iat - CLOCK_TOLERANCE > now) throw wrongClaim(payload, 'iat');
 }
 
 /**

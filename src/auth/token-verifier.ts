@@ -4,6 +4,7 @@ import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { UnauthenticatedError } from './authentication.error.js';
+import { BadTokens } from './bad-tokens.js';
 import { EmbeddedIssuer } from './embedded-issuer.js';
 import { ExternalIssuer, type Introspection } from './external-issuer.js';
 import { IssuerKeys } from './issuer-keys.js';
@@ -36,6 +37,7 @@ export class TokenVerifier {
   private readonly external: ExternalIssuer | null;
   private readonly issuerKeys: IssuerKeys | null;
   private readonly expected: Expected;
+  private readonly badTokens = new BadTokens();
 
   constructor(
     @Inject(CONFIG) config: Config,
@@ -50,11 +52,16 @@ export class TokenVerifier {
   }
 
   /**
+   * @param address where the token comes from
    * @throws UnauthenticatedError when the token is bad
+   * @throws ServiceError RATE_LIMITED when too many from the address were bad
    * @throws ServiceUnavailableError when that cannot be told at the moment
    */
-  async verify(token: string): Promise<VerifiedToken> {
-    return isJwt(token) ? this.verifyJwt(token) : this.introspect(token);
+  async verify(token: string, address: string): Promise<VerifiedToken> {
+    if (isJwt(token)) return this.verifyJwt(token);
+    const { external } = this;
+    if (external?.canIntrospect !== true) throw UnauthenticatedError.badToken('it is no JWT');
+    return this.badTokens.guard(token, address, () => this.introspect(token, external));
   }
 
   private async verifyJwt(token: string): Promise<VerifiedToken> {
@@ -84,10 +91,9 @@ export class TokenVerifier {
     return verifyJwt(token, createLocalJWKSet(this.embedded.jwks), this.expected);
   }
 
-  private async introspect(token: string): Promise<VerifiedToken> {
-    if (this.external?.canIntrospect !== true) throw UnauthenticatedError.badToken('it is no JWT');
+  private async introspect(token: string, issuer: ExternalIssuer): Promise<VerifiedToken> {
     const now = Date.now();
-    const introspection = await this.external.introspect(token);
+    const introspection = await issuer.introspect(token);
     if (!introspection.active) throw UnauthenticatedError.badToken('it is not active');
     this.refuseForeign(introspection, now);
     const expiresAt = introspection.exp === undefined ? null : introspection.exp * 1000;
@@ -108,7 +114,7 @@ export class TokenVerifier {
   }
 
   /** «Active» says that the issuer knows the token, not that it is for us or still good by our clock. */
-  private refuseForeign({ iss, aud, exp, nbf }: Introspection, now: number): void {
+  private refuseForeign({ iss, aud, exp, nbf, iat }: Introspection, now: number): void {
     const seconds = now / 1000;
     if (iss !== undefined && !this.expected.issuers.includes(iss))
       throw UnauthenticatedError.badToken('it is of another issuer');
@@ -118,7 +124,7 @@ export class TokenVerifier {
     }
     if (exp !== undefined && exp + CLOCK_TOLERANCE <= seconds)
       throw UnauthenticatedError.badToken('it has expired');
-    if (nbf !== undefined && nbf - CLOCK_TOLERANCE > seconds)
+    if (Math.max(nbf ?? 0, iat ?? 0) - CLOCK_TOLERANCE > seconds)
       throw UnauthenticatedError.badToken('it is not valid yet');
   }
 }

@@ -2,28 +2,43 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-/** What a test wants changed of a good token; null removes a member. */
+/** What a test wants changed of a good token: null removes a member, and a text stands for the whole. */
 export interface SignRequest {
-  header?: Record<string, unknown>;
-  payload?: Record<string, unknown>;
+  header?: Record<string, unknown> | string;
+  payload?: Record<string, unknown> | string;
   /** Signed with a key that is not published. */
   stranger?: boolean;
+}
+
+/** What is said in the place of every answer: as JSON unless the headers say otherwise. */
+export interface Nonsense {
+  status?: number;
+  headers?: Record<string, string>;
+  body?: string;
+  /** How often the body is repeated. */
+  times?: number;
 }
 
 /** The external issuer of issuer.mjs, in a process of its own. */
 export class ExternalIssuerProcess {
   private constructor(
     readonly url: string,
+    readonly port: number,
     private readonly child: ChildProcess,
   ) {}
 
-  /** @param port a port to listen on again after a stop; without it, a free one */
-  static async start(port = 0): Promise<ExternalIssuerProcess> {
-    const child = spawn(process.execPath, ['test/support/issuer.mjs', '--port', String(port)], {
+  /**
+   * @param port a port to listen on again after a stop; without it, a free one
+   * @param url what it is called where a proxy stands in front; without it, by its port
+   */
+  static async start(port = 0, url?: string): Promise<ExternalIssuerProcess> {
+    const name = url === undefined ? [] : ['--issuer', url];
+    const child = spawn(process.execPath, ['test/support/issuer.mjs', '--port', String(port), ...name], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-    return new ExternalIssuerProcess((JSON.parse(line) as { issuer: string }).issuer, child);
+    const started = JSON.parse(line) as { issuer: string; port: number };
+    return new ExternalIssuerProcess(started.issuer, started.port, child);
   }
 
   /** The environment of a service that trusts this issuer. */
@@ -43,10 +58,19 @@ export class ExternalIssuerProcess {
     await exit;
   }
 
+  /** Stops it where it stands (SIGSTOP), until `wake`. */
+  freeze(): void {
+    this.child.kill('SIGSTOP');
+  }
+
+  wake(): void {
+    this.child.kill('SIGCONT');
+  }
+
   /** A token by client credentials, as an Authorization header. */
   async token(client: string, body: Record<string, string> = {}): Promise<string> {
     const secret = client.replace(/-client$/, '-secret');
-    const response = await fetch(`${this.url}/oauth2/token`, {
+    const response = await fetch(`${this.address}/oauth2/token`, {
       method: 'POST',
       headers: { authorization: `Basic ${Buffer.from(`${client}:${secret}`).toString('base64')}` },
       body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'read profile', ...body }),
@@ -59,13 +83,20 @@ export class ExternalIssuerProcess {
     return authorizationOf(await this.post('sign', request));
   }
 
-  /** An opaque token, of which introspection tells this. */
-  async opaque(introspection: Record<string, unknown>): Promise<string> {
-    return authorizationOf(await this.post('opaque', introspection));
+  /** An opaque token, of which introspection tells this from now on; without a name, a new one. */
+  async opaque(introspection: Record<string, unknown>, token?: string): Promise<string> {
+    return authorizationOf(
+      await this.post(token === undefined ? 'opaque' : `opaque?token=${token}`, introspection),
+    );
   }
 
   async rotate({ drop }: { drop: boolean }): Promise<void> {
     await this.post(`rotate?drop=${String(drop)}`);
+  }
+
+  /** Answers nothing but this until `resume`. */
+  async say(nonsense: Nonsense): Promise<void> {
+    await this.post('say', nonsense);
   }
 
   /** Answers nothing but 503 until `resume`. */
@@ -83,12 +114,17 @@ export class ExternalIssuerProcess {
 
   /** How often a path was asked for. */
   async countRequests(path: string): Promise<number> {
-    const response = await fetch(`${this.url}/test/requests`);
+    const response = await fetch(`${this.address}/test/requests`);
     return ((await response.json()) as Record<string, number>)[path] ?? 0;
   }
 
+  /** Past a proxy. */
+  private get address(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
   private post(action: string, body?: object): Promise<Response> {
-    return fetch(`${this.url}/test/${action}`, {
+    return fetch(`${this.address}/test/${action}`, {
       method: 'POST',
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });

@@ -1,6 +1,8 @@
 // An OpenID provider in a process of its own, for tests: it stands for an external issuer such as Ory Hydra.
 //
-//   node test/support/issuer.mjs [--port 0]     prints {"issuer":"http://127.0.0.1:PORT"} when it is ready
+//   node test/support/issuer.mjs [--port 0] [--issuer URL]   prints {"issuer":URL,"port":PORT} when it is ready
+//
+// It is called http://127.0.0.1:PORT, or as it is told where a proxy stands in front.
 //
 // {issuer}/oauth2/token, /oauth2/introspect, /oauth2/jwks, /.well-known/openid-configuration
 //
@@ -19,15 +21,18 @@
 //   POST /test/rotate[?drop=true]  sign with a new key from now on; the old ones stay published, or do not
 //   POST /test/clients             register {client_id, client_secret, owner?, format?: 'jwt' | 'opaque', scope?}
 //   POST /test/sign                {access_token} with this {header?, payload?, stranger?: true}: members replace
-//                                  those of a good token, null removes one, a stranger's key is not published
-//   POST /test/opaque              {access_token} of which introspection then tells exactly this body
-//   POST /test/pause, /test/resume answer everything but /test with 503 in between
+//                                  those of a good token, null removes one, a text stands as it is. The key is that of
+//                                  the header's alg, or else RS256; a stranger's is not published
+//   POST /test/opaque[?token=…]    {access_token} of which introspection then tells exactly this body
+//   POST /test/say                 answer everything but /test with this {status?, headers?, body?, times?}
+//   POST /test/pause               the same with 503
+//   POST /test/resume              the end of that
 //   GET  /test/requests            {path: how often it was asked for}
-import { randomUUID } from 'node:crypto';
+import { createPrivateKey, randomUUID, sign } from 'node:crypto';
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, SignJWT } from 'jose';
+import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import { InvalidScope } from 'oidc-provider/lib/helpers/errors.js';
 import { Provider } from 'oidc-provider/lib/provider.js';
 
@@ -40,8 +45,9 @@ const clients = new Map();
 const artifacts = new Map();
 const toldOpaque = new Map();
 const requests = {};
-let paused = false;
-let keys = [await createKey()];
+/** What is said in the place of every answer; null: nothing. */
+let said = null;
+let keys = await createKeys();
 
 addClient({ client_id: 'jwt-client', client_secret: 'jwt-secret' });
 addClient({ client_id: 'opaque-client', client_secret: 'opaque-secret', format: 'opaque' });
@@ -52,10 +58,13 @@ addClient({
 });
 addClient({ client_id: 'directory-service', client_secret: 'service-secret', grant_types: [] });
 
-const { values } = parseArgs({ options: { port: { type: 'string', default: '0' } } });
+const { values } = parseArgs({
+  options: { port: { type: 'string', default: '0' }, issuer: { type: 'string' } },
+});
 const server = createServer();
 await new Promise((resolve) => server.listen(Number(values.port), '127.0.0.1', resolve));
-const issuer = `http://127.0.0.1:${server.address().port}`;
+const { port } = server.address();
+const issuer = values.issuer ?? `http://127.0.0.1:${port}`;
 let handle = createHandler();
 server.on('request', (request, response) => {
   const { pathname, searchParams } = new URL(request.url, issuer);
@@ -64,15 +73,24 @@ server.on('request', (request, response) => {
     return;
   }
   requests[pathname] = (requests[pathname] ?? 0) + 1;
-  if (paused) response.writeHead(503, { 'retry-after': '1' }).end();
-  else handle(request, response);
+  if (said === null) {
+    handle(request, response);
+    return;
+  }
+  const { status = 200, headers = {}, body = '', times = 1 } = said;
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body.repeat(times));
 });
-console.log(JSON.stringify({ issuer }));
+console.log(JSON.stringify({ issuer, port }));
 
-async function createKey() {
-  const { privateKey } = await generateKeyPair('RS256', { extractable: true });
+/** One of each kind, the one for RS256 first. */
+function createKeys() {
+  return Promise.all(['RS256', 'ES256', 'EdDSA'].map(createKey));
+}
+
+async function createKey(alg) {
+  const { privateKey } = await generateKeyPair(alg, { extractable: true });
   const jwk = await exportJWK(privateKey);
-  return { ...jwk, use: 'sig', alg: 'RS256', kid: await calculateJwkThumbprint(jwk) };
+  return { ...jwk, use: 'sig', alg, kid: await calculateJwkThumbprint(jwk) };
 }
 
 function addClient({ owner = null, format = 'jwt', ...metadata }) {
@@ -187,7 +205,7 @@ async function answerTest(action, parameters, request, response) {
 
 const ACTIONS = {
   async rotate(_body, parameters) {
-    keys = [await createKey(), ...(parameters.get('drop') === 'true' ? [] : keys)];
+    keys = [...(await createKeys()), ...(parameters.get('drop') === 'true' ? [] : keys)];
     handle = createHandler();
     return { kid: keys[0].kid };
   },
@@ -195,7 +213,7 @@ const ACTIONS = {
   clients: addClient,
 
   async sign({ header = {}, payload = {}, stranger = false }) {
-    const jwk = stranger ? await createKey() : keys[0];
+    const jwk = stranger ? await createKey('RS256') : (keys.find(({ alg }) => alg === header.alg) ?? keys[0]);
     const now = Math.floor(Date.now() / 1000);
     const good = {
       iss: issuer,
@@ -207,26 +225,43 @@ const ACTIONS = {
       jti: randomUUID(),
       scope: 'read',
     };
-    const token = new SignJWT(withoutNulls({ ...good, ...payload }));
-    token.setProtectedHeader(withoutNulls({ alg: jwk.alg, typ: 'at+jwt', kid: jwk.kid, ...header }));
-    const crit = Object.fromEntries((header.crit ?? []).map((name) => [name, false]));
-    return { access_token: await token.sign(await importJWK(jwk), { crit }) };
+    const signed = [
+      encode({ alg: jwk.alg, typ: 'at+jwt', kid: jwk.kid }, header),
+      encode(good, payload),
+    ].join('.');
+    return { access_token: `${signed}.${signatureOf(jwk, signed)}` };
   },
 
-  opaque(body) {
-    const token = randomUUID();
+  opaque(body, parameters) {
+    const token = parameters.get('token') ?? randomUUID();
     toldOpaque.set(token, body);
     return { access_token: token };
   },
 
+  say(body) {
+    said = body;
+  },
+
   pause() {
-    paused = true;
+    said = { status: 503, headers: { 'retry-after': '1' } };
   },
 
   resume() {
-    paused = false;
+    said = null;
   },
 };
+
+/** By hand: what is wrong is to be signed as well, and libraries refuse to. */
+function encode(good, changes) {
+  const text = typeof changes === 'string' ? changes : JSON.stringify(withoutNulls({ ...good, ...changes }));
+  return Buffer.from(text).toString('base64url');
+}
+
+function signatureOf(jwk, signed) {
+  const key = createPrivateKey({ key: jwk, format: 'jwk' });
+  const hash = jwk.alg === 'EdDSA' ? null : 'sha256';
+  return sign(hash, Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url');
+}
 
 function withoutNulls(members) {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
