@@ -27,11 +27,12 @@ export interface Timeouts extends SocketTimeouts {
   readonly idle: number;
 }
 
-const TIMEOUTS: Timeouts = { connect: 10_000, tls: 10_000, bind: 10_000, idle: 60_000 };
+/** Somebody who is waited for in vain is found out, and asked anew, within a minute. */
+const TIMEOUTS: Timeouts = { connect: 10_000, tls: 10_000, bind: 10_000, idle: 45_000 };
 
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
-  /** The longest wait for the next message, in milliseconds; 0 is for ever. A minute unless the connection says so. */
+  /** The longest wait for the next message, in milliseconds; 0 is for ever. 45 seconds unless the connection says so. */
   readonly idleTimeout?: number | undefined;
 }
 

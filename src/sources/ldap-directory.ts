@@ -14,6 +14,9 @@ import { SourceError } from './source.error.js';
 /** The control of content synchronisation (RFC 4533 §2.2). */
 const SYNC_REQUEST = '1.3.6.1.4.1.4203.1.9.1.1';
 
+/** Milliseconds for what a server says of itself: it has that at hand, and whoever does not answer is not well. */
+const PATIENCE = 10_000;
+
 /** Values that are asked for at once: a filter has a bound too. */
 const AT_ONCE = 100;
 
@@ -114,7 +117,7 @@ export class LdapDirectory {
    * also offers content synchronisation: without, a value may be left over from a time when it did.
    */
   async readStateToken(connection: LdapConnection): Promise<string | null> {
-    const { namingContexts, supportedControls } = await readRootDse(connection);
+    const { namingContexts, supportedControls } = await readRootDse(connection, { idleTimeout: PATIENCE });
     if (!supportedControls.includes(SYNC_REQUEST)) return null;
     const suffix = namingContexts.find((context) => context !== '' && isBelow(this.config.baseDn, context));
     const values = suffix === undefined ? null : await readContextCsn(connection, suffix);

@@ -32,6 +32,8 @@ export interface TestSlapd {
   }): Promise<string>;
   start(): Promise<void>;
   stop(signal?: NodeJS.Signals): Promise<void>;
+  freeze(): void;
+  wake(): void;
   restart(options?: SlapdOptions): Promise<void>;
   remove(): Promise<void>;
 }

@@ -155,6 +155,15 @@ class TestSlapd {
     await server.ended;
   }
 
+  /** Stops it where it stands (SIGSTOP), until `wake`. */
+  freeze() {
+    this.#process?.kill('SIGSTOP');
+  }
+
+  wake() {
+    this.#process?.kill('SIGCONT');
+  }
+
   /** Stops it, and starts it on the same data and port. */
   async restart(options = {}) {
     await this.stop();
