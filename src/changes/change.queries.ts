@@ -77,6 +77,7 @@ export function changeSource(
     binding: CHANGE_BINDING,
     from: 'changes c',
     columns: COLUMNS,
+    instants: ['c.at'],
     parent: null,
     order: { columns: [{ sql: 'c.id', type: 'bigint' }], direction: 'ASC' },
     conditions,

@@ -8,8 +8,9 @@ import type { Values } from './values.js';
 type Fact = 'total' | 'behind' | 'ahead';
 
 /**
- * A statement for the pages of all parents at once, with what is needed to understand its rows: first one for each parent,
- * which tells about its page, and then those of the pages. What one tells is null on the others.
+ * A statement for the pages of all parents at once, with what is needed to understand its rows. There is one for each parent,
+ * in which its page is a single value: JSON with an array for each column, of what stands there in one row after the other.
+ * Node.js takes that apart in half the time that it takes for as many rows, and PostgreSQL makes it in the same.
  */
 export interface PageQuery {
   readonly statement: Statement;
@@ -17,14 +18,14 @@ export interface PageQuery {
   readonly source: PageSource;
   readonly limit: number;
   readonly backward: boolean;
-  /** How many columns of the order follow the source's own. */
-  readonly orderWidth: number;
-  /** Whether the parent's position follows, from 1 on; in all rows. */
+  /** Whether the first value is the position of the parent, from 1 on. */
   readonly isMany: boolean;
   /** What follows then. */
   readonly facts: readonly Fact[];
-  /** How many columns follow of a parent that was looked for. */
+  /** How many values follow of a parent that was looked for. The page is next, where there is one. */
   readonly parentWidth: number;
+  /** How many columns of the order follow the source's own in the page. */
+  readonly orderWidth: number;
 }
 
 /**
@@ -64,52 +65,29 @@ export function planPage(
   const direction = backward ? opposite(order.direction) : order.direction;
   const places = selection.cursors || source.stretches !== undefined ? order.columns : [];
   const isMany = parents !== null && 'length' in parents && parents.length > 1;
-  const told = [
-    ...[...facts].map(([name, sql]) => ({ name: name, sql })),
-    ...(sought?.columns ?? []).map((sql, index) => ({ name: `sought_${index}`, sql })),
-    { name: 'revision', sql: REVISION },
-  ];
-  const position = isMany ? ['parent.position'] : [];
-  const width = source.columns.length + places.length;
-  const text = [
-    // Materialised, or PostgreSQL works everything out again for each row.
-    `with parent as materialized (`,
-    `  select ${[
-      ...(parents === null ? [] : ['parent.key']),
-      ...position,
-      ...told.map(({ name, sql }) => `${sql} as ${name}`),
-    ].join(', ')}`,
-    ...(parents === null ? [] : [`  from ${parentTable(parents, values)}`]),
-    `)`,
-    `select ${[...nulls(width), ...position, ...told.map(({ name }) => `parent.${name}`)].join(', ')} from parent`,
-  ];
+  const told = [...(isMany ? ['parent.position'] : []), ...facts.values(), ...(sought?.columns ?? [])];
+  const from = parents === null ? [] : [parentTable(parents, values)];
   const isRead = selection.rows || selection.hasNextPage || selection.hasPreviousPage;
   // Every value has to stand in the statement, also where no row is asked for.
-  if (isRead || source.values.all.length > 0) {
-    text.push(
-      // One after the other, and joined by going through both sides in their order, as there is no other way.
-      `union all`,
-      `select ${['page.*', ...position, ...nulls(told.length)].join(', ')} from parent cross join lateral (`,
-      // One row more than the page tells whether there is a next one.
-      selectRows(source, places, within, direction, isRead ? values.add(limit + 1) : '0'),
-      `) page`,
+  if (isRead || values.all.length > 0) {
+    told.push('page.packed');
+    // One row more than the page tells whether there is a next one.
+    from.push(
+      `lateral (${selectPage(source, places, within, direction, isRead ? values.add(limit + 1) : '0')}) page`,
     );
   }
+  const text = `select ${[...told, REVISION].join(', ')}${from.length > 0 ? `\nfrom ${from.join(' cross join ')}` : ''}`;
   return {
-    statement: statement(text.join('\n'), { tellsRevision: true }),
+    statement: statement(text, { tellsRevision: true }),
     values: values.all,
     source,
     limit,
     backward,
-    orderWidth: places.length,
     isMany,
     facts: [...facts.keys()],
     parentWidth: sought?.columns.length ?? 0,
+    orderWidth: places.length,
   };
-}
-
-function nulls(count: number): string[] {
-  return Array.from({ length: count }, () => 'null');
 }
 
 function parentTable(parents: readonly number[] | SoughtParent, values: Values): string {
@@ -124,6 +102,17 @@ function parentTable(parents: readonly number[] | SoughtParent, values: Values):
     : `unnest(${values.add(parents)}::integer[]) with ordinality parent (key, position)`;
 }
 
+/** A page as one value; its rows come in their order, since they are sorted before they are aggregated. */
+function selectPage(...rows: Parameters<typeof selectRows>): string {
+  const [{ columns }, places] = rows;
+  const names = [
+    ...columns.map((_, index) => `column_${index}`),
+    ...places.map((_, index) => `order_${index}`),
+  ];
+  const arrays = (names.length > 0 ? names : ['1']).map((name) => `json_agg(${name})`);
+  return `\n  select json_build_array(${arrays.join(', ')}) as packed from (\n${selectRows(...rows)}\n  ) shown\n`;
+}
+
 /** The rows of a page, of every stretch, with their places in the order. */
 function selectRows(
   source: PageSource,
@@ -134,7 +123,10 @@ function selectRows(
 ): string {
   const { order } = source;
   const keys = places.map(({ sql, type }, index) => `${outputOf(sql, type)} as order_${index}`);
-  const columns = [...source.columns.map((column, index) => `${column} as column_${index}`), ...keys];
+  const columns = [
+    ...source.columns.map((sql, index) => `${columnOf(source, sql)} as column_${index}`),
+    ...keys,
+  ];
   const each = inStretches(source, conditions, (all) =>
     [
       `  select ${columns.join(', ')}`,
@@ -199,6 +191,10 @@ function orderByNames({ columns }: PageOrder, direction: OrderDirection): string
 
 function where(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
+}
+
+function columnOf({ instants }: PageSource, sql: string): string {
+  return instants.includes(sql) ? outputOf(sql, 'timestamp') : sql;
 }
 
 /**

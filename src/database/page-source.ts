@@ -19,6 +19,8 @@ export interface PageSource {
   readonly binding: CursorBinding;
   readonly from: string;
   readonly columns: readonly string[];
+  /** Those of the columns that are instants: JSON has no form for them. They come as a Date. */
+  readonly instants: readonly string[];
   /** Column that holds the parent's key; null for a connection at the root. */
   readonly parent: string | null;
   readonly order: PageOrder;

@@ -13,20 +13,21 @@ export class Page<Row extends unknown[]> {
   /** Only when it was selected, else 0. */
   readonly totalCount: number;
 
-  /** @param read what was read for it: first what is told of it, then its rows */
+  /** @param told what was read of the parent and of its page */
   constructor(
     private readonly query: PageQuery,
-    [told, ...read]: readonly Row[],
+    told: readonly unknown[] | undefined,
   ) {
     const { limit, backward } = query;
+    const read = rowsOf<Row>(query, told);
     const beyond = read.length > limit;
-    const ahead = this.fact(told, 'ahead') === true;
-    const behind = this.fact(told, 'behind') === true;
-    const shown = beyond ? read.slice(0, limit) : read;
-    this.rows = backward ? shown.reverse() : shown;
+    const ahead = factIn(query, told, 'ahead') === true;
+    const behind = factIn(query, told, 'behind') === true;
+    if (beyond) read.length = limit;
+    this.rows = backward ? read.reverse() : read;
     this.hasNextPage = backward ? ahead : beyond || ahead;
     this.hasPreviousPage = backward ? beyond || behind : behind;
-    this.totalCount = Number(this.fact(told, 'total') ?? 0);
+    this.totalCount = Number(factIn(query, told, 'total') ?? 0);
   }
 
   /** The cursor of a row; null where there is none. Only when cursors were selected. */
@@ -35,28 +36,7 @@ export class Page<Row extends unknown[]> {
     if (row === undefined) return null;
     const { source, orderWidth } = this.query;
     if (orderWidth < source.order.columns.length) throw new Error('No cursors were selected');
-    return encodeCursor(source.binding, row.slice(this.width - orderWidth, this.width) as CursorValue[]);
-  }
-
-  /** The columns of the parent that was looked for; null: it was not found. */
-  parentIn([told]: readonly Row[]): unknown[] | null {
-    const start = this.firstFact + this.query.facts.length;
-    const parent = told?.slice(start, start + this.query.parentWidth) ?? [];
-    return (parent[0] ?? null) === null ? null : parent;
-  }
-
-  /** How many columns of a row are its own. */
-  private get width(): number {
-    return this.query.source.columns.length + this.query.orderWidth;
-  }
-
-  private get firstFact(): number {
-    return this.width + (this.query.isMany ? 1 : 0);
-  }
-
-  private fact(told: Row | undefined, fact: PageQuery['facts'][number]): unknown {
-    const index = this.query.facts.indexOf(fact);
-    return index < 0 ? undefined : told?.[this.firstFact + index];
+    return encodeCursor(source.binding, row.slice(source.columns.length) as CursorValue[]);
   }
 }
 
@@ -68,7 +48,8 @@ export async function readPage<Row extends unknown[] = unknown[]>(
   selection: PageSelection,
 ): Promise<Page<Row>> {
   const query = planPage(source, page, selection, null);
-  return new Page<Row>(query, await reader.read(query.statement, query.values));
+  const [told] = await reader.read(query.statement, query.values);
+  return new Page<Row>(query, told);
 }
 
 /** Reads the page under each parent, in the order of the parents, in one statement. */
@@ -80,8 +61,10 @@ export async function readPages<Row extends unknown[] = unknown[]>(
   parents: readonly number[],
 ): Promise<Page<Row>[]> {
   const query = planPage(source, page, selection, parents);
-  const rows = await reader.read<Row>(query.statement, query.values);
-  return groupByParent(query, rows, parents.length).map((group) => new Page<Row>(query, group));
+  const told = await reader.read(query.statement, query.values);
+  // Most of the time in this order already; PostgreSQL does not promise it.
+  if (query.isMany) told.sort(([left], [right]) => Number(left) - Number(right));
+  return told.map((each) => new Page<Row>(query, each));
 }
 
 /** Reads a parent that was planned to be found, and the page under it, in one statement; null when there is none. */
@@ -89,20 +72,37 @@ export async function readWithParent<Row extends unknown[] = unknown[]>(
   reader: Reader,
   query: PageQuery,
 ): Promise<{ parent: unknown[]; page: Page<Row> } | null> {
-  const rows = await reader.read<Row>(query.statement, query.values);
-  const found = new Page<Row>(query, rows);
-  const parent = found.parentIn(rows);
-  return parent === null ? null : { parent, page: found };
+  const [told] = await reader.read(query.statement, query.values);
+  const start = placeOfParent(query);
+  const parent = told?.slice(start, start + query.parentWidth) ?? [];
+  return (parent[0] ?? null) === null ? null : { parent, page: new Page<Row>(query, told) };
 }
 
-function groupByParent<Row extends unknown[]>(
-  { source, orderWidth, isMany }: PageQuery,
-  rows: Row[],
-  parents: number,
-): Row[][] {
-  if (!isMany) return [rows];
-  const position = source.columns.length + orderWidth;
-  const groups: Row[][] = Array.from({ length: parents }, () => []);
-  for (const row of rows) groups[Number(row[position]) - 1]?.push(row);
-  return groups;
+function factIn(
+  { isMany, facts }: PageQuery,
+  told: readonly unknown[] | undefined,
+  fact: PageQuery['facts'][number],
+): unknown {
+  const index = facts.indexOf(fact);
+  return index < 0 ? undefined : told?.[(isMany ? 1 : 0) + index];
+}
+
+function placeOfParent({ isMany, facts }: PageQuery): number {
+  return (isMany ? 1 : 0) + facts.length;
+}
+
+/** The rows of a page that came column by column; one that is empty has null for each. */
+function rowsOf<Row extends unknown[]>(query: PageQuery, told: readonly unknown[] | undefined): Row[] {
+  const packed = told?.[placeOfParent(query) + query.parentWidth];
+  // Where no row was asked for, the revision is in this place.
+  const columns = Array.isArray(packed) ? (packed as (unknown[] | null)[]) : [];
+  const { columns: named, instants } = query.source;
+  for (const instant of instants) {
+    const column = columns[named.indexOf(instant)];
+    column?.forEach((value, index) => (column[index] = value === null ? null : new Date(Number(value))));
+  }
+  const count = columns[0]?.length ?? 0;
+  const rows: Row[] = [];
+  for (let index = 0; index < count; index++) rows.push(columns.map((column) => column?.[index]) as Row);
+  return rows;
 }

@@ -67,6 +67,7 @@ export function nestedGroups(direction: 'parents' | 'subgroups'): PageSource {
     binding: bindCursor(direction, {}, {}),
     from: `nestings n join groups g on g.key = n.${listed}`,
     columns: GROUP_COLUMNS,
+    instants: ['g.created_at', 'g.updated_at'],
     parent: `n.${parent}`,
     order: {
       columns: [

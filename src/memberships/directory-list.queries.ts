@@ -10,7 +10,7 @@ import {
   UserOrderField,
 } from './directory-list.inputs.js';
 import { rankOf, type RoleFilter, roleCondition } from './role.js';
-import type { Shown } from './shown.js';
+import { INSTANTS, type Shown } from './shown.js';
 
 /**
  * The people of the directory. With `memberOf` the list begins at the group's memberships, which have an index in
@@ -44,6 +44,7 @@ export function userSource(
     ),
     from: groupKey === null ? 'users u' : 'effective_memberships m join users u on u.key = m.user_key',
     columns,
+    instants: INSTANTS,
     parent: null,
     order: userOrder(
       orderBy,
@@ -86,6 +87,7 @@ export function groupSource(
     ),
     from: userKey === null ? 'groups g' : 'effective_memberships m join groups g on g.key = m.group_key',
     columns,
+    instants: INSTANTS,
     parent: null,
     order: groupOrder(
       orderBy,

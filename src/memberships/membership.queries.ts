@@ -13,7 +13,7 @@ import {
   type UserMemberFilter,
 } from './membership.inputs.js';
 import { rankOf, roleCondition } from './role.js';
-import { SHOWN_GROUP, SHOWN_USER, type Shown, shownOf, WHOLE_ROLE } from './shown.js';
+import { INSTANTS, SHOWN_GROUP, SHOWN_USER, type Shown, shownOf, WHOLE_ROLE } from './shown.js';
 
 const DEFAULT_ORDER: MembershipOrder = { field: MembershipOrderField.NAME, direction: OrderDirection.ASC };
 
@@ -64,6 +64,7 @@ export function membershipSource(
     binding: bindCursor(binding, orderBy ?? DEFAULT_ORDER, { role, origin, search, schoolYear }),
     from: `effective_memberships m${isJoined ? ` ${joined}` : ''}`,
     columns,
+    instants: INSTANTS,
     parent,
     order: orderOf(names, orderBy ?? null),
     conditions,

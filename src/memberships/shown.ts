@@ -68,6 +68,9 @@ export const LISTED_GROUP: ShownSide = {
   columns: { ...SHOWN_GROUP.columns, key: 'g.key', id: 'g.id', name: 'g.name' },
 };
 
+/** Those of the columns that are instants. */
+export const INSTANTS = ['u.created_at', 'u.updated_at', 'g.created_at', 'g.updated_at'];
+
 /** The role in a membership, likewise. */
 const ROLE: Pick<ShownSide, 'columns' | 'needs'> = {
   columns: { value: 'm.role', direct: 'm.direct_role', inheritedFrom: 'm.inherited_from' },

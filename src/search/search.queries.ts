@@ -18,6 +18,9 @@ const TABLES = {
   [SearchKind.GROUP]: { from: 'groups g', alias: 'g', side: LISTED_GROUP },
 } as const;
 
+/** The properties of both that are instants. */
+const INSTANTS = ['createdAt', 'updatedAt'];
+
 /** What is read of each kind, and the properties of both together, in the order of the columns behind the kind. */
 export interface Searched {
   readonly shown: Readonly<Record<SearchKind, Shown>>;
@@ -58,7 +61,8 @@ export function searchSource({ query, kinds }: SearchArguments, searched: Search
   return {
     binding: bindCursor('search', {}, { id, folded, wanted }),
     from: `(${asked.map((kind) => foundOf(kind, searched, condition(kind), ranks)).join(' union all ')}) r`,
-    columns: ['r.kind', ...searched.properties.map((_, index) => `r.property_${index}`)],
+    columns: ['r.kind', ...searched.properties.map((_, index) => columnOf(index))],
+    instants: searched.properties.flatMap((name, index) => (INSTANTS.includes(name) ? columnOf(index) : [])),
     parent: null,
     order: {
       columns: [
@@ -72,6 +76,10 @@ export function searchSource({ query, kinds }: SearchArguments, searched: Search
     conditions: [],
     values,
   };
+}
+
+function columnOf(index: number): string {
+  return `r.property_${index}`;
 }
 
 function foundOf(
