@@ -8,6 +8,7 @@ import { ENTITIES } from './entities.js';
 import { GraphQLModule } from './graphql/graphql.module.js';
 import { GroupsModule } from './groups/groups.module.js';
 import { HealthModule } from './health/health.module.js';
+import { Ending } from './http/ending.js';
 import { IdentityProviderModule } from './identity-provider/identity-provider.module.js';
 import { LimitsModule } from './limits/limits.module.js';
 import { MediaModule } from './media/media.module.js';
@@ -42,6 +43,7 @@ export class AppModule {
         HealthModule,
         ...(config.auth.issuer === null ? [IdentityProviderModule] : []),
       ],
+      providers: [Ending],
     };
   }
 }

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../common/errors.js';
@@ -12,6 +13,9 @@ import { securityHeaders } from './security-headers.js';
 
 /** Bytes that Node reads of a request's head before it gives up; our own limits are below and answer better. */
 const LARGEST_HEAD = 65_536;
+/** Milliseconds in which nothing new has to come before the port is closed, and how often that is looked for. */
+const QUIET = 100;
+const LOOKS = 10;
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 /**
@@ -19,8 +23,13 @@ const REQUEST_ID = /^[\w.:-]{1,64}$/;
  * be, and none of them is a GraphQL response.
  */
 export class HttpAdapter extends FastifyAdapter {
+  /** Headers of every answer. */
+  private readonly always: Record<string, string>;
+  /** Requests that wait for the port to be closed; null: none has to. */
+  private held: (() => void)[] | null = null;
+
   constructor(config: Config) {
-    const security = securityHeaders(config);
+    const always = securityHeaders(config);
     super({
       bodyLimit: config.limits.bodyBytes,
       trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
@@ -32,17 +41,21 @@ export class HttpAdapter extends FastifyAdapter {
       // Whoever comes on an open connection while the service ends is answered as long as it can be.
       return503OnClosing: false,
       clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => {
-        refuseUnreadable(error, socket, security);
+        refuseUnreadable(error, socket, always);
       },
       frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
         // These come before every hook.
-        void refuseRequest(error, request, reply.headers(security).header('x-request-id', request.id));
+        void refuseRequest(error, request, reply.headers(always).header('x-request-id', request.id));
       },
     });
+    this.always = always;
     const fastify = this.getInstance<FastifyInstance>();
+    // Node would drop what is above two thousand without a word: their size bounds them.
+    fastify.server.maxHeadersCount = 0;
     fastify.addHook('onRequest', (request, reply, done) => {
-      void reply.headers(security).header('x-request-id', request.id);
-      done();
+      void reply.headers(always).header('x-request-id', request.id);
+      if (this.held === null) done();
+      else this.held.push(done);
     });
     // Before the body is read, whose type does not matter then.
     fastify.addHook('preParsing', (request, _reply, payload, done) => {
@@ -52,6 +65,29 @@ export class HttpAdapter extends FastifyAdapter {
     // Now, because routes keep the handler that they found when they were made.
     fastify.setErrorHandler(refuseRequest);
     readJsonOnly(fastify);
+  }
+
+  /** The first that is done when the service ends: whoever is answered from now on leaves the connection. */
+  override beforeClose(): void {
+    super.beforeClose();
+    this.always['connection'] = 'close';
+  }
+
+  /**
+   * Closes the port. What the kernel has accepted by then and the process has not is reset, with the request on it, so
+   * requests wait for a moment: whoever waits for an answer begins nothing new, and all that has come is taken in.
+   */
+  async stopListening(): Promise<void> {
+    const held: (() => void)[] = [];
+    this.held = held;
+    let seen = -1;
+    for (let look = 0; look < LOOKS && held.length > seen; look++) {
+      seen = held.length;
+      await sleep(QUIET);
+    }
+    this.getHttpServer().close();
+    this.held = null;
+    for (const goOn of held) goOn();
   }
 
   /** Nest's has the last word otherwise. */

@@ -2,7 +2,12 @@ import { type Agent, type IncomingHttpHeaders, request as startRequest } from 'n
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { ERROR_CODES } from '../../src/common/errors.js';
-import type { TestService } from './service.js';
+import type { Config } from '../../src/config/config.js';
+
+/** Whatever listens where its configuration says. */
+export interface Listening {
+  readonly config: Pick<Config, 'host' | 'port'>;
+}
 
 export interface HttpRequest {
   method?: string;
@@ -12,6 +17,8 @@ export interface HttpRequest {
   body?: string | Buffer;
   /** Keeps connections; without one, every request has its own. */
   agent?: Agent;
+  /** An address of the loopback interface that it comes from. */
+  localAddress?: string;
 }
 
 export interface HttpAnswer {
@@ -23,25 +30,23 @@ export interface HttpAnswer {
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** Sends a request as it is: unlike fetch, with any header, and without adding one. */
-export function send(
-  { config }: Pick<TestService, 'config'>,
-  { method = 'GET', path = '/graphql/v1', headers = {}, body, agent }: HttpRequest,
-): Promise<HttpAnswer> {
+export function send({ config }: Listening, { body, agent, ...request }: HttpRequest): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const { host, port } = config;
-    const request = startRequest({ host, port, method, path, headers, agent: agent ?? false }, (response) => {
+    const options = { host, port, path: '/graphql/v1', ...request, agent: agent ?? false };
+    const sent = startRequest(options, (response) => {
       text(response).then((received) => {
         resolve({ status: response.statusCode ?? 0, headers: response.headers, body: received });
       }, reject);
     });
-    request.on('error', reject);
-    request.end(body);
+    sent.on('error', reject);
+    sent.end(body);
   });
 }
 
 /** Sends an operation by POST, or whatever else is to be a body. */
 export function post(
-  service: Pick<TestService, 'config'>,
+  service: Listening,
   body: unknown,
   headers: HttpRequest['headers'] = {},
   agent?: Agent,
@@ -53,7 +58,7 @@ export function post(
 
 /** Sends an operation by GET. */
 export function get(
-  service: Pick<TestService, 'config'>,
+  service: Listening,
   parameters: Record<string, string>,
   headers: HttpRequest['headers'] = {},
 ): Promise<HttpAnswer> {
@@ -61,7 +66,7 @@ export function get(
 }
 
 /** Writes bytes to the service's socket, and reads until it is closed: for what is no request at all. */
-export function sendBytes({ config }: Pick<TestService, 'config'>, bytes: string): Promise<HttpAnswer> {
+export function sendBytes({ config }: Listening, bytes: string): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const socket = connect(config.port, config.host, () => socket.write(bytes));
     text(socket).then((received) => {

@@ -1,0 +1,112 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AskingClients } from './support/asking-clients.js';
+import { buildLdif } from './support/directory.js';
+import { send } from './support/http.js';
+import { type ServiceProcess, ServiceProcesses } from './support/service-processes.js';
+
+const CLIENTS = 50;
+/** Milliseconds within which a process that is told to end has ended. */
+const LONGEST_END = 15_000;
+/** Milliseconds that «at once» may take on a busy machine; the service goes on listening for longer. */
+const AT_ONCE = 500;
+
+const QUERY = JSON.stringify({
+  query: '{ user(user: {id: "anna"}) { id name groups(first: 3) { totalCount } } }',
+});
+
+describe('a process that is told to end while 50 clients go on asking', () => {
+  let replicas: ServiceProcesses;
+  let replica: ServiceProcess;
+  /** When it was told; times are those of performance.now(). */
+  let told = 0;
+  let ended = 0;
+  let clients: AskingClients;
+  /** The last answer of each connection that was answered after it had been told, and how many there were. */
+  const connections: (string | undefined)[] = [];
+  const readiness: { begun: number; status: number }[] = [];
+  let slow: Promise<string>;
+
+  beforeAll(async () => {
+    replicas = await ServiceProcesses.start(
+      1,
+      buildLdif([{ id: 'anna' }], [{ id: 'club', members: ['anna'] }]),
+    );
+    const [first] = replicas.each;
+    if (first === undefined) throw new Error('There is no replica');
+    replica = first;
+    const headers = { 'content-type': 'application/json', authorization: replica.authorization };
+    clients = new AskingClients(replica, {
+      count: CLIENTS,
+      request: { method: 'POST', headers, body: QUERY },
+      untilRefused: true,
+      onAnswer: ({ headers: { connection } }, begun) => {
+        if (told > 0 && begun > told + AT_ONCE) connections.push(connection);
+      },
+    });
+    await clients.untilAnswered(10 * CLIENTS);
+    const [finished, unfinished] = [await begin(headers), await begin(headers)];
+    slow = text(finished);
+    unfinished.on('error', () => undefined);
+
+    told = performance.now();
+    const over = replica.process.kill('SIGTERM');
+    const watching = watchReadiness();
+    await clients.untilRefused();
+    // No connection is taken any more: what has begun before is still waited for.
+    finished.write(QUERY.slice(10));
+    await over;
+    ended = performance.now();
+    await watching;
+  });
+
+  afterAll(() => replicas.stop());
+
+  /** A request of which the first bytes have been read. */
+  async function begin(headers: Record<string, string>): Promise<Socket> {
+    const socket = connect(replica.port, '127.0.0.1');
+    await once(socket, 'connect');
+    const fields = { host: '127.0.0.1', ...headers, 'content-length': String(QUERY.length) };
+    const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`POST /graphql/v1 HTTP/1.1\r\n${lines.join('')}\r\n${QUERY.slice(0, 10)}`);
+    return socket;
+  }
+
+  /** As a balancer does, until nobody is there. */
+  async function watchReadiness(): Promise<void> {
+    for (;;) {
+      const begun = performance.now();
+      const status = await send(replica, { path: '/_readiness' }).then(
+        (answer) => answer.status,
+        () => null,
+      );
+      if (status === null) return;
+      readiness.push({ begun, status });
+      await sleep(20);
+    }
+  }
+
+  it('says at once that it is not ready, for long enough to be heard', () => {
+    const after = readiness.filter(({ begun }) => begun > told + AT_ONCE);
+    expect(after.length).toBeGreaterThan(0);
+    expect(after.filter(({ status }) => status !== 503)).toEqual([]);
+  });
+
+  it('asks every client to leave its connection', () => {
+    expect(connections.length).toBeGreaterThan(CLIENTS);
+    expect(connections.filter((value) => value !== 'close')).toEqual([]);
+  });
+
+  it('loses no request that it took', async () => {
+    expect(clients.failures).toEqual([]);
+    expect(clients.answered).toBeGreaterThan(11 * CLIENTS);
+    expect(await slow).toMatch(/^HTTP\/1\.1 200 .*"name":"anna"/s);
+  });
+
+  it('ends with 0 in time, although one client never finishes its request', () => {
+    expect(replica.process.code).toBe(0);
+    expect(ended - told).toBeLessThan(LONGEST_END);
+  });
+});

@@ -1,0 +1,82 @@
+import { Agent } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type HttpAnswer, type HttpRequest, type Listening, send } from './http.js';
+
+/** A request that came to nothing: times are those of performance.now(). */
+export interface Failure {
+  readonly begun: number;
+  readonly ended: number;
+  /** A status, or the code of the error. */
+  readonly what: string;
+}
+
+export interface AskingOptions {
+  readonly count: number;
+  readonly request: HttpRequest;
+  /** Milliseconds between an answer and the next request. */
+  readonly pause?: number;
+  /** Whether somebody who is refused a connection gives up: the service is gone. */
+  readonly untilRefused?: boolean;
+  readonly onAnswer?: (answer: HttpAnswer, begun: number) => void;
+}
+
+/** Clients that go on asking, each on a connection that it keeps, and note what has not been answered. */
+export class AskingClients {
+  answered = 0;
+  readonly failures: Failure[] = [];
+  private isEnding = false;
+  private readonly all: Promise<unknown>;
+
+  constructor(
+    private readonly to: Listening,
+    private readonly options: AskingOptions,
+  ) {
+    this.all = Promise.all(Array.from({ length: options.count }, () => this.askOn()));
+  }
+
+  /** No new requests; waits for the answers to those that are under way. */
+  async end(): Promise<void> {
+    this.isEnding = true;
+    await this.all;
+  }
+
+  /** Waits until so many have been answered in all. */
+  async untilAnswered(count: number): Promise<void> {
+    while (this.answered < count && !this.isEnding) await sleep(10);
+  }
+
+  /** Waits until all have given up. */
+  async untilRefused(): Promise<void> {
+    await this.all;
+  }
+
+  private async askOn(): Promise<void> {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    while (!this.isEnding) {
+      if (!(await this.ask(agent)) && this.options.untilRefused === true) break;
+      await sleep(this.options.pause ?? 0);
+    }
+    agent.destroy();
+  }
+
+  /** @returns whether somebody was there */
+  private async ask(agent: Agent): Promise<boolean> {
+    const begun = performance.now();
+    try {
+      const answer = await send(this.to, { ...this.options.request, agent });
+      if (answer.status === 200) this.answered++;
+      else this.fail(begun, String(answer.status));
+      this.options.onAnswer?.(answer, begun);
+      return true;
+    } catch (error) {
+      const { code = 'unknown' } = error as { code?: string };
+      if (code === 'ECONNREFUSED' && this.options.untilRefused === true) return false;
+      this.fail(begun, code);
+      return true;
+    }
+  }
+
+  private fail(begun: number, what: string): void {
+    this.failures.push({ begun, ended: performance.now(), what });
+  }
+}
