@@ -8,8 +8,8 @@ export interface Pictured {
   readonly hasPicture: boolean;
 }
 
-/** URLs remembered at most, about 10 MB of them. */
-const REMEMBERED = 30_000;
+/** URLs remembered at most, about 30 MB of them. */
+const REMEMBERED = 100_000;
 
 /** Milliseconds: URLs change at full minutes. */
 const MINUTE = 60_000;
@@ -48,8 +48,7 @@ export class SignedUrls {
     if (url === undefined) {
       const { baseUrl, key } = this;
       url = signUrl({ baseUrl, kind, id: person.id, size, now: new Date(now), key });
-      urls.set(person.id, url);
-      this.count++;
+      this.remember(urls, person.id, url);
     }
     return url;
   }
@@ -64,10 +63,16 @@ export class SignedUrls {
     return urls;
   }
 
-  /** Also begins anew when full: which URLs are asked for again is not worth keeping a list of. */
+  /** Where there is no more room, those that were asked for first stay: they are as likely to be asked for again. */
+  private remember(urls: Map<string, string>, id: string, url: string): void {
+    if (this.count === REMEMBERED) return;
+    urls.set(id, url);
+    this.count++;
+  }
+
   private forgetLastMinute(now: number): void {
     const minute = Math.ceil(now / MINUTE);
-    if (minute === this.minute && this.count < REMEMBERED) return;
+    if (minute === this.minute) return;
     this.remembered.clear();
     this.count = 0;
     this.minute = minute;
