@@ -188,12 +188,18 @@ describe('a secret in a file', () => {
     expect(readConfig({ DATABASE_URL_FILE: write(`${url}\r\n`) }).database).toMatchObject({ url });
   });
 
-  it('is refused beside the secret itself, and when it is not there', () => {
+  it('is refused beside the secret itself, and when it is not there, no file, or empty', () => {
     expect(problemsOf({ URL_SIGNING_KEYS: KEY, URL_SIGNING_KEYS_FILE: write(KEY) })).toEqual([
       'URL_SIGNING_KEYS and URL_SIGNING_KEYS_FILE are both set: only one can be meant',
     ]);
-    expect(problemsOf({ URL_SIGNING_KEYS_FILE: join(directory, 'nothing') })).toEqual([
-      `URL_SIGNING_KEYS_FILE names a file that cannot be read: ${join(directory, 'nothing')}`,
+    for (const file of [join(directory, 'nothing'), directory]) {
+      expect(problemsOf({ URL_SIGNING_KEYS_FILE: file })).toEqual([
+        `URL_SIGNING_KEYS_FILE names a file that cannot be read: ${file}`,
+      ]);
+    }
+    const empty = write('\n');
+    expect(problemsOf({ URL_SIGNING_KEYS_FILE: empty })).toEqual([
+      `URL_SIGNING_KEYS_FILE names a file that is empty: ${empty}`,
     ]);
   });
 

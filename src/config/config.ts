@@ -179,11 +179,13 @@ function readVariable(environment: Environment, name: SettingName, problems: str
     return undefined;
   }
   try {
-    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+    const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+    if (text.trim() !== '') return text;
+    problems.push(`${name}_FILE names a file that is empty: ${file}`);
   } catch {
     problems.push(`${name}_FILE names a file that cannot be read: ${file}`);
-    return undefined;
   }
+  return undefined;
 }
 
 function buildConfig(settings: Settings): Config {
