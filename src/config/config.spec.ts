@@ -121,6 +121,21 @@ describe('the configuration', () => {
     rmSync(dirname(file), { recursive: true });
   });
 
+  it.each([
+    ['postgres://reader@replica.example.org/directory, postgresql://127.0.0.1:5433/directory', true],
+    ['replica.example.org', false],
+    ['postgres://replica.example.org/directory,pglite:.data/replica', false],
+  ])('takes read replicas by their URLs: %s', (urls, isGood) => {
+    const environment = { DATABASE_URL: 'postgres://127.0.0.1/directory', DATABASE_REPLICA_URLS: urls };
+    expect(problemsOf(environment)).toHaveLength(isGood ? 0 : 1);
+  });
+
+  it('refuses read replicas of an embedded database', () => {
+    expect(problemsOf({ DATABASE_REPLICA_URLS: 'postgres://127.0.0.1/directory' })).toEqual([
+      expect.stringMatching(/^DATABASE_REPLICA_URLS .* an embedded database has no replicas$/),
+    ]);
+  });
+
   it('tells installations apart that share a Redis, and does not take replicas for several', () => {
     const prefixOf = (environment: Environment) =>
       readConfig({ REDIS_URL: 'redis://127.0.0.1', ...environment }).redis?.prefix;
