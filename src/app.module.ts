@@ -4,6 +4,7 @@ import { ChangesModule } from './changes/changes.module.js';
 import type { Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
+import type { Waiting } from './database/open-patiently.js';
 import { ENTITIES } from './entities.js';
 import { GraphQLModule } from './graphql/graphql.module.js';
 import { GroupsModule } from './groups/groups.module.js';
@@ -22,12 +23,13 @@ import { UsersModule } from './users/users.module.js';
 /** The whole house, room by room. */
 @Module({})
 export class AppModule {
-  static forRoot(config: Config): DynamicModule {
+  /** @param waiting how the start waits for the database; null: not at all */
+  static forRoot(config: Config, waiting: Waiting | null = null): DynamicModule {
     return {
       module: AppModule,
       imports: [
         ConfigModule.forRoot(config),
-        DatabaseModule.forRoot(config, ENTITIES),
+        DatabaseModule.forRoot(config, ENTITIES, waiting),
         LimitsModule,
         AuthModule,
         GraphQLModule,

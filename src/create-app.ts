@@ -4,21 +4,26 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
+import type { Waiting } from './database/open-patiently.js';
 import { HttpAdapter } from './http/http-adapter.js';
 import { PassOnFilter } from './http/refuse-request.js';
 
 const LOG_LEVELS: readonly LogLevel[] = ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'];
 
-/** Builds the HTTP application: not yet listening. */
-export async function createApp(config: Config): Promise<NestFastifyApplication> {
-  const app = await NestFactory.create<NestFastifyApplication>(
-    AppModule.forRoot(config),
-    new HttpAdapter(config),
-    {
-      logger: createLogger(config),
-      abortOnError: false,
-    },
-  );
+/**
+ * Builds the HTTP application: not yet listening.
+ * @param adapter what it will listen by
+ * @param waiting how it waits for its database; null: not at all
+ */
+export async function createApp(
+  config: Config,
+  adapter = new HttpAdapter(config),
+  waiting: Waiting | null = null,
+): Promise<NestFastifyApplication> {
+  const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(config, waiting), adapter, {
+    logger: createLogger(config),
+    abortOnError: false,
+  });
   app.useGlobalFilters(new PassOnFilter());
   if (config.corsOrigins.length > 0) {
     app.enableCors({ delegator: (request: FastifyRequest) => Promise.resolve(corsOptions(config, request)) });

@@ -1,18 +1,22 @@
 import { Logger, ShutdownSignal } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Config } from './config/config.js';
 import { createApp } from './create-app.js';
+import { PatientAdapter } from './http/patient-adapter.js';
 import { MirrorService } from './mirror/mirror.service.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
 import { describeStart } from './start/message.js';
+import { buildWaitingRoom } from './start/waiting-room.js';
 
 /** What asks a process to end, from an operator, a terminal or a container's supervisor. */
 const SIGNALS = [ShutdownSignal.SIGTERM, ShutdownSignal.SIGINT, ShutdownSignal.SIGHUP];
 
 /** Serves until the process is told to end: then it ends with exit code 0, even half-way through its start. */
 export async function serve(config: Config): Promise<void> {
-  const isEnding = watchSignals();
-  const app = await createApp(config);
-  if (isEnding()) {
+  const ending = watchSignals();
+  const app = await createPatiently(config, ending);
+  if (app === null) return;
+  if (ending.aborted) {
     await app.close();
     return;
   }
@@ -20,24 +24,48 @@ export async function serve(config: Config): Promise<void> {
   try {
     await app.listen(config.port, config.host);
     await app.get(MirrorService).start();
-    if (isEnding()) return;
+    if (isEnding(ending)) return;
     const demoToken = config.auth.issuer === null ? await app.get(DemoServiceAccount).ensure() : null;
     new Logger('Service').log(describeStart(config, demoToken));
   } catch (error) {
     // What is being closed fails in many ways, and none of them is worth telling.
-    if (isEnding()) return;
+    if (isEnding(ending)) return;
     await app.close();
     throw error;
   }
 }
 
+/** Waits for a database that is away, and answers meanwhile. Null when the process is told to end before it is there. */
+async function createPatiently(config: Config, ending: AbortSignal): Promise<NestFastifyApplication | null> {
+  const adapter = new PatientAdapter(config);
+  const logger = new Logger('Service');
+  let told: string | null = null;
+  const onWait = async (reason: string | null) => {
+    if (reason !== null && reason !== told) logger.warn(`${reason}. It is waited for`);
+    told = reason ?? told;
+    if (!adapter.isOpen) await adapter.open(config.port, config.host, await buildWaitingRoom(config));
+  };
+  try {
+    return await createApp(config, adapter, { signal: ending, onWait });
+  } catch (error) {
+    adapter.getInstance().server.close();
+    if (!ending.aborted) throw error;
+    return null;
+  }
+}
+
 /** A database that is being made must not be cut off in the middle: a signal is heard from the beginning. */
-function watchSignals(): () => boolean {
-  let ending = false;
+function watchSignals(): AbortSignal {
+  const ending = new AbortController();
   for (const signal of SIGNALS) {
     process.once(signal, () => {
-      ending = true;
+      ending.abort();
     });
   }
-  return () => ending;
+  return ending.signal;
+}
+
+/** Asked anew each time: it may have happened while something was waited for. */
+function isEnding(ending: AbortSignal): boolean {
+  return ending.aborted;
 }

@@ -1,14 +1,18 @@
 import pg from 'pg';
 import { DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
+import { ServiceUnavailableError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
-import { DatabaseStartError } from './database-start.error.js';
+import { databaseError } from './database-error.js';
+import { DatabaseAwayError, DatabaseStartError } from './database-start.error.js';
 import { damagedDirectoryError, EmbeddedPostgres } from './embedded-postgres.js';
 import { Mirror1763683200000 } from './migrations/0001-mirror.js';
 import { ServiceAccounts1763683200001 } from './migrations/0002-service-accounts.js';
 import { References1763683200002 } from './migrations/0003-references.js';
 import { Changes1763683200003 } from './migrations/0004-changes.js';
 import { ReadModel1763683200004 } from './migrations/0005-read-model.js';
+import { OpenConnections } from './open-connections.js';
+import { embeddedPoolOptions, serverPoolOptions, STATEMENT_TIMEOUT } from './pool-options.js';
 
 export const MIGRATIONS = [
   Mirror1763683200000,
@@ -17,15 +21,6 @@ export const MIGRATIONS = [
   Changes1763683200003,
   ReadModel1763683200004,
 ];
-
-/** Milliseconds that one statement may take before it is cancelled; the mirror lifts it for its own writes. */
-const STATEMENT_TIMEOUT = 5000;
-/** Milliseconds after which the server ends the transaction of a process that is no longer heard of. */
-const IDLE_TIMEOUT = 60_000;
-/** Milliseconds that a request waits for a connection before it is told to come back. */
-const CONNECTION_TIMEOUT = 2500;
-/** The embedded database has one connection, and a revision being applied holds it for as long as it takes. */
-const EMBEDDED_CONNECTION_TIMEOUT = 30_000;
 
 /** Key of the advisory lock under which one process at a time migrates: the bytes of «migr». */
 const MIGRATION_LOCK = 0x6d696772;
@@ -37,11 +32,13 @@ const MIGRATION_LOCK = 0x6d696772;
 export class DirectoryDataSource extends DataSource {
   private embedded: EmbeddedPostgres | null = null;
   private ownOverlays: pg.Pool | null = null;
+  private readonly connections: OpenConnections;
 
   constructor(
     private readonly database: Config['database'],
     entities: PostgresDataSourceOptions['entities'],
   ) {
+    const connections = new OpenConnections();
     super({
       type: 'postgres',
       entities: entities ?? [],
@@ -49,8 +46,12 @@ export class DirectoryDataSource extends DataSource {
       installExtensions: false,
       uuidExtension: 'pgcrypto',
       ...(database.kind === 'postgres' ? { url: database.url } : {}),
-      extra: poolOptions(database),
+      extra:
+        database.kind === 'postgres'
+          ? serverPoolOptions(database.poolSize, connections)
+          : embeddedPoolOptions(connections),
     });
+    this.connections = connections;
   }
 
   override async initialize(): Promise<this> {
@@ -66,7 +67,7 @@ export class DirectoryDataSource extends DataSource {
     try {
       await super.initialize();
       await this.migrate();
-      this.ownOverlays = createOverlays(this.database);
+      this.ownOverlays = createOverlays(this.database, this.connections);
     } catch (error) {
       await this.stopQuietly();
       throw startError(error, this.database);
@@ -95,6 +96,11 @@ export class DirectoryDataSource extends DataSource {
     return this.ownOverlays ?? this.pool;
   }
 
+  /** Gives every connection up: whoever waits on one is told, and whoever comes next opens another. */
+  breakOff(): void {
+    this.connections.breakOff();
+  }
+
   private async migrate(): Promise<void> {
     // On one connection: there may be no second one.
     const runner = this.createQueryRunner();
@@ -106,9 +112,7 @@ export class DirectoryDataSource extends DataSource {
       executor.transaction = 'each';
       await executor.executePendingMigrations();
     } finally {
-      await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]);
-      await runner.query(`set statement_timeout = ${STATEMENT_TIMEOUT}`);
-      await runner.release();
+      await endMigration(runner);
     }
   }
 
@@ -121,6 +125,17 @@ export class DirectoryDataSource extends DataSource {
     }
     this.embedded = null;
   }
+}
+
+/** Of a connection that was lost the server has taken everything back by itself. */
+async function endMigration(runner: QueryRunner): Promise<void> {
+  try {
+    await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+    await runner.query(`set statement_timeout = ${STATEMENT_TIMEOUT}`);
+  } catch {
+    // The first error is the one to tell.
+  }
+  await runner.release();
 }
 
 /** Before anything is written: a database with somebody else's tables in it stays as it is. */
@@ -141,40 +156,12 @@ async function refuseForeignTables(runner: QueryRunner): Promise<void> {
   );
 }
 
-function poolOptions(database: Config['database']): object {
-  const isEmbedded = database.kind === 'pglite';
-  return {
-    ...(isEmbedded
-      ? { max: 1, connectionTimeoutMillis: EMBEDDED_CONNECTION_TIMEOUT, idleTimeoutMillis: 0 }
-      : { max: database.poolSize, connectionTimeoutMillis: CONNECTION_TIMEOUT }),
-    keepAlive: true,
-    onConnect: async (client: pg.ClientBase) => {
-      // Whoever waits for an answer is told, and the pool hears of a connection that is lost while nobody does.
-      client.on('error', () => undefined);
-      // PGlite has one session for as long as it runs: a new connection meets the prepared statements of the one
-      // before, of which the driver knows nothing.
-      if (isEmbedded) await client.query('discard all');
-      // Small pages are not worth planning anew each time (docs/adr/0004), and nothing here is worth compiling: what is
-      // guessed to be large mostly is not, and compiling it takes longer than running it.
-      await client.query(
-        `set plan_cache_mode = force_generic_plan; set enable_memoize = off; set jit = off; ` +
-          // What is told of a page comes before its rows (src/database/page-query.ts).
-          `set enable_parallel_append = off; ` +
-          `set statement_timeout = ${STATEMENT_TIMEOUT}`,
-      );
-      // PGlite would end as a whole, and not only a session.
-      if (!isEmbedded) await client.query(`set idle_in_transaction_session_timeout = ${IDLE_TIMEOUT}`);
-    },
-  };
-}
-
 /** Connections are opened when they are needed, and closed when they have not been for ten seconds. */
-function createOverlays(database: Config['database']): pg.Pool | null {
+function createOverlays(database: Config['database'], connections: OpenConnections): pg.Pool | null {
   if (database.kind === 'pglite') return null;
   const pool = new pg.Pool({
     connectionString: database.url,
-    ...poolOptions(database),
-    max: database.previewPoolSize,
+    ...serverPoolOptions(database.previewPoolSize, connections),
   });
   // An idle connection was lost: the next overlay opens another one.
   pool.on('error', () => undefined);
@@ -183,13 +170,11 @@ function createOverlays(database: Config['database']): pg.Pool | null {
 
 function startError(error: unknown, database: Config['database']): unknown {
   if (error instanceof DatabaseStartError || !(error instanceof Error)) return error;
-  const { code } = error as { code?: string };
-  if (database.kind === 'postgres') {
-    const { host, pathname } = new URL(database.url);
-    return new DatabaseStartError(
-      `The database ${pathname.slice(1)} at ${host === '' ? 'the local socket' : host} cannot be used: ${error.message === '' ? (code ?? 'no answer') : error.message}`,
-      { cause: error },
-    );
-  }
-  return damagedDirectoryError(database.directory, error);
+  if (database.kind === 'pglite') return damagedDirectoryError(database.directory, error);
+  const { host, pathname } = new URL(database.url);
+  const { code = 'no answer' } = error as { code?: string };
+  const message = `The database ${pathname.slice(1)} at ${host === '' ? 'the local socket' : host} cannot be used: ${error.message === '' ? code : error.message}`;
+  // What passes by itself can be waited for; a wrong password cannot.
+  const isAway = databaseError(error) instanceof ServiceUnavailableError;
+  return new (isAway ? DatabaseAwayError : DatabaseStartError)(message, { cause: error });
 }

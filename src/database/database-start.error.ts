@@ -5,3 +5,11 @@ export class DatabaseStartError extends Error {
     this.name = 'DatabaseStartError';
   }
 }
+
+/** It does not answer, or not now: it may be waited for. */
+export class DatabaseAwayError extends DatabaseStartError {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'DatabaseAwayError';
+  }
+}

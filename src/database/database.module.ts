@@ -1,27 +1,51 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { Config } from '../config/config.js';
 import { DirectoryDataSource } from './data-source.js';
 import { Database } from './database.js';
 import { EmbeddedKeys } from './embedded-keys.js';
+import { openPatiently, type Waiting } from './open-patiently.js';
+import { Replicas } from './replicas.js';
 import { Revisions } from './revisions.js';
+import { RoutedDatabase } from './routed-database.js';
 
 /** The database, open and migrated before anything else starts. */
 @Global()
 @Module({})
 export class DatabaseModule {
-  static forRoot(config: Config, entities: PostgresDataSourceOptions['entities']): DynamicModule {
+  /** @param waiting how it is waited for; null: not at all */
+  static forRoot(
+    config: Config,
+    entities: PostgresDataSourceOptions['entities'],
+    waiting: Waiting | null = null,
+  ): DynamicModule {
     return {
       module: DatabaseModule,
       imports: [
         TypeOrmModule.forRootAsync({
           useFactory: (): TypeOrmModuleOptions => ({ type: 'postgres', retryAttempts: 0 }),
-          dataSourceFactory: () => Promise.resolve(new DirectoryDataSource(config.database, entities)),
+          // An embedded database is never away.
+          dataSourceFactory: () =>
+            openPatiently(
+              new DirectoryDataSource(config.database, entities),
+              config.database.kind === 'pglite' ? null : waiting,
+            ),
         }),
       ],
-      providers: [Database, EmbeddedKeys, Revisions],
-      exports: [Database, EmbeddedKeys, Revisions],
+      providers: [
+        { provide: Replicas, useFactory: () => Replicas.of(config.database) },
+        {
+          provide: Database,
+          inject: [DataSource, Replicas],
+          useFactory: (dataSource: DirectoryDataSource, replicas: Replicas | null) =>
+            replicas === null ? new Database(dataSource) : new RoutedDatabase(dataSource, replicas),
+        },
+        EmbeddedKeys,
+        Revisions,
+      ],
+      exports: [Database, EmbeddedKeys, Replicas, Revisions],
     };
   }
 }

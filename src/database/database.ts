@@ -12,6 +12,9 @@ import type { Statement } from './statement.js';
 /** How the rest of the house reads, and how it opens a transaction. */
 @Injectable()
 export class Database implements Reader {
+  /** The server takes connections and answers nothing. */
+  private hangs = false;
+
   constructor(@Inject(DataSource) private readonly dataSource: DirectoryDataSource) {}
 
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
@@ -29,6 +32,7 @@ export class Database implements Reader {
 
   /** Runs `work` over the mirror as it would be, of which nothing stays: see Overlay.over. */
   async overlay<Result>(work: (overlay: Overlay) => Promise<Result>): Promise<Result> {
+    this.refuseInVain();
     try {
       return await Overlay.over(this.dataSource.overlays, work);
     } catch (error) {
@@ -36,10 +40,31 @@ export class Database implements Reader {
     }
   }
 
+  /** The server hangs: whoever waits for it is told so, and nobody waits any more until goOn. */
+  giveUp(): void {
+    this.hangs = true;
+    this.dataSource.breakOff();
+  }
+
+  /** The server has been heard of. */
+  goOn(): void {
+    this.hangs = false;
+  }
+
+  /** A revision can be read from the server: of no use where there is one server only. */
+  noteRevision(_revision: number): void {
+    return;
+  }
+
   /** TypeORM sends unnamed statements only; the pool beneath it takes named ones. */
   private get pool(): Pool {
+    this.refuseInVain();
+    return this.dataSource.pool;
+  }
+
+  private refuseInVain(): void {
     // It is taken away while the service ends.
     if (!this.dataSource.isInitialized) throw new ServiceUnavailableError('The service is ending');
-    return this.dataSource.pool;
+    if (this.hangs) throw new ServiceUnavailableError('The database cannot be reached at the moment');
   }
 }

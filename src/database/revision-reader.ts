@@ -15,3 +15,11 @@ export class RevisionReader implements Reader {
     return rows;
   }
 }
+
+/** The revision that an answer is of; null: it does not tell, or there is none yet. */
+export function revisionOf(
+  { tellsRevision }: Statement,
+  [row]: readonly (readonly unknown[])[],
+): number | null {
+  return tellsRevision && row !== undefined ? (row[row.length - 1] as number | null) : null;
+}

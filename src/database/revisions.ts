@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
-import pg from 'pg';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Database } from './database.js';
+import { Pulse } from './pulse.js';
 import { statement } from './statement.js';
 
 const READ_REVISION = statement('select revision from mirror_state');
@@ -13,8 +12,6 @@ export const REVISION_CHANNEL = 'directory_revision';
 
 /** Milliseconds after which it is also asked: a pooler in between may swallow notifications. */
 const INTERVAL = 1000;
-/** Milliseconds that a connection or an answer may take. */
-const PATIENCE = 3000;
 
 /**
  * Which revision of the mirror is the one to be read, without asking each time: this process knows at once of its own,
@@ -68,41 +65,35 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     }
   }
 
-  private async listen(url: string): Promise<void> {
-    const { signal } = this.stopping;
-    while (!signal.aborted) {
-      const client = new pg.Client({
-        connectionString: url,
-        keepAlive: true,
-        connectionTimeoutMillis: PATIENCE,
-        query_timeout: PATIENCE,
-      });
-      client.on('notification', ({ payload }) => {
+  /** The connection for this is also how a server that hangs is found out, for all that wait for it. */
+  private listen(url: string): Promise<void> {
+    const question = {
+      url,
+      greeting: `listen ${REVISION_CHANNEL}`,
+      text: READ_REVISION.text,
+      interval: INTERVAL,
+    };
+    const pulse = new Pulse<{ revision: number | null }>(question, {
+      onAnswer: (row) => {
+        this.database.goOn();
+        this.note(row?.revision ?? null);
+      },
+      onNotification: (payload) => {
         this.note(Number(payload));
-      });
-      const lost = new AbortController();
-      client.on('error', () => {
-        lost.abort();
-      });
-      try {
-        await client.connect();
-        await client.query(`listen ${REVISION_CHANNEL}`);
-        await this.ask(client, AbortSignal.any([signal, lost.signal]));
-      } catch {
-        // The database is away: whoever reads from it tells.
-      }
-      this.known = null;
-      await client.end().catch(() => undefined);
-      await sleep(INTERVAL, undefined, { signal }).catch(() => undefined);
-    }
-  }
-
-  private async ask(client: pg.Client, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const { rows } = await client.query<{ revision: number | null }>(READ_REVISION.text);
-      this.note(rows[0]?.revision ?? null);
-      await sleep(INTERVAL, undefined, { signal }).catch(() => undefined);
-    }
+      },
+      // The database is away: whoever reads from it tells.
+      onLost: () => {
+        this.known = null;
+        this.database.goOn();
+      },
+      onDoubt: () => {
+        this.known = null;
+      },
+      onHang: () => {
+        this.database.giveUp();
+      },
+    });
+    return pulse.feel(this.stopping.signal);
   }
 
   /** Somebody has read this one: then no older one is to be read any more, whatever is still to be heard of it. */
@@ -113,6 +104,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   /** An answer may have been on its way while a notification overtook it: revisions only grow. */
   private note(revision: number | null): void {
     this.known = this.known === null || revision === null ? revision : Math.max(this.known, revision);
+    if (revision !== null) this.database.noteRevision(revision);
   }
 
   private async read(): Promise<number | null> {

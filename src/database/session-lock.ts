@@ -1,8 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { breakOff } from './break-off.js';
+import { settlesWithin } from './settles-within.js';
 
 /** Milliseconds between two attempts, and between two looks whether the connection is still there. */
 const INTERVAL = 3000;
+/** Milliseconds after which a connection that was lost is opened anew. */
+const PAUSE = 1000;
+/** Milliseconds that saying good-bye may take. */
+const PARTING = 500;
 /** Milliseconds that such a look may take. */
 const PATIENCE = 5000;
 
@@ -61,9 +67,10 @@ export async function withSessionLock(
       lose(error);
     } finally {
       lost.abort();
-      await client.end().catch(() => undefined);
+      await settlesWithin(PARTING, client.end());
+      breakOff(client);
     }
-    await sleep(INTERVAL, undefined, { signal }).catch(() => undefined);
+    await sleep(PAUSE, undefined, { signal }).catch(() => undefined);
   }
 }
 

@@ -1,6 +1,6 @@
 // A PostgreSQL of the tests' own: a throw-away cluster on a Unix socket and a free port of the loopback interface.
 import { execFile, execFileSync, spawn } from 'node:child_process';
-import { chownSync, mkdirSync } from 'node:fs';
+import { chownSync, mkdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,66 +11,138 @@ import { findPostgres } from './system-packages.mjs';
 const execute = promisify(execFile);
 
 /** PostgreSQL refuses to run as root: then it runs as the user that its package made. */
-const isRoot = process.getuid?.() === 0;
-const asUser = (command, args) =>
-  isRoot ? ['runuser', ['-u', 'postgres', '--', command, ...args]] : [command, args];
+function findIdentity() {
+  if (process.getuid?.() !== 0) return {};
+  const id = (flag) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}
+
+/** What every server of the tests has. */
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  // Nothing here has to survive the machine.
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: 200,
+  shared_buffers: '256MB',
+};
 
 /**
  * @param {string} directory where the cluster is made; removing it afterwards is the caller's
  * @param {Record<string, string | number>} more settings beside, or instead of, those of the tests
  */
 export async function startPostgres(directory, more = {}) {
+  const server = await prepare(directory, more);
+  const locale = ['-E', 'UTF8', '--locale=C.UTF-8'];
+  await server.run('initdb', '-D', server.data, '-U', 'postgres', '-A', 'trust', ...locale, '-N');
+  await server.start();
+  return server;
+}
+
+/**
+ * A streaming replica of a server, from a copy of it as it is now.
+ * @param {string} directory where its cluster is made
+ * @param {TestPostgres} primary see postgres.d.mts
+ * @param {Record<string, string | number>} more as above
+ */
+export async function startPostgresReplica(directory, primary, more = {}) {
+  const server = await prepare(directory, more);
+  const from = ['-h', '127.0.0.1', '-p', String(primary.port), '-U', 'postgres'];
+  await server.run('pg_basebackup', '-D', server.data, ...from, '-R', '-X', 'stream', '-c', 'fast', '-N');
+  await server.start();
+  return server;
+}
+
+async function prepare(directory, more) {
   const programs = findPostgres();
   if (programs === null) throw new Error('PostgreSQL is not installed: npm test installs it first');
   mkdirSync(directory, { recursive: true });
-  if (isRoot) {
-    const id = (flag) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
-    chownSync(directory, id('-u'), id('-g'));
+  giveToPostgres(directory);
+  return new TestPostgres(programs, directory, await findFreePort(), more);
+}
+
+/** Lets the user that PostgreSQL runs as write a directory. */
+export function giveToPostgres(directory) {
+  const { uid, gid } = findIdentity();
+  if (uid !== undefined) chownSync(directory, uid, gid);
+}
+
+class TestPostgres {
+  #programs;
+  #directory;
+  #settings;
+  #identity = findIdentity();
+  #server = null;
+  #ended = Promise.resolve();
+
+  constructor(programs, directory, port, more) {
+    this.#programs = programs;
+    this.#directory = directory;
+    this.#settings = { ...SETTINGS, port, unix_socket_directories: directory, ...more };
+    this.port = port;
   }
-  const data = join(directory, 'data');
-  const port = await findFreePort();
-  await execute(
-    ...asUser(join(programs, 'initdb'), [
-      '-D',
-      data,
-      '-U',
-      'postgres',
-      '-A',
-      'trust',
-      '-E',
-      'UTF8',
-      '--locale=C.UTF-8',
-      '-N',
-    ]),
-  );
-  const settings = {
-    port,
-    listen_addresses: '127.0.0.1',
-    unix_socket_directories: directory,
-    // Nothing here has to survive the machine.
-    fsync: 'off',
-    synchronous_commit: 'off',
-    full_page_writes: 'off',
-    max_connections: 200,
-    shared_buffers: '256MB',
-    ...more,
-  };
-  const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const server = spawn(...asUser(join(programs, 'postgres'), ['-D', data, ...options]), { stdio: 'ignore' });
-  // It may end before it is told to: whoever presses Ctrl-C stops it too.
-  const ended = new Promise((resolve) => server.once('exit', resolve));
-  const url = (database) => `postgres://postgres@127.0.0.1:${port}/${database}`;
-  await untilReady(url('postgres'));
-  return {
-    url,
-    port,
-    async stop() {
-      await execute(...asUser(join(programs, 'pg_ctl'), ['-D', data, '-m', 'immediate', 'stop'])).catch(
-        () => undefined,
-      );
-      await ended;
-    },
-  };
+
+  get data() {
+    return join(this.#directory, 'data');
+  }
+
+  url(database) {
+    return `postgres://postgres@127.0.0.1:${this.port}/${database}`;
+  }
+
+  async run(program, ...args) {
+    await execute(join(this.#programs, program), args, this.#identity);
+  }
+
+  async start() {
+    const options = Object.entries(this.#settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const server = spawn(join(this.#programs, 'postgres'), ['-D', this.data, ...options], {
+      stdio: 'ignore',
+      ...this.#identity,
+    });
+    this.#server = server;
+    // It may end before it is told to: whoever presses Ctrl-C stops it too.
+    this.#ended = new Promise((resolve) => server.once('exit', resolve));
+    await untilReady(this.url('postgres'));
+  }
+
+  async stop() {
+    await this.run('pg_ctl', '-D', this.data, '-m', 'immediate', 'stop').catch(() => undefined);
+    await this.#ended;
+  }
+
+  /** All of its processes at once, as when the machine loses its power. */
+  async kill() {
+    this.#signal('SIGKILL');
+    await this.#ended;
+  }
+
+  /** It takes connections and answers nothing. */
+  hang() {
+    this.#signal('SIGSTOP');
+  }
+
+  goOn() {
+    this.#signal('SIGCONT');
+  }
+
+  async promote() {
+    await this.run('pg_ctl', '-D', this.data, '-w', 'promote');
+  }
+
+  #signal(signal) {
+    const id = this.#server.pid;
+    const children = readFileSync(`/proc/${id}/task/${id}/children`, 'utf8').split(' ').filter(Boolean);
+    // The parent first: it would begin again what has ended.
+    for (const each of [id, ...children.map(Number)]) {
+      try {
+        process.kill(each, signal);
+      } catch (error) {
+        if (error.code !== 'ESRCH') throw error; // It has ended by itself meanwhile.
+      }
+    }
+  }
 }
 
 async function untilReady(url) {

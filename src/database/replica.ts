@@ -1,0 +1,110 @@
+import { Logger } from '@nestjs/common';
+import pg from 'pg';
+import { ServiceError } from '../common/errors.js';
+import { OpenConnections } from './open-connections.js';
+import { queryPatiently } from './patience.js';
+import { serverPoolOptions } from './pool-options.js';
+import { Pulse } from './pulse.js';
+import { readThrough } from './reader.js';
+import type { Statement } from './statement.js';
+
+/** Milliseconds between two looks at what it has: for so long it is left alone after a revision, though it may have it. */
+const INTERVAL = 250;
+/** Milliseconds that a connection may take to be opened: the primary is there to be asked instead. */
+const CONNECTION_TIMEOUT = 500;
+
+const LOOK = 'select pg_is_in_recovery() as "isReplica", revision from mirror_state';
+
+interface Seen {
+  readonly isReplica: boolean;
+  readonly revision: number | null;
+}
+
+/** One read replica, which is asked while it is well. */
+export class Replica {
+  private readonly logger = new Logger('Database');
+  private readonly connections = new OpenConnections();
+  private readonly pool: pg.Pool;
+  /** As it goes by in the log: without user and password. */
+  private readonly host: string;
+  /** What it had when it was looked at last; null: it is not to be asked. */
+  private revision: number | null = null;
+  /** Why it is left alone; null: it is not. */
+  private reason: string | null = null;
+
+  constructor(
+    private readonly url: string,
+    poolSize: number,
+  ) {
+    this.host = new URL(url).host;
+    this.pool = new pg.Pool({
+      connectionString: url,
+      ...serverPoolOptions(poolSize, this.connections),
+      connectionTimeoutMillis: CONNECTION_TIMEOUT,
+    });
+    // An idle connection was lost: the next reader opens another one.
+    this.pool.on('error', () => undefined);
+  }
+
+  /** Looks at it until the signal, and then lets go of it. */
+  async watch(signal: AbortSignal): Promise<void> {
+    const pulse = new Pulse<Seen>(
+      { url: this.url, greeting: null, text: LOOK, interval: INTERVAL },
+      {
+        onAnswer: (seen) => {
+          this.take(seen);
+        },
+        onLost: (error) => {
+          this.leave(error instanceof Error && error.message !== '' ? error.message : 'it is away');
+        },
+        onDoubt: () => {
+          this.leave('it does not answer');
+          // Who waits for it is answered by the primary.
+          this.connections.breakOff();
+        },
+      },
+    );
+    await pulse.feel(signal);
+  }
+
+  async close(): Promise<void> {
+    await this.pool.end();
+  }
+
+  /** Whether it can be asked for what is of this revision, or newer. */
+  has(revision: number): boolean {
+    return this.revision !== null && this.revision >= revision;
+  }
+
+  /**
+   * Runs one statement.
+   * @returns null when it came to nothing for a reason that the primary need not share
+   * @throws ServiceError TIMEOUT when it takes too long
+   */
+  async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[]): Promise<Row[] | null> {
+    try {
+      return await readThrough((query) => queryPatiently<Row>(this.pool, query), statement, values);
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'TIMEOUT') throw error;
+      // Until the next look.
+      this.revision = null;
+      return null;
+    }
+  }
+
+  private take(seen: Seen | undefined): void {
+    if (seen?.isReplica !== true) {
+      this.leave('it is no replica');
+      return;
+    }
+    this.revision = seen.revision;
+    if (this.reason !== null) this.logger.log(`The replica ${this.host} is read from again`);
+    this.reason = null;
+  }
+
+  private leave(reason: string): void {
+    this.revision = null;
+    if (this.reason === null) this.logger.warn(`The replica ${this.host} is left alone: ${reason}`);
+    this.reason = reason;
+  }
+}

@@ -1,0 +1,31 @@
+import type { RequestListener } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import { ServiceUnavailableError } from '../common/errors.js';
+import type { Config } from '../config/config.js';
+import { HttpAdapter } from '../http/http-adapter.js';
+
+const DOWN = { database: { status: 'down' } };
+
+/**
+ * Answers while a start waits for its database: that the process is well and not ready, and everything else by a 503 in the
+ * form of its path (docs/http.md).
+ */
+export async function buildWaitingRoom(config: Config): Promise<RequestListener> {
+  const fastify = new HttpAdapter(config).getInstance<FastifyInstance>();
+  fastify.get('/_health', (_request, reply) =>
+    reply.header('cache-control', 'no-store').send({ status: 'ok' }),
+  );
+  fastify.get('/_readiness', (_request, reply) =>
+    reply
+      .code(503)
+      .headers({ 'cache-control': 'no-store', 'retry-after': '1' })
+      .send({ status: 'error', info: {}, error: DOWN, details: DOWN }),
+  );
+  fastify.addHook('onRequest', ({ is404 }, _reply, done) => {
+    done(is404 ? new ServiceUnavailableError('The database cannot be reached at the moment') : undefined);
+  });
+  await fastify.ready();
+  return (request, response) => {
+    fastify.routing(request, response);
+  };
+}

@@ -1,0 +1,289 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import pg from 'pg';
+import { Revisions } from '../src/database/revisions.js';
+import { writeClients } from './support/clients.js';
+import { buildLdif } from './support/directory.js';
+import { type HttpAnswer, post, send } from './support/http.js';
+import { startPostgres, type TestPostgres } from './support/postgres.mjs';
+import { TestProxy } from './support/proxy.js';
+import { TestService } from './support/service.js';
+import { canMount, SmallDisk } from './support/small-disk.js';
+import { variable } from './support/store.js';
+
+/** Milliseconds within which it is told that the database is away, by an answer and by readiness. */
+const TOLD = 3000;
+const NOT_READY = 2000;
+/** Milliseconds that a process that is well takes to say so. */
+const WELL = 50;
+/** Milliseconds after which everything is as before, once the database is. */
+const BACK = 5000;
+const CONNECTIONS = 20;
+
+/** @param description of the club, as it is to be */
+const updateOf = (description: string) =>
+  `mutation { updateGroup(input: {group: {id: "club"}, description: "${description}"}) { group { id } } }`;
+
+let server: TestPostgres;
+let disk: SmallDisk | null = null;
+let noDisk: unknown = null;
+let proxy: TestProxy;
+let service: TestService;
+/** Of the person, and of a program, whose secret is looked up with each request. */
+let bearer: string;
+let basic: string;
+let revision = 0;
+
+function directoryOf(number: number): string {
+  return buildLdif(
+    [{ id: 'olga', name: `Olga of ${number}` }],
+    [{ id: 'club', members: ['olga'], owners: ['olga'] }],
+  );
+}
+
+beforeAll(async () => {
+  const work = variable('TEST_WORK_DIRECTORY');
+  server = await startPostgres(join(work, 'faulty-postgres'), {
+    max_connections: CONNECTIONS,
+    // What is committed has to be there after a crash.
+    synchronous_commit: 'on',
+    shared_buffers: '16MB',
+  });
+  if (canMount) {
+    try {
+      disk = SmallDisk.mount(work, 48);
+      await administrate(`create tablespace small location '${disk.directory}'`);
+    } catch (error) {
+      noDisk = error;
+    }
+  }
+  await administrate(`create database directory ${disk === null ? '' : 'tablespace small'}`);
+  proxy = await TestProxy.start({ host: '127.0.0.1', port: server.port });
+  service = await TestService.start({
+    ldif: directoryOf(revision),
+    environment: {
+      DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}/directory`,
+      AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'app', owner: 'olga' }]),
+    },
+    compared: false,
+  });
+  bearer = await service.accessToken('profile read write', 'app');
+  basic = await service.serviceAccount('read');
+});
+
+/** Whatever a test leaves behind is not for the next one. */
+afterEach(() => {
+  server.goOn();
+  proxy.mend();
+  disk?.free();
+});
+
+afterAll(async () => {
+  try {
+    await service.stop();
+    await proxy.stop();
+    await server.stop();
+  } finally {
+    disk?.unmount();
+  }
+});
+
+/** On the server itself, past the proxy. */
+async function administrate(...statements: string[]): Promise<void> {
+  const client = new pg.Client(server.url('postgres'));
+  await client.connect();
+  for (const statement of statements) await client.query(statement);
+  await client.end();
+}
+
+let asked = 0;
+/** What nobody has asked before, so that no answer is remembered. */
+const read = (authorization: string) =>
+  post(service, { query: `{ a${++asked}: user(user: {id: "olga"}) { name } }` }, { authorization });
+const preview = (description = 'Chess') =>
+  post(service, { query: updateOf(description) }, { authorization: bearer });
+const readiness = () => send(service, { path: '/_readiness' });
+
+async function timed(work: () => Promise<HttpAnswer>): Promise<[answer: HttpAnswer, milliseconds: number]> {
+  const begun = performance.now();
+  return [await work(), performance.now() - begun];
+}
+
+async function expectRefused(work: () => Promise<HttpAnswer>): Promise<void> {
+  const [answer, milliseconds] = await timed(work);
+  expect([answer.status, answer.body]).toEqual([503, expect.stringContaining('SERVICE_UNAVAILABLE')]);
+  expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+  expect(milliseconds).toBeLessThan(TOLD);
+}
+
+async function expectNotReady(): Promise<void> {
+  const [answer, milliseconds] = await timed(readiness);
+  const { error } = JSON.parse(answer.body) as { error: Record<string, unknown> };
+  expect([answer.status, Object.keys(error)]).toEqual([503, ['database']]);
+  expect(milliseconds).toBeLessThan(NOT_READY);
+}
+
+/** The middle one of five: a machine that others load may be late once. */
+async function expectHealthy(): Promise<void> {
+  const times: number[] = [];
+  for (let time = 0; time < 5; time++) {
+    const [{ status }, milliseconds] = await timed(() => send(service, { path: '/_health' }));
+    expect(status).toBe(200);
+    times.push(milliseconds);
+  }
+  expect(times.sort((one, other) => one - other)[2]).toBeLessThan(WELL);
+}
+
+/** Everything at once, as soon as it is broken. */
+async function expectAway(): Promise<void> {
+  await Promise.all([
+    expectRefused(() => read(bearer)),
+    expectRefused(() => read(basic)),
+    expectRefused(() => preview()),
+    expectNotReady(),
+    expectHealthy(),
+  ]);
+  // And once it is known.
+  await Promise.all([expectRefused(() => read(bearer)), expectNotReady(), expectHealthy()]);
+}
+
+/** The number of the directory that is served. */
+async function servedTo(authorization: string): Promise<number> {
+  const { status, body } = await read(authorization);
+  return status === 200 ? Number(/Olga of (\d+)/.exec(body)?.[1]) : NaN;
+}
+
+/** Readers, previews and the mirror, which takes over what the directory has become meanwhile. */
+async function expectBack(): Promise<void> {
+  await service.until(async () => {
+    const [{ status }, { status: previewed }, ...served] = await Promise.all([
+      readiness(),
+      preview(),
+      servedTo(bearer),
+      servedTo(basic),
+    ]);
+    return status === 200 && previewed === 200 && served.every((number) => number === revision);
+  }, BACK);
+}
+
+const changeDirectory = () => {
+  service.replaceDirectory(directoryOf(++revision));
+};
+
+describe('a PostgreSQL that', () => {
+  it.each<[fault: string, strike: () => void, mend: () => void]>([
+    [
+      'refuses connections',
+      () => {
+        proxy.refuse();
+      },
+      () => {
+        proxy.mend();
+      },
+    ],
+    [
+      'resets connections',
+      () => {
+        proxy.reset();
+      },
+      () => {
+        proxy.mend();
+      },
+    ],
+    [
+      'hangs',
+      () => {
+        server.hang();
+      },
+      () => {
+        server.goOn();
+      },
+    ],
+    [
+      'has vanished without a word',
+      () => {
+        proxy.freeze();
+      },
+      () => {
+        proxy.cut();
+        proxy.mend();
+      },
+    ],
+  ])('%s is told by 503 in time, and everything is back in time', async (_, strike, mend) => {
+    strike();
+    changeDirectory();
+    await expectAway();
+    mend();
+    await expectBack();
+  });
+
+  it('is killed and started again keeps every revision that was served', async () => {
+    const revisions = service.app.get(Revisions);
+    for (let kill = 0; kill < 2; kill++) {
+      changeDirectory();
+      await service.until(async () => (await servedTo(bearer)) === revision);
+      const served = revisions.current ?? 0;
+      changeDirectory();
+      await server.kill();
+      await expectAway();
+      await server.start();
+      await service.until(async () => !Number.isNaN(await servedTo(basic)), BACK);
+      expect(await servedTo(basic)).toBeGreaterThanOrEqual(revision - 1);
+      await expectBack();
+      expect(revisions.current ?? 0).toBeGreaterThan(served);
+    }
+  });
+
+  it('can only be read is read, refuses previews, and is not ready', async () => {
+    const readOnly = 'alter system set default_transaction_read_only = on';
+    await administrate(readOnly, 'select pg_reload_conf()');
+    await service.until(async () => (await readiness()).status === 503);
+    await Promise.all([expectRefused(() => preview()), expectNotReady(), expectHealthy()]);
+    expect(await servedTo(bearer)).toBe(revision);
+    changeDirectory();
+    const writing = 'set default_transaction_read_only = off';
+    await administrate(
+      writing,
+      'alter system reset default_transaction_read_only',
+      'select pg_reload_conf()',
+    );
+    await expectBack();
+  });
+
+  it('has no connection left is told by 503, and serves as soon as it has', async () => {
+    proxy.refuse();
+    const others: pg.Client[] = [];
+    for (let full = false; !full;) {
+      const client = new pg.Client(server.url('postgres'));
+      client.on('error', () => undefined);
+      full = await client.connect().then(
+        () => false,
+        () => true,
+      );
+      if (!full) others.push(client);
+    }
+    expect(others.length).toBeGreaterThan(CONNECTIONS / 2);
+    proxy.mend();
+    changeDirectory();
+    await expectAway();
+    await Promise.all(others.map((client) => client.end()));
+    await expectBack();
+  });
+
+  const itWithDisk = canMount ? it : it.skip;
+  if (!canMount) console.warn('A disk that is full is not tried: only root can mount one');
+  itWithDisk('has no room left is read, refuses previews, is not ready, and loses nothing', async () => {
+    if (disk === null) throw noDisk;
+    disk.fill();
+    // It has to be stored apart, where nothing has been stored yet.
+    const large = randomBytes(4500).toString('hex');
+    try {
+      await Promise.all([expectRefused(() => preview(large)), expectNotReady(), expectHealthy()]);
+      expect(await servedTo(bearer)).toBe(revision);
+      changeDirectory();
+    } finally {
+      disk.free();
+    }
+    await expectBack();
+  });
+});

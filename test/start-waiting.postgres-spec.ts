@@ -1,0 +1,119 @@
+import { Agent } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TestProcess } from './support/command.js';
+import { type HttpAnswer, post, send } from './support/http.js';
+import { findFreePort } from './support/postgres.mjs';
+import { TestProxy } from './support/proxy.js';
+import { createDatabase, type TestDatabase } from './support/store.js';
+
+/** Milliseconds after which the database is used, once it is there. */
+const BACK = 5000;
+
+describe('a service that is started while its database', () => {
+  let database: TestDatabase;
+  let proxy: TestProxy;
+  let config: { host: string; port: number };
+  const running: TestProcess[] = [];
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    const { hostname, port } = new URL(database.url);
+    proxy = await TestProxy.start({ host: hostname, port: Number(port) });
+  });
+
+  beforeEach(async () => {
+    config = { host: '127.0.0.1', port: await findFreePort() };
+  });
+
+  afterEach(async () => {
+    for (const process of running.splice(0)) if (!process.hasEnded) await process.kill('SIGKILL');
+    proxy.mend();
+  });
+
+  afterAll(async () => {
+    await proxy.stop();
+    await database.drop();
+  });
+
+  function start(change: (url: URL) => void = () => undefined): TestProcess {
+    const url = new URL(database.url);
+    url.port = String(proxy.port);
+    change(url);
+    const process = TestProcess.start('main', [], { PORT: String(config.port), DATABASE_URL: url.href });
+    running.push(process);
+    return process;
+  }
+
+  const ask = (path: string, agent?: Agent): Promise<HttpAnswer> =>
+    send({ config }, agent === undefined ? { path } : { path, agent });
+
+  async function untilHealthy(): Promise<void> {
+    while ((await ask('/_health').catch(() => null))?.status !== 200) await sleep(20);
+  }
+
+  it('is away listens, says so, and begins when it is there, without a connection lost', async () => {
+    proxy.refuse();
+    const process = start();
+    await untilHealthy();
+    const statuses: number[] = [];
+    const agent = new Agent({ keepAlive: true });
+    const agents = [undefined, agent];
+    const watched = new AbortController();
+    const watching = (async () => {
+      while (!watched.signal.aborted) {
+        for (const each of agents) statuses.push((await ask('/_health', each)).status);
+        await sleep(20);
+      }
+    })();
+
+    const readiness = await ask('/_readiness', agent);
+    expect([readiness.status, readiness.headers['retry-after']]).toEqual([503, '1']);
+    expect(JSON.parse(readiness.body)).toMatchObject({
+      status: 'error',
+      details: { database: { status: 'down' } },
+    });
+    const refused = await post({ config }, { query: '{ buildInfo { version } }' }, {}, agent);
+    const { errors } = JSON.parse(refused.body) as { errors: { extensions: { code: string } }[] };
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
+    expect(errors.map(({ extensions }) => extensions.code)).toEqual(['SERVICE_UNAVAILABLE']);
+    const photo = await ask('/photo/v1/anna?expires=1&signature=0');
+    expect([photo.status, photo.headers['content-type']]).toEqual([503, 'application/problem+json']);
+    expect(photo.headers['retry-after']).toBe('1');
+    await process.untilPrinted(
+      /The database \w+ at 127\.0\.0\.1:\d+ cannot be used: [^\n]+ It is waited for/,
+    );
+
+    proxy.mend();
+    const deadline = Date.now() + BACK;
+    while ((await ask('/_readiness', agent)).status !== 200) {
+      expect(Date.now()).toBeLessThan(deadline);
+      await sleep(20);
+    }
+    expect((await post({ config }, { query: '{ buildInfo { version } }' }, {}, agent)).status).toBe(200);
+    watched.abort();
+    await watching;
+    agent.destroy();
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    await process.untilPrinted(/Ready at/);
+    expect((await process.kill('SIGTERM')).code).toBe(0);
+  });
+
+  it('says nothing at all is healthy all the same, and ends when it is told to', async () => {
+    proxy.freeze();
+    const process = start();
+    await untilHealthy();
+    expect((await ask('/_readiness')).status).toBe(503);
+    expect((await process.kill('SIGTERM')).code).toBe(0);
+    expect(process.stdout).not.toContain('Ready at');
+  });
+
+  it.each<[wrong: string, change: (url: URL) => void, reason: RegExp]>([
+    ['does not exist', (url) => (url.pathname = '/nothing'), /database "nothing" does not exist/],
+    ['does not know it', (url) => (url.username = 'stranger'), /role "stranger" does not exist/],
+  ])('%s ends with a line that says so', async (_, change, reason) => {
+    const { code, stderr } = await start(change).end();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^The database \w+ at [^\n]+ cannot be used: [^\n]+\n$/);
+    expect(stderr).toMatch(reason);
+  });
+});
