@@ -24,8 +24,6 @@ export interface Config {
     | {
         readonly kind: 'postgres';
         readonly url: string;
-        /** Read replicas of it. */
-        readonly replicaUrls: readonly string[];
         readonly poolSize: number;
         readonly previewPoolSize: number;
       };
@@ -121,6 +119,7 @@ export interface AuthConfig {
 export interface LimitsConfig {
   readonly depth: number;
   readonly aliases: number;
+  readonly directives: number;
   readonly rootFields: number;
   readonly tokens: number;
   readonly bodyBytes: number;
@@ -214,7 +213,6 @@ function buildConfig(settings: Settings): Config {
       : {
           kind: 'postgres',
           url: settings.DATABASE_URL,
-          replicaUrls: settings.DATABASE_REPLICA_URLS,
           poolSize: settings.DATABASE_POOL_SIZE,
           previewPoolSize: settings.LIMIT_PREVIEWS,
         },
@@ -236,6 +234,7 @@ function buildConfig(settings: Settings): Config {
     limits: {
       depth: settings.LIMIT_DEPTH,
       aliases: settings.LIMIT_ALIASES,
+      directives: settings.LIMIT_DIRECTIVES,
       rootFields: settings.LIMIT_ROOT_FIELDS,
       tokens: settings.LIMIT_TOKENS,
       bodyBytes: settings.LIMIT_BODY_BYTES,
@@ -353,15 +352,6 @@ function contradictions(settings: Settings, config: Config, wrong: ReadonlySet<S
     !wrong.has('DIRECTORY_URL')
   ) {
     problems.push('DIRECTORY_STARTTLS only goes with a DIRECTORY_URL that begins with ldap://');
-  }
-  if (
-    settings.DATABASE_REPLICA_URLS.length > 0 &&
-    config.database.kind === 'pglite' &&
-    !wrong.has('DATABASE_URL')
-  ) {
-    problems.push(
-      'DATABASE_REPLICA_URLS only goes with a DATABASE_URL that begins with postgres://: an embedded database has no replicas',
-    );
   }
   if (
     settings.REDIS_CA_FILE !== undefined &&

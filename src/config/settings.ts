@@ -51,9 +51,15 @@ const hostName = text.refine(
   { error: 'must be a host name or an IP address' },
 );
 
-const httpUrl = text.refine((value) => parseHttpUrl(value) !== null && !/[?#]/.test(value), {
-  error: 'must be an http or https URL without query or fragment',
+const httpUrl = text.refine(isPlainHttpUrl, {
+  error: 'must be an http or https URL without query, fragment or password',
 });
+
+/** It stands in logs and in answers. */
+function isPlainHttpUrl(value: string): boolean {
+  const url = parseHttpUrl(value);
+  return url !== null && url.username === '' && url.password === '' && !/[?#]/.test(value);
+}
 
 /** As browsers send it: nothing after the port, and no port that goes without saying. */
 const origins = list.refine(
@@ -73,14 +79,6 @@ function isAddressOrNetwork(item: string): boolean {
   const version = isIP(address);
   return version !== 0 && Number(bits ?? 0) <= (version === 4 ? 32 : 128);
 }
-
-function isPostgresUrl(value: string): boolean {
-  return /^postgres(ql)?:\/\//.test(value) && parseUrl(value) !== null;
-}
-
-const replicaUrls = list.refine((items) => items.every(isPostgresUrl), {
-  error: 'must be postgres://user:password@host/database, several separated by commas',
-});
 
 const redisUrl = text.refine(isRedisUrl, {
   error: 'must be redis://:password@host:port or rediss://…, with the number of a database if need be',
@@ -169,19 +167,19 @@ export const SETTINGS = {
 
   DATABASE_URL: secret(
     text
-      .refine((value) => /^pglite:.+/.test(value) || isPostgresUrl(value), {
-        error: 'must be postgres://user:password@host/database or pglite:directory',
-      })
+      .refine(
+        (value) =>
+          /^pglite:.+/.test(value) || (/^postgres(ql)?:\/\//.test(value) && parseUrl(value) !== null),
+        {
+          error: 'must be postgres://user:password@host/database or pglite:directory',
+        },
+      )
       .default('pglite:.data/mirror'),
     'Where the mirror is kept: an embedded database in a directory, or a PostgreSQL server',
   ),
-  DATABASE_REPLICA_URLS: secret(
-    replicaUrls.default([]),
-    'Read replicas of that server, separated by commas; most of what is asked for is read from them',
-  ),
   DATABASE_POOL_SIZE: setting(
     integer(1, 200, 10),
-    'Connections to PostgreSQL that one process opens at most, and as many to each replica',
+    'Connections to PostgreSQL that one process opens at most',
   ),
 
   REDIS_URL: secret(
@@ -327,6 +325,7 @@ export const SETTINGS = {
 
   LIMIT_DEPTH: setting(integer(1, 100, 12), 'Levels that an operation may nest'),
   LIMIT_ALIASES: setting(integer(0, 1000, 30), 'Aliases that an operation may have'),
+  LIMIT_DIRECTIVES: setting(integer(0, 1000, 50), 'Directives that an operation may have'),
   LIMIT_ROOT_FIELDS: setting(integer(1, 1000, 20), 'Root fields that an operation may have'),
   LIMIT_TOKENS: setting(integer(10, 100_000, 1000), 'Tokens that a document may have'),
   LIMIT_BODY_BYTES: setting(integer(1000, 10_000_000, 100_000), 'Bytes that a request body may have'),

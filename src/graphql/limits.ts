@@ -21,6 +21,7 @@ export interface Measure {
  */
 export function measureOperation(operation: Operation, variables: Variables, limits: LimitsConfig): Measure {
   refuseAbove(limits.aliases, operation.aliases, 'aliases');
+  refuseAbove(limits.directives, operation.directives, 'directives');
   refuseAbove(limits.rootFields, [...selectedAmong(operation.roots, variables)].length, 'root fields');
   const nodeCount = countNodes(operation.roots, variables, limits, 1, 1);
   refuseAbove(limits.nodes, nodeCount, 'requested nodes');

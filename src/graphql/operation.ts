@@ -45,6 +45,7 @@ export interface Operation {
   readonly document: DocumentNode;
   readonly roots: Map<string, SelectedField>;
   readonly aliases: number;
+  readonly directives: number;
   /** Fields at all places that they unfold to. */
   readonly fieldCount: number;
   /** The variables that `@skip` and `@include` hang on. */
@@ -80,6 +81,7 @@ export function unfoldOperation(
     fragments,
     fields: 0,
     aliases: 0,
+    directives: 0,
     conditionVariables: new Set(),
     introspects: false,
     hasPrototypeKey: false,
@@ -93,12 +95,13 @@ export function unfoldOperation(
     );
   }
   collect(unfolding, definition.selectionSet, [rootType], [], [], roots);
-  const { fields, aliases, conditionVariables, introspects, hasPrototypeKey } = unfolding;
+  const { fields, aliases, directives, conditionVariables, introspects, hasPrototypeKey } = unfolding;
   return {
     definition,
     document,
     roots,
     aliases,
+    directives,
     fieldCount: fields,
     conditionVariables: [...conditionVariables].sort(),
     introspects,
@@ -112,6 +115,7 @@ interface Unfolding {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   fields: number;
   aliases: number;
+  directives: number;
   readonly conditionVariables: Set<string>;
   introspects: boolean;
   hasPrototypeKey: boolean;
@@ -128,6 +132,7 @@ function collect(
   for (const selection of selectionSet.selections) {
     const own = conditionsOf(selection);
     const here = [...conditions, ...own];
+    unfolding.directives += own.length;
     for (const { argument } of own) {
       if (typeof argument === 'object') unfolding.conditionVariables.add(argument.variable);
     }

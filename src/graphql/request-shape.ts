@@ -1,18 +1,22 @@
 import type { FastifyRequest } from 'fastify';
-import { parse as parseJsonSafely } from 'secure-json-parse';
 import { z } from 'zod';
 import { ServiceError } from '../common/errors.js';
+import { parseUnequivocalJson } from './unequivocal-json.js';
 
 /** RFC-to-be «GraphQL over HTTP», §5.4: what a request has, whichever way it comes. Other members are ignored. */
 const RequestParameters = z.object({
-  query: z.string().min(1),
+  // No document has one (GraphQL October 2021, §2.1.1), whatever parsers pass within strings.
+  query: z
+    .string()
+    .min(1)
+    .refine((query) => !query.includes('\0')),
   operationName: z.string().nullish(),
   variables: z.record(z.string(), z.unknown()).nullish(),
   extensions: z.record(z.string(), z.unknown()).nullish(),
 });
 
 const EXPECTED: Record<string, string> = {
-  query: 'query must be there, as a text that is not empty',
+  query: 'query must be there, as a text that is not empty and has no NUL',
   operationName: 'operationName must be a text',
   variables: 'variables must be a JSON object',
   extensions: 'extensions must be a JSON object',
@@ -33,11 +37,10 @@ export function readRequest(request: FastifyRequest): void {
   delete request.raw.headers['content-type'];
 }
 
-/** Members that would reach into prototypes are refused, wherever they are. */
 function parseBody(text: string | null): unknown {
   if (text === null || text === '') throw new ServiceError('BAD_REQUEST', 'The body is empty');
   try {
-    return parseJsonSafely(text, { protoAction: 'error', constructorAction: 'error' });
+    return parseUnequivocalJson(text);
   } catch {
     throw new ServiceError('BAD_REQUEST', 'The body is not valid JSON');
   }
@@ -86,7 +89,7 @@ function withoutExtensions(request: FastifyRequest): string {
 function parseJson(text: string | null, name: string): unknown {
   if (text === null || text === '') return null;
   try {
-    return JSON.parse(text);
+    return parseUnequivocalJson(text);
   } catch {
     throw new ServiceError('BAD_REQUEST', EXPECTED[name] ?? '', { argument: name });
   }
