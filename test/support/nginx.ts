@@ -1,14 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { putReplicas, startBalancer, stopBalancer } from './balancer.js';
 import { findFreePort } from './postgres.mjs';
-import { variable } from './store.js';
-import { findProgram } from './system-packages.mjs';
 
-/** A real proxy in front of a service: it adds the address of whoever asks to X-Forwarded-For. */
+/** The proxy of deploy/nginx.conf, in front of replicas on the loopback interface. */
 export class TestNginx {
   private constructor(
     readonly port: number,
@@ -16,64 +13,48 @@ export class TestNginx {
     private readonly directory: string,
   ) {}
 
-  /** @param servicePort where on 127.0.0.1 the service listens */
-  static async start(servicePort: number): Promise<TestNginx> {
-    const program = findProgram('nginx');
-    if (program === null) throw new Error('nginx is not installed: npm test installs it first');
-    const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'nginx-'));
+  /** @param replicas where on 127.0.0.1 they listen: one or two */
+  static async start(...replicas: number[]): Promise<TestNginx> {
+    const directory = mkdtempSync(join(process.env.TEST_WORK_DIRECTORY ?? tmpdir(), 'nginx-'));
     const port = await findFreePort();
-    const file = join(directory, 'nginx.conf');
-    writeFileSync(file, configuration(directory, port, servicePort));
-    const child = spawn(program, ['-p', directory, '-c', file, '-e', join(directory, 'error.log')], {
-      stdio: 'ignore',
-    });
-    const kill = () => child.kill('SIGKILL');
-    process.once('exit', kill);
-    child.once('exit', () => process.off('exit', kill));
-    while (!(await isListening(port))) {
-      if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}`);
-      await sleep(20);
-    }
-    return new TestNginx(port, child, directory);
+    const args = writeNginx(directory, port, replicas);
+    return new TestNginx(port, await startBalancer('nginx', args, port), directory);
+  }
+
+  /** How many requests a replica was sent, those included that it did not answer. */
+  countSentTo(replica: number): number {
+    const sent = readFileSync(join(this.directory, 'access.log'), 'utf8').split('\n');
+    return sent.filter((line) => line.split(', ').includes(`127.0.0.1:${replica}`)).length;
   }
 
   async stop(): Promise<void> {
-    const ended = once(this.child, 'exit');
-    this.child.kill('SIGTERM');
-    await ended;
+    await stopBalancer(this.child);
     rmSync(this.directory, { recursive: true, force: true });
   }
 }
 
-function configuration(directory: string, port: number, servicePort: number): string {
+/**
+ * Writes what nginx needs around deploy/nginx.conf, with everything that it keeps in one directory.
+ * @returns the arguments with which it finds it
+ */
+export function writeNginx(directory: string, port: number, replicas: readonly number[]): string[] {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((name) => `${name}_temp_path ${join(directory, name)};`)
     .join(' ');
-  return `
+  const deployed = putReplicas(readFileSync('deploy/nginx.conf', 'utf8'), replicas);
+  const file = join(directory, 'nginx.conf');
+  writeFileSync(
+    file,
+    `
 daemon off; master_process off; pid ${join(directory, 'pid')};
-events { worker_connections 64; }
+events { worker_connections 1024; }
 http {
-  access_log off; ${temporary}
-  server {
-    listen 127.0.0.1:${port};
-    location / {
-      proxy_pass http://127.0.0.1:${servicePort};
-      proxy_set_header Host $host:$server_port;
-      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-    }
-  }
+  log_format replicas $upstream_addr;
+  access_log ${join(directory, 'access.log')} replicas;
+  ${temporary}
+  ${deployed.replace('listen 8080;', `listen 127.0.0.1:${port};`)}
 }
-`;
-}
-
-function isListening(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.on('error', () => {
-      resolve(false);
-    });
-  });
+`,
+  );
+  return ['-p', directory, '-c', file, '-e', join(directory, 'error.log')];
 }

@@ -9,9 +9,10 @@ const NEEDED = [
   // Its package starts a service on an ordinary machine, which nothing here uses.
   { name: 'slapd', package: 'slapd', isThere: () => findProgram('slapd') !== null },
   { name: 'ldapmodify', package: 'ldap-utils', isThere: () => findProgram('ldapmodify') !== null },
-  // The packages of these two start services as well.
+  // The packages of these three start services as well.
   { name: 'Redis', package: 'redis-server', isThere: () => findProgram('redis-server') !== null },
   { name: 'nginx', package: 'nginx', isThere: () => findProgram('nginx') !== null },
+  { name: 'haproxy', package: 'haproxy', isThere: () => findProgram('haproxy') !== null },
   { name: 'OpenSSL', package: 'openssl', isThere: () => findProgram('openssl') !== null },
 ];
 
