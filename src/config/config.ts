@@ -24,6 +24,8 @@ export interface Config {
     | {
         readonly kind: 'postgres';
         readonly url: string;
+        /** Read replicas of it. */
+        readonly replicaUrls: readonly string[];
         readonly poolSize: number;
         readonly previewPoolSize: number;
       };
@@ -213,6 +215,7 @@ function buildConfig(settings: Settings): Config {
       : {
           kind: 'postgres',
           url: settings.DATABASE_URL,
+          replicaUrls: settings.DATABASE_REPLICA_URLS,
           poolSize: settings.DATABASE_POOL_SIZE,
           previewPoolSize: settings.LIMIT_PREVIEWS,
         },
@@ -352,6 +355,15 @@ function contradictions(settings: Settings, config: Config, wrong: ReadonlySet<S
     !wrong.has('DIRECTORY_URL')
   ) {
     problems.push('DIRECTORY_STARTTLS only goes with a DIRECTORY_URL that begins with ldap://');
+  }
+  if (
+    settings.DATABASE_REPLICA_URLS.length > 0 &&
+    config.database.kind === 'pglite' &&
+    !wrong.has('DATABASE_URL')
+  ) {
+    problems.push(
+      'DATABASE_REPLICA_URLS only goes with a DATABASE_URL that begins with postgres://: an embedded database has no replicas',
+    );
   }
   if (
     settings.REDIS_CA_FILE !== undefined &&

@@ -80,6 +80,14 @@ function isAddressOrNetwork(item: string): boolean {
   return version !== 0 && Number(bits ?? 0) <= (version === 4 ? 32 : 128);
 }
 
+function isPostgresUrl(value: string): boolean {
+  return /^postgres(ql)?:\/\//.test(value) && parseUrl(value) !== null;
+}
+
+const replicaUrls = list.refine((items) => items.every(isPostgresUrl), {
+  error: 'must be postgres://user:password@host/database, several separated by commas',
+});
+
 const redisUrl = text.refine(isRedisUrl, {
   error: 'must be redis://:password@host:port or rediss://…, with the number of a database if need be',
 });
@@ -167,19 +175,19 @@ export const SETTINGS = {
 
   DATABASE_URL: secret(
     text
-      .refine(
-        (value) =>
-          /^pglite:.+/.test(value) || (/^postgres(ql)?:\/\//.test(value) && parseUrl(value) !== null),
-        {
-          error: 'must be postgres://user:password@host/database or pglite:directory',
-        },
-      )
+      .refine((value) => /^pglite:.+/.test(value) || isPostgresUrl(value), {
+        error: 'must be postgres://user:password@host/database or pglite:directory',
+      })
       .default('pglite:.data/mirror'),
     'Where the mirror is kept: an embedded database in a directory, or a PostgreSQL server',
   ),
+  DATABASE_REPLICA_URLS: secret(
+    replicaUrls.default([]),
+    'Read replicas of that server, separated by commas; most of what is asked for is read from them',
+  ),
   DATABASE_POOL_SIZE: setting(
     integer(1, 200, 10),
-    'Connections to PostgreSQL that one process opens at most',
+    'Connections to PostgreSQL that one process opens at most, and as many to each replica',
   ),
 
   REDIS_URL: secret(
