@@ -1,0 +1,157 @@
+import { Agent } from 'node:http';
+import { constants, setPriority } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { buildLdif } from './support/directory.js';
+import { HOSTILE_REQUESTS } from './support/hostile-requests.js';
+import { dataOf, post, refusalOf, send } from './support/http.js';
+import { percentile } from './support/percentile.js';
+import { type Doings, WatchedService } from './support/watched-service.js';
+
+/** Hostile requests a second: what eight clients may send at most by the limit of 300 a minute. */
+const RATE = 40;
+/** Those of one window, which is followed by one without any. */
+const WINDOW = 32;
+/** Milliseconds that a good client thinks about an answer. */
+const THOUGHT = 5;
+/** Good requests after which the service is as quick as it gets. */
+const WARM = 100;
+/** What others do on the machine counts against the service: of so many rounds one has to be good. */
+const ROUNDS = 3;
+
+const GOOD = `{
+  group(group: {id: "club"}) {
+    members(first: 100) { totalCount nodes { user { id name email groups(first: 5) { nodes { group { name } } } } role { value } } }
+  }
+}`;
+
+/** Milliseconds. */
+interface Round {
+  readonly idle: number;
+  readonly meanwhile: number;
+  readonly refusal: number;
+  readonly longestHold: number;
+}
+
+describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
+  let service: WatchedService;
+  let authorization: string;
+  /** As clients have them: one connection each. */
+  const good = new Agent({ keepAlive: true, maxSockets: 1 });
+  const bad = new Agent({ keepAlive: true, maxSockets: 8 });
+  let sent = 0;
+
+  beforeAll(async () => {
+    const people = Array.from({ length: 120 }, (_, at) => ({ id: `p${at}`, email: `p${at}@example.org` }));
+    const groups = Array.from({ length: 6 }, (_, at) => ({ id: `g${at}`, members: ['@club', `p${at}`] }));
+    service = await WatchedService.start({
+      ldif: buildLdif(people, [{ id: 'club', members: people.map(({ id }) => id) }, ...groups]),
+    });
+    authorization = await service.accessToken('profile read write', 'demo-basic');
+    for (let count = 0; count < WARM; count++) await askWell();
+  });
+
+  afterAll(async () => {
+    good.destroy();
+    bad.destroy();
+    await service.stop();
+  });
+
+  /** Asks something that nobody has asked before, so that it has to be worked out. */
+  async function askWell(): Promise<number> {
+    const begun = performance.now();
+    const answer = await post(service, { query: `#${++sent}\n${GOOD}` }, { authorization }, good);
+    const milliseconds = performance.now() - begun;
+    expect(dataOf(answer)).toHaveProperty('group.members.totalCount', 120);
+    return milliseconds;
+  }
+
+  async function askBadly(index: number): Promise<number> {
+    const hostile = HOSTILE_REQUESTS[index];
+    if (hostile === undefined) throw new Error('There are not so many');
+    const request = hostile.build(++sent);
+    const begun = performance.now();
+    const answer = await send(service, {
+      ...request,
+      headers: { authorization, ...request.headers },
+      agent: bad,
+    });
+    const milliseconds = performance.now() - begun;
+    const [status] = refusalOf(answer);
+    if (status < 400 || status >= 500)
+      throw new Error(`${hostile.name}: ${status} ${answer.body.slice(0, 200)}`);
+    return milliseconds;
+  }
+
+  /** Good requests until something is over, with what each took. */
+  async function askWellUntil(over: Promise<unknown>): Promise<number[]> {
+    const times: number[] = [];
+    const end = { isThere: false };
+    const noteEnd = over.finally(() => (end.isThere = true));
+    while (!end.isThere) {
+      times.push(await askWell());
+      await sleep(THOUGHT);
+    }
+    await noteEnd;
+    return times;
+  }
+
+  /** Some hostile requests at their rate, with what each took. */
+  async function askBadlyAll(indices: readonly number[]): Promise<number[]> {
+    const times: Promise<number>[] = [];
+    for (const index of indices) {
+      times.push(askBadly(index));
+      await sleep(1000 / RATE);
+    }
+    return Promise.all(times);
+  }
+
+  /** Windows with and without hostile requests take turns, so that both meet with what else the machine does. */
+  async function measure(): Promise<Round> {
+    const idle: number[] = [];
+    const meanwhile: number[] = [];
+    const refusals: number[] = [];
+    let longestHold = 0;
+    const all = [...HOSTILE_REQUESTS.keys(), ...HOSTILE_REQUESTS.keys()];
+    for (let start = 0; start < all.length; start += WINDOW) {
+      idle.push(...(await askWellUntil(sleep((1000 * WINDOW) / RATE))));
+      await service.look();
+      const refused = askBadlyAll(all.slice(start, start + WINDOW));
+      meanwhile.push(...(await askWellUntil(refused)));
+      refusals.push(...(await refused));
+      longestHold = Math.max(longestHold, (await service.look()).longestHold);
+    }
+    const p99 = (values: number[]) => percentile(values, 0.99);
+    return { idle: p99(idle), meanwhile: p99(meanwhile), refusal: p99(refusals), longestHold };
+  }
+
+  it('is refused with 4xx, before any resolver is called and any statement is sent', async () => {
+    await askWell();
+    await service.look();
+    for (const index of HOSTILE_REQUESTS.keys()) await askBadly(index);
+    expect(await service.look()).toMatchObject({ operations: 0, statements: 0 } satisfies Partial<Doings>);
+    // It does count.
+    await askWell();
+    expect((await service.look()).operations).toBe(1);
+  });
+
+  /** What else the machine does waits while time is measured, where that may be asked for. */
+  function takePrecedence(priority: number): void {
+    for (const id of [process.pid, service.id]) {
+      try {
+        setPriority(id, priority);
+      } catch {
+        // Only root may: then the rounds have to do.
+      }
+    }
+  }
+
+  it('is refused at once, holds nobody up, and good clients hardly notice', async () => {
+    const rounds: Round[] = [];
+    const isGood = ({ idle, meanwhile, refusal, longestHold }: Round) =>
+      refusal < 150 && longestHold < 200 && meanwhile < 3 * idle;
+    takePrecedence(constants.priority.PRIORITY_HIGHEST);
+    while (rounds.length < ROUNDS && !rounds.some(isGood)) rounds.push(await measure());
+    takePrecedence(constants.priority.PRIORITY_NORMAL);
+    expect({ rounds, isGood: rounds.some(isGood) }).toMatchObject({ isGood: true });
+  });
+});

@@ -1,0 +1,51 @@
+// Loaded before a service (node --import): tells whoever started it what the process has been doing since it last told.
+import 'reflect-metadata';
+import diagnosticsChannel from 'node:diagnostics_channel';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setImmediate } from 'node:timers';
+import { Executor } from '../../dist/graphql/executor.js';
+
+/** Milliseconds between two looks at the event loop. */
+const RESOLUTION = 5;
+
+const delay = monitorEventLoopDelay({ resolution: RESOLUTION });
+delay.enable();
+let operations = 0;
+let statements = 0;
+
+// Whatever resolves a field is called by it.
+const { execute } = Executor.prototype;
+Executor.prototype.execute = function (...rest) {
+  operations++;
+  return execute.apply(this, rest);
+};
+
+diagnosticsChannel.subscribe('directory:statement', ({ text }) => {
+  // Those that tell who is asking are no part of an operation.
+  if (!/\bservice_account/.test(text)) statements++;
+});
+
+const ACTIONS = {
+  look() {
+    process.send({ operations, statements, longestHold: Math.max(0, delay.max / 1e6 - RESOLUTION) });
+    operations = 0;
+    statements = 0;
+    delay.reset();
+  },
+
+  /** Ends as a fault of the program ends a process, with an error that has everything in it. */
+  crash(details) {
+    setImmediate(() => {
+      throw Object.assign(new Error('The program is at fault'), details);
+    });
+  },
+
+  /** As above, where nobody waits for what has failed. */
+  reject(details) {
+    void Promise.reject(Object.assign(new Error('The program is at fault'), details));
+  },
+};
+
+process.on('message', ({ action, details }) => ACTIONS[action](details));
+// Nobody listens to it for ever.
+process.channel.unref();

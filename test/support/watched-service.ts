@@ -1,0 +1,134 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Config, type Environment, readConfig } from '../../src/config/config.js';
+import { findFreePort } from './postgres.mjs';
+import { createDatabase, type TestDatabase, variable } from './store.js';
+
+/** What a process has been doing for a while. */
+export interface Doings {
+  /** Operations whose resolvers were called. */
+  readonly operations: number;
+  /** Statements that were sent for them. */
+  readonly statements: number;
+  /** Milliseconds for which nothing else could happen in it. */
+  readonly longestHold: number;
+}
+
+export interface WatchedOptions {
+  /** The text of the directory file; without it, the directory has nobody. */
+  ldif?: string;
+  environment?: Environment;
+  /** The URL by which the service comes to its database. */
+  reachDatabase?: (url: string) => string;
+}
+
+/** A service in a process of its own, as it was built, that tells what it does. */
+export class WatchedService {
+  /** What it has said on standard output and standard error. */
+  said = '';
+  private readonly ended: Promise<unknown>;
+
+  private constructor(
+    readonly config: Config,
+    private readonly child: ChildProcess,
+    private readonly database: TestDatabase,
+    private readonly directory: string,
+  ) {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => (this.said += text));
+    }
+    this.ended = once(child, 'close');
+    // Whatever becomes of the tests, it does not outlive them.
+    const kill = () => child.kill('SIGKILL');
+    process.once('exit', kill);
+    child.once('exit', () => process.off('exit', kill));
+  }
+
+  /** Starts one that is ready when this is. */
+  static async start({
+    ldif = 'version: 1\n',
+    environment = {},
+    reachDatabase = (url) => url,
+  }: WatchedOptions = {}): Promise<WatchedService> {
+    const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'watched-'));
+    writeFileSync(join(directory, 'directory.ldif'), ldif);
+    const database = await createDatabase();
+    const settings: Environment = {
+      PORT: String(await findFreePort()),
+      DATABASE_URL: reachDatabase(database.url),
+      DIRECTORY_URL: `file:${join(directory, 'directory.ldif')}`,
+      LIMIT_REQUESTS_PER_MINUTE: '1000000',
+      LIMIT_POINTS_PER_HOUR: '100000000',
+      LIMIT_FAILED_LOGINS: '1000000',
+      ...environment,
+    };
+    const child = spawn(process.execPath, ['--import', './test/support/watch.mjs', 'dist/main.js'], {
+      env: { PATH: process.env.PATH, NO_COLOR: '1', ...settings },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    const service = new WatchedService(readConfig(settings), child, database, directory);
+    await service.untilSaid(/Ready at /);
+    return service;
+  }
+
+  get url(): string {
+    return `http://${this.config.host}:${this.config.port}`;
+  }
+
+  /** Of its process. */
+  get id(): number {
+    return this.child.pid ?? 0;
+  }
+
+  get hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  /** Gets an access token of the embedded provider for a client whose secret is `{id}-secret`. */
+  async accessToken(scope: string, client: string): Promise<string> {
+    const response = await fetch(`${this.config.baseUrl}/oauth2/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${Buffer.from(`${client}:${client}-secret`).toString('base64')}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials', scope }),
+    });
+    const { access_token: token } = (await response.json()) as { access_token: string };
+    return `Bearer ${token}`;
+  }
+
+  /** Tells what it has done since it was asked this before. */
+  async look(): Promise<Doings> {
+    const answer = once(this.child, 'message') as Promise<[Doings]>;
+    this.child.send({ action: 'look' });
+    const [doings] = await answer;
+    return doings;
+  }
+
+  /**
+   * Makes it fail as faults of programs do, and waits for its end.
+   * @param details what is to be found at the error
+   * @returns the exit code
+   */
+  async fail(action: 'crash' | 'reject', details: object): Promise<number | null> {
+    this.child.send({ action, details });
+    await this.ended;
+    return this.child.exitCode;
+  }
+
+  /** Waits until it has said this, and fails when it ends before. */
+  async untilSaid(pattern: RegExp): Promise<void> {
+    while (!pattern.test(this.said)) {
+      await Promise.race([once(this.child.stdout ?? this.child, 'data'), this.ended]);
+      if (this.hasEnded && !pattern.test(this.said)) throw new Error(`It has ended: ${this.said}`);
+    }
+  }
+
+  /** Ends it as an operator does. */
+  async stop(): Promise<void> {
+    this.child.kill('SIGTERM');
+    await this.ended;
+    await this.database.drop();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
