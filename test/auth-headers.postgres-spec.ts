@@ -244,6 +244,20 @@ describe('the Authorization header', () => {
     }
   });
 
+  it('with a wrong secret is refused no sooner than it takes to look for any account', async () => {
+    const known = decoded().replace(/:.*/, '');
+    for (const id of [known, 'nobody-of-this-name']) {
+      const times: number[] = [];
+      for (let attempt = 0; attempt < 10; attempt++) {
+        const begun = performance.now();
+        expect((await send([`Authorization: Basic ${encode(`${id}:wrong`)}`])).status).toBe(401);
+        times.push(performance.now() - begun);
+      }
+      // Timers know whole milliseconds only.
+      expect(Math.min(...times)).toBeGreaterThanOrEqual(4);
+    }
+  });
+
   it('with a service account is refused from a page of another site', async () => {
     const response = await fetch(`${service.url}/graphql/v1?query={__typename}`, {
       headers: { authorization: `Basic ${basic}`, 'sec-fetch-site': 'cross-site' },

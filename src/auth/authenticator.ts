@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Strategy } from 'passport';
@@ -13,6 +14,9 @@ import type { VerifiedToken } from './token-verifier.js';
 
 /** Tokens remembered at most; one takes about a kilobyte. */
 const REMEMBERED_TOKENS = 10_000;
+
+/** Milliseconds before which no login is refused: more than it takes to look it up. */
+const EARLIEST_REFUSAL = 5;
 
 const AUTHORIZATION_NAME = 'authorization';
 const BASIC = /^Basic\b/i;
@@ -31,6 +35,15 @@ export class Authenticator {
     private readonly failedLogins: FailedLogins,
   ) {}
 
+  /** Who sends a request, where that can be told at once: undefined is for `authenticate` to find out. */
+  recall(request: IncomingMessage): Principal | null | undefined {
+    const header = authorizationOf(request);
+    if (header === null) return null;
+    if (header === undefined || BASIC.test(header)) return undefined;
+    const remembered = this.verified.get(keyOf(header));
+    return remembered !== undefined && remembered.cacheUntil > Date.now() ? remembered.principal : undefined;
+  }
+
   /**
    * @param address where the request comes from
    * @returns null when no token was sent
@@ -41,8 +54,9 @@ export class Authenticator {
   async authenticate(request: IncomingMessage, address: string): Promise<Principal | null> {
     const header = authorizationOf(request);
     if (header === null) return null;
+    if (header === undefined) throw UnauthenticatedError.malformedHeader();
     if (BASIC.test(header)) refuseCrossSite(request);
-    const key = hash('sha256', header, 'base64');
+    const key = keyOf(header);
     const remembered = this.verified.get(key);
     if (remembered !== undefined && remembered.cacheUntil > Date.now()) return remembered.principal;
 
@@ -58,24 +72,41 @@ export class Authenticator {
   }
 
   /** A secret can be guessed at; what an access token is made of cannot, and one that has expired is no attack. */
-  private logIn(authorization: string, address: string): Promise<VerifiedToken> {
+  private async logIn(authorization: string, address: string): Promise<VerifiedToken> {
+    // Begun before anything is looked up: when it is over tells nothing of what was found.
+    const earliest = sleep(EARLIEST_REFUSAL);
     const id = readBasic(authorization)?.id;
-    return this.failedLogins.guard(
-      { account: id === undefined ? null : `service-account:${id}`, address },
-      () => run(this.basic, { headers: { authorization }, ip: address }),
-      (error) => error instanceof UnauthenticatedError,
-    );
+    try {
+      return await this.failedLogins.guard(
+        { account: id === undefined ? null : `service-account:${id}`, address },
+        () => run(this.basic, { headers: { authorization }, ip: address }),
+        isRefusal,
+      );
+    } catch (error) {
+      if (isRefusal(error)) await earliest;
+      throw error;
+    }
   }
 }
 
-/** Node keeps the first of several Authorization headers: two might mean two different callers. */
-function authorizationOf({ headers, rawHeaders }: IncomingMessage): string | null {
+function isRefusal(error: unknown): boolean {
+  return error instanceof UnauthenticatedError;
+}
+
+function keyOf(header: string): string {
+  return hash('sha256', header, 'base64');
+}
+
+/**
+ * Null: there is none. Undefined: there are several, of which Node keeps the first; they might mean different callers.
+ */
+function authorizationOf({ headers, rawHeaders }: IncomingMessage): string | null | undefined {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
     if (name?.length === AUTHORIZATION_NAME.length && name.toLowerCase() === AUTHORIZATION_NAME) count++;
   }
-  if (count > 1) throw UnauthenticatedError.malformedHeader();
+  if (count > 1) return undefined;
   return headers.authorization ?? null;
 }
 

@@ -11,6 +11,8 @@ import { FIND_LIVE, type LiveRow, NOTE_USE } from './service-account.queries.js'
 /** Milliseconds between two notes of an account's use. */
 const USE_INTERVAL = 60_000;
 
+const NOBODY: LiveRow = [null, [], null, null, []];
+
 /** Verifies the tokens of service accounts against their rows, each time: a revoked one is refused at once. */
 @Injectable()
 export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
@@ -24,11 +26,8 @@ export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
     const now = new Date();
     // PostgreSQL's text has no NUL, and no id has one.
     const rows = id.includes('\0') ? [] : await this.database.read<LiveRow>(FIND_LIVE, [id, now]);
-    const [account] = rows;
-    if (!isOneOf(secret, account?.[4] ?? []) || account === undefined) {
-      throw UnauthenticatedError.badServiceAccount();
-    }
-    const [, scopes, expiresAt, lastUsedAt] = account;
+    const [known, scopes, expiresAt, lastUsedAt, hashes] = rows[0] ?? NOBODY;
+    if (!isOneOf(secret, hashes) || known === null) throw UnauthenticatedError.badServiceAccount();
     if (now.getTime() - (lastUsedAt?.getTime() ?? 0) > USE_INTERVAL) this.noteUse(id, now);
     return { principal: principalOf(id, scopes, expiresAt), cacheUntil: 0 };
   }

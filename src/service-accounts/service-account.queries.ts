@@ -1,17 +1,21 @@
 import { statement } from '../database/statement.js';
 
-/** A service account and the hashes of its live secrets; no row when it is unknown, expired or revoked. */
+/**
+ * A service account and the hashes of its live secrets. One that is unknown, expired or revoked is a row as well, without
+ * an id, and with as much in it to be read as any other: how long an answer takes must not tell which accounts there are.
+ */
 export const FIND_LIVE = statement(`
-  select account.id, account.scopes, account.expires_at, account.last_used_at,
-    array(
+  select account.id, coalesce(account.scopes, '{read}'), account.expires_at, account.last_used_at,
+    coalesce(nullif(array(
       select secret.sha256 from service_account_secrets secret
-      where secret.service_account_id = account.id and (secret.expires_at is null or secret.expires_at > $2)
-    )
-  from service_accounts account
-  where account.id = $1 and account.revoked_at is null and (account.expires_at is null or account.expires_at > $2)`);
+      where secret.service_account_id = $1 and (secret.expires_at is null or secret.expires_at > $2)
+    ), '{}'), array[decode(repeat('00', 32), 'hex')])
+  from (select $1::text as id) asked
+  left join service_accounts account on account.id = asked.id
+    and account.revoked_at is null and (account.expires_at is null or account.expires_at > $2)`);
 
 export type LiveRow = [
-  id: string,
+  id: string | null,
   scopes: string[],
   expiresAt: Date | null,
   lastUsedAt: Date | null,
