@@ -23,6 +23,8 @@ const compose = readCompose();
 const kustomization = readKustomization();
 const { pod, container } = readPod();
 const REPLICAS = ['directory-1', 'directory-2'];
+/** Seconds within which a process that is told to end has ended. */
+const LONGEST_END = 15;
 
 let secrets: string;
 
@@ -139,6 +141,14 @@ describe('the compose file', () => {
   });
 });
 
+describe('the compose file, to try it without a provider', () => {
+  it('starts a service that may be embedded', () => {
+    const environment = interpolate(serviceOf('directory-1').environment ?? {}, { ALLOW_EMBEDDED: 'true' });
+    const config = readConfig(withSecrets({ ...readImageEnvironment(), ...environment }, secrets));
+    expect(config).toMatchObject({ production: true, allowEmbedded: true, auth: { issuer: null } });
+  });
+});
+
 describe('the manifests', () => {
   const names = readdirSync('deploy/kubernetes').filter((name) => name.endsWith('.yaml'));
 
@@ -210,6 +220,17 @@ describe('both', () => {
     ];
     expect(variables.length).toBeGreaterThan(30);
     expect(variables.filter((name) => !isSetting(name))).toEqual([]);
+  });
+
+  it('leave a process the time that it takes to end', () => {
+    for (const name of REPLICAS) {
+      expect(Number(/^(\d+)s$/.exec(serviceOf(name).stop_grace_period ?? '')?.[1])).toBeGreaterThan(
+        LONGEST_END,
+      );
+    }
+    const [program, notice] = container.lifecycle.preStop.exec.command;
+    expect(program).toBe('sleep');
+    expect(pod.terminationGracePeriodSeconds - Number(notice)).toBeGreaterThan(LONGEST_END);
   });
 
   it('run the image of this version, as the user of the image', () => {

@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import type { FastifyInstance } from 'fastify';
+import { readConfig } from '../src/config/config.js';
+import { HttpAdapter } from '../src/http/http-adapter.js';
 import { SharedCounts } from '../src/limits/shared-counts.js';
 import { makeSecrets } from './support/deployment.js';
 import { writeHaproxy } from './support/haproxy.js';
@@ -48,6 +51,15 @@ describe('the configuration of', () => {
     const { stdout, stderr } = await execute(programOf('haproxy'), ['-c', ...args]);
     expect(`${stdout}${stderr}`.toLowerCase()).toContain('configuration file is valid');
     expect(stderr).not.toMatch(/WARNING|ALERT/);
+  });
+
+  it('nginx and that of haproxy close quiet connections before a replica does', () => {
+    const { server } = new HttpAdapter(readConfig({})).getInstance<FastifyInstance>();
+    const [, ofNginx] = /keepalive_timeout (\d+)s/.exec(readFileSync('deploy/nginx.conf', 'utf8')) ?? [];
+    const [, ofHaproxy] = /timeout server (\d+)s/.exec(readFileSync('deploy/haproxy.cfg', 'utf8')) ?? [];
+    for (const seconds of [ofNginx, ofHaproxy]) {
+      expect(Number(seconds) * 1000).toBeLessThan(server.keepAliveTimeout);
+    }
   });
 
   it('Redis asks for the password that the service has', async () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../src/config/config.js';
 
-/** No process of a test lives longer, whatever becomes of it. */
+/** Milliseconds: no process of a test lives longer, whatever becomes of it, unless the test says so. */
 const LONGEST_LIFE = 60_000;
 
 /** A process of the product, as it was built: what it prints is kept. */
@@ -19,11 +19,16 @@ export class TestProcess {
   }
 
   /** @param environment all that the process knows of settings: nothing is inherited */
-  static start(file: 'cli' | 'main', args: readonly string[], environment: Environment): TestProcess {
+  static start(
+    file: 'cli' | 'main',
+    args: readonly string[],
+    environment: Environment,
+    longestLife = LONGEST_LIFE,
+  ): TestProcess {
     const child = spawn(process.execPath, [`dist/${file}.js`, ...args], {
       env: { PATH: process.env.PATH, NO_COLOR: '1', ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: LONGEST_LIFE,
+      timeout: longestLife,
       killSignal: 'SIGKILL',
     });
     return new TestProcess(child);

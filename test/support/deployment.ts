@@ -17,6 +17,7 @@ export interface ComposeService {
   readonly secrets?: readonly string[];
   readonly volumes?: readonly string[];
   readonly ports?: readonly string[];
+  readonly stop_grace_period?: string;
   readonly networks: readonly string[] | { readonly inside: { readonly ipv4_address: string } };
 }
 
@@ -40,6 +41,7 @@ export interface Container {
   readonly startupProbe: Probe;
   readonly livenessProbe: Probe;
   readonly readinessProbe: Probe;
+  readonly lifecycle: { readonly preStop: { readonly exec: { readonly command: readonly string[] } } };
   readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
 }
 

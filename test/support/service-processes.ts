@@ -10,6 +10,9 @@ import { createDatabase, type TestDatabase, variable } from './store.js';
 /** The last that is said of a start. */
 const DEMO_TOKEN = /Ready at[^]*Service account «demo», token (\S+)\n/;
 
+/** Milliseconds: as long as a test may take. */
+const LONGEST_LIFE = 180_000;
+
 /** A process that serves, on a port that it has again whenever it is started. */
 export class ServiceProcess {
   process: TestProcess;
@@ -48,7 +51,8 @@ export class ServiceProcess {
   }
 
   private spawn(): TestProcess {
-    return TestProcess.start('main', [], { ...this.environment, PORT: String(this.port) });
+    const environment = { ...this.environment, PORT: String(this.port) };
+    return TestProcess.start('main', [], environment, LONGEST_LIFE);
   }
 
   private async untilReady(): Promise<void> {
