@@ -6,7 +6,7 @@ import { addServiceAccountCommands } from './commands/service-account.command.js
 import { addSyncCommand } from './commands/sync.command.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
 import { readBuild } from './health/build-info.js';
-import { EXIT_WRONG_USE, explainFailure } from './start/failure.js';
+import { endOnFaults, EXIT_WRONG_USE, explainFailure } from './start/failure.js';
 import { readUsableConfig } from './start/preconditions.js';
 
 // Commands load what they need when they run: the whole house takes a second, a mistyped option should not.
@@ -29,6 +29,7 @@ addServiceAccountCommands(program);
 addSchemaCommand(program);
 addCheckCommand(program);
 
+endOnFaults();
 try {
   loadEnvironmentFile();
   await program.parseAsync();

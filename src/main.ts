@@ -1,8 +1,9 @@
 import 'reflect-metadata';
 import { loadEnvironmentFile } from './config/environment-file.js';
-import { explainFailure } from './start/failure.js';
+import { endOnFaults, explainFailure } from './start/failure.js';
 import { readUsableConfig } from './start/preconditions.js';
 
+endOnFaults();
 try {
   loadEnvironmentFile();
   const config = readUsableConfig();

@@ -17,6 +17,14 @@ export function explainFailure(error: unknown): number {
   return code;
 }
 
+/**
+ * From here on the process ends on what nobody has caught, with its stack and nothing else. Node would print all that is at
+ * the error, and libraries put statements with their values, settings and headers there.
+ */
+export function endOnFaults(): void {
+  process.on('uncaughtException', (error) => process.exit(explainFailure(error)));
+}
+
 function explain(error: unknown): { lines: readonly string[]; code: number } {
   if (error instanceof ConfigError || error instanceof ClientsFileError) {
     return { lines: error.problems, code: EXIT_WRONG_USE };

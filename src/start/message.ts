@@ -1,5 +1,9 @@
+import { resolve } from 'node:path';
 import { readClients } from '../identity-provider/clients.js';
 import type { Config } from '../config/config.js';
+
+/** Their secrets are known to everybody. */
+const SAMPLE_CLIENTS = resolve('sample/clients.json');
 
 /** What the log says once everything is up: what is where, and what to try next. */
 export function describeStart(config: Config, demoToken: string | null): string {
@@ -13,9 +17,11 @@ export function describeStart(config: Config, demoToken: string | null): string 
     `  Tokens of  ${auth.issuer ?? `${baseUrl} (embedded, for development only: ${baseUrl}/oauth2/token)`}`,
   ];
   if (auth.issuer === null) {
-    const clients = readClients(auth.embeddedClients).map(({ client_id: id, client_secret: secret }) =>
-      secret === undefined ? `${id} (public)` : `${id} / ${secret}`,
-    );
+    const isSample = auth.embeddedClients === SAMPLE_CLIENTS;
+    const clients = readClients(auth.embeddedClients).map(({ client_id: id, client_secret: secret }) => {
+      if (secret === undefined) return `${id} (public)`;
+      return isSample ? `${id} / ${secret}` : id;
+    });
     lines.push(`  Clients    ${clients.join(', ')}`);
   }
   if (demoToken !== null) {
