@@ -21,6 +21,7 @@ const ASKED = [
   ['postgraphile', 'profile', 'none'],
   ['postgraphile-alike', 'profile', 'none'],
   ['service', 'build', 'none'],
+  ['forgetful', 'build', 'none'],
   ['hand-written', 'build', 'none'],
   ['postgraphile', 'build', 'none'],
   ['service', 'largestPage', 'differentGroups'],

@@ -1,4 +1,5 @@
 import { buildLdif } from './support/directory.js';
+import { Executions } from './support/executions.js';
 import { takeOver } from './support/mirror.js';
 import { TestService } from './support/service.js';
 import { statementsOf } from './support/statements.js';
@@ -54,6 +55,12 @@ describe('an answer that is asked for again', () => {
     expect(again.body).toBe(first.body);
     expect(steady(again.headers)).toEqual(steady(first.headers));
     expect(again.headers['ratelimit']).toMatch(/directory-cost=1/);
+  });
+
+  it('is remembered too where nothing has to be read for it', async () => {
+    const executions = new Executions(service.app);
+    for (let time = 0; time < 4; time++) await send('{ buildInfo { version } }', reader);
+    expect(executions.count).toBe(2);
   });
 
   it('is read anew as soon as there is another revision, and then remembered at once', async () => {

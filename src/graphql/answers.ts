@@ -80,16 +80,16 @@ export class Answers {
     return !this.isOff && this.doorkeeper.admits(this.keyFor(question, dependences));
   }
 
-  /** @param revision that all of the answer was read from */
+  /** @param revision that all of the answer was read from; null: none, and it is any one's */
   keep(
     question: Question,
     answer: Answer,
     dependences: ReadonlySet<Dependence>,
     revision: number | null,
   ): void {
-    if (this.isOff || revision === null) return;
-    this.revisions.noteRead(revision);
-    if (!this.isCurrent() || revision !== this.revision) return;
+    if (this.isOff || (revision === null && dependences.has('mirror'))) return;
+    if (revision !== null) this.revisions.noteRead(revision);
+    if (!this.isCurrent() || (revision ?? this.revision) !== this.revision) return;
     this.kept.set(this.keyFor(question, dependences), answer);
   }
 

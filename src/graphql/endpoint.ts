@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { UnauthenticatedError } from '../auth/authentication.error.js';
 import { Authenticator } from '../auth/authenticator.js';
 import type { Principal } from '../auth/principal.js';
-import { Answers, type Question } from './answers.js';
+import { type Answer, Answers, type Question } from './answers.js';
 import { tellStandings } from './rate-limit-headers.js';
 import { RateLimiter, type Standing } from './rate-limiter.js';
 import { buildRefusal, isEndpoint } from './refusal.js';
@@ -53,13 +53,36 @@ export class GraphQLEndpoint implements OnModuleInit {
     fastify.decorateRequest('question', null);
     fastify.decorateRequest('keep', null);
     // For all routes, since Nest has made that of the endpoint by now; a look at the path costs nothing.
-    fastify.addHook('onRequest', async (request) => {
-      if (isEndpoint(request)) await this.receive(request);
+    fastify.addHook('onRequest', (request, _reply, done) => {
+      if (isEndpoint(request)) {
+        follow(() => this.receive(request), done, done);
+        return;
+      }
+      done();
     });
-    fastify.addHook('preHandler', async (request, reply) => {
-      if (!isEndpoint(request)) return;
-      if (await this.repeat(request, reply)) return reply;
-      readRequest(request);
+    fastify.addHook('preHandler', (request, reply, done) => {
+      if (!isEndpoint(request)) {
+        done();
+        return;
+      }
+      request.question = questionOf(request);
+      const answer = this.answers.find(request.question);
+      if (answer !== null) {
+        // It goes no further then.
+        follow(
+          () => this.repeat(answer, request, reply),
+          () => undefined,
+          done,
+        );
+        return;
+      }
+      follow(
+        () => {
+          readRequest(request);
+        },
+        done,
+        done,
+      );
     });
     fastify.addHook('onSend', (request, reply, payload, done) => {
       if (!this.limiter.isSettled(request)) {
@@ -79,9 +102,16 @@ export class GraphQLEndpoint implements OnModuleInit {
     });
   }
 
-  private async receive(request: FastifyRequest): Promise<void> {
+  private receive(request: FastifyRequest): void | Promise<void> {
     request.answerType = readHead(request);
     request.standings = [];
+    const principal = this.authenticator.recall(request.raw);
+    if (principal === undefined) return this.authenticate(request);
+    request.principal = principal;
+    return this.limiter.countRequest(request);
+  }
+
+  private async authenticate(request: FastifyRequest): Promise<void> {
     try {
       request.principal = await this.authenticator.authenticate(request.raw, request.ip);
     } catch (error) {
@@ -111,14 +141,27 @@ export class GraphQLEndpoint implements OnModuleInit {
   }
 
   /** Gives the answer that was given to the same question before, for the same price. */
-  private async repeat(request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
-    request.question = questionOf(request);
-    const answer = this.answers.find(request.question);
-    if (answer === null) return false;
-    await this.limiter.charge(request, answer.measure, false);
-    void reply.header('cache-control', 'no-store').type(answer.contentType).send(answer.body);
-    return true;
+  private repeat(answer: Answer, request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
+    const send = () => {
+      void reply.header('cache-control', 'no-store').type(answer.contentType).send(answer.body);
+    };
+    const charge = this.limiter.charge(request, answer.measure, false);
+    if (charge instanceof Promise) return charge.then(send);
+    send();
   }
+}
+
+/** Does the work of a hook, on the spot where it can: a promise costs as much as most of it. */
+function follow(work: () => void | Promise<void>, goOn: () => void, refuse: (error: Error) => void): void {
+  let underWay: void | Promise<void>;
+  try {
+    underWay = work();
+  } catch (error) {
+    refuse(error as Error);
+    return;
+  }
+  if (underWay === undefined) goOn();
+  else underWay.then(goOn, refuse);
 }
 
 function questionOf(request: FastifyRequest): Question {

@@ -73,7 +73,11 @@ export class ExecutionPlugin implements ApolloServerPlugin<RequestContext> {
     const formatted = errors?.map((error) => formatError(error.toJSON(), error, contextValue.requestId));
     if (formatted === undefined && isOwn) this.remember(contextValue, admitted, minute);
     const singleResult = { data: data ?? null, ...(formatted === undefined ? {} : { errors: formatted }) };
-    return { http: { headers: new HeaderMap() }, body: { kind: 'single', singleResult } };
+    const headers = new HeaderMap();
+    // As it was decided when the request came: Apollo would decide it once more.
+    if (contextValue.request.answerType !== null)
+      headers.set('content-type', contextValue.request.answerType);
+    return { http: { headers }, body: { kind: 'single', singleResult } };
   }
 
   /** The same for all whose answer is the same; null: it may be another one each time. */

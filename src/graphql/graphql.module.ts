@@ -58,6 +58,8 @@ import { finishSchema } from './schema.js';
         introspection: true,
         graphiql: false,
         includeStacktraceInErrorResponses: false,
+        // Without the line feed of Apollo's own, which copies the answer.
+        stringifyResult: (result) => JSON.stringify(result),
         preserveHttpStatusForExecutionErrors: false,
         // After the connections have been closed: what comes until then is answered.
         stopOnApplicationShutdown: true,

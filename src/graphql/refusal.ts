@@ -33,15 +33,16 @@ export interface Refusal {
 }
 
 /** Whether a request is for the endpoint or something below it, whatever is there. */
-export function isForGraphQL({ url, routeOptions }: Pick<FastifyRequest, 'url' | 'routeOptions'>): boolean {
-  const [path = ''] = url.split('?', 1);
-  return isEndpoint({ url, routeOptions }) || path.startsWith(`${GRAPHQL_PATH}/`);
+export function isForGraphQL(request: Pick<FastifyRequest, 'url' | 'routeOptions'>): boolean {
+  return isEndpoint(request) || request.url.startsWith(`${GRAPHQL_PATH}/`);
 }
 
 /** Whether a request is for the endpoint itself: the router also knows its path by other spellings. */
-export function isEndpoint({ url, routeOptions }: Pick<FastifyRequest, 'url' | 'routeOptions'>): boolean {
-  const [path] = url.split('?', 1);
-  return path === GRAPHQL_PATH || routeOptions.url === GRAPHQL_PATH;
+export function isEndpoint(request: Pick<FastifyRequest, 'url' | 'routeOptions'>): boolean {
+  const { url } = request;
+  if (url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`)) return true;
+  // Fastify makes an object of these each time.
+  return request.routeOptions.url === GRAPHQL_PATH;
 }
 
 /** The media type that the client prefers; undefined when it accepts none of ours. */

@@ -1,5 +1,7 @@
 import { Field, ObjectType, Query, Resolver } from '@nestjs/graphql';
 import { InheritAccess, Public } from '../auth/access.js';
+import { DependsOn } from '../graphql/dependence.js';
+import { Direct } from '../graphql/direct.js';
 import { type Build, readBuild } from './build-info.js';
 
 @ObjectType({ description: 'Which build of the service answers.' })
@@ -18,6 +20,8 @@ export class BuildInfoResolver {
   private readonly build = readBuild();
 
   @Public()
+  @Direct()
+  @DependsOn()
   @Query(() => BuildInfo, { description: 'Which build of the service answers.' })
   buildInfo(): BuildInfo {
     return this.build;

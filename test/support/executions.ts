@@ -20,9 +20,10 @@ export class Executions {
       const { errors = [] } = result;
       // With several, it was made again by graphql-js.
       if (admitted.compiled !== null && errors.length < 2) this.compiled++;
-      // What has read nothing is of no revision.
-      const isRead = context.revisions.size === 1;
-      if (admitted.dependences !== null && isRead && errors.length === 0) this.rememberable++;
+      const { dependences } = admitted;
+      // What should have read the mirror and has not is of no revision.
+      const isOfOne = context.revisions.size === (dependences?.has('mirror') === true ? 1 : 0);
+      if (dependences !== null && isOfOne && errors.length === 0) this.rememberable++;
       return result;
     };
   }
