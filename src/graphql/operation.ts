@@ -283,17 +283,17 @@ export function accessOf(field: GraphQLField<unknown, unknown>): Access {
 function dependencesOf(roots: ReadonlyMap<string, SelectedField>): ReadonlySet<Dependence> | null {
   const found = new Set<Dependence>();
   for (const root of roots.values()) {
-    if (root.field.name !== '__typename' && declaredBy(root).length === 0) return null;
+    if (root.field.name !== '__typename' && declaredBy(root) === null) return null;
     addDependences(root, found);
   }
   return found;
 }
 
 function addDependences(selected: SelectedField, into: Set<Dependence>): void {
-  for (const dependence of declaredBy(selected)) into.add(dependence);
+  for (const dependence of declaredBy(selected) ?? []) into.add(dependence);
   for (const child of selected.children.values()) addDependences(child, into);
 }
 
-function declaredBy({ field }: SelectedField): readonly Dependence[] {
-  return (field.extensions['dependsOn'] as readonly Dependence[] | undefined) ?? [];
+function declaredBy({ field }: SelectedField): readonly Dependence[] | null {
+  return (field.extensions['dependsOn'] as readonly Dependence[] | undefined) ?? null;
 }
