@@ -1,6 +1,10 @@
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
+import { DataSource } from 'typeorm';
+import type { DirectoryDataSource } from '../src/database/data-source.js';
+import { examineReplica } from '../src/database/examine-replica.js';
 import { Replica } from '../src/database/replica.js';
 import { Asking, directoryOf } from './support/asking.js';
 import { dataOf, post, send } from './support/http.js';
@@ -26,16 +30,20 @@ let service: TestService;
 let twin: TwinService;
 let authorization: string;
 let revision = 1;
-let clusters = 0;
+/** All that have been started. */
+const servers: TestPostgres[] = [];
 const asked = jest.spyOn(Replica.prototype, 'read');
 const logged = jest.spyOn(Logger.prototype, 'warn');
 
-const directory = () => join(variable('TEST_WORK_DIRECTORY'), `replicated-${++clusters}`);
-const urlOf = (proxy: TestProxy) => `postgres://postgres@127.0.0.1:${proxy.port}/directory`;
+const directory = () => mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'replicated-'));
+/** As somebody who may do nothing but read. */
+const urlOf = ({ port }: { port: number }) => `postgres://reader@127.0.0.1:${port}/directory`;
 
 beforeAll(async () => {
   primary = await startPostgres(directory(), SETTINGS);
+  servers.push(primary);
   await administrate(primary, 'postgres', 'create database directory');
+  await administrate(primary, 'postgres', 'create role reader login in role pg_read_all_data');
   replicas = await Promise.all([0, 1].map(startReplica) as [Promise<TestPostgres>, Promise<TestPostgres>]);
   targets = replicas.map(({ port }) => ({ host: '127.0.0.1', port }));
   proxies = await Promise.all(targets.map((target) => TestProxy.start(target)));
@@ -52,19 +60,24 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await twin.stop();
-  await service.stop();
-  for (const proxy of proxies) await proxy.stop();
-  for (const server of [...replicas, primary]) {
-    server.goOn();
-    await server.stop();
+  try {
+    await twin.stop();
+    await service.stop();
+    for (const proxy of proxies) await proxy.stop();
+  } finally {
+    for (const server of servers) {
+      server.goOn();
+      await server.stop();
+    }
   }
 });
 
 beforeEach(() => untilAsked(2));
 
-function startReplica(): Promise<TestPostgres> {
-  return startPostgresReplica(directory(), primary, SETTINGS);
+async function startReplica(): Promise<TestPostgres> {
+  const server = await startPostgresReplica(directory(), primary, SETTINGS);
+  servers.push(server);
+  return server;
 }
 
 async function administrate(server: TestPostgres, database: string, statement: string): Promise<void> {
@@ -160,7 +173,7 @@ describe('read replicas', () => {
   it('that lag now and then never make an answer of two revisions, or one that goes back', async () => {
     const [here, there] = [new Asking(service, authorization), new Asking(twin, authorization)];
     try {
-      for (let count = 0; count < 12; count++) {
+      for (let count = 0; count < 8; count++) {
         const lagging = replicas[count % 2];
         if (lagging !== undefined) await pause(lagging);
         await apply();
@@ -173,7 +186,7 @@ describe('read replicas', () => {
     }
     for (const { problems, asked: count } of [here, there]) {
       expect(problems.slice(0, 3)).toEqual([]);
-      expect(count).toBeGreaterThan(12);
+      expect(count).toBeGreaterThan(8);
     }
   });
 
@@ -195,6 +208,21 @@ describe('read replicas', () => {
     target.port = other.port;
     await endConnections(laggard, 'true');
     await goOn(laggard);
+  });
+
+  it('are told from other servers when they are looked at', async () => {
+    const { pool } = service.app.get<DirectoryDataSource>(DataSource);
+    const [replica, other] = replicas;
+    for (const [url, reason] of [
+      [urlOf(replica), null],
+      [urlOf(other), null],
+      [primary.url('directory'), 'it is no replica'],
+      [replica.url('postgres'), 'it has the data of another server or database'],
+      [variable('TEST_POSTGRES_URL'), 'it has the data of another server or database'],
+      ['postgres://127.0.0.1:1/directory', expect.stringContaining('ECONNREFUSED') as string],
+    ] as const) {
+      expect([url, await examineReplica(url, pool)]).toEqual([url, reason]);
+    }
   });
 
   it('that are away are left alone, said so in the log, and taken back', async () => {

@@ -2,7 +2,9 @@ import { access } from 'node:fs/promises';
 import { ExternalIssuer } from '../auth/external-issuer.js';
 import { type Finding, ok, problem, warning } from '../common/finding.js';
 import { type Config, ConfigError, type DirectoryConfig, type RedisConfig } from '../config/config.js';
+import type { DirectoryDataSource } from '../database/data-source.js';
 import { Database } from '../database/database.js';
+import { examineReplica } from '../database/examine-replica.js';
 import { ClientsFileError, readClients } from '../identity-provider/clients.js';
 import { SharedCounts } from '../limits/shared-counts.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../mirror/mirror-state.js';
@@ -51,13 +53,28 @@ function mistakesIn(config: DirectoryConfig): Finding[] {
 
 async function lookAtDatabase(config: Config): Promise<Finding[]> {
   try {
-    const status = await withDatabase(config, (dataSource) =>
-      new MirrorState(new Database(dataSource), dataSource).get(),
-    );
-    return [ok('database'), describeMirror(status)];
+    return await withDatabase(config, async (dataSource) => [
+      ok('database'),
+      ...(await lookAtReplicas(config.database, dataSource)),
+      describeMirror(await new MirrorState(new Database(dataSource), dataSource).get()),
+    ]);
   } catch (error) {
     return [problem('database', messageOf(error))];
   }
+}
+
+async function lookAtReplicas(
+  database: Config['database'],
+  dataSource: DirectoryDataSource,
+): Promise<Finding[]> {
+  const urls = database.kind === 'postgres' ? database.replicaUrls : [];
+  return Promise.all(
+    urls.map(async (url) => {
+      const what = `read replica ${new URL(url).host}`;
+      const failure = await examineReplica(url, dataSource.pool);
+      return failure === null ? ok(what) : problem(what, failure);
+    }),
+  );
 }
 
 function describeMirror({ state, asOf, reason, blockedPlan }: MirrorStatus): Finding {

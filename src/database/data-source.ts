@@ -13,6 +13,7 @@ import { Changes1763683200003 } from './migrations/0004-changes.js';
 import { ReadModel1763683200004 } from './migrations/0005-read-model.js';
 import { OpenConnections } from './open-connections.js';
 import { embeddedPoolOptions, serverPoolOptions, STATEMENT_TIMEOUT } from './pool-options.js';
+import { reasonOf } from './reason-of.js';
 
 export const MIGRATIONS = [
   Mirror1763683200000,
@@ -172,8 +173,7 @@ function startError(error: unknown, database: Config['database']): unknown {
   if (error instanceof DatabaseStartError || !(error instanceof Error)) return error;
   if (database.kind === 'pglite') return damagedDirectoryError(database.directory, error);
   const { host, pathname } = new URL(database.url);
-  const { code = 'no answer' } = error as { code?: string };
-  const message = `The database ${pathname.slice(1)} at ${host === '' ? 'the local socket' : host} cannot be used: ${error.message === '' ? code : error.message}`;
+  const message = `The database ${pathname.slice(1)} at ${host === '' ? 'the local socket' : host} cannot be used: ${reasonOf(error)}`;
   // What passes by itself can be waited for; a wrong password cannot.
   const isAway = databaseError(error) instanceof ServiceUnavailableError;
   return new (isAway ? DatabaseAwayError : DatabaseStartError)(message, { cause: error });

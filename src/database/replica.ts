@@ -6,6 +6,7 @@ import { queryPatiently } from './patience.js';
 import { serverPoolOptions } from './pool-options.js';
 import { Pulse } from './pulse.js';
 import { readThrough } from './reader.js';
+import { reasonOf } from './reason-of.js';
 import type { Statement } from './statement.js';
 
 /** Milliseconds between two looks at what it has: for so long it is left alone after a revision, though it may have it. */
@@ -55,7 +56,7 @@ export class Replica {
           this.take(seen);
         },
         onLost: (error) => {
-          this.leave(error instanceof Error && error.message !== '' ? error.message : 'it is away');
+          this.leave(reasonOf(error));
         },
         onDoubt: () => {
           this.leave('it does not answer');

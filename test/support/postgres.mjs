@@ -1,5 +1,6 @@
 // A PostgreSQL of the tests' own: a throw-away cluster on a Unix socket and a free port of the loopback interface.
 import { execFile, execFileSync, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { chownSync, mkdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -59,7 +60,7 @@ async function prepare(directory, more) {
   if (programs === null) throw new Error('PostgreSQL is not installed: npm test installs it first');
   mkdirSync(directory, { recursive: true });
   giveToPostgres(directory);
-  return new TestPostgres(programs, directory, await findFreePort(), more);
+  return new TestPostgres(programs, directory, await findLastingPort(), more);
 }
 
 /** Lets the user that PostgreSQL runs as write a directory. */
@@ -104,6 +105,10 @@ class TestPostgres {
     this.#server = server;
     // It may end before it is told to: whoever presses Ctrl-C stops it too.
     this.#ended = new Promise((resolve) => server.once('exit', resolve));
+    // Whatever becomes of the tests, it does not outlive them.
+    const kill = () => server.kill('SIGKILL');
+    process.once('exit', kill);
+    void this.#ended.then(() => process.off('exit', kill));
     await untilReady(this.url('postgres'));
   }
 
@@ -132,10 +137,12 @@ class TestPostgres {
   }
 
   #signal(signal) {
-    const id = this.#server.pid;
-    const children = readFileSync(`/proc/${id}/task/${id}/children`, 'utf8').split(' ').filter(Boolean);
-    // The parent first: it would begin again what has ended.
-    for (const each of [id, ...children.map(Number)]) {
+    const { pid, exitCode, signalCode } = this.#server;
+    if (exitCode !== null || signalCode !== null) return;
+    // It begins nothing while it is looked what it has begun.
+    process.kill(pid, 'SIGSTOP');
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+    for (const each of [...children.map(Number), pid]) {
       try {
         process.kill(each, signal);
       } catch (error) {
@@ -158,6 +165,22 @@ async function untilReady(url) {
       await client.end().catch(() => undefined);
     }
   }
+}
+
+/** A port that is had again after a while without it: below those that the system gives to whoever connects. */
+async function findLastingPort() {
+  for (;;) {
+    const port = randomInt(20_000, 30_000);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port) {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
 }
 
 export function findFreePort() {
