@@ -1,7 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, ShutdownSignal } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { ServiceUnavailableError } from './common/errors.js';
 import type { Config } from './config/config.js';
 import { createApp } from './create-app.js';
+import { databaseError } from './database/database-error.js';
 import { PatientAdapter } from './http/patient-adapter.js';
 import { MirrorService } from './mirror/mirror.service.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
@@ -10,6 +13,8 @@ import { buildWaitingRoom } from './start/waiting-room.js';
 
 /** What asks a process to end, from an operator, a terminal or a container's supervisor. */
 const SIGNALS = [ShutdownSignal.SIGTERM, ShutdownSignal.SIGINT, ShutdownSignal.SIGHUP];
+/** Milliseconds between two attempts at what the database is needed for. */
+const PAUSE = 1000;
 
 /** Serves until the process is told to end: then it ends with exit code 0, even half-way through its start. */
 export async function serve(config: Config): Promise<void> {
@@ -25,13 +30,25 @@ export async function serve(config: Config): Promise<void> {
     await app.listen(config.port, config.host);
     await app.get(MirrorService).start();
     if (isEnding(ending)) return;
-    const demoToken = config.auth.issuer === null ? await app.get(DemoServiceAccount).ensure() : null;
+    const demoToken = config.auth.issuer === null ? await ensureDemoToken(app, ending) : null;
     new Logger('Service').log(describeStart(config, demoToken));
   } catch (error) {
     // What is being closed fails in many ways, and none of them is worth telling.
     if (isEnding(ending)) return;
     await app.close();
     throw error;
+  }
+}
+
+/** The database may be away again by now. */
+async function ensureDemoToken(app: NestFastifyApplication, ending: AbortSignal): Promise<string | null> {
+  for (;;) {
+    try {
+      return await app.get(DemoServiceAccount).ensure();
+    } catch (error) {
+      if (isEnding(ending) || !(databaseError(error) instanceof ServiceUnavailableError)) throw error;
+      await sleep(PAUSE, undefined, { signal: ending }).catch(() => undefined);
+    }
   }
 }
 

@@ -89,7 +89,13 @@ describe('a service that is started while its database', () => {
       expect(Date.now()).toBeLessThan(deadline);
       await sleep(20);
     }
+    // It goes again in the middle of the first synchronisation.
+    proxy.refuse();
     expect((await post({ config }, { query: '{ buildInfo { version } }' }, {}, agent)).status).toBe(200);
+    expect(process.stdout).not.toContain('Ready at');
+    while ((await ask('/_readiness', agent)).status === 200) await sleep(20);
+    proxy.mend();
+    while ((await ask('/_readiness', agent)).status !== 200) await sleep(20);
     watched.abort();
     await watching;
     agent.destroy();
