@@ -91,7 +91,7 @@ describe('the configuration of', () => {
 });
 
 describe('the directory server of the compose file', () => {
-  it('is filled once with the sample school, which the account of the mirror reads', async () => {
+  it('is filled once with the sample school, which the mirror reads and its own administrator changes', async () => {
     const port = await findFreePort();
     const environment = prepareDirectory(port);
     for (const visit of ['first', 'second']) {
@@ -104,6 +104,8 @@ describe('the directory server of the compose file', () => {
           await count(port, '(&(objectClass=groupOfNames)(objectClass=directoryGroup))'),
         ).toBeGreaterThan(100);
         expect(await offersSynchronisation(port)).toBe(true);
+        expect(await rename(`Ada on her ${visit} visit`)).toBe(0);
+        expect(await count(port, `(displayName=Ada on her ${visit} visit)`)).toBe(1);
       } finally {
         server.kill('SIGTERM');
         await ended;
@@ -129,8 +131,20 @@ describe('the directory server of the compose file', () => {
       LDAP_DATA: data,
       LDAP_SAMPLE: 'sample/directory.ldif',
       LDAP_PASSWORD_FILE: join(secrets, 'ldap-password'),
-      LDAP_URLS: `ldap://127.0.0.1:${port}`,
+      LDAP_URLS: `ldap://127.0.0.1:${port} ${socketUrl()}`,
     };
+  }
+
+  const socketUrl = () => `ldapi://${encodeURIComponent(join(work, 'ldapi'))}`;
+
+  /** As whoever has a shell on the server does, without a password: gives the exit code. */
+  async function rename(name: string): Promise<number | null> {
+    const args = ['-Q', '-Y', 'EXTERNAL', '-H', socketUrl()];
+    const child = spawn(programOf('ldapmodify'), args, { stdio: ['pipe', 'ignore', 'ignore'] });
+    const dn = 'uid=ada.martin,ou=people,dc=example,dc=org';
+    child.stdin.end(`dn: ${dn}\nchangetype: modify\nreplace: displayName\ndisplayName: ${name}\n`);
+    const [code] = (await once(child, 'exit')) as [number | null];
+    return code;
   }
 
   async function readUntilThere(port: number, filter: string, server: ChildProcess): Promise<number> {
