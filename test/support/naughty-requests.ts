@@ -14,6 +14,9 @@ const post = (body: unknown, headers: Record<string, string> = {}): HttpRequest 
   body: JSON.stringify(body),
 });
 
+/** Half of a surrogate pair has no encoding. */
+const encode = (text: string) => encodeURIComponent(text.toWellFormed());
+
 /** The places of a request that no schema knows of. */
 const ELSEWHERE: Build[] = [
   (text) => post({ query: text }),
@@ -39,9 +42,9 @@ const ELSEWHERE: Build[] = [
   (text) => post({ query: '{ __typename }' }, { accept: asLatin1(text), 'x-request-id': asLatin1(text) }),
   (text) => post({ query: '{ __typename }' }, { 'content-type': asLatin1(`application/json;${text}`) }),
   (text) => ({
-    path: `/photo/v1/${encodeURIComponent(text)}?expires=1&signature=${encodeURIComponent(text)}`,
+    path: `/photo/v1/${encode(text)}?expires=1&signature=${encode(text)}`,
   }),
-  (text) => ({ path: `/picture/v1/anna?expires=${encodeURIComponent(text)}&signature=${'a'.repeat(64)}` }),
+  (text) => ({ path: `/picture/v1/anna?expires=${encode(text)}&signature=${'a'.repeat(64)}` }),
 ];
 
 /**
