@@ -15,7 +15,13 @@ import { TestService } from './support/service.js';
 import { variable } from './support/store.js';
 import { TwinService } from './support/twin.js';
 
-const SETTINGS = { shared_buffers: '16MB', max_connections: 60, synchronous_commit: 'on' };
+const SETTINGS = {
+  shared_buffers: '16MB',
+  max_connections: 60,
+  synchronous_commit: 'on',
+  // What is being copied, or lags, may ask for what was written a while ago.
+  wal_keep_size: '1GB',
+};
 /** Milliseconds after which a replica that is well again is asked. */
 const BACK = 5000;
 
