@@ -11,7 +11,7 @@ const ROUNDS = 3;
 const REQUESTS = 5000;
 const CLIENTS = 12;
 /** Milliseconds between an answer and the next request of a client. */
-const PAUSE = 30;
+const PAUSE = 40;
 
 /** Milliseconds in which haproxy notices that a replica is ready. */
 const NOTICED = 500;
