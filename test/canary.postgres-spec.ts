@@ -3,7 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { Canaries } from './support/canaries.js';
-import { buildLdif, personDn } from './support/directory.js';
+import { runCommand } from './support/command.js';
+import { EMAIL, NAME, people, TELEPHONE } from './support/canary-directory.js';
+import { personDn } from './support/directory.js';
 import { ExternalIssuerProcess } from './support/external-issuer.js';
 import { type HttpAnswer, post, send } from './support/http.js';
 import { directorySettings } from './support/ldap.js';
@@ -14,16 +16,13 @@ import { MIRROR_PASSWORD, startSlapd, type TestSlapd } from './support/slapd.mjs
 import { variable } from './support/store.js';
 import { WatchedService } from './support/watched-service.js';
 
-/** One of each kind of what nobody is to find in a log. */
-const NAME = 'Kanaria Vogelsang';
-const EMAIL = 'kanaria.vogelsang@aviary.example';
-const TELEPHONE = '+41 44 555 73 91';
+/** What nobody is to find in a log, beside what people are called. */
 const DATABASE_PASSWORD = 'canary-of-the-database';
 const INTROSPECTION_SECRET = 'service-secret';
 const CLIENT_SECRET = 'canary-of-a-client';
 const SIGNING_KEY = randomBytes(32).toString('hex');
 
-const PEOPLE = { user: '{ user(user: {id: "anna"}) { id name givenName familyName email photo } }' };
+const PERSON = '{ user(user: {id: "anna"}) { id name givenName familyName email photo } }';
 
 const canaries = new Canaries();
 canaries.add('name', NAME);
@@ -39,25 +38,6 @@ canaries.add(
   'bytes of the signing key',
   Buffer.from(SIGNING_KEY, 'hex').toString('base64').replace(/=+$/, ''),
 );
-
-/** Who is told everything, and about whom nobody else is told anything. */
-function people(photo?: Buffer): string {
-  const ldif = buildLdif(
-    [
-      {
-        id: 'anna',
-        name: NAME,
-        givenName: 'Kanaria',
-        familyName: NAME,
-        email: EMAIL,
-        ...(photo ? { photo } : {}),
-      },
-      { id: 'ben' },
-    ],
-    [{ id: 'club', members: ['anna'], owners: ['ben'] }],
-  );
-  return ldif.replace(/^(uid:: .*)$/m, `$1\ntelephoneNumber: ${TELEPHONE}`);
-}
 
 /** Every error that libraries throw has some of these at it. */
 const FAULT = {
@@ -76,11 +56,12 @@ describe('a service with everything around it', () => {
   let slapd: TestSlapd;
   let proxy: TestProxy;
   let service: WatchedService;
-  const tokens: Record<'reader' | 'opaque' | 'ben' | 'bad', string> = {
+  const tokens: Record<'reader' | 'opaque' | 'ben' | 'bad' | 'account', string> = {
     reader: '',
     opaque: '',
     ben: '',
     bad: '',
+    account: '',
   };
 
   beforeAll(async () => {
@@ -106,6 +87,8 @@ describe('a service with everything around it', () => {
         ...issuer.environment,
         AUTH_INTROSPECTION_CLIENT_SECRET: INTROSPECTION_SECRET,
         REDIS_URL: redis.url,
+        // Nobody is there.
+        DATABASE_REPLICA_URLS: `postgres://directory:${DATABASE_PASSWORD}@127.0.0.1:1/directory`,
         URL_SIGNING_KEYS: SIGNING_KEY,
         LOG_LEVEL: 'verbose',
       },
@@ -114,9 +97,25 @@ describe('a service with everything around it', () => {
     tokens.ben = await issuer.sign({ payload: { scope: 'profile', sub: 'ben' } });
     tokens.opaque = await issuer.opaque({ active: true, scope: 'profile', sub: 'ben', client_id: 'x' });
     tokens.bad = await issuer.sign({ stranger: true });
+    tokens.account = `Basic ${await createServiceAccount()}`;
     for (const [name, token] of Object.entries(tokens))
       canaries.add(`token (${name})`, token.replace(/^\w+ /, ''));
   });
+
+  /** By its command, which tells the token this once. */
+  async function createServiceAccount(): Promise<string> {
+    const { database } = service.config;
+    const environment = { DATABASE_URL: database.kind === 'postgres' ? database.url : '' };
+    const run = (...args: string[]) => runCommand(['service-account', ...args, '--json'], environment);
+    const { stdout } = await run('create', '--id', 'canary', '--name', 'Canary', '--scopes', 'read');
+    const { token } = JSON.parse(stdout) as { token: string };
+    const [, secret = ''] = Buffer.from(token, 'base64').toString().split(':');
+    canaries.add('secret of a service account', secret);
+    const { stdout: listed } = await run('list');
+    expect(listed).toContain('canary');
+    expect(canaries.foundIn(listed)).toEqual([]);
+    return token;
+  }
 
   afterAll(async () => {
     await service.stop();
@@ -128,7 +127,7 @@ describe('a service with everything around it', () => {
 
   /** The URL of the photo, whose signature nobody is to find either. */
   async function photoUrl(): Promise<URL> {
-    const { body } = await ask(PEOPLE.user, tokens.reader);
+    const { body } = await ask(PERSON, tokens.reader);
     expect(body).toContain(NAME);
     const { data } = JSON.parse(body) as { data: { user: { photo: string } } };
     return new URL(data.user.photo);
@@ -136,7 +135,7 @@ describe('a service with everything around it', () => {
 
   it('tells who may not know them nothing of people', async () => {
     const queries = [
-      PEOPLE.user,
+      PERSON,
       '{ users(first: 9) { nodes { name email } } }',
       '{ group(group: {id: "club"}) { members(first: 9) { nodes { user { name email } } } } }',
       '{ search(query: "kanaria", first: 9) { nodes { ... on User { name } } } }',
@@ -179,9 +178,9 @@ describe('a service with everything around it', () => {
     await slapd.stop();
     await issuer.pause();
     const unknown = canaries.add('unknown token', 'opaque-canary-that-nobody-knows');
-    const answers = [await ask(PEOPLE.user, `Bearer ${unknown}`)];
+    const answers = [await ask(PERSON, `Bearer ${unknown}`)];
     proxy.cut();
-    answers.push(await ask(`#\n${PEOPLE.user}`, tokens.reader), await send(service, { path: '/_readiness' }));
+    answers.push(await ask(`#\n${PERSON}`, tokens.reader), await send(service, { path: '/_readiness' }));
     for (const { status, headers, body } of answers) {
       expect([status, canaries.foundIn(JSON.stringify(headers) + body)]).toEqual([503, []]);
     }
