@@ -2,7 +2,7 @@ import { statement } from '../database/statement.js';
 
 /**
  * A service account and the hashes of its live secrets. One that is unknown, expired or revoked is a row as well, without
- * an id, and with as much in it to be read as any other: how long an answer takes must not tell which accounts there are.
+ * an id, and with as much in it to be read as in every other: how long an answer takes must not tell which accounts there are.
  */
 export const FIND_LIVE = statement(`
   select account.id, coalesce(account.scopes, '{read}'), account.expires_at, account.last_used_at,
