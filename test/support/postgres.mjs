@@ -109,7 +109,7 @@ class TestPostgres {
     const kill = () => server.kill('SIGKILL');
     process.once('exit', kill);
     void this.#ended.then(() => process.off('exit', kill));
-    await untilReady(this.url('postgres'));
+    await untilReady(this.url('postgres'), server);
   }
 
   async stop() {
@@ -152,14 +152,14 @@ class TestPostgres {
   }
 }
 
-async function untilReady(url) {
-  for (let attempt = 0; ; attempt++) {
+async function untilReady(url, server) {
+  for (;;) {
     const client = new pg.Client(url);
     try {
       await client.connect();
       return;
     } catch (error) {
-      if (attempt === 100) throw error;
+      if (server.exitCode !== null || server.signalCode !== null) throw error;
       await sleep(100);
     } finally {
       await client.end().catch(() => undefined);
