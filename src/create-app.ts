@@ -1,3 +1,4 @@
+import { isNativeError } from 'node:util/types';
 import { ConsoleLogger, type LogLevel } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -65,6 +66,14 @@ const STARTUP_CONTEXTS = new Set([
 const FAILURE_CONTEXTS = new Set(['ExceptionHandler', 'NestApplication', 'TypeOrmModule']);
 
 class QuietStartLogger extends ConsoleLogger {
+  /** Of an error its stack: libraries put statements with their values, settings and headers beside it. */
+  protected override stringifyMessage(message: unknown, level: LogLevel): string {
+    return super.stringifyMessage(
+      isNativeError(message) ? (message.stack ?? message.message) : message,
+      level,
+    );
+  }
+
   override log(message: unknown, ...rest: unknown[]): void {
     const context = rest[rest.length - 1];
     if (typeof context === 'string' && STARTUP_CONTEXTS.has(context)) this.debug(message, ...rest);

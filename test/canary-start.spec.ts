@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { createLogger } from '../src/create-app.js';
 import { Canaries } from './support/canaries.js';
 import { runCommand } from './support/command.js';
 import { findFreePort } from './support/postgres.mjs';
@@ -8,9 +9,9 @@ const SIGNING_KEY = randomBytes(32).toString('hex');
 const canaries = new Canaries();
 canaries.add('signing key', SIGNING_KEY);
 
-describe('what a process says that cannot begin', () => {
-  const secret = canaries.add('password in a setting', 'canary-of-a-setting');
+const secret = canaries.add('password in a setting', 'canary-of-a-setting');
 
+describe('what a process says that cannot begin', () => {
   it.each([
     ['DATABASE_URL', `postgres://directory:${secret}@127.0.0.1:1/nothing`],
     ['DATABASE_URL', `postgres://directory:${secret}@[/nothing`],
@@ -52,4 +53,24 @@ describe('what a process says that cannot begin', () => {
     expect(stdout).toContain('REDIS_URL');
     expect(canaries.foundIn(stdout + stderr)).toEqual([]);
   });
+});
+
+describe('a log', () => {
+  it.each(['fatal', 'error', 'warn', 'log', 'debug', 'verbose'] as const)(
+    'has of an error where it was, and nothing that is at it: %s',
+    (level) => {
+      const written: unknown[] = [];
+      const streams = [process.stdout, process.stderr].map((stream) =>
+        jest.spyOn(stream, 'write').mockImplementation((text) => written.push(text) > 0),
+      );
+      const fault = Object.assign(new Error('The program is at fault'), {
+        parameters: [secret],
+        query: 'select',
+      });
+      createLogger({ logLevel: 'verbose' })[level](fault, 'Somewhere');
+      for (const stream of streams) stream.mockRestore();
+      expect(written.join('')).toMatch(/The program is at fault\n +at .*canary-start/);
+      expect(canaries.foundIn(written.join(''))).toEqual([]);
+    },
+  );
 });
