@@ -42,7 +42,7 @@ function parseBody(text: string | null): unknown {
   try {
     return parseUnequivocalJson(text);
   } catch {
-    throw new ServiceError('BAD_REQUEST', 'The body is not valid JSON');
+    throw new ServiceError('BAD_REQUEST', 'The body is not valid JSON, in which nothing has two meanings');
   }
 }
 
