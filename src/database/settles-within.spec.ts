@@ -1,0 +1,35 @@
+import { pbkdf2 } from 'node:crypto';
+import { promisify } from 'node:util';
+import { settlesWithin } from './settles-within.js';
+
+/** Done by a thread of its own; that it is done is only heard of when this one has time. */
+const work = () => promisify(pbkdf2)('', '', 1, 16, 'sha256');
+
+/** Keeps this thread from everything. */
+function block(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
+}
+
+describe('a time to wait', () => {
+  it('is over when nothing has come of it', async () => {
+    const begun = performance.now();
+    expect(await settlesWithin(100, new Promise(() => undefined))).toBe(false);
+    expect(performance.now() - begun).toBeGreaterThanOrEqual(90);
+  });
+
+  it('ends with what was waited for, good or bad', async () => {
+    const begun = performance.now();
+    expect(await settlesWithin(60_000, work())).toBe(true);
+    expect(await settlesWithin(60_000, Promise.reject(new Error('No')))).toBe(true);
+    expect(performance.now() - begun).toBeLessThan(30_000);
+  });
+
+  it.each([50, 120])(
+    'of %i milliseconds is not used up by a process that is busy itself',
+    async (milliseconds) => {
+      const settles = settlesWithin(milliseconds, work());
+      block(300);
+      expect(await settles).toBe(true);
+    },
+  );
+});
