@@ -115,7 +115,8 @@ describe('a directory server in trouble', () => {
   let asked: Follower;
 
   beforeAll(async () => {
-    [told, asked] = await Promise.all([Follower.start(true), Follower.start(false)]);
+    told = await Follower.start(true);
+    asked = await Follower.start(false);
   });
 
   afterAll(async () => {
