@@ -5,9 +5,10 @@ import { UnauthenticatedError } from '../auth/authentication.error.js';
 import { Authenticator } from '../auth/authenticator.js';
 import type { Principal } from '../auth/principal.js';
 import { type Answer, Answers, type Question } from './answers.js';
+import { LoadGate } from './load-gate.js';
 import { tellStandings } from './rate-limit-headers.js';
 import { RateLimiter, type Standing } from './rate-limiter.js';
-import { buildRefusal, isEndpoint } from './refusal.js';
+import { buildRefusal, isEndpoint, refuseForNow } from './refusal.js';
 import { readHead } from './request-head.js';
 import { readRequest } from './request-shape.js';
 
@@ -23,6 +24,8 @@ declare module 'fastify' {
     answerType: string | null;
     /** What answers are remembered for; null outside of the GraphQL endpoint. */
     question: Question | null;
+    /** Whether the gate has taken it on, and is to be told when it is answered. */
+    isUnderWay: boolean;
     /** What becomes of the answer, if it is one to remember. */
     keep: ((body: Buffer, contentType: string) => void) | null;
   }
@@ -39,6 +42,7 @@ export class GraphQLEndpoint implements OnModuleInit {
     private readonly authenticator: Authenticator,
     private readonly limiter: RateLimiter,
     private readonly answers: Answers,
+    private readonly gate: LoadGate,
   ) {}
 
   onModuleInit(): void {
@@ -51,6 +55,7 @@ export class GraphQLEndpoint implements OnModuleInit {
     fastify.decorateRequest('bodyText', null);
     fastify.decorateRequest('answerType', null);
     fastify.decorateRequest('question', null);
+    fastify.decorateRequest('isUnderWay', false);
     fastify.decorateRequest('keep', null);
     // For all routes, since Nest has made that of the endpoint by now; a look at the path costs nothing.
     fastify.addHook('onRequest', (request, _reply, done) => {
@@ -66,6 +71,7 @@ export class GraphQLEndpoint implements OnModuleInit {
         return;
       }
       request.question = questionOf(request);
+      // What is remembered is given also when there is too much to do: it costs no more than to refuse it.
       const answer = this.answers.find(request.question);
       if (answer !== null) {
         // It goes no further then.
@@ -76,6 +82,11 @@ export class GraphQLEndpoint implements OnModuleInit {
         );
         return;
       }
+      if (!this.gate.begin(performance.now())) {
+        refuseForNow(request, reply);
+        return;
+      }
+      request.isUnderWay = true;
       follow(
         () => {
           readRequest(request);
@@ -85,6 +96,10 @@ export class GraphQLEndpoint implements OnModuleInit {
       );
     });
     fastify.addHook('onSend', (request, reply, payload, done) => {
+      if (request.isUnderWay) {
+        request.isUnderWay = false;
+        this.gate.end();
+      }
       if (!this.limiter.isSettled(request)) {
         this.settle(request, reply).then((refusal) => {
           done(null, refusal ?? payload);

@@ -21,6 +21,7 @@ import { Executor } from './executor.js';
 import { Flights } from './flights.js';
 import { RateLimitResolver } from './rate-limit.resolver.js';
 import { RateLimiter } from './rate-limiter.js';
+import { LoadGate } from './load-gate.js';
 import { GRAPHQL_PATH } from './refusal.js';
 import { RequestContext } from './request-context.js';
 import { finishSchema } from './schema.js';
@@ -77,6 +78,7 @@ import { finishSchema } from './schema.js';
     Executor,
     Flights,
     GraphQLEndpoint,
+    LoadGate,
     RateLimiter,
     RateLimitResolver,
   ],

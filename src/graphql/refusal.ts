@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
-import { ServiceError } from '../common/errors.js';
+import { ServiceError, ServiceUnavailableError } from '../common/errors.js';
 import { formatError, httpOf, toGraphQLError } from './error-response.js';
 
 export const GRAPHQL_PATH = '/graphql/v1';
@@ -58,6 +58,23 @@ export function refuse(error: unknown, request: FastifyRequest, reply: FastifyRe
     .headers(headers)
     .type(responseType(request) ?? RESPONSE_TYPES[0] ?? '')
     .send(body);
+}
+
+/** What is refused when there is too much to do must not add to it: this refusal is written once, around its request's id. */
+const TOO_MUCH = buildRefusal(
+  new ServiceUnavailableError('There is more to do than can be done in time: try again in a second'),
+  '{id}',
+);
+const [BEFORE_ID = '', AFTER_ID = ''] = TOO_MUCH.body.split('{id}');
+
+/** Refuses an operation that cannot be answered in time at the moment. */
+export function refuseForNow({ answerType, id }: FastifyRequest, reply: FastifyReply): void {
+  const { status, headers } = TOO_MUCH;
+  void reply
+    .code(status)
+    .headers(headers)
+    .type(answerType ?? '')
+    .send(BEFORE_ID + id + AFTER_ID);
 }
 
 /** The refusal as a GraphQL response. A failure of ours is masked, and logged here. */
