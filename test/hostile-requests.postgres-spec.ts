@@ -47,6 +47,8 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
     const people = Array.from({ length: 120 }, (_, at) => ({ id: `p${at}`, email: `p${at}@example.org` }));
     const groups = Array.from({ length: 6 }, (_, at) => ({ id: `g${at}`, members: ['@club', `p${at}`] }));
     service = await WatchedService.start({
+      // What is not to be told there costs something.
+      environment: { NODE_ENV: 'production', ALLOW_EMBEDDED: 'true' },
       ldif: buildLdif(people, [{ id: 'club', members: people.map(({ id }) => id) }, ...groups]),
     });
     authorization = await service.accessToken('profile read write', 'demo-basic');

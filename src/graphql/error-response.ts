@@ -86,9 +86,14 @@ export function formatError(
   };
 }
 
-/** Variables that do not fit are refused in words of graphql-js, which end with a name that would. */
+/**
+ * The words of graphql-js end with a name that would have been right. What is before them repeats what was sent, which can be
+ * long and look the same: a regular expression would begin at each of those.
+ */
 export function withoutSuggestion(error: GraphQLFormattedError): GraphQLFormattedError {
-  return { ...error, message: error.message.replace(/ ?Did you mean .+\?$/s, '') };
+  const { message } = error;
+  const start = message.endsWith('?') ? message.lastIndexOf('Did you mean ') : -1;
+  return start === -1 ? error : { ...error, message: message.slice(0, start).trimEnd() };
 }
 
 function codeOf({ message, extensions }: GraphQLFormattedError): ErrorCode {

@@ -65,7 +65,6 @@ import { finishSchema } from './schema.js';
         // After the connections have been closed: what comes until then is answered.
         stopOnApplicationShutdown: true,
         autoTransformHttpErrors: false,
-        hideSchemaDetailsFromClientErrors: !config.disclosure.suggestions,
       }),
     }),
   ],

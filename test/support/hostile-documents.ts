@@ -186,6 +186,10 @@ const VALUES: HostileDocument[] = [
   },
   { name: 'NUL', query: '{ __typename \u0000 }' },
   { name: 'NUL in a text', query: '{ user(user: {id: "\u0000"}) { id } }' },
+  {
+    name: '7,000 times what suggestions begin with',
+    query: `{ groups(first: "${'Did you mean '.repeat(7000)}") { totalCount } }`,
+  },
   { name: 'what controls terminals', query: '{ __typename \u001b[2J }' },
   { name: 'half of a surrogate pair', query: '{ user(user: {id: "\\uD83D"}) { id } }' },
   { name: 'the other half first', query: '{ user(user: {id: "\\uDE00\\uD83D"}) { id } }' },
@@ -204,6 +208,7 @@ const VARIABLES: HostileDocument[] = [
     variables: { kinds: Array.from({ length: 20_000 }, () => 1) },
   },
   { name: 'a text of 95,000 letters for a number', query: PAGE, variables: { first: 'a'.repeat(95_000) } },
+  { name: 'the same in a variable', query: PAGE, variables: { first: 'Did you mean '.repeat(7000) } },
   { name: 'a number that is none', query: PAGE, variables: { first: Number.MAX_VALUE } },
   { name: 'a page of 101 by a variable', query: PAGE, variables: { first: 101 } },
   {
