@@ -74,12 +74,14 @@ beforeAll(async () => {
   basic = await service.serviceAccount('read');
 });
 
-/** Whatever a test leaves behind is not for the next one. */
-afterEach(() => {
+function mend(): void {
   server.goOn();
   proxy.mend();
   disk?.free();
-});
+}
+
+/** Whatever a test leaves behind is not for the next one. */
+afterEach(mend);
 
 afterAll(async () => {
   try {
@@ -174,57 +176,48 @@ const changeDirectory = () => {
 };
 
 describe('a PostgreSQL that', () => {
-  it.each<[fault: string, strike: () => void, mend: () => void]>([
+  it.each<[fault: string, areLost: boolean, strike: () => void]>([
     [
       'refuses connections',
+      true,
       () => {
         proxy.refuse();
-      },
-      () => {
-        proxy.mend();
       },
     ],
     [
       'resets connections',
+      true,
       () => {
         proxy.reset();
-      },
-      () => {
-        proxy.mend();
       },
     ],
     [
       'hangs',
+      false,
       () => {
         server.hang();
-      },
-      () => {
-        server.goOn();
       },
     ],
     [
       'has vanished without a word',
+      true,
       () => {
         proxy.freeze();
-      },
-      () => {
-        proxy.cut();
-        proxy.mend();
       },
     ],
     [
       'answers far too slowly',
+      false,
       () => {
         proxy.slow(1500);
       },
-      () => {
-        proxy.mend();
-      },
     ],
-  ])('%s is told by 503 in time, and everything is back in time', async (_, strike, mend) => {
+  ])('%s is told by 503 in time, and everything is back in time', async (_, areLost, strike) => {
     strike();
     changeDirectory();
     await expectAway();
+    // The connections of before.
+    if (areLost) proxy.cut();
     mend();
     await expectBack();
   });
