@@ -15,6 +15,7 @@ const SLOWEST = [
   'start.e2e-spec.ts',
   'effective-roles.e2e-spec.ts',
   'ldap-trouble.postgres-spec.ts',
+  'faults-ldap.postgres-spec.ts',
   'preview-sequences.postgres-spec.ts',
   'ldap-commands.postgres-spec.ts',
   'ldap-guard.postgres-spec.ts',
