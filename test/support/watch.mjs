@@ -1,17 +1,28 @@
 // Loaded before a service (node --import): tells whoever started it what the process has been doing since it last told.
 import 'reflect-metadata';
 import diagnosticsChannel from 'node:diagnostics_channel';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { setImmediate } from 'node:timers';
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { setImmediate, setInterval } from 'node:timers';
 import { Executor } from '../../dist/graphql/executor.js';
+import { processorWait } from './processor-wait.mjs';
 
 /** Milliseconds between two looks at the event loop. */
 const RESOLUTION = 5;
 
-const delay = monitorEventLoopDelay({ resolution: RESOLUTION });
-delay.enable();
 let operations = 0;
 let statements = 0;
+
+const delay = monitorEventLoopDelay({ resolution: RESOLUTION });
+delay.enable();
+
+// The same, without what the process has waited for a processor.
+let own = 0;
+let last = { at: performance.now(), waited: processorWait() };
+setInterval(() => {
+  const now = { at: performance.now(), waited: processorWait() };
+  own = Math.max(own, now.at - last.at - (now.waited - last.waited) - RESOLUTION);
+  last = now;
+}, RESOLUTION).unref();
 
 // Whatever resolves a field is called by it.
 const { execute } = Executor.prototype;
@@ -27,9 +38,11 @@ diagnosticsChannel.subscribe('directory:statement', ({ text }) => {
 
 const ACTIONS = {
   look() {
-    process.send({ operations, statements, longestHold: Math.max(0, delay.max / 1e6 - RESOLUTION) });
+    const longestHold = Math.min(own, Math.max(0, delay.max / 1e6 - RESOLUTION));
+    process.send({ operations, statements, longestHold });
     operations = 0;
     statements = 0;
+    own = 0;
     delay.reset();
   },
 

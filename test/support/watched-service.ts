@@ -12,7 +12,7 @@ export interface Doings {
   readonly operations: number;
   /** Statements that were sent for them. */
   readonly statements: number;
-  /** Milliseconds for which nothing else could happen in it. */
+  /** Milliseconds for which nothing else could happen in it, by its own doing. */
   readonly longestHold: number;
 }
 

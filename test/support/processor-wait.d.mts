@@ -1,0 +1,1 @@
+export function processorWait(id?: number | 'self'): number;
