@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { ServiceAccountsService } from '../src/service-accounts/service-accounts.service.js';
+import { forgeTokens, type PublishedKey } from './support/forged-tokens.js';
 import { TestService } from './support/service.js';
 
 const QUESTION = '{"query":"{ currentToken { kind clientId } }"}';
@@ -242,6 +243,15 @@ describe('the Authorization header', () => {
       const { headers, errors } = await service.query('{ __typename }', { authorization });
       expect(JSON.stringify([errors, ...headers])).not.toContain(secret);
     }
+  });
+
+  it('with a token that the embedded provider has not signed is refused, whatever that says', async () => {
+    const response = await fetch(`${service.url}/oauth2/jwks`);
+    const { keys } = (await response.json()) as { keys: PublishedKey[] };
+    const forgeries = forgeTokens({ token: bearer, keys, lure: 'http://127.0.0.1:9/' });
+    const answers = await Promise.all(forgeries.map(([, token]) => send([`Authorization: Bearer ${token}`])));
+    const wrong = forgeries.filter((_, index) => answers[index]?.status !== 401);
+    expect(wrong.map(([what]) => what)).toEqual([]);
   });
 
   it('with a wrong secret is refused no sooner than it takes to look for any account', async () => {
