@@ -22,6 +22,8 @@ const SLOWEST = [
   'overlay.postgres-spec.ts',
   'overlay.e2e-spec.ts',
   'roles.e2e-spec.ts',
+  'fuzz.postgres-spec.ts',
+  'hostile-requests.postgres-spec.ts',
 ];
 
 /** The others end with those that need no service: many, and short. */
