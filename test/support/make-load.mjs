@@ -1,0 +1,77 @@
+// Makes load from a process of its own, and tells what came of it: `node make-load.mjs OPTIONS`, JSON both ways (see load.ts).
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Milliseconds between two looks at how many requests are due. */
+const TICK = 2;
+/** Connections at most: for those that wait for an answer, and some more. */
+const CONNECTIONS = 300;
+
+const { url, body, headers, seconds, rate, clients } = JSON.parse(process.argv[2]);
+const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, maxFreeSockets: CONNECTIONS });
+const options = { method: 'POST', agent, headers: { 'content-type': 'application/json', ...headers } };
+const answers = [];
+let started = 0;
+
+/** One request; whatever becomes of it is an answer. */
+function ask() {
+  return new Promise((resolve) => {
+    const begun = performance.now();
+    const tell = (status, text, retryAfter = null) => {
+      const code = status === 200 ? null : (/"code":"(\w+)"/.exec(text)?.[1] ?? text);
+      answers.push({
+        status,
+        code,
+        retryAfter,
+        at: begun - started,
+        milliseconds: performance.now() - begun,
+      });
+      resolve();
+    };
+    const sent = request(url, options, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part) => (text = part));
+      response.on('end', () => tell(response.statusCode, text, response.headers['retry-after']));
+      response.on('error', (error) => tell(0, error.message));
+    });
+    sent.on('error', (error) => tell(0, error.message));
+    sent.end(body);
+  });
+}
+
+/** Opens all connections, as a proxy has them: Node takes on one at a time, between everything else that it has to do. */
+async function connect() {
+  const opening = Array.from({ length: CONNECTIONS }, async () => {
+    const [response] = await once(request(new URL('/_health', url), { agent }).end(), 'response');
+    await once(response.resume(), 'end');
+  });
+  await Promise.all(opening);
+}
+
+/** So many a second, whether or not those before are answered: as the world does. */
+async function askAtRate() {
+  await connect();
+  started = performance.now();
+  const asked = [];
+  for (let elapsed = 0; elapsed < seconds * 1000; elapsed = performance.now() - started) {
+    while (asked.length < (elapsed / 1000) * rate) asked.push(ask());
+    await sleep(TICK);
+  }
+  await Promise.all(asked);
+}
+
+/** One after the other, by so many at a time: as many as can be answered. */
+async function askInTurn() {
+  started = performance.now();
+  const end = started + seconds * 1000;
+  const client = async () => {
+    while (performance.now() < end) await ask();
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+}
+
+await (rate === undefined ? askInTurn() : askAtRate());
+agent.destroy();
+process.stdout.write(JSON.stringify(answers));
