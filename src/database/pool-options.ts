@@ -15,8 +15,7 @@ const GREETING =
   // Small pages are not worth planning anew each time (docs/adr/0004), and nothing here is worth compiling: what is
   // guessed to be large mostly is not, and compiling it takes longer than running it.
   `set plan_cache_mode = force_generic_plan; set enable_memoize = off; set jit = off; ` +
-  // What is told of a page comes before its rows (src/database/page-query.ts).
-  `set enable_parallel_append = off; set statement_timeout = ${STATEMENT_TIMEOUT}`;
+  `set statement_timeout = ${STATEMENT_TIMEOUT}`;
 
 /** A new connection that says nothing is of no use, and nobody waits for it but those who need one. */
 const PROMPTLY = { query_timeout: CONNECTION_TIMEOUT };
