@@ -6,7 +6,6 @@ import type { DirectoryDataSource } from '../database/data-source.js';
 import { Database } from '../database/database.js';
 import { examineReplica } from '../database/examine-replica.js';
 import { ClientsFileError, readClients } from '../identity-provider/clients.js';
-import { SharedCounts } from '../limits/shared-counts.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../mirror/mirror-state.js';
 import { examineDirectory } from '../sources/examine.js';
 import { openSource } from '../sources/open-source.js';
@@ -89,6 +88,7 @@ function describeMirror({ state, asOf, reason, blockedPlan }: MirrorStatus): Fin
 }
 
 async function lookAtRedis(config: RedisConfig): Promise<Finding> {
+  const { SharedCounts } = await import('../limits/shared-counts.js');
   const failure = await new SharedCounts(config).examine();
   if (failure === null) return ok('Redis', `keys begin with ${config.prefix}:`);
   return warning('Redis', `${failure}; until it is there, each process keeps the limits on its own`);

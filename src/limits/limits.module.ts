@@ -1,28 +1,28 @@
 import { Global, Inject, Module, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { Config } from '../config/config.js';
+import type { Config, RedisConfig } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { FailedLogins } from './failed-logins.js';
-import { Limits } from './limits.js';
-import { SharedCounts } from './shared-counts.js';
+import { Limits, SHARED_COUNTS } from './limits.js';
+import type { SharedCounts } from './shared-counts.js';
 
 /** How much of what may be taken by whom, in this process or in all of them. */
 @Global()
 @Module({
   providers: [
     {
-      provide: SharedCounts,
+      provide: SHARED_COUNTS,
       inject: [CONFIG],
-      useFactory: ({ redis }: Config) => (redis === null ? null : new SharedCounts(redis)),
+      useFactory: ({ redis }: Config) => (redis === null ? null : openSharedCounts(redis)),
     },
     Limits,
     FailedLogins,
   ],
-  exports: [FailedLogins, Limits, SharedCounts],
+  exports: [FailedLogins, Limits],
 })
 export class LimitsModule implements OnModuleInit, OnApplicationShutdown {
   constructor(
-    @Inject(SharedCounts) private readonly shared: SharedCounts | null,
+    @Inject(SHARED_COUNTS) private readonly shared: SharedCounts | null,
     private readonly adapterHost: HttpAdapterHost,
   ) {}
 
@@ -35,4 +35,10 @@ export class LimitsModule implements OnModuleInit, OnApplicationShutdown {
   onApplicationShutdown(): void {
     this.shared?.stop();
   }
+}
+
+/** What it is built on takes a tenth of a second to load, which only those pay who use it. */
+async function openSharedCounts(config: RedisConfig): Promise<SharedCounts> {
+  const { SharedCounts } = await import('./shared-counts.js');
+  return new SharedCounts(config);
 }

@@ -1,6 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Count, Taking } from './limit.js';
-import { SharedCounts } from './shared-counts.js';
+import type { SharedCounts } from './shared-counts.js';
+
+/** SharedCounts; null where each process counts on its own. */
+export const SHARED_COUNTS = Symbol('SHARED_COUNTS');
 
 /**
  * Takes from limits: from those that all processes share while there is a Redis to share them through, else from
@@ -8,7 +11,7 @@ import { SharedCounts } from './shared-counts.js';
  */
 @Injectable()
 export class Limits {
-  constructor(@Inject(SharedCounts) private readonly shared: SharedCounts | null) {}
+  constructor(@Inject(SHARED_COUNTS) private readonly shared: SharedCounts | null) {}
 
   /** Whether another process may have taken too: then only an answer from there is the truth. */
   get isShared(): boolean {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { RedisClientType } from '@redis/client';
+import { createClient, type RedisClientType } from '@redis/client';
 import type { RedisConfig } from '../config/config.js';
 import { Patience } from './patience.js';
 
@@ -14,37 +14,37 @@ const CONNECT_PATIENCE = 1000;
 const PAUSE = 500;
 const TOO_SLOW = 'it does not answer, or too slowly';
 
-export interface Script {
-  readonly source: string;
-  readonly sha1: string;
-}
-
 /**
  * A connection to Redis that is either good or away. The first answer that is late or an error ends it, together with
  * all that wait on it; then a new one is tried twice a second, and is used once it has answered a probe.
  */
 export class RedisLink {
+  /** Not to be asked but by a question that is put through `ask`. */
+  readonly client: RedisClientType;
   private readonly logger = new Logger('Limits');
-  private client: RedisClientType | null = null;
-  private isStopped = false;
-  /** Why connections were lost. */
-  private readonly reasons = new WeakMap<RedisClientType, string>();
   private readonly patience = new Patience(QUICK, PATIENCE);
+  private isGood = false;
+  private isStopped = false;
+  /** Why the last connection was lost: the first reason that there was. Null: it was not. */
+  private failure: string | null = null;
 
-  /** @param probe keys and arguments with which the script must run before the connection is used */
+  /** @param probe must succeed before a connection is used */
   constructor(
-    private readonly config: RedisConfig,
-    private readonly script: Script,
-    private readonly probe: () => [keys: string[], values: string[]],
-  ) {}
+    config: RedisConfig,
+    private readonly probe: () => Promise<unknown>,
+  ) {
+    this.client = buildClient(config);
+    this.client.on('error', (error: unknown) => {
+      this.lose(error);
+    });
+  }
 
   get isUp(): boolean {
-    return this.client !== null;
+    return this.isGood;
   }
 
   async start(): Promise<void> {
-    const failure = await this.connect();
-    if (failure !== null) this.goAway(failure);
+    if (!(await this.connect())) this.goAway();
   }
 
   /**
@@ -52,85 +52,51 @@ export class RedisLink {
    * @returns why not; null: it could
    */
   async examine(): Promise<string | null> {
-    const failure = await this.connect();
+    await this.connect();
     this.stop();
-    return failure;
+    return this.failure;
   }
 
   stop(): void {
     this.isStopped = true;
-    const { client } = this;
-    this.client = null;
-    if (client !== null) destroy(client);
+    this.close();
   }
 
-  /**
-   * Runs the script.
-   * @returns its reply; null while Redis is away; rejects when it goes away meanwhile
-   */
-  run(keys: readonly string[], values: readonly string[]): Promise<unknown> | null {
-    const { client } = this;
-    return client === null ? null : this.runOn(client, keys, values, this.patience);
-  }
-
-  private async runOn(
-    client: RedisClientType,
-    keys: readonly string[],
-    values: readonly string[],
-    patience: Patience,
-  ): Promise<unknown> {
+  /** @returns the answer to a question that is put to Redis; rejects when it is an error or late, and is away then */
+  async ask<Answer>(question: () => Promise<Answer>, patience = this.patience): Promise<Answer> {
     try {
       return await new Promise((resolve, reject) => {
         const noteAnswer = patience.begin(() => {
           reject(new Error(TOO_SLOW));
         });
-        this.send(client, keys, values).finally(noteAnswer).then(resolve, reject);
+        question().finally(noteAnswer).then(resolve, reject);
       });
     } catch (error) {
-      this.lose(client, reasonOf(error));
+      this.lose(error);
       throw error;
     }
   }
 
-  private async send(
-    client: RedisClientType,
-    keys: readonly string[],
-    values: readonly string[],
-  ): Promise<unknown> {
-    const rest = [String(keys.length), ...keys, ...values];
+  /** @returns whether it worked, or nobody wants it any more; if not, `failure` is why */
+  private async connect(): Promise<boolean> {
+    if (this.isStopped) return true;
+    this.failure = null;
+    const tooLate = new AbortController();
+    const { signal } = tooLate;
     try {
-      return await client.sendCommand(['EVALSHA', this.script.sha1, ...rest]);
+      await Promise.race([
+        this.client.connect().then(() => this.ask(this.probe, new Patience(QUICK, QUICK))),
+        sleep(CONNECT_PATIENCE, undefined, { signal }).then(() => Promise.reject(new Error(TOO_SLOW))),
+      ]);
+      this.isGood = !this.hasStopped();
     } catch (error) {
-      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      return client.sendCommand(['EVAL', this.script.source, ...rest]);
+      this.lose(error);
+      return false;
+    } finally {
+      tooLate.abort();
     }
-  }
-
-  /** @returns why it did not work; null: it did, or nobody wants it any more */
-  private async connect(): Promise<string | null> {
-    if (this.hasStopped()) return null;
-    const client = await this.createClient();
-    try {
-      await new Promise((resolve, reject) => {
-        const giveUp = setTimeout(() => {
-          reject(new Error(TOO_SLOW));
-        }, CONNECT_PATIENCE);
-        const first = client
-          .connect()
-          .then(() => this.runOn(client, ...this.probe(), new Patience(QUICK, QUICK)));
-        first
-          .finally(() => {
-            clearTimeout(giveUp);
-          })
-          .then(resolve, reject);
-      });
-    } catch (error) {
-      this.lose(client, reasonOf(error));
-      return this.reasons.get(client) ?? '';
-    }
-    if (this.hasStopped()) destroy(client);
-    else this.client = client;
-    return null;
+    if (this.hasStopped()) this.close();
+    return true;
   }
 
   /** Asked anew each time: it may have happened while something was waited for. */
@@ -138,57 +104,51 @@ export class RedisLink {
     return this.isStopped;
   }
 
-  /** Reconnects never by itself: what it has not answered would be asked again, after everybody has gone on. */
-  private async createClient(): Promise<RedisClientType> {
-    const { url, certificates } = this.config;
-    // Loading it takes a tenth of a second, which only those pay who use it.
-    const { createClient } = await import('@redis/client');
-    const socket = { reconnectStrategy: false as const, connectTimeout: CONNECT_PATIENCE };
-    const client = createClient({
-      url,
-      socket: url.startsWith('rediss:')
-        ? { ...socket, tls: true, ...(certificates === null ? {} : { ca: certificates }) }
-        : socket,
-      disableOfflineQueue: true,
-      maintNotifications: 'disabled',
-    }) as unknown as RedisClientType;
-    client.on('error', (error: unknown) => {
-      this.lose(client, reasonOf(error));
-    });
-    return client;
-  }
-
-  /** Lets go of a connection; everything that waits on it is rejected. */
-  private lose(client: RedisClientType, reason: string): void {
+  /** Lets go of the connection; everything that waits on it is rejected. */
+  private lose(error: unknown): void {
     // The first is what has happened; what follows is that it was let go.
-    if (!this.reasons.has(client)) this.reasons.set(client, reason);
-    destroy(client);
-    if (client !== this.client) return;
-    this.client = null;
-    this.goAway(reason);
+    this.failure ??= reasonOf(error);
+    const wasGood = this.isGood;
+    this.close();
+    if (wasGood) this.goAway();
   }
 
-  private goAway(reason: string): void {
-    this.logger.warn(`Redis is away, so each process keeps the limits on its own for now: ${reason}`);
+  private close(): void {
+    this.isGood = false;
+    try {
+      this.client.destroy();
+    } catch {
+      // It was closed already, which is all that is wanted.
+    }
+  }
+
+  private goAway(): void {
+    this.logger.warn(`Redis is away, so each process keeps the limits on its own for now: ${this.failure}`);
     void this.comeBack();
   }
 
   private async comeBack(): Promise<void> {
-    let failure: string | null = '';
-    while (failure !== null) {
+    let isBack = false;
+    while (!isBack) {
       await sleep(PAUSE, undefined, { ref: false });
-      failure = await this.connect();
+      isBack = await this.connect();
     }
     if (!this.hasStopped()) this.logger.log('Redis is back, and limits are shared again');
   }
 }
 
-function destroy(client: RedisClientType): void {
-  try {
-    client.destroy();
-  } catch {
-    // It was closed already, which is all that is wanted.
-  }
+/** It reconnects never by itself: what it has not answered would be asked again, after everybody has gone on. */
+function buildClient({ url, certificates }: RedisConfig): RedisClientType {
+  const socket = { reconnectStrategy: false as const, connectTimeout: CONNECT_PATIENCE };
+  const client: unknown = createClient({
+    url,
+    socket: url.startsWith('rediss:')
+      ? { ...socket, tls: true, ...(certificates === null ? {} : { ca: certificates }) }
+      : socket,
+    disableOfflineQueue: true,
+    maintNotifications: 'disabled',
+  });
+  return client as RedisClientType;
 }
 
 function reasonOf(error: unknown): string {

@@ -1,18 +1,26 @@
 import { createHash } from 'node:crypto';
+import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 import type { RedisConfig } from '../config/config.js';
-import type { Count, Taking } from './limit.js';
+import type { Count, Limit, Taking } from './limit.js';
 import { RedisLink } from './redis-link.js';
-import { TAKE_SCRIPT, TAKE_SCRIPT_SHA1 } from './take.script.js';
+import { TAKE_SCRIPT } from './take.script.js';
 
 /** Bytes of a hash that stand for who is counted: enough that no two are ever taken for one. */
 const HASH_BYTES = 16;
 
-/** Counts that all processes of an installation share, in Redis. */
+/** What Redis is to know of a limit. */
+type Terms = Pick<Limit, 'name' | 'amount' | 'window'>;
+
+/** Taken from before a connection is used: a full Redis and a replica answer whoever only asks. */
+const PROBE: Terms = { name: 'probe', amount: 1_000_000, window: 1 };
+
+/** Counts that all processes of an installation share: by rate-limiter-flexible, in Redis (docs/adr/0020). */
 export class SharedCounts {
   private readonly link: RedisLink;
+  private readonly limiters = new WeakMap<Terms, RateLimiterRedis>();
 
   constructor(private readonly config: RedisConfig) {
-    this.link = new RedisLink(config, { source: TAKE_SCRIPT, sha1: TAKE_SCRIPT_SHA1 }, () => this.probe());
+    this.link = new RedisLink(config, () => this.takeOne(PROBE, '', 1));
   }
 
   /** Whether Redis is asked at the moment. */
@@ -38,32 +46,62 @@ export class SharedCounts {
   }
 
   /**
-   * As Limits.take(), in one round trip.
+   * As Limits.take(), in one round trip; giving back what follows a refusal is another.
    * @returns null while Redis is away; rejects when it goes away meanwhile
    */
   take(takings: readonly Taking[]): Promise<readonly Count[]> | null {
-    const keys = takings.map(({ limit, subject }) => this.keyOf(limit.name, subject));
-    const values = takings.flatMap(({ limit, amount }) => [amount, limit.amount, limit.window * 1000]);
-    return this.link.run(keys, values.map(String))?.then((reply) => readCounts(reply as number[])) ?? null;
+    return this.link.isUp ? this.link.ask(() => this.takeAll(takings)) : null;
   }
 
-  /** Writing has to work too: a full Redis and a replica answer whoever only asks. */
-  private probe(): [keys: string[], values: string[]] {
-    return [[this.keyOf('probe', '')], ['1', '1000000', '1000']];
+  private async takeAll(takings: readonly Taking[]): Promise<readonly Count[]> {
+    const takeOne = ({ limit, subject, amount }: Taking) => this.takeOne(limit, subject, amount);
+    const counts = await Promise.all(takings.map(takeOne));
+    const end = counts.findIndex(({ isTaken }) => !isTaken) + 1;
+    if (end === 0 || end === counts.length) return counts;
+    const given = takings.slice(end).map((taking, index) => {
+      const isTaken = counts[end + index]?.isTaken === true;
+      return takeOne({ ...taking, amount: isTaken ? -taking.amount : 0 });
+    });
+    const rest = (await Promise.all(given)).map((count) => ({ ...count, isTaken: false }));
+    return [...counts.slice(0, end), ...rest];
+  }
+
+  /** @param amount negative: it is given back */
+  private async takeOne(terms: Terms, subject: string, amount: number): Promise<Count> {
+    const { consumedPoints, msBeforeNext } = await this.limiterOf(terms)
+      .consume(this.keyOf(subject), amount)
+      .catch(readRefusal);
+    const isTaken = consumedPoints <= terms.amount;
+    // A refusal tells what it would have come to.
+    const taken = isTaken ? consumedPoints : consumedPoints - amount;
+    return { isTaken, taken: Math.max(0, taken), until: performance.now() + msBeforeNext };
+  }
+
+  private limiterOf(terms: Terms): RateLimiterRedis {
+    let limiter = this.limiters.get(terms);
+    if (limiter === undefined) {
+      limiter = new RateLimiterRedis({
+        storeClient: this.link.client,
+        useRedisPackage: true,
+        customIncrTtlLuaScript: TAKE_SCRIPT,
+        keyPrefix: `${this.config.prefix}:${terms.name}`,
+        points: terms.amount,
+        duration: terms.window,
+      });
+      this.limiters.set(terms, limiter);
+    }
+    return limiter;
   }
 
   /** Says of nobody who it is: Redis may have other readers. */
-  private keyOf(name: string, subject: string): string {
+  private keyOf(subject: string): string {
     const hash = createHash('sha256').update(`${this.config.prefix}\n${subject}`).digest();
-    return `${this.config.prefix}:${name}:${hash.subarray(0, HASH_BYTES).toString('base64url')}`;
+    return hash.subarray(0, HASH_BYTES).toString('base64url');
   }
 }
 
-function readCounts(reply: readonly number[]): Count[] {
-  const now = performance.now();
-  return Array.from({ length: reply.length / 3 }, (_, index) => ({
-    isTaken: reply[3 * index] === 1,
-    taken: reply[3 * index + 1] ?? 0,
-    until: now + (reply[3 * index + 2] ?? 0),
-  }));
+/** A refusal is thrown as well, and is no error. */
+function readRefusal(reason: unknown): RateLimiterRes {
+  if (reason instanceof Error) throw reason;
+  return reason as RateLimiterRes;
 }

@@ -1,32 +1,20 @@
-import { createHash } from 'node:crypto';
-
 /**
- * Takes from counters, one after another, up to the first of which not enough is left: nobody else is in between, so
- * limits are exact however many ask at once. A window is the life of a key.
+ * Takes from a counter, all of it or nothing, and gives back what was taken: nobody else is in between, so limits are
+ * exact however many ask at once. rate-limiter-flexible runs it in place of its own, which adds first. A window is the
+ * life of a key.
  *
- * KEYS: the counters. ARGV: of each the amount, the limit, and the window in milliseconds.
- * Returns of each whether it was taken (1 or 0), what is taken by now, and the milliseconds until it is forgotten.
+ * KEYS: the counter. ARGV: the amount, negative to give back; the window in seconds; the limit.
+ * Returns what would be taken by then, which is above the limit exactly when nothing was taken, and the milliseconds
+ * until it is forgotten.
  */
 export const TAKE_SCRIPT = `
-local counts = {}
-local isRefused = false
-for index, key in ipairs(KEYS) do
-  local amount = tonumber(ARGV[3 * index - 2])
-  local limit = tonumber(ARGV[3 * index - 1])
-  local window = tonumber(ARGV[3 * index])
-  local taken = tonumber(redis.call('GET', key) or 0)
-  isRefused = isRefused or taken + amount > limit
-  if not isRefused and amount > 0 then
-    taken = redis.call('INCRBY', key, amount)
-    if redis.call('PTTL', key) < 0 then redis.call('PEXPIRE', key, window) end
-  end
-  local left = redis.call('PTTL', key)
-  counts[3 * index - 2] = isRefused and 0 or 1
-  counts[3 * index - 1] = taken
-  counts[3 * index] = left < 0 and window or left
+local taken = tonumber(redis.call('GET', KEYS[1]) or 0)
+local after = taken + tonumber(ARGV[1])
+local window = 1000 * ARGV[2]
+if after ~= taken and after >= 0 and after <= tonumber(ARGV[3]) then
+  redis.call('INCRBY', KEYS[1], ARGV[1])
+  if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], window) end
 end
-return counts
+local left = redis.call('PTTL', KEYS[1])
+return {after, left < 0 and window or left}
 `;
-
-/** By which Redis knows it. */
-export const TAKE_SCRIPT_SHA1 = createHash('sha1').update(TAKE_SCRIPT).digest('hex');
