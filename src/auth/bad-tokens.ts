@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { ServiceError, ServiceUnavailableError } from '../common/errors.js';
 import { Limit } from '../limits/limit.js';
+import { networkOf } from '../limits/network.js';
 import { UnauthenticatedError } from './authentication.error.js';
 
 /** Milliseconds for which a refusal is repeated: no longer is a token shut out that has become good meanwhile. */
@@ -50,16 +51,17 @@ export class BadTokens {
     if (refusal !== undefined && refusal.until > this.clock()) throw refusal.error;
     const underWay = this.underWay.get(key) as Promise<Result> | undefined;
     if (underWay !== undefined) return underWay;
-    this.refuseFlood(key, address);
-    const answer = this.note(key, address, ask()).finally(() => this.underWay.delete(key));
+    const network = networkOf(address);
+    this.refuseFlood(key, network);
+    const answer = this.note(key, network, ask()).finally(() => this.underWay.delete(key));
     this.underWay.set(key, answer);
     return answer;
   }
 
-  private refuseFlood(key: string, address: string): void {
+  private refuseFlood(key: string, network: string): void {
     if (this.underWay.size >= AT_ONCE) throw tooMany();
     if (this.good.has(key)) return;
-    const count = this.ofAddress.take(address, 0);
+    const count = this.ofAddress.take(network, 0);
     if (this.ofAddress.remaining(count) === 0) {
       const retryAfter = this.ofAddress.reset(count);
       throw new ServiceError('RATE_LIMITED', 'Too many bad access tokens were sent from this address', {
@@ -69,7 +71,7 @@ export class BadTokens {
     if (this.ofAll.remaining(this.ofAll.take(EVERYBODY, 0)) === 0) throw tooMany();
   }
 
-  private async note<Result>(key: string, address: string, answer: Promise<Result>): Promise<Result> {
+  private async note<Result>(key: string, network: string, answer: Promise<Result>): Promise<Result> {
     try {
       const result = await answer;
       this.good.set(key, true);
@@ -77,7 +79,7 @@ export class BadTokens {
     } catch (error) {
       if (error instanceof UnauthenticatedError) {
         this.refusals.set(key, { error, until: this.clock() + REPEAT });
-        this.ofAddress.take(address, 1);
+        this.ofAddress.take(network, 1);
         this.ofAll.take(EVERYBODY, 1);
       }
       throw error;

@@ -5,6 +5,7 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { type Count, Limit, type Taking } from '../limits/limit.js';
 import { Limits } from '../limits/limits.js';
+import { networkOf } from '../limits/network.js';
 import type { Measure } from './limits.js';
 import type { Charge } from './request-context.js';
 
@@ -123,7 +124,7 @@ export class RateLimiter {
 }
 
 function subjectOf({ principal, ip }: Caller): string {
-  return principal?.countedAs ?? ip;
+  return principal?.countedAs ?? networkOf(ip);
 }
 
 function standingOf(limit: Limit, count: Count | undefined, cost: number | null): Standing {

@@ -27,6 +27,14 @@ describe('failed logins, of which two are let be', () => {
     expect(await logIn({ account: 'person:ben', address: '192.0.2.2' })).toBe('in');
   });
 
+  it('are counted for all addresses of an IPv6 network together', async () => {
+    for (const address of ['2001:db8::1', '2001:db8::ffff:1']) {
+      expect(await logIn({ account: `person:${address}`, address }, wrong)).toBeInstanceOf(WrongError);
+    }
+    expect(await logIn({ ...anna, address: '2001:db8::2' })).toEqual(LOCKED);
+    expect(await logIn({ ...anna, address: '2001:db8:0:1::1' })).toBe('in');
+  });
+
   it('are not looked at any more once they are too many', async () => {
     await logIn(anna, wrong);
     await logIn(anna, wrong);

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { type Count, Limit, type Taking } from './limit.js';
 import { Limits } from './limits.js';
+import { networkOf } from './network.js';
 
 /** Seconds. */
 const WINDOW = 15 * 60;
@@ -86,7 +87,7 @@ export class FailedLogins {
   }
 
   private takings({ account, address }: Login, amount: number): Taking[] {
-    const ofAddress = { limit: this.addresses, subject: address, amount };
+    const ofAddress = { limit: this.addresses, subject: networkOf(address), amount };
     if (account === null) return [ofAddress];
     return [{ limit: this.accounts, subject: account.slice(0, LONGEST_ACCOUNT), amount }, ofAddress];
   }
