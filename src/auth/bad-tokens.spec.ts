@@ -71,6 +71,12 @@ describe('bad opaque tokens', () => {
     expect(await judge('new')).toBe('good');
   });
 
+  it('from one IPv6 network count as from one address', async () => {
+    const judged = await flood(300, (index) => `2001:db8::${index.toString(16)}`);
+    expect(judged.filter((code) => code === 'UNAUTHENTICATED')).toHaveLength(100);
+    expect(questions).toBe(100);
+  });
+
   it('from everywhere are asked about a thousand times a minute', async () => {
     const judged = await flood(3000, (index) => `2001:db8:0:${index.toString(16)}::1`);
     expect(judged.slice(1000).every((code) => code === 'SERVICE_UNAVAILABLE')).toBe(true);
