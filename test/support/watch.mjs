@@ -24,6 +24,9 @@ setInterval(() => {
   last = now;
 }, RESOLUTION).unref();
 
+v8.setFlagsFromString('--expose-gc');
+const collectGarbage = vm.runInNewContext('gc');
+
 // Whatever resolves a field is called by it.
 const { execute } = Executor.prototype;
 Executor.prototype.execute = function (...rest) {
@@ -44,6 +47,20 @@ const ACTIONS = {
     statements = 0;
     own = 0;
     delay.reset();
+  },
+
+  /** What is left in memory is held by something. */
+  collect() {
+    // What is only known weakly goes with the second.
+    for (let time = 0; time < 2; time++) collectGarbage();
+    process.send({ collected: true });
+  },
+
+  /** Lets nothing else happen for so many milliseconds. */
+  hold({ milliseconds }) {
+    const end = performance.now() + milliseconds;
+    while (performance.now() < end);
+    process.send({ held: true });
   },
 
   /** Ends as a fault of the program ends a process, with an error that has everything in it. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, type Environment, readConfig } from '../../src/config/config.js';
 import { findFreePort } from './postgres.mjs';
@@ -22,6 +22,8 @@ export interface WatchedOptions {
   environment?: Environment;
   /** The URL by which the service comes to its database. */
   reachDatabase?: (url: string) => string;
+  /** A command that becomes Node, and what it is told before Node's own words. */
+  prefix?: readonly string[];
 }
 
 /** A service in a process of its own, as it was built, that tells what it does. */
@@ -51,6 +53,7 @@ export class WatchedService {
     ldif = 'version: 1\n',
     environment = {},
     reachDatabase = (url) => url,
+    prefix = [],
   }: WatchedOptions = {}): Promise<WatchedService> {
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'watched-'));
     writeFileSync(join(directory, 'directory.ldif'), ldif);
@@ -64,7 +67,8 @@ export class WatchedService {
       LIMIT_FAILED_LOGINS: '1000000',
       ...environment,
     };
-    const child = spawn(process.execPath, ['--import', './test/support/watch.mjs', 'dist/main.js'], {
+    const words = [...prefix, process.execPath, '--import', './test/support/watch.mjs', 'dist/main.js'];
+    const child = spawn(words[0] ?? '', words.slice(1), {
       env: { PATH: process.env.PATH, NO_COLOR: '1', ...settings },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
@@ -95,6 +99,47 @@ export class WatchedService {
     });
     const { access_token: token } = (await response.json()) as { access_token: string };
     return `Bearer ${token}`;
+  }
+
+  /** What it holds in memory, in megabytes: proc(5). */
+  get megabytes(): number {
+    const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${this.id}/status`, 'utf8')) ?? [];
+    return Number(kilobytes) / 1024;
+  }
+
+  /** Files and connections that it has open. */
+  get descriptors(): number {
+    return readdirSync(`/proc/${this.id}/fd`).length;
+  }
+
+  /** Replaces the directory file in one go. */
+  replaceDirectory(ldif: string): void {
+    const file = join(this.directory, 'directory.ldif');
+    writeFileSync(`${file}.new`, ldif);
+    renameSync(`${file}.new`, file);
+  }
+
+  /** Has it forget whatever nothing needs. */
+  collect(): Promise<unknown> {
+    const done = once(this.child, 'message');
+    this.child.send({ action: 'collect' });
+    return done;
+  }
+
+  /** Holds its event loop, until it is over. */
+  hold(milliseconds: number): Promise<unknown> {
+    const done = once(this.child, 'message');
+    this.child.send({ action: 'hold', details: { milliseconds } });
+    return done;
+  }
+
+  /** Stops it where it stands, until `goOn`. */
+  freeze(): void {
+    this.child.kill('SIGSTOP');
+  }
+
+  goOn(): void {
+    this.child.kill('SIGCONT');
   }
 
   /** Tells what it has done since it was asked this before. */
