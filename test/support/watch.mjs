@@ -3,6 +3,8 @@ import 'reflect-metadata';
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { setImmediate, setInterval } from 'node:timers';
+import v8 from 'node:v8';
+import vm from 'node:vm';
 import { Executor } from '../../dist/graphql/executor.js';
 import { processorWait } from './processor-wait.mjs';
 
