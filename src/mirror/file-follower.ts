@@ -15,6 +15,7 @@ export class FileFollower implements Follower {
   private tried: string | null = null;
   /** It was broken: reading it again and again is no use. */
   private isBroken = false;
+  /** On a clock that only goes forward: that of the machine may be set back. */
   private confirmedAt = 0;
 
   constructor(
@@ -38,9 +39,9 @@ export class FileFollower implements Follower {
       // A file that somebody is still writing changes from one look to the next.
       if (!hasSettled) continue;
       const quiet = fingerprint === this.tried;
-      if (quiet && Date.now() - this.confirmedAt < this.config.syncSeconds * 1000) continue;
+      if (quiet && performance.now() - this.confirmedAt < this.config.syncSeconds * 1000) continue;
       if (quiet && (this.isBroken || (await this.isBlocked()))) {
-        this.confirmedAt = Date.now();
+        this.confirmedAt = performance.now();
         continue;
       }
       await this.run(signal);
@@ -71,6 +72,6 @@ export class FileFollower implements Follower {
       this.reporter.tellInterruption(error);
       await sleep(1000, undefined, { signal }).catch(() => undefined);
     }
-    this.confirmedAt = Date.now();
+    this.confirmedAt = performance.now();
   }
 }

@@ -48,8 +48,9 @@ interface Surroundings {
 export class Intake {
   private readonly pending = new DeltaBuilder();
   private readonly aftermath = new Aftermath();
-  private auditedAt = 0;
-  private readAt = Date.now();
+  /** On a clock that only goes forward, as all times here: that of the machine may be set back. */
+  private auditedAt = -Infinity;
+  private readAt = performance.now();
 
   constructor(
     private readonly surroundings: Surroundings,
@@ -62,23 +63,23 @@ export class Intake {
   }
 
   get isAuditDue(): boolean {
-    return Date.now() - this.auditedAt > AUDIT_INTERVAL;
+    return performance.now() - this.auditedAt > AUDIT_INTERVAL;
   }
 
   /** Whether everything has to be read where changes are looked for by their time. */
   get isReadingDue(): boolean {
-    return Date.now() - this.readAt > READING_INTERVAL;
+    return performance.now() - this.readAt > READING_INTERVAL;
   }
 
   /** Everything has just been read. */
   noteWhole(): void {
-    this.auditedAt = Date.now();
-    this.readAt = Date.now();
+    this.auditedAt = performance.now();
+    this.readAt = performance.now();
   }
 
   /** Milliseconds that nothing has to be looked at for. */
   get patience(): number {
-    return this.isAuditDue ? 0 : this.aftermath.patience(Date.now());
+    return this.isAuditDue ? 0 : this.aftermath.patience(performance.now());
   }
 
   /**
@@ -104,7 +105,7 @@ export class Intake {
    */
   async lookAround(wantsAudit: boolean, before: Reached): Promise<Outcome | null> {
     const { config, directory, manager } = this.surroundings;
-    await addConsequences(this.pending, this.aftermath.take(Date.now()), directory, this.connection);
+    await addConsequences(this.pending, this.aftermath.take(performance.now()), directory, this.connection);
     const { isAuditDue } = this;
     if (!wantsAudit && !isAuditDue) return null;
     const audit = new Audit(manager, directory, this.connection, config.mapping);
@@ -114,7 +115,7 @@ export class Intake {
       const held = await this.relieve(before);
       if (held !== null) return held;
     }
-    if (isAuditDue) this.auditedAt = Date.now();
+    if (isAuditDue) this.auditedAt = performance.now();
     return null;
   }
 
@@ -142,7 +143,7 @@ export class Intake {
     const consequences = await findConsequences(manager, pending);
     if (consequences.hasRenamed) await sleep(MOMENT, undefined, { signal });
     await addConsequences(pending, consequences, directory, connection);
-    this.aftermath.expect(consequences, Date.now());
+    this.aftermath.expect(consequences, performance.now());
 
     const readAgain = (uuids: readonly string[]) => directory.readAgain(connection, uuids);
     await withClaimants(pending, manager, config.mapping, readAgain);

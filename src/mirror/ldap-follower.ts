@@ -76,7 +76,7 @@ export class LdapFollower implements Follower {
         } catch (error) {
           if (!(error instanceof ContentSyncRefusedError)) throw error;
           refusal = error.message;
-          latest = Date.now() + RETRY_INTERVAL;
+          latest = performance.now() + RETRY_INTERVAL;
         }
       }
       const { syncSeconds } = this.config;
@@ -189,7 +189,7 @@ export class LdapFollower implements Follower {
     isWell: () => void,
     latest: number,
   ): Promise<void> {
-    for (let isLater = false; Date.now() < latest; isLater = true) {
+    for (let isLater = false; performance.now() < latest; isLater = true) {
       await this.look(intake, connection, signal, isLater);
       isWell();
       await sleep(this.config.syncSeconds * 1000, undefined, { signal });
@@ -242,11 +242,11 @@ export class LdapFollower implements Follower {
 
   /** Until somebody has decided about a plan that is held, or it is worth looking whether it still is the plan. */
   private async awaitDecision(signal: AbortSignal): Promise<void> {
-    const latest = Date.now() + this.config.syncSeconds * 1000;
+    const latest = performance.now() + this.config.syncSeconds * 1000;
     for (;;) {
       await sleep(DECISION_INTERVAL, undefined, { signal });
       const { state } = await this.state.get();
-      if (state !== SyncState.BLOCKED || Date.now() > latest) return;
+      if (state !== SyncState.BLOCKED || performance.now() > latest) return;
     }
   }
 

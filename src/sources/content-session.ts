@@ -120,7 +120,7 @@ export class ContentSession {
     if (!(await this.queue.wait(patience))) return null;
     const delta = new DeltaBuilder();
     const begun = new Date();
-    const latest = begun.getTime() + LONGEST_WAIT;
+    const latest = performance.now() + LONGEST_WAIT;
     let isAll: boolean;
     do {
       isAll = !this.queue.isFull;
@@ -128,7 +128,7 @@ export class ContentSession {
         if (kind === 'container') this.noteContainer(event);
         else this.gather(delta, kind, event);
       }
-    } while (delta.weight < LARGEST_BATCH && Date.now() < latest && (await this.queue.wait(QUIET)));
+    } while (delta.weight < LARGEST_BATCH && performance.now() < latest && (await this.queue.wait(QUIET)));
     if (isAll) this.lookedAt = begun;
     return delta;
   }
