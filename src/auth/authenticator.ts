@@ -41,7 +41,7 @@ export class Authenticator {
     if (header === null) return null;
     if (header === undefined || BASIC.test(header)) return undefined;
     const remembered = this.verified.get(keyOf(header));
-    return remembered !== undefined && remembered.cacheUntil > Date.now() ? remembered.principal : undefined;
+    return remembered !== undefined && isBelieved(remembered) ? remembered.principal : undefined;
   }
 
   /**
@@ -58,7 +58,7 @@ export class Authenticator {
     if (BASIC.test(header)) refuseCrossSite(request);
     const key = keyOf(header);
     const remembered = this.verified.get(key);
-    if (remembered !== undefined && remembered.cacheUntil > Date.now()) return remembered.principal;
+    if (remembered !== undefined && isBelieved(remembered)) return remembered.principal;
 
     const [, scheme, credentials] = AUTHORIZATION.exec(header) ?? [];
     if (scheme === undefined || credentials === undefined) throw UnauthenticatedError.malformedHeader();
@@ -67,7 +67,7 @@ export class Authenticator {
     const token = isBearer
       ? await run(this.bearer, { headers: { authorization }, ip: address })
       : await this.logIn(authorization, address);
-    if (token.cacheUntil > Date.now()) this.verified.set(key, token);
+    if (isBelieved(token)) this.verified.set(key, token);
     return token.principal;
   }
 
@@ -91,6 +91,11 @@ export class Authenticator {
 
 function isRefusal(error: unknown): boolean {
   return error instanceof UnauthenticatedError;
+}
+
+function isBelieved({ cacheFrom, cacheUntil }: VerifiedToken): boolean {
+  const now = Date.now();
+  return cacheFrom <= now && now < cacheUntil;
 }
 
 function keyOf(header: string): string {

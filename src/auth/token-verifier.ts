@@ -25,9 +25,13 @@ const JWT_SECONDS = 600;
 /** Seconds for which an introspection is believed. */
 const INTROSPECTION_SECONDS = 60;
 
-/** A principal and until when, in milliseconds since 1970, the token need not be looked at again. */
+/**
+ * A principal, and from when until when, in milliseconds since 1970, the token need not be looked at again. It has a
+ * beginning because the clock of the machine may be set back: it would be believed for hours.
+ */
 export interface VerifiedToken {
   readonly principal: Principal;
+  readonly cacheFrom: number;
   readonly cacheUntil: number;
 }
 
@@ -73,10 +77,12 @@ export class TokenVerifier {
       if (error instanceof ServiceError) throw error;
       throw UnauthenticatedError.badToken(reasonOf(error), { cause: error });
     }
+    const now = Date.now();
     const expiresAt = (payload.exp ?? 0) * 1000;
     return {
       principal: principalOf({ ...claimsOf(payload), expiresAt: new Date(expiresAt) }, 'ACCESS_TOKEN'),
-      cacheUntil: Math.min(Date.now() + JWT_SECONDS * 1000, expiresAt + CLOCK_TOLERANCE * 1000),
+      cacheFrom: now,
+      cacheUntil: Math.min(now + JWT_SECONDS * 1000, expiresAt + CLOCK_TOLERANCE * 1000),
     };
   }
 
@@ -109,6 +115,7 @@ export class TokenVerifier {
         },
         kind,
       ),
+      cacheFrom: now,
       cacheUntil: Math.min(now + INTROSPECTION_SECONDS * 1000, expiresAt ?? Infinity),
     };
   }

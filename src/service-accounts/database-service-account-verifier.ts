@@ -29,7 +29,7 @@ export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
     const [known, scopes, expiresAt, lastUsedAt, hashes] = rows[0] ?? NOBODY;
     if (!isOneOf(secret, hashes) || known === null) throw UnauthenticatedError.badServiceAccount();
     if (now.getTime() - (lastUsedAt?.getTime() ?? 0) > USE_INTERVAL) this.noteUse(id, now);
-    return { principal: principalOf(id, scopes, expiresAt), cacheUntil: 0 };
+    return { principal: principalOf(id, scopes, expiresAt), cacheFrom: 0, cacheUntil: 0 };
   }
 
   /** Nobody waits for the note, and a lost one is no harm. */
