@@ -16,7 +16,9 @@ export interface Count {
 /** So much that may be taken within a window, by each subject: requests, points, failed logins. */
 export class Limit {
   private readonly counts = new LRUCache<string, { taken: number; until: number }>({
-    max: REMEMBERED_SUBJECTS,
+    // With a number of them it would make room for all at once, which few services need.
+    maxSize: REMEMBERED_SUBJECTS,
+    sizeCalculation: () => 1,
   });
 
   /**
