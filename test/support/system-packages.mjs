@@ -13,6 +13,7 @@ const NEEDED = [
   { name: 'Redis', package: 'redis-server', isThere: () => findProgram('redis-server') !== null },
   { name: 'nginx', package: 'nginx', isThere: () => findProgram('nginx') !== null },
   { name: 'haproxy', package: 'haproxy', isThere: () => findProgram('haproxy') !== null },
+  { name: 'libfaketime', package: 'faketime', isThere: () => findFaketime() !== null },
   { name: 'OpenSSL', package: 'openssl', isThere: () => findProgram('openssl') !== null },
 ];
 
@@ -20,6 +21,13 @@ const NEEDED = [
 export function findProgram(name) {
   const directories = [...(process.env.PATH ?? '').split(delimiter).filter(Boolean), '/usr/sbin', '/usr/bin'];
   return directories.map((directory) => join(directory, name)).find(existsSync) ?? null;
+}
+
+/** The library that gives a process a clock of its own; null when it is not installed. Debian has it in a directory of each kind of machine. */
+export function findFaketime() {
+  const root = '/usr/lib';
+  const found = readdirSync(root).map((name) => join(root, name, 'faketime', 'libfaketimeMT.so.1'));
+  return found.find(existsSync) ?? null;
 }
 
 /** Directory of PostgreSQL's programs, newest first; null when there is none. */
