@@ -85,3 +85,25 @@ describe('16,384 bytes of headers', () => {
     expect(await refusalBeforeAll(() => sendBytes(service, refused))).toEqual([431, 'PAYLOAD_TOO_LARGE']);
   });
 });
+
+describe('a list that is left out', () => {
+  const leftOut = [
+    '... @include(if: false) { groups(first: $n) { nodes { group { id } } } }',
+    'groups(first: $n) @skip(if: true) { nodes { group { id } } }',
+    '...A @include(if: $no)',
+  ];
+  const FRAGMENT = 'fragment A on User { groups(first: $n) { nodes { group { id } } } }';
+
+  it.each(leftOut)('is not looked at, whatever its page: %s', async (inside) => {
+    const query = `query ($n: Int, $no: Boolean = false) { user(user: {id: "anna"}) { id ${inside} x: name @include(if: $no) } } ${inside.includes('...A') ? FRAGMENT : ''}`;
+    const authorization = await service.serviceAccount('read');
+    for (const n of [-1, 101, 2_147_483_647, null, 1]) {
+      const answers: HttpAnswer[] = [];
+      const statements = await statementsOf(async () =>
+        answers.push(await ask(operation(query, { n }), authorization)),
+      );
+      expect(answers.map(dataOf)).toEqual([{ user: { id: 'anna' } }]);
+      for (const { text } of statements) expect(text).not.toContain('effective_memberships');
+    }
+  });
+});

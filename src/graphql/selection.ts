@@ -7,6 +7,7 @@ import {
   type GraphQLObjectType,
   type GraphQLResolveInfo,
   Kind,
+  type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
 import type { PageSelection, SelectedFields } from '../common/page.js';
@@ -52,8 +53,10 @@ export function objectSelection<Arguments>(
   const [first] = fieldNodes;
   let object = first === undefined || fieldNodes.length > 1 ? undefined : objects.get(first);
   if (object === undefined) {
-    const below = selectBelow(fieldNodes, fragments);
-    object = { fields: fieldsBelow(fieldNodes, fragments), nodes: below.get(list) ?? [] };
+    // What hangs on a condition may have a page that nobody has looked at: it is not read before it is known to be asked for.
+    const isCertain = selectBelow(fieldNodes, fragments, isUnconditional).has(list);
+    const nodes = isCertain ? selectBelow(fieldNodes, fragments).get(list) : undefined;
+    object = { fields: fieldsBelow(fieldNodes, fragments), nodes: nodes ?? [] };
     if (first !== undefined && fieldNodes.length === 1) objects.set(first, object);
   }
   const { fields, nodes } = object;
@@ -112,8 +115,19 @@ function nameOf(fields: SelectedFields): string {
   return `{${names.sort().join(' ')}}`;
 }
 
-/** The fields selected below these ones, by name. */
-function selectBelow(fields: readonly FieldNode[], fragments: Fragments): Map<string, FieldNode[]> {
+function isUnconditional({ directives = [] }: SelectionNode): boolean {
+  return directives.length === 0;
+}
+
+/**
+ * The fields selected below these ones, by name.
+ * @param isTaken says what is looked at, and into
+ */
+function selectBelow(
+  fields: readonly FieldNode[],
+  fragments: Fragments,
+  isTaken: (selection: SelectionNode) => boolean = () => true,
+): Map<string, FieldNode[]> {
   const selected = new Map<string, FieldNode[]>();
   const spread = new Set<string>();
   for (const { selectionSet } of fields) collect(selectionSet);
@@ -121,6 +135,7 @@ function selectBelow(fields: readonly FieldNode[], fragments: Fragments): Map<st
 
   function collect(set: SelectionSetNode | undefined): void {
     for (const selection of set?.selections ?? []) {
+      if (!isTaken(selection)) continue;
       if (selection.kind === Kind.FIELD) {
         const { value: name } = selection.name;
         const nodes = selected.get(name);
