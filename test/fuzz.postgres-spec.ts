@@ -79,7 +79,9 @@ function ask(request: HttpRequest): Promise<void> {
 
 async function exchange(request: HttpRequest): Promise<void> {
   asked++;
-  expectSound(await send(service, { ...request, headers: { authorization, ...request.headers }, agent }));
+  const given = { ...request, headers: { authorization, ...request.headers }, agent };
+  // A connection that was kept may be closed at the moment when something is sent on it: no answer, and no fault.
+  expectSound(await send(service, given).catch(() => send(service, given)));
 }
 
 it(
@@ -142,9 +144,9 @@ it(
     const lanes = Array.from({ length: LANES }, (_, lane) =>
       fc.assert(property, { numRuns, seed: SEED + lane }),
     );
-    // All of them end before what the first has found is told.
-    await Promise.allSettled(lanes);
-    await Promise.all(lanes);
+    const ended = await Promise.allSettled(lanes);
+    const found = ended.flatMap((lane) => (lane.status === 'rejected' ? [String(lane.reason)] : []));
+    expect(found).toEqual([]);
     expect(asked).toBeGreaterThanOrEqual(REQUESTS);
   },
   LONGEST,
