@@ -22,8 +22,6 @@ export interface WatchedOptions {
   environment?: Environment;
   /** The URL by which the service comes to its database. */
   reachDatabase?: (url: string) => string;
-  /** A command that becomes Node, and what it is told before Node's own words. */
-  prefix?: readonly string[];
 }
 
 /** A service in a process of its own, as it was built, that tells what it does. */
@@ -53,7 +51,6 @@ export class WatchedService {
     ldif = 'version: 1\n',
     environment = {},
     reachDatabase = (url) => url,
-    prefix = [],
   }: WatchedOptions = {}): Promise<WatchedService> {
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'watched-'));
     writeFileSync(join(directory, 'directory.ldif'), ldif);
@@ -67,8 +64,7 @@ export class WatchedService {
       LIMIT_FAILED_LOGINS: '1000000',
       ...environment,
     };
-    const words = [...prefix, process.execPath, '--import', './test/support/watch.mjs', 'dist/main.js'];
-    const child = spawn(words[0] ?? '', words.slice(1), {
+    const child = spawn(process.execPath, ['--import', './test/support/watch.mjs', 'dist/main.js'], {
       env: { PATH: process.env.PATH, NO_COLOR: '1', ...settings },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
@@ -119,11 +115,15 @@ export class WatchedService {
     renameSync(`${file}.new`, file);
   }
 
-  /** Has it forget whatever nothing needs. */
-  collect(): Promise<unknown> {
-    const done = once(this.child, 'message');
+  /**
+   * Has it forget whatever nothing needs.
+   * @returns the megabytes of what is left, which something needs
+   */
+  async collect(): Promise<number> {
+    const done = once(this.child, 'message') as Promise<[{ megabytes: number }]>;
     this.child.send({ action: 'collect' });
-    return done;
+    const [{ megabytes }] = await done;
+    return megabytes;
   }
 
   /** Holds its event loop, until it is over. */
