@@ -6,6 +6,23 @@ import { join } from 'node:path';
 import { DatabaseStartError } from './database-start.error.js';
 import { lockDirectory } from './directory-lock.js';
 
+const ROUNDS = 5;
+const AT_ONCE = 6;
+/** Takes the lock at the moment that it is told, says what came of it, and lives on. */
+const TAKE = `
+  import('${join(__dirname, '../../dist/database/directory-lock.js')}').then(({ lockDirectory }) => {
+    console.log('here');
+    process.stdin.on('data', (moment) => {
+      while (Date.now() < Number(moment));
+      try {
+        lockDirectory(process.argv[1]);
+        console.log('held');
+      } catch (error) {
+        console.log(error.message);
+      }
+    });
+  });`;
+
 describe('the lock of a database directory', () => {
   let parent: string;
   let directory: string;
@@ -54,6 +71,24 @@ describe('the lock of a database directory', () => {
     const unlock = lockDirectory(directory);
     expect(readFileSync(`${directory}.lock`, 'utf8').split(' ')[0]).toBe(String(process.pid));
     unlock();
+  });
+
+  it('has one holder, of many who take over the same at once', async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      writeFileSync(`${directory}.lock`, `${spawnSync('true').pid} 1 boot`);
+      const children = Array.from({ length: AT_ONCE }, () =>
+        spawn(process.execPath, ['-e', TAKE, directory], { stdio: ['pipe', 'pipe', 'inherit'] }),
+      );
+      await Promise.all(children.map(({ stdout }) => once(stdout, 'data')));
+      const moment = String(Date.now() + 30);
+      const outcomes = children.map(async ({ stdin, stdout }) => {
+        stdin.write(`${moment}\n`);
+        const [outcome] = (await once(stdout, 'data')) as [Buffer];
+        return outcome.toString();
+      });
+      expect((await Promise.all(outcomes)).filter((outcome) => outcome.includes('held'))).toHaveLength(1);
+      for (const child of children) child.kill('SIGKILL');
+    }
   });
 
   it('says so when the directory cannot be made', () => {

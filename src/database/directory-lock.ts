@@ -1,6 +1,10 @@
-import { closeSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseStartError } from './database-start.error.js';
+
+const ATTEMPTS = 20;
+/** Milliseconds. */
+const PAUSE = 20;
 
 /**
  * Takes the lock of a database directory: a file with the process that holds it. PGlite itself lets two
@@ -16,8 +20,10 @@ export function lockDirectory(directory: string): () => void {
   }
   const file = `${directory}.lock`;
   const me = describeProcess(process.pid) ?? `${process.pid}`;
-  for (let attempt = 0; attempt < 3; attempt++) {
-    if (createExclusively(file, me))
+  let isTaken = false;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    isTaken = createExclusively(file, me) || isTaken;
+    if (isTaken && (attempt === 0 || isConfirmed(file, me)))
       return () => {
         removeQuietly(file);
       };
@@ -28,7 +34,9 @@ export function lockDirectory(directory: string): () => void {
           'stop it first, or use PostgreSQL (DATABASE_URL=postgres://…) for several processes at once',
       );
     }
-    removeQuietly(file);
+    // Nothing stands there yet: somebody may be about to write it.
+    if (holder === '' && attempt < ATTEMPTS / 2) pause();
+    else if (holder !== null) removeStale(file, holder);
   }
   throw new DatabaseStartError(`The lock ${file} cannot be taken: other processes keep taking it`);
 }
@@ -69,6 +77,32 @@ function createExclusively(file: string, contents: string): boolean {
   writeSync(descriptor, contents);
   closeSync(descriptor);
   return true;
+}
+
+/**
+ * Removes what a crash has left behind. Others may do the same at this moment: one of them moves it away, and whoever
+ * comes too late has moved the lock of the one that came first, and puts it back.
+ */
+function removeStale(file: string, holder: string): void {
+  const aside = `${file}.${process.pid}`;
+  try {
+    renameSync(file, aside);
+  } catch {
+    return; // Somebody else was first: the caller tries again.
+  }
+  const found = readQuietly(aside);
+  if (found !== null && found !== holder) createExclusively(file, found);
+  removeQuietly(aside);
+}
+
+/** Where a lock was taken over, others may have moved it away for a moment. */
+function isConfirmed(file: string, me: string): boolean {
+  pause();
+  return readQuietly(file) === me;
+}
+
+function pause(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE);
 }
 
 function readQuietly(file: string): string | null {
