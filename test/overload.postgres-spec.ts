@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildLdif } from './support/directory.js';
 import { type Load, load, type Outcome } from './support/load.js';
 import { percentile } from './support/percentile.js';
+import { processorWait } from './support/processor-wait.mjs';
 import { WatchedService } from './support/watched-service.js';
 
 /** Clients that keep the service busy all the time, and of whom nobody waits for long. */
@@ -11,8 +13,8 @@ const CLIENTS = 12;
 const SECONDS = 60;
 /** How many times as much it is asked for as it can answer. */
 const TIMES = 10;
-/** What others do on the machine counts against the service: in one of so many parts of the time all bounds have to be kept. */
-const PARTS = 12;
+/** The time is looked at in parts of so many seconds: in one of them all bounds have to be kept, whatever others do on the machine. */
+const PART = 5;
 
 const people = Array.from({ length: 100 }, (_, at) => ({ id: `p${at}`, name: `Person ${at}` }));
 const groups = Array.from({ length: 40 }, (_, at) => ({ id: `g${at}`, members: people.map(({ id }) => id) }));
@@ -27,8 +29,7 @@ describe('ten times as many requests as can be answered', () => {
   let service: WatchedService;
   let knee: number;
   let outcomes: Outcome[];
-  let sizes: number[];
-  let health: number[];
+  let looks: Look[];
   let afterwards: number;
 
   beforeAll(async () => {
@@ -40,27 +41,36 @@ describe('ten times as many requests as can be answered', () => {
     const authorization = await service.accessToken('read', 'demo-basic');
     const body = JSON.stringify({ query: QUERY });
     const what: Load = { url: `${service.url}/graphql/v1`, body, headers: { authorization }, seconds: 5 };
-    await load(what, { clients: CLIENTS });
-    const before = await load(what, { clients: CLIENTS });
+    putFirst(service.id);
+    const measure = async () => {
+      const begun = lookAt(service, 200);
+      const answers = await load(what, { clients: CLIENTS });
+      const perSecond = answers.length / what.seconds;
+      return { perSecond, ofOwnTime: perSecond / shareOf([begun, lookAt(service, 200)]) };
+    };
+    await measure();
+    const before = await measure();
     const calm = await quietly(what);
 
-    const looks = await watch(service);
-    outcomes = await load({ ...what, seconds: SECONDS }, { rate: (TIMES * before.length) / what.seconds });
-    ({ sizes, health } = await looks.end());
+    const watching = await watch(service);
+    outcomes = await load({ ...what, seconds: SECONDS }, { rate: TIMES * before.perSecond });
+    looks = await watching.end();
     const ended = performance.now();
     while ((await quietly(what)) > 2 * calm && performance.now() - ended < 10_000);
     afterwards = performance.now() - ended;
-    // What else happens on the machine slows everything down: what can be answered is measured before and after.
-    const after = await load(what, { clients: CLIENTS });
-    knee = Math.min(before.length, after.length) / what.seconds;
+    knee = Math.min(before.ofOwnTime, (await measure()).ofOwnTime);
   }, 200_000);
 
   afterAll(() => service.stop());
 
   it('are answered as fast as otherwise, or refused within 50 milliseconds', () => {
-    const parts = Array.from({ length: PARTS }, (_, at) => partOf(outcomes, at));
+    const begun = outcomes[0]?.at ?? NaN;
+    const parts = Array.from({ length: SECONDS / PART }, (_, part) => {
+      const isWithin = ({ at }: { at: number }) => Math.floor((at - begun) / 1000 / PART) === part;
+      return describePart(outcomes.filter(isWithin), shareOf(looks.filter(isWithin)));
+    });
     const kept = parts.filter(({ answered, refusal }) => answered > 0.9 * knee && refusal < 50);
-    if (kept.length === 0) throw new Error(`No part keeps to ${knee} a second: ${JSON.stringify(parts)}`);
+    if (kept.length === 0) throw new Error(`None keeps to ${knee} a second: ${JSON.stringify(parts)}`);
   });
 
   it('are refused with when to come again, and none is lost', () => {
@@ -71,7 +81,8 @@ describe('ten times as many requests as can be answered', () => {
   });
 
   it('leave health and memory as they are', () => {
-    expect(new Set(health)).toEqual(new Set([200]));
+    expect(new Set(looks.map(({ health }) => health))).toEqual(new Set([200]));
+    const sizes = looks.map(({ size }) => size);
     // What it is at least: in between there is what has not been collected yet.
     const third = Math.floor(sizes.length / 3);
     expect(Math.min(...sizes.slice(-third)) - Math.min(...sizes.slice(third, 2 * third))).toBeLessThan(30);
@@ -82,17 +93,46 @@ describe('ten times as many requests as can be answered', () => {
   });
 });
 
-/** How many were answered a second in a part of the time, and the milliseconds after which half were that were refused. */
-function partOf(outcomes: readonly Outcome[], part: number) {
-  const length = SECONDS / PARTS;
-  const own = outcomes.filter(({ at }) => Math.floor(at / 1000 / length) === part);
-  const refused = own.filter(({ status }) => status !== 200);
+/** Other suites run meanwhile: what is measured goes first, where that may be asked for. */
+function putFirst(process: number): void {
+  try {
+    setPriority(process, constants.priority.PRIORITY_HIGHEST);
+  } catch {
+    // Only root may.
+  }
+}
+
+/** How a process is at a moment. */
+interface Look {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** Milliseconds for which it had to wait for a processor until now. */
+  readonly waited: number;
+  /** Megabytes in memory. */
+  readonly size: number;
+  /** Status of `/_health`. */
+  readonly health: number;
+}
+
+function lookAt(service: WatchedService, health: number): Look {
+  return { at: Date.now(), waited: processorWait(service.id), size: megabytesOf(service.id), health };
+}
+
+/** Which share of the time the process had for itself: others may have had the processors for the rest. */
+function shareOf(looks: readonly Look[]): number {
+  const [first, last] = [looks[0], looks[looks.length - 1]];
+  if (first === undefined || last === undefined || first === last) return 1;
+  return 1 - (last.waited - first.waited) / (last.at - first.at);
+}
+
+/** How many were answered a second, and after how many milliseconds half of the others were refused: of its own time. */
+function describePart(outcomes: readonly Outcome[], share: number) {
+  const refused = outcomes.filter(({ status }) => status !== 200);
+  const times = refused.map(({ milliseconds }) => milliseconds);
   return {
-    answered: (own.length - refused.length) / length,
-    refusal: percentile(
-      refused.map(({ milliseconds }) => milliseconds),
-      0.5,
-    ),
+    answered: (outcomes.length - refused.length) / PART / share,
+    refusal: percentile(times, 0.5) * share,
+    share,
   };
 }
 
@@ -107,12 +147,8 @@ async function quietly(what: Load): Promise<number> {
 
 /** Looks twice a second how the process is. */
 async function watch(service: WatchedService) {
-  const sizes: number[] = [];
-  const health: number[] = [];
-  const look = async () => {
-    sizes.push(megabytesOf(service.id));
-    health.push((await fetch(`${service.url}/_health`)).status);
-  };
+  const looks: Look[] = [];
+  const look = async () => looks.push(lookAt(service, (await fetch(`${service.url}/_health`)).status));
   await look();
   const over = new AbortController();
   const looking = (async () => {
@@ -125,7 +161,7 @@ async function watch(service: WatchedService) {
     async end() {
       over.abort();
       await looking;
-      return { sizes, health };
+      return looks;
     },
   };
 }

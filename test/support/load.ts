@@ -16,7 +16,7 @@ export interface Outcome {
   /** Of the error, or what else was said; null: there was none. */
   readonly code: string | null;
   readonly retryAfter: string | null;
-  /** When it was sent, in milliseconds since the first one. */
+  /** When it was sent, in milliseconds since 1970. */
   readonly at: number;
   readonly milliseconds: number;
 }
