@@ -18,7 +18,7 @@ const FAULT_SECONDS = Number(process.env['SOAK_FAULT_SECONDS'] ?? 15);
 /** What a fault lasts, of the time between two. */
 const LASTS = 0.4;
 /** Seconds after which a service has been through what it does once. */
-const WARM_SECONDS = 15;
+const WARM_SECONDS = 10;
 /** Milliseconds after a fault in which everything has to be as before. */
 const BACK = 5000;
 /** Megabytes by which it may grow. */

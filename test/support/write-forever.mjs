@@ -1,0 +1,46 @@
+// Says what is in the database, and then takes over one directory file after the other and makes a service account after
+// each, until it is killed: `node … FILE FILE`. Each line is a value in JSON, said once it is committed.
+import 'reflect-metadata';
+import { readConfig } from '../../dist/config/config.js';
+import { DirectoryDataSource } from '../../dist/database/data-source.js';
+import { Database } from '../../dist/database/database.js';
+import { Revisions } from '../../dist/database/revisions.js';
+import { ENTITIES } from '../../dist/entities.js';
+import { MirrorState } from '../../dist/mirror/mirror-state.js';
+import { Synchroniser } from '../../dist/mirror/synchroniser.js';
+import { ServiceAccountsService } from '../../dist/service-accounts/service-accounts.service.js';
+import { LdifSource } from '../../dist/sources/ldif-source.js';
+
+const CONTENTS = `
+  select (select array_agg(distinct name) from users) as names,
+    (select count(*)::integer from users) as people,
+    (select array_agg(distinct substring(u.id from 8)::integer % 2)
+     from effective_memberships m join users u on u.key = m.user_key) as halves,
+    (select count(*)::integer from effective_memberships) as effective,
+    (select sum(member_count)::integer from groups) as counted,
+    (select coalesce(max(id), 0)::integer from revisions) as revision,
+    (select coalesce(array_agg(id), '{}') from service_accounts a
+     where exists (select from service_account_secrets s where s.service_account_id = a.id)) as accounts`;
+
+const config = readConfig();
+const dataSource = new DirectoryDataSource(config.database, ENTITIES);
+await dataSource.initialize();
+const database = new Database(dataSource);
+const revisions = new Revisions(config, database);
+const synchroniser = new Synchroniser(config, dataSource, new MirrorState(database, dataSource), revisions);
+const accounts = new ServiceAccountsService(dataSource);
+const sources = process.argv.slice(2).map((file) => new LdifSource(config.directory, { kind: 'file', file }));
+const [contents] = await dataSource.query(CONTENTS);
+console.log(JSON.stringify({ contents }));
+for (let turn = 0; ; turn++) {
+  const outcome = await synchroniser.run(sources[turn % sources.length], { force: true });
+  if (outcome.kind === 'failed') throw new Error('A run failed');
+  console.log(
+    JSON.stringify({
+      revision: (await dataSource.query('select max(id)::integer as id from revisions'))[0].id,
+    }),
+  );
+  const id = `account-${process.pid}-${turn}`;
+  await accounts.create({ id, name: id, description: null, scopes: ['read'], expiresAt: null });
+  console.log(JSON.stringify({ account: id }));
+}
