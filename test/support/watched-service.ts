@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, type Environment, readConfig } from '../../src/config/config.js';
 import { findFreePort } from './postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from './store.js';
@@ -106,6 +107,20 @@ export class WatchedService {
   /** Files and connections that it has open. */
   get descriptors(): number {
     return readdirSync(`/proc/${this.id}/fd`).length;
+  }
+
+  /** What it uses of a core for a second: proc(5). */
+  async restlessness(): Promise<number> {
+    const before = this.processorTime;
+    await sleep(1000);
+    return this.processorTime - before;
+  }
+
+  /** Seconds, in Linux' hundredths. */
+  private get processorTime(): number {
+    const stat = readFileSync(`/proc/${this.id}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) / 100;
   }
 
   /** Replaces the directory file in one go. */
