@@ -26,8 +26,9 @@ const MEMBERS = `query ($id: String!) {
 const LISTS =
   '{ users(first: 50) { nodes { id name groups(first: 3) { nodes { group { name } } } } } groups(first: 20) { nodes { id } } }';
 const CHANGES = '{ changes(last: 20) { totalCount nodes { kind at user { id } } } }';
+/** Clients send few documents, with many variables. */
 const SEARCH =
-  '{ search(query: "person", first: 10) { nodes { ... on User { id name } ... on Group { id } } } }';
+  'query ($query: String!) { search(query: $query, first: 10) { nodes { ... on User { id name } ... on Group { id } } } }';
 const DEEP = `{ user(user: {id: "p0"}) ${'{ groups(first: 1) { nodes { group { members(first: 1) { nodes { user '.repeat(4)}{ id }${' } } } } } }'.repeat(4)} }`;
 
 /** Clients that go on asking for everything, well and badly, and note what was not to be answered like that. */
@@ -97,12 +98,12 @@ export class MixedTraffic {
     const kinds: (() => Kind)[] = [
       () => operation(person, MEMBERS, { id: `g${number % 5}` }),
       // Nobody has asked this before.
-      () => operation(person, `# ${number}\n${MEMBERS}`, { id: 'g1' }),
+      () => operation(person, SEARCH, { query: `person ${number}` }),
       () => operation(opaque, MEMBERS, { id: `g${number % 5}` }),
       () => operation(account, LISTS),
       () => operation(account, CHANGES),
-      () => operation(person, SEARCH),
-      () => operation(person, updateOf(`Number ${number}`)),
+      () => operation(person, SEARCH, { query: 'person' }),
+      () => operation(person, UPDATE, { description: `Number ${number}` }),
       () => plain(this.photo, {}, 200),
       () => plain('/_health', {}, 200),
       () => plain('/_readiness', {}, 200),
@@ -121,8 +122,9 @@ export class MixedTraffic {
   }
 }
 
-const updateOf = (description: string) =>
-  `mutation { updateGroup(input: {group: {id: "g0"}, description: "${description}"}) { group { id } } }`;
+const UPDATE = `mutation ($description: String) {
+  updateGroup(input: {group: {id: "g0"}, description: $description}) { group { id } }
+}`;
 
 function bytes(body: string, headers: Record<string, string>, ...statuses: number[]): Kind {
   return { request: { method: 'POST', path: '/graphql/v1', headers, body }, statuses };
