@@ -102,6 +102,22 @@ describe('a search', () => {
     expect(data?.found.totalCount).toBe(ids.length);
   });
 
+  it.each(['[USER]', '[GROUP]', 'null'])(
+    'tells for the kinds %s what only one of them has',
+    async (kinds) => {
+      const { data, errors } = await service.query<{ search: { nodes: { createdAt?: string }[] } }>(
+        `{ search(query: "ann", kinds: ${kinds}, first: 50) { nodes {
+        ... on User { createdAt schoolYear photo } ... on Group { name updatedAt website }
+      } } }`,
+        { authorization },
+      );
+      expect(errors).toEqual([]);
+      const people = data?.search.nodes.filter((node) => 'createdAt' in node) ?? [];
+      expect(people).toHaveLength(kinds === '[GROUP]' ? 0 : 3);
+      for (const { createdAt } of people) expect(new Date(String(createdAt)).getTime()).toBeGreaterThan(0);
+    },
+  );
+
   it.each([
     ['100%', ['percent']],
     ['0% s', ['percent']],

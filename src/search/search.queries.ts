@@ -78,6 +78,11 @@ export function searchSource({ query, kinds }: SearchArguments, searched: Search
   };
 }
 
+/** Where the other kind is not asked for, nothing else tells what the column is. */
+function nothingFor(property: string): string {
+  return INSTANTS.includes(property) ? 'null::timestamptz' : 'null';
+}
+
 function columnOf(index: number): string {
   return `r.property_${index}`;
 }
@@ -95,10 +100,10 @@ function foundOf(
     `${alias}.key`,
     `${alias}.sort_name`,
     `case when ${alias}.id_folded = ${ranks.exact} then 0 when ${alias}.search_text like ${ranks.prefix} then 1 else 2 end as distance`,
-    ...properties.map(
-      (name, index) =>
-        `${listed.includes(name) ? (side.columns[name] ?? 'null') : 'null'} as property_${index}`,
-    ),
+    ...properties.map((name, index) => {
+      const column = listed.includes(name) ? side.columns[name] : undefined;
+      return `${column ?? nothingFor(name)} as property_${index}`;
+    }),
   ];
   return `
     select ${columns.join(', ')}
