@@ -21,3 +21,5 @@ export function startPostgresReplica(
 ): Promise<TestPostgres>;
 export function giveToPostgres(directory: string): void;
 export function findFreePort(): Promise<number>;
+/** One that is had again after a while without it. */
+export function findLastingPort(): Promise<number>;

@@ -168,7 +168,7 @@ async function untilReady(url, server) {
 }
 
 /** A port that is had again after a while without it: below those that the system gives to whoever connects. */
-async function findLastingPort() {
+export async function findLastingPort() {
   for (;;) {
     const port = randomInt(20_000, 30_000);
     if (await isFree(port)) return port;

@@ -1,10 +1,8 @@
-import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Environment } from '../../src/config/config.js';
 import { TestProcess } from './command.js';
+import { findLastingPort } from './postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from './store.js';
 
 /** The last that is said of a start. */
@@ -99,19 +97,5 @@ export class ServiceProcesses {
     await Promise.all(this.each.map(({ process }) => process.kill('SIGKILL')));
     await this.database.drop();
     rmSync(this.directory, { recursive: true, force: true });
-  }
-}
-
-/** One that nothing else is given while nobody listens: it is below those that the kernel gives to connections. */
-async function findLastingPort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 30_000);
-    const server = createServer().listen(port, '127.0.0.1');
-    const isFree = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    );
-    server.close();
-    if (isFree) return port;
   }
 }
