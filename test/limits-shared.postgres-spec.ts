@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
-import type { RedisConfig } from '../src/config/config.js';
+import type { RedisConfig } from '../src/config/redis.js';
 import { Limit } from '../src/limits/limit.js';
 import { SharedCounts } from '../src/limits/shared-counts.js';
 import { Browser } from './support/browser.js';

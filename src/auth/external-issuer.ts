@@ -1,6 +1,6 @@
 import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
-import type { AuthConfig } from '../config/config.js';
+import type { AuthConfig } from '../config/auth.js';
 import { ServiceUnavailableError } from '../common/errors.js';
 import { LATEST_INSTANT } from './jwt.js';
 

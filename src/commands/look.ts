@@ -1,7 +1,9 @@
 import { access } from 'node:fs/promises';
 import { ExternalIssuer } from '../auth/external-issuer.js';
 import { type Finding, ok, problem, warning } from '../common/finding.js';
-import { type Config, ConfigError, type DirectoryConfig, type RedisConfig } from '../config/config.js';
+import { type Config, ConfigError } from '../config/config.js';
+import type { DirectoryConfig } from '../config/directory.js';
+import type { RedisConfig } from '../config/redis.js';
 import type { DirectoryDataSource } from '../database/data-source.js';
 import { Database } from '../database/database.js';
 import { examineReplica } from '../database/examine-replica.js';

@@ -1,6 +1,6 @@
 import { getArgumentValues, GraphQLError } from 'graphql';
 import { BadUserInputError, ServiceError } from '../common/errors.js';
-import type { LimitsConfig } from '../config/config.js';
+import type { LimitsConfig } from '../config/limits.js';
 import { isConnection, LARGEST_PAGE } from './connection-arguments.rule.js';
 import { type Operation, type SelectedField, selectedAmong, type Variables } from './operation.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { createClient, type RedisClientType } from '@redis/client';
-import type { RedisConfig } from '../config/config.js';
+import type { RedisConfig } from '../config/redis.js';
 import { Patience } from './patience.js';
 
 /** Milliseconds that slow answers may take in all: then nobody asks until Redis is back. */

@@ -1,4 +1,4 @@
-import type { DirectoryMapping } from '../config/config.js';
+import type { DirectoryMapping } from '../config/directory.js';
 import type { Writer } from '../database/writer.js';
 import type { LdapConnection } from '../ldap/connection.js';
 import type { Entry } from '../ldap/entry.js';

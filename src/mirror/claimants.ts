@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { foldId } from '../common/fold.js';
-import type { DirectoryMapping } from '../config/config.js';
+import type { DirectoryMapping } from '../config/directory.js';
 import { decodeUtf8, type Entry } from '../ldap/entry.js';
 import type { DeltaBuilder } from '../sources/delta.js';
 import type { KnownEntry } from '../sources/ldap-directory.js';

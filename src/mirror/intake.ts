@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EntityManager } from 'typeorm';
-import type { DirectoryConfig } from '../config/config.js';
+import type { DirectoryConfig } from '../config/directory.js';
 import type { LdapConnection } from '../ldap/connection.js';
 import { type Delta, DeltaBuilder } from '../sources/delta.js';
 import type { LdapDirectory } from '../sources/ldap-directory.js';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { backOff } from '../common/back-off.js';
-import type { DirectoryConfig, LdapSourceConfig } from '../config/config.js';
+import type { DirectoryConfig, LdapSourceConfig } from '../config/directory.js';
 import type { LdapConnection } from '../ldap/connection.js';
 import { ContentSyncRefusedError, RefreshRequiredError } from '../ldap/content-sync-error.js';
 import { ContentSession } from '../sources/content-session.js';

@@ -1,5 +1,5 @@
 import { parseHttpUrl } from '../common/url.js';
-import type { DirectoryMapping } from '../config/config.js';
+import type { DirectoryMapping } from '../config/directory.js';
 import { keyOfDn } from '../ldap/dn-key.js';
 import { decodeUtf8, type Entry } from '../ldap/entry.js';
 import { uuidOfEntry } from '../ldap/entry-uuid.js';

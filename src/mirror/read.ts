@@ -1,4 +1,4 @@
-import type { DirectoryMapping } from '../config/config.js';
+import type { DirectoryMapping } from '../config/directory.js';
 import type { Entry } from '../ldap/entry.js';
 import { mapGroup, type MappedPerson, mapPerson } from './map.js';
 import type { PictureStore } from './picture-store.js';

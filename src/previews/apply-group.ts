@@ -1,4 +1,4 @@
-import type { DirectoryMapping } from '../config/config.js';
+import type { DirectoryMapping } from '../config/directory.js';
 import type { Overlay } from '../database/overlay.js';
 import { Entry } from '../ldap/entry.js';
 import type { AddRecord } from '../ldap/ldif-record.js';

@@ -1,4 +1,4 @@
-import type { DirectoryMapping } from '../config/config.js';
+import type { DirectoryMapping } from '../config/directory.js';
 import type { Overlay } from '../database/overlay.js';
 import type { ChangeRecord } from '../ldap/ldif-record.js';
 import type { HashedGroup, Plan, RoleChange } from '../mirror/plan.js';

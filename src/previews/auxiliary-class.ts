@@ -1,4 +1,4 @@
-import type { DirectoryMapping } from '../config/config.js';
+import type { DirectoryMapping } from '../config/directory.js';
 import { GROUP_CLASS, PERSON_CLASS } from '../mirror/map.js';
 
 /** A class of the shipped schema, and what an entry can only have with it (ldap/directory.schema). */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { ServiceError } from '../common/errors.js';
-import type { Config, DirectoryMapping } from '../config/config.js';
+import type { Config } from '../config/config.js';
+import type { DirectoryMapping } from '../config/directory.js';
 import { CONFIG } from '../config/config.module.js';
 import type { Overlay } from '../database/overlay.js';
 import type { RequestContext } from '../graphql/request-context.js';

@@ -1,4 +1,4 @@
-import type { DirectoryMapping } from '../config/config.js';
+import type { DirectoryMapping } from '../config/directory.js';
 import { ServiceError } from '../common/errors.js';
 import { escapeDnValue } from '../ldap/dn.js';
 import type { AddRecord, AttributeValues, ChangeRecord } from '../ldap/ldif-record.js';

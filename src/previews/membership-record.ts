@@ -1,4 +1,4 @@
-import type { DirectoryMapping } from '../config/config.js';
+import type { DirectoryMapping } from '../config/directory.js';
 import { BadUserInputError, NotFoundError, ServiceError } from '../common/errors.js';
 import type { ValueChange } from '../ldap/ldif-record.js';
 import { type GroupRole, rankOf, roleOf } from '../memberships/role.js';

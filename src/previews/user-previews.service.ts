@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Config, DirectoryMapping } from '../config/config.js';
+import type { Config } from '../config/config.js';
+import type { DirectoryMapping } from '../config/directory.js';
 import { CONFIG } from '../config/config.module.js';
 import type { Overlay } from '../database/overlay.js';
 import type { RequestContext } from '../graphql/request-context.js';

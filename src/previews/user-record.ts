@@ -1,4 +1,4 @@
-import type { DirectoryMapping } from '../config/config.js';
+import type { DirectoryMapping } from '../config/directory.js';
 import { DIRECTORY_PERSON } from './auxiliary-class.js';
 import type { ChangedEntry, StoredPerson } from './stored-entry.js';
 import { changeTexts, type TextChange } from './text-record.js';

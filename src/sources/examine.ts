@@ -1,5 +1,5 @@
 import { type Finding, ok, problem, warning } from '../common/finding.js';
-import type { DirectoryConfig, LdapSourceConfig } from '../config/config.js';
+import type { DirectoryConfig, LdapSourceConfig } from '../config/directory.js';
 import type { LdapConnection } from '../ldap/connection.js';
 import { ContentSyncRefusedError } from '../ldap/content-sync-error.js';
 import { LdapError, LdapResultError } from '../ldap/ldap-error.js';

@@ -1,4 +1,4 @@
-import type { DirectoryConfig, DirectoryMapping, LdapSourceConfig } from '../config/config.js';
+import type { DirectoryConfig, DirectoryMapping, LdapSourceConfig } from '../config/directory.js';
 import { LdapConnection } from '../ldap/connection.js';
 import { isBelow } from '../ldap/dn.js';
 import { keyOfDn } from '../ldap/dn-key.js';

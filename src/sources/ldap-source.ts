@@ -1,4 +1,4 @@
-import type { DirectoryConfig, LdapSourceConfig } from '../config/config.js';
+import type { DirectoryConfig, LdapSourceConfig } from '../config/directory.js';
 import type { LdapConnection } from '../ldap/connection.js';
 import { ContentSyncRefusedError } from '../ldap/content-sync-error.js';
 import type { Entry } from '../ldap/entry.js';

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import type { DirectoryConfig, FileSourceConfig } from '../config/config.js';
+import type { DirectoryConfig, FileSourceConfig } from '../config/directory.js';
 import { isBelow } from '../ldap/dn.js';
 import type { Entry } from '../ldap/entry.js';
 import { compileFilter } from '../ldap/filter.js';

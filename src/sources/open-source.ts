@@ -1,4 +1,5 @@
-import { ConfigError, type DirectoryConfig } from '../config/config.js';
+import { ConfigError } from '../config/config.js';
+import type { DirectoryConfig } from '../config/directory.js';
 import { InvalidDnError, normaliseDn } from '../ldap/dn.js';
 import { compileFilter } from '../ldap/filter.js';
 import { InvalidFilterError } from '../ldap/filter-parser.js';

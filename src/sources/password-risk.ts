@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import type { LdapSourceConfig } from '../config/config.js';
+import type { LdapSourceConfig } from '../config/directory.js';
 
 /** Whether the password of the account can be read on its way to the server, in words; null: nothing is wrong (pure). */
 export function passwordRisk({ bind, security, host }: LdapSourceConfig): string | null {

@@ -1,0 +1,22 @@
+import type { z } from 'zod';
+
+/** One environment variable: how its text is read, what it means, and whether its value may be shown. */
+export interface Setting<Schema extends z.ZodType = z.ZodType> {
+  readonly schema: Schema;
+  readonly description: string;
+  /** A secret is never printed and can be given as a file by NAME_FILE. */
+  readonly secret?: true;
+}
+
+export function setting<Schema extends z.ZodType>(schema: Schema, description: string): Setting<Schema> {
+  return { schema, description };
+}
+
+export function secret<Schema extends z.ZodType>(schema: Schema, description: string): Setting<Schema> {
+  return { schema, description, secret: true };
+}
+
+/** What settings come to: of each what its schema makes of its text. */
+export type ValuesOf<Group extends Record<string, Setting>> = {
+  readonly [Name in keyof Group]: z.output<Group[Name]['schema']>;
+};

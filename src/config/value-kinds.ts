@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { parseHttpUrl } from '../common/url.js';
+
+// What settings of several subjects are written as.
+
+export const text = z.string().trim();
+
+export const integer = (minimum: number, maximum: number, otherwise: number) =>
+  text
+    .regex(/^\d{1,9}$/, { error: `must be a whole number from ${minimum} to ${maximum}` })
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, {
+      error: `must be a whole number from ${minimum} to ${maximum}`,
+    })
+    .default(otherwise);
+
+export const trueOrFalse = text
+  .toLowerCase()
+  .refine((value) => value === 'true' || value === 'false', { error: 'must be true or false' })
+  .transform((value) => value === 'true');
+
+export const yesOrNo = trueOrFalse.default(false);
+
+export const list = text.transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+
+export const httpUrl = text.refine(isPlainHttpUrl, {
+  error: 'must be an http or https URL without query, fragment or password',
+});
+
+/** It stands in logs and in answers. */
+function isPlainHttpUrl(value: string): boolean {
+  const url = parseHttpUrl(value);
+  return url !== null && url.username === '' && url.password === '' && !/[?#]/.test(value);
+}
+
+export const certificates = text.transform((file, context) => {
+  try {
+    const pem = readFileSync(file, 'utf8');
+    if (pem.includes('-----BEGIN CERTIFICATE-----')) return pem;
+    context.addIssue(`names a file without certificates in PEM: ${file}`);
+  } catch {
+    context.addIssue(`names a file that cannot be read: ${file}`);
+  }
+  return z.NEVER;
+});
