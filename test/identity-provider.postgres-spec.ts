@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Browser } from './support/browser.js';
+import { FormBrowser } from './support/form-browser.js';
 import { buildLdif } from './support/directory.js';
 import { TestService } from './support/service.js';
 import { variable } from './support/store.js';
@@ -181,7 +181,7 @@ describe('the embedded identity provider', () => {
     }
 
     async function signIn(id: string): Promise<Record<string, string>> {
-      const browser = new Browser(service.config.baseUrl);
+      const browser = new FormBrowser(service.config.baseUrl);
       const { url } = await browser.open(authorizationUrl());
       return callbackOf(await browser.open(url, { id, answer: 'continue' }));
     }
@@ -220,7 +220,7 @@ describe('the embedded identity provider', () => {
       ['no code challenge', { code_challenge: undefined, code_challenge_method: undefined }],
       ['a plain one', { code_challenge_method: 'plain' }],
     ])('refuses %s', async (_case, parameters) => {
-      const answer = await new Browser(service.config.baseUrl).open(authorizationUrl(parameters));
+      const answer = await new FormBrowser(service.config.baseUrl).open(authorizationUrl(parameters));
       expect(callbackOf(answer)).toMatchObject({ error: 'invalid_request', state: 'a-state' });
     });
 
@@ -247,7 +247,7 @@ describe('the embedded identity provider', () => {
         });
       expect(await poll()).toMatchObject({ status: 400, body: { error: 'authorization_pending' } });
 
-      const window = new Browser(service.config.baseUrl);
+      const window = new FormBrowser(service.config.baseUrl);
       const entry = device['verification_uri'] ?? '';
       const page = await (await window.open(entry)).response.text();
       const form = {

@@ -5,7 +5,7 @@ import { Logger } from '@nestjs/common';
 import type { RedisConfig } from '../src/config/redis.js';
 import { Limit } from '../src/limits/limit.js';
 import { SharedCounts } from '../src/limits/shared-counts.js';
-import { Browser } from './support/browser.js';
+import { FormBrowser } from './support/form-browser.js';
 import { buildLdif } from './support/directory.js';
 import { dataOf, type HttpAnswer, post, refusalOf, send } from './support/http.js';
 import { REDIS_PASSWORD, TestRedis } from './support/redis.js';
@@ -295,7 +295,7 @@ describe('logins that fail', () => {
     for (let index = 0; index < 4; index++) {
       expect((await ask(second, { ...headers, ...wrongSecret(`no-one-${index}`) })).status).toBe(401);
     }
-    const browser = new Browser(first.url, headers);
+    const browser = new FormBrowser(first.url, headers);
     const signIn = async (id: string) => {
       const { url } = await browser.open(
         `${first.url}/oauth2/authorize?client_id=demo-app&response_type=code&scope=read&redirect_uri=${encodeURIComponent('http://127.0.0.1:8080/callback')}&code_challenge_method=S256&code_challenge=${'x'.repeat(43)}`,

@@ -1,7 +1,7 @@
 import { request as startRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { getIntrospectionQuery } from 'graphql';
-import { Browser } from './support/browser.js';
+import { FormBrowser } from './support/form-browser.js';
 import { buildLdif } from './support/directory.js';
 import { dataOf, type HttpAnswer, post, refusalOf, send } from './support/http.js';
 import { TestNginx } from './support/nginx.js';
@@ -139,7 +139,7 @@ describe('the headers of every answer', () => {
   });
 
   it('have a stricter policy on the pages of the embedded provider, which work with it', async () => {
-    const browser = new Browser(service.url, newAddress());
+    const browser = new FormBrowser(service.url, newAddress());
     const authorize = (mode: string) =>
       `${service.url}/oauth2/authorize?${new URLSearchParams({
         client_id: 'demo-app',

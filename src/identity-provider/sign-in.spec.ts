@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { decodeJwt } from 'jose';
-import { Browser } from '../../test/support/browser.js';
+import { FormBrowser } from '../../test/support/form-browser.js';
 import { DEVICE_CODE, parseClients } from './clients.js';
 import { readConfig } from '../config/config.js';
 import { FailedLogins } from '../limits/failed-logins.js';
@@ -81,7 +81,7 @@ describe('signing in', () => {
     return Object.fromEntries(location.searchParams);
   }
 
-  async function signIn(browser: Browser, id: string, parameters?: Record<string, string>) {
+  async function signIn(browser: FormBrowser, id: string, parameters?: Record<string, string>) {
     const { url } = await browser.open(authorizationUrl(parameters));
     return browser.open(url, { id, answer: 'continue' });
   }
@@ -96,7 +96,7 @@ describe('signing in', () => {
   }
 
   it('shows who asks for what, and loads and runs nothing', async () => {
-    const { response, url } = await new Browser(issuer).open(authorizationUrl());
+    const { response, url } = await new FormBrowser(issuer).open(authorizationUrl());
     expect(url).toMatch(/\/interaction\//);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-security-policy')).toMatch(
@@ -109,7 +109,7 @@ describe('signing in', () => {
   });
 
   it('gives the application a token that acts for the person', async () => {
-    const callback = callbackOf(await signIn(new Browser(issuer), 'ada'));
+    const callback = callbackOf(await signIn(new FormBrowser(issuer), 'ada'));
     expect(callback).toMatchObject({ state: 'a-state', iss: issuer });
     const tokens = await redeem(callback['code']);
     expect(decodeJwt(tokens['access_token'] ?? '')).toMatchObject({
@@ -122,7 +122,7 @@ describe('signing in', () => {
   });
 
   it('lets a token be refreshed, and each refresh token be used once', async () => {
-    const first = await redeem(callbackOf(await signIn(new Browser(issuer), 'ada'))['code']);
+    const first = await redeem(callbackOf(await signIn(new FormBrowser(issuer), 'ada'))['code']);
     const refresh = { grant_type: 'refresh_token', refresh_token: first['refresh_token'] ?? '' };
     const second = await askToken(refresh);
     expect(decodeJwt(second['access_token'] ?? '')).toMatchObject({ sub: 'ada', scope: 'profile read' });
@@ -130,7 +130,7 @@ describe('signing in', () => {
   });
 
   it('asks again when the id is nobody’s', async () => {
-    const { url, response } = await signIn(new Browser(issuer), '<nobody>');
+    const { url, response } = await signIn(new FormBrowser(issuer), '<nobody>');
     expect(url).toMatch(/\/interaction\//);
     expect(response.status).toBe(422);
     const page = await response.text();
@@ -138,7 +138,7 @@ describe('signing in', () => {
   });
 
   it('tells the application when the person cancels', async () => {
-    const browser = new Browser(issuer);
+    const browser = new FormBrowser(issuer);
     const { url } = await browser.open(authorizationUrl());
     expect(callbackOf(await browser.open(url, { answer: 'cancel' }))).toMatchObject({
       error: 'access_denied',
@@ -147,19 +147,19 @@ describe('signing in', () => {
   });
 
   it('does nothing for a form that comes without the cookie of the sign-in', async () => {
-    const { url } = await new Browser(issuer).open(authorizationUrl());
-    const { response } = await new Browser(issuer).open(url, { id: 'ada', answer: 'continue' });
+    const { url } = await new FormBrowser(issuer).open(authorizationUrl());
+    const { response } = await new FormBrowser(issuer).open(url, { id: 'ada', answer: 'continue' });
     expect(response.status).toBe(400);
     expect(await response.text()).toContain('This sign-in is over.');
   });
 
   it('refuses a form that is too long', async () => {
-    const { response } = await signIn(new Browser(issuer), 'a'.repeat(5000));
+    const { response } = await signIn(new FormBrowser(issuer), 'a'.repeat(5000));
     expect(response.status).toBe(413);
   });
 
   it('remembers who has signed in, and lets somebody else sign in after all', async () => {
-    const browser = new Browser(issuer);
+    const browser = new FormBrowser(issuer);
     await signIn(browser, 'ada');
     const { url, response } = await browser.open(authorizationUrl());
     expect(await response.text()).toContain('value="ada"');
@@ -179,12 +179,12 @@ describe('signing in', () => {
     ['an unknown scope', { scope: 'read everything' }, 'invalid_scope'],
     ['nobody to be asked', { prompt: 'none' }, 'login_required'],
   ])('sends the application back an error for %s', async (_case, parameters, error) => {
-    const callback = callbackOf(await new Browser(issuer).open(authorizationUrl(parameters)));
+    const callback = callbackOf(await new FormBrowser(issuer).open(authorizationUrl(parameters)));
     expect(callback).toMatchObject({ error, state: 'a-state' });
   });
 
   it('refuses a code with another verifier', async () => {
-    const { code = '' } = callbackOf(await signIn(new Browser(issuer), 'ada'));
+    const { code = '' } = callbackOf(await signIn(new FormBrowser(issuer), 'ada'));
     const body = { grant_type: 'authorization_code', code, redirect_uri: CALLBACK };
     expect(await askToken({ ...body, code_verifier: 'x'.repeat(43) })).toMatchObject({
       error: 'invalid_grant',
@@ -192,7 +192,7 @@ describe('signing in', () => {
   });
 
   it('shows an error page, and redirects nowhere, for a redirect URI that is not registered', async () => {
-    const { response } = await new Browser(issuer).open(
+    const { response } = await new FormBrowser(issuer).open(
       authorizationUrl({ redirect_uri: 'https://evil.example/' }),
     );
     expect(response.status).toBe(400);
@@ -209,7 +209,7 @@ describe('signing in', () => {
     const poll = { grant_type: DEVICE_CODE, device_code: device['device_code'] ?? '' };
     expect(await askToken(poll)).toMatchObject({ error: 'authorization_pending' });
 
-    const browser = new Browser(issuer);
+    const browser = new FormBrowser(issuer);
     const secretOf = async ({ response }: { response: Response }) =>
       /name="xsrf" value="([^"]+)"/.exec(await response.text())?.[1] ?? '';
     const entry = device['verification_uri'] ?? '';
@@ -237,7 +237,7 @@ describe('signing in', () => {
   });
 
   it('signs out, when the person says so', async () => {
-    const browser = new Browser(issuer);
+    const browser = new FormBrowser(issuer);
     await signIn(browser, 'ada');
     const page = await (await browser.open(`${issuer}/oauth2/logout`)).response.text();
     expect(page).toContain('Stay signed in');

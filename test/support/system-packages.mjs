@@ -14,6 +14,7 @@ const NEEDED = [
   { name: 'nginx', package: 'nginx', isThere: () => findProgram('nginx') !== null },
   { name: 'haproxy', package: 'haproxy', isThere: () => findProgram('haproxy') !== null },
   { name: 'libfaketime', package: 'faketime', isThere: () => findFaketime() !== null },
+  { name: 'Chromium', package: 'chromium', isThere: () => findProgram('chromium') !== null },
   { name: 'OpenSSL', package: 'openssl', isThere: () => findProgram('openssl') !== null },
 ];
 

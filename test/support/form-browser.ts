@@ -1,5 +1,5 @@
-/** Follows redirects and keeps cookies by name and path, as a browser does. */
-export class Browser {
+/** Follows redirects, sends forms and keeps cookies by name and path, as a browser does: no script runs. A real one is in chromium.ts. */
+export class FormBrowser {
   private readonly cookies = new Map<string, { path: string; pair: string }>();
 
   /** @param headers sent with every request */

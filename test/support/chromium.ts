@@ -1,0 +1,103 @@
+import axe from 'axe-core';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core';
+import { findProgram } from './system-packages.mjs';
+
+/** What runs in a page is text: tests know the names of Node.js, and pages those of the DOM. */
+const TELL_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (violation) => {
+  noteViolation('Content-Security-Policy: ' + violation.effectiveDirective + ' forbids ' + violation.blockedURI);
+});`;
+const FIND_BARRIERS = `axe.run().then(({ violations }) => violations.flatMap(({ id, help, nodes }) =>
+  nodes.map(({ target, failureSummary }) => id + ': ' + help + ': ' + target.join(' ') + '; ' + failureSummary)))`;
+const MEASURE_OVERHANG = `document.documentElement.scrollWidth - document.documentElement.clientWidth`;
+
+/** One Chromium for a suite: starting it takes longer than most tests. */
+export class Chromium {
+  private constructor(private readonly browser: Browser) {}
+
+  static async start(): Promise<Chromium> {
+    const executablePath = findProgram('chromium');
+    if (executablePath === null) throw new Error('Chromium is not installed: npm test installs it first');
+    return new Chromium(await chromium.launch({ executablePath, args: ['--disable-gpu'] }));
+  }
+
+  /**
+   * A window without a past: cookies and storage are its own.
+   * @param url of the service whose pages are visited; requests to another origin are noted
+   */
+  async visit(url: string, options: BrowserContextOptions = {}): Promise<Visit> {
+    const context = await this.browser.newContext({
+      permissions: ['clipboard-read', 'clipboard-write'],
+      ...options,
+    });
+    return Visit.begin(context, new URL(url).origin);
+  }
+
+  stop(): Promise<void> {
+    return this.browser.close();
+  }
+}
+
+/** What somebody does in one window, with one or more pages, and what goes wrong meanwhile. */
+export class Visit {
+  /** Requests that left the service, by their URL. */
+  readonly foreign: string[] = [];
+  /** What a page complained of: errors of the console, exceptions, and violations of its Content-Security-Policy. */
+  readonly complaints: string[] = [];
+
+  private constructor(
+    readonly context: BrowserContext,
+    private readonly origin: string,
+  ) {}
+
+  static async begin(context: BrowserContext, origin: string): Promise<Visit> {
+    const visit = new Visit(context, origin);
+    context.on('request', (request) => {
+      if (!visit.isOwn(request.url())) visit.foreign.push(request.url());
+    });
+    context.on('console', (message) => {
+      if (message.type() === 'error') visit.complaints.push(`${message.text()} (${message.location().url})`);
+    });
+    context.on('weberror', (error) => visit.complaints.push(String(error.error())));
+    await context.exposeBinding('noteViolation', (_source, violation: string) => {
+      visit.complaints.push(violation);
+    });
+    await context.addInitScript({ content: TELL_VIOLATIONS });
+    return visit;
+  }
+
+  /** Opens another page in the window. */
+  async open(url: string): Promise<Page> {
+    const page = await this.context.newPage();
+    await page.goto(url);
+    return page;
+  }
+
+  /** Closes the window, and fails where a page has left the service or complained. */
+  async end(): Promise<void> {
+    const { foreign, complaints } = this;
+    await this.context.close();
+    expect({ foreign, complaints }).toEqual({ foreign: [], complaints: [] });
+  }
+
+  private isOwn(url: string): boolean {
+    return /^(data|blob|about):/.test(url) || new URL(url).origin === this.origin;
+  }
+}
+
+/** Fails where axe-core finds what keeps people from using the page, as it stands now. */
+export async function expectAccessible(page: Page): Promise<void> {
+  // Evaluated by the debugger, and not by the page, whose policy would forbid it.
+  await page.evaluate(axe.source);
+  expect(await page.evaluate(FIND_BARRIERS)).toEqual([]);
+}
+
+/** Fails where something reaches over the edge, and people would have to scroll sideways. */
+export async function expectFittingWidth(page: Page): Promise<void> {
+  expect(await page.evaluate(MEASURE_OVERHANG)).toBe(0);
+}
