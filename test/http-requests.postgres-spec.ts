@@ -4,6 +4,7 @@ import { TestService } from './support/service.js';
 const QUERY = '{ buildInfo { __typename } }';
 const ANSWER = { buildInfo: { __typename: 'BuildInfo' } };
 const TWO = 'query one { a: __typename } query two { b: __typename }';
+const MUTATION = 'mutation { updateProfile(input: {name: "A"}) { profile { name } } }';
 const WITH_VARIABLE = 'query ($yes: Boolean!) { __typename @include(if: $yes) }';
 
 let service: TestService;
@@ -204,6 +205,54 @@ describe('an answer', () => {
       expect(refusalOf(answer)).toEqual([400, 'GRAPHQL_PARSE_FAILED']);
       expect(answer.headers['x-request-id']).not.toBe(id);
     }
+  });
+});
+
+/** What is answered for another reason than that the document is not valid, with the status of it. */
+const AGAIN: [what: string, status: number, body: Record<string, unknown>][] = [
+  ['data', 200, { query: QUERY }],
+  ['data with an error', 200, { query: '{ group(group: {id: "nobody"}) { name } }' }],
+  ['what its scope withholds, and what not', 200, { query: '{ changes(first: 1) { totalCount } buildInfo { __typename } }' }],
+  ['nothing that its scope reaches', 403, { query: '{ changes(first: 1) { totalCount } }' }],
+  ['a page that cannot be', 400, { query: '{ search(query: "a", first: 101) { totalCount } }' }],
+  [
+    'too many aliases',
+    400,
+    { query: `{ ${'a'.repeat(31).replace(/a/g, (a, at) => `${a}${at}: __typename `)} }` },
+  ],
+  ['no operation of that name', 400, { query: TWO, operationName: 'three' }],
+  ['one of two operations', 400, { query: TWO }],
+  ['variables that do not fit', 400, { query: WITH_VARIABLE, variables: { yes: 'yes' } }],
+  ['variables that are not there', 400, { query: WITH_VARIABLE }],
+  ['a mutation that is not in its scope', 403, { query: MUTATION }],
+];
+
+describe('a document that comes again', () => {
+  it.each(AGAIN)('is answered as it was the first time: %s', async (_what, status, body) => {
+    const authorization = await service.accessToken('read');
+    // A document that nobody else has sent.
+    const query = `${String(body['query'])} # again`;
+    const ask = async (method: 'GET' | 'POST') => {
+      const headers = { authorization, 'x-request-id': 'the-same' };
+      const answer = await (method === 'POST'
+        ? post(service, { ...body, query }, headers)
+        : get(
+            service,
+            {
+              ...(body as Record<string, string>),
+              query,
+              variables: JSON.stringify(body['variables'] ?? {}),
+            },
+            headers,
+          ));
+      const { date: _date, ratelimit: _ratelimit, ...told } = answer.headers;
+      return { ...answer, headers: told };
+    };
+    const [first, again] = [await ask('POST'), await ask('POST')];
+    expect(first.status).toBe(status);
+    expect(again).toEqual(first);
+    const byGet = await ask('GET');
+    expect(byGet).toEqual(query.startsWith('mutation') ? expect.objectContaining({ status: 405 }) : first);
   });
 });
 

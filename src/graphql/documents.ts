@@ -1,6 +1,13 @@
-import type { ApolloServerOptions } from '@apollo/server';
-import type { DocumentNode } from 'graphql';
+import { Injectable } from '@nestjs/common';
+import type { DocumentNode, GraphQLSchema } from 'graphql';
 import { LRUCache } from 'lru-cache';
+
+/** A document that has been parsed and found valid. */
+export interface ValidDocument {
+  readonly document: DocumentNode;
+  /** What it is valid for. */
+  readonly schema: GraphQLSchema;
+}
 
 /** Bytes that a parsed document takes for each of its characters, as measured. */
 const BYTES_PER_CHARACTER = 100;
@@ -9,39 +16,32 @@ const FREQUENT = 30_000_000;
 const RECENT = 10_000_000;
 
 /**
- * Documents that have been parsed and found valid, where Apollo looks for them. One that comes again moves to where
- * those that come only once do not displace it: a flood of ever new ones leaves the good ones alone.
+ * Documents that are known to be valid, by their text. One that comes again moves to where those that come only once do
+ * not displace it: a flood of ever new ones leaves the good ones alone.
  */
-export class Documents implements NonNullable<ApolloServerOptions<object>['documentStore']> {
+@Injectable()
+export class Documents {
   private readonly frequent = cacheOf(FREQUENT);
   private readonly recent = cacheOf(RECENT);
 
-  get(key: string): Promise<DocumentNode | undefined> {
-    let document = this.frequent.get(key);
-    if (document === undefined) {
-      document = this.recent.get(key);
-      if (document !== undefined) {
-        this.recent.delete(key);
-        this.frequent.set(key, document);
-      }
-    }
-    return Promise.resolve(document);
+  find(text: string): ValidDocument | null {
+    const frequent = this.frequent.get(text);
+    if (frequent !== undefined) return frequent;
+    const recent = this.recent.get(text);
+    if (recent === undefined) return null;
+    this.recent.delete(text);
+    this.frequent.set(text, recent);
+    return recent;
   }
 
-  set(key: string, document: DocumentNode): Promise<void> {
-    this.recent.set(key, document);
-    return Promise.resolve();
-  }
-
-  delete(key: string): Promise<boolean> {
-    const wasRecent = this.recent.delete(key);
-    return Promise.resolve(this.frequent.delete(key) || wasRecent);
+  keep(text: string, document: ValidDocument): void {
+    this.recent.set(text, document);
   }
 }
 
-function cacheOf(maxSize: number): LRUCache<string, DocumentNode> {
+function cacheOf(maxSize: number): LRUCache<string, ValidDocument> {
   return new LRUCache({
     maxSize,
-    sizeCalculation: ({ loc }) => BYTES_PER_CHARACTER * Math.max(1, loc?.end ?? 1),
+    sizeCalculation: (_document, text) => BYTES_PER_CHARACTER * Math.max(1, text.length),
   });
 }

@@ -5,12 +5,13 @@ import { UnauthenticatedError } from '../auth/authentication.error.js';
 import { Authenticator } from '../auth/authenticator.js';
 import type { Principal } from '../auth/principal.js';
 import { type Answer, Answers, type Question } from './answers.js';
+import { KnownDocuments } from './known-documents.js';
 import { LoadGate } from './load-gate.js';
 import { tellStandings } from './rate-limit-headers.js';
 import { RateLimiter, type Standing } from './rate-limiter.js';
 import { buildRefusal, isEndpoint, refuseForNow } from './refusal.js';
 import { readHead } from './request-head.js';
-import { readRequest } from './request-shape.js';
+import { passOn, readRequest } from './request-shape.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -42,6 +43,7 @@ export class GraphQLEndpoint implements OnModuleInit {
     private readonly authenticator: Authenticator,
     private readonly limiter: RateLimiter,
     private readonly answers: Answers,
+    private readonly knownDocuments: KnownDocuments,
     private readonly gate: LoadGate,
   ) {}
 
@@ -87,13 +89,7 @@ export class GraphQLEndpoint implements OnModuleInit {
         return;
       }
       request.isUnderWay = true;
-      follow(
-        () => {
-          readRequest(request);
-        },
-        done,
-        done,
-      );
+      this.answer(request, reply, done);
     });
     fastify.addHook('onSend', (request, reply, payload, done) => {
       if (request.isUnderWay) {
@@ -115,6 +111,22 @@ export class GraphQLEndpoint implements OnModuleInit {
       request.keep(body, String(reply.getHeader('content-type')));
       done(null, body);
     });
+  }
+
+  /** Or lets Apollo answer. */
+  private answer(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+    try {
+      const parameters = readRequest(request);
+      const question = this.knownDocuments.find(request, parameters);
+      if (question === null) {
+        passOn(request, parameters);
+        done();
+        return;
+      }
+      this.knownDocuments.answer(question, request, reply).catch(done);
+    } catch (error) {
+      done(error as Error);
+    }
   }
 
   private receive(request: FastifyRequest): void | Promise<void> {

@@ -31,6 +31,14 @@ export function httpOf(error: ServiceError): { status: number; headers: Map<stri
   return { status: STATUS[error.code] ?? 400, headers };
 }
 
+/** What HTTP says of an answer under which the database went away; null: it is there. */
+export function unavailabilityOf(errors: readonly GraphQLFormattedError[]): ReturnType<typeof httpOf> | null {
+  const code = errors
+    .map(({ extensions }) => extensions?.['code'])
+    .find((each) => each === 'SERVICE_UNAVAILABLE' || each === 'TIMEOUT');
+  return code === undefined ? null : httpOf(new ServiceError(code, '', { retryAfter: 1 }));
+}
+
 /** A ServiceError as GraphQL carries it. `refuses`: the whole request, so that HTTP tells it too. */
 export function toGraphQLError(error: ServiceError, { refuses }: { refuses: boolean }): GraphQLError {
   const { argument, requiredScopes, grantedScopes } = error.details;

@@ -7,29 +7,29 @@ import type {
 } from '@apollo/server';
 import { HeaderMap } from '@apollo/server';
 import { Plugin } from '@nestjs/apollo';
-import { getOperationAST, type GraphQLFormattedError, OperationTypeNode } from 'graphql';
+import { getOperationAST, OperationTypeNode } from 'graphql';
 import { ServiceError } from '../common/errors.js';
 import { Admission, type Admitted } from './admission.js';
-import { Answers, minuteOf } from './answers.js';
-import { formatError, httpOf, toGraphQLError } from './error-response.js';
-import { Executor } from './executor.js';
-import { Flights } from './flights.js';
+import { Documents } from './documents.js';
+import { formatError, toGraphQLError, unavailabilityOf } from './error-response.js';
+import { Operations } from './operations.js';
 import type { RequestContext } from './request-context.js';
 
 /** What happens between a valid document and its answer, hung into Apollo's pipeline. */
 @Plugin()
 export class ExecutionPlugin implements ApolloServerPlugin<RequestContext> {
   constructor(
+    private readonly documents: Documents,
     private readonly admission: Admission,
-    private readonly executor: Executor,
-    private readonly answers: Answers,
-    private readonly flights: Flights,
+    private readonly operations: Operations,
   ) {}
 
   requestDidStart(): Promise<GraphQLRequestListener<RequestContext>> {
     let admitted: Admitted | null = null;
     return Promise.resolve({
       didResolveOperation: async (context) => {
+        const { source, document, schema } = context;
+        this.documents.keep(source, { document, schema });
         admitted = await this.admit(context);
       },
       responseForOperation: (context) => {
@@ -61,52 +61,15 @@ export class ExecutionPlugin implements ApolloServerPlugin<RequestContext> {
   }
 
   private async respond(
-    { contextValue, request }: GraphQLRequestContext<RequestContext>,
+    { contextValue, request: { variables, operationName } }: GraphQLRequestContext<RequestContext>,
     admitted: Admitted,
   ): Promise<GraphQLResponse> {
-    const { variables, operationName } = request;
-    const minute = minuteOf(new Date());
-    const { result, isOwn } = await this.flights.share(this.nameOf(contextValue, admitted, minute), () =>
-      this.executor.execute(admitted, { variables, operationName }, contextValue),
-    );
-    const { data, errors } = result;
-    const formatted = errors?.map((error) => formatError(error.toJSON(), error, contextValue.requestId));
-    if (formatted === undefined && isOwn) this.remember(contextValue, admitted, minute);
-    const singleResult = { data: data ?? null, ...(formatted === undefined ? {} : { errors: formatted }) };
+    const singleResult = await this.operations.answer(admitted, { variables, operationName }, contextValue);
     const headers = new HeaderMap();
     // As it was decided when the request came: Apollo would decide it once more.
     if (contextValue.request.answerType !== null)
       headers.set('content-type', contextValue.request.answerType);
     return { http: { headers }, body: { kind: 'single', singleResult } };
-  }
-
-  /** The same for all whose answer is the same; null: it may be another one each time. */
-  private nameOf(
-    { request: { question } }: RequestContext,
-    { dependences }: Admitted,
-    minute: number,
-  ): string | null {
-    if (question === null || dependences === null) return null;
-    const name = this.answers.nameOf(question, dependences);
-    return name === null ? null : `${minute}\n${name}`;
-  }
-
-  /** An answer is kept as it is sent, if all of it is of one revision and its URLs are of one minute. */
-  private remember(
-    { request, revisions }: RequestContext,
-    { dependences, measure }: Admitted,
-    begun: number,
-  ): void {
-    const { question } = request;
-    const [revision = null, ...others] = revisions;
-    if (question === null || dependences === null || others.length > 0) return;
-    const minute = dependences.has('minute') ? begun : null;
-    if (minute !== null && minute !== minuteOf(new Date())) return;
-    if (!this.answers.isWorthKeeping(question, dependences)) return;
-    request.keep = (body, contentType) => {
-      const answer = { body, contentType, measure, minute };
-      this.answers.keep(question, answer, dependences, revision);
-    };
   }
 }
 
@@ -133,14 +96,10 @@ function refuseMutationByGet({
 /** When the database went away under an operation, HTTP says so too: proxies and clients try again by it. */
 function reportUnavailability({ response }: GraphQLRequestContext<RequestContext>): void {
   if (response.body?.kind !== 'single') return;
-  const errors: readonly GraphQLFormattedError[] = response.body.singleResult.errors ?? [];
-  const code = errors
-    .map((error) => error.extensions?.['code'])
-    .find((each) => each === 'SERVICE_UNAVAILABLE' || each === 'TIMEOUT');
-  if (code === undefined) return;
-  const { status, headers } = httpOf(new ServiceError(code, '', { retryAfter: 1 }));
-  response.http.status = status;
-  for (const [name, value] of headers) response.http.headers.set(name, value);
+  const unavailability = unavailabilityOf(response.body.singleResult.errors ?? []);
+  if (unavailability === null) return;
+  response.http.status = unavailability.status;
+  for (const [name, value] of unavailability.headers) response.http.headers.set(name, value);
 }
 
 /** Every error says which request it belongs to, those that Apollo formatted included. */

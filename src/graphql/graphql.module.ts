@@ -21,7 +21,9 @@ import { Executor } from './executor.js';
 import { Flights } from './flights.js';
 import { RateLimitResolver } from './rate-limit.resolver.js';
 import { RateLimiter } from './rate-limiter.js';
+import { KnownDocuments } from './known-documents.js';
 import { LoadGate } from './load-gate.js';
+import { Operations } from './operations.js';
 import { GRAPHQL_PATH } from './refusal.js';
 import { RequestContext } from './request-context.js';
 import { finishSchema } from './schema.js';
@@ -55,7 +57,8 @@ import { finishSchema } from './schema.js';
         // remaining way, remembered Basic credentials, is closed by the authenticator.
         csrfPrevention: false,
         persistedQueries: false,
-        documentStore: new Documents(),
+        // Documents that are known do not come this far.
+        documentStore: null,
         introspection: true,
         graphiql: false,
         includeStacktraceInErrorResponses: false,
@@ -73,11 +76,14 @@ import { finishSchema } from './schema.js';
     Answers,
     Compiler,
     Decisions,
+    Documents,
     ExecutionPlugin,
     Executor,
     Flights,
     GraphQLEndpoint,
+    KnownDocuments,
     LoadGate,
+    Operations,
     RateLimiter,
     RateLimitResolver,
   ],

@@ -4,7 +4,7 @@ import { ServiceError } from '../common/errors.js';
 import { parseUnequivocalJson } from './unequivocal-json.js';
 
 /** RFC-to-be «GraphQL over HTTP», §5.4: what a request has, whichever way it comes. Other members are ignored. */
-const RequestParameters = z.object({
+const Shape = z.object({
   // No document has one (GraphQL October 2021, §2.1.1), whatever parsers pass within strings.
   query: z
     .string()
@@ -23,16 +23,27 @@ const EXPECTED: Record<string, string> = {
 };
 
 /**
- * Checks the shape of a request and leaves of it what Apollo is to see: `extensions` are accepted and not passed
- * on, because some mean something to Apollo that is not offered here.
+ * What a request asks for: `extensions` are accepted and not passed on, because some mean something to Apollo that is not
+ * offered here.
+ */
+export type RequestParameters = Omit<z.infer<typeof Shape>, 'extensions'>;
+
+/**
+ * Checks the shape of a request.
  * @throws ServiceError BAD_REQUEST
  */
-export function readRequest(request: FastifyRequest): void {
+export function readRequest(request: FastifyRequest): RequestParameters {
+  return request.method === 'POST' ? parse(parseBody(request.bodyText)) : readSearch(request);
+}
+
+/** Leaves of a request what Apollo is to see. */
+export function passOn(request: FastifyRequest, parameters: RequestParameters): void {
   if (request.method === 'POST') {
-    request.body = parse(parseBody(request.bodyText));
+    request.body = parameters;
     return;
   }
-  request.raw.url = withoutExtensions(request);
+  const [path = ''] = request.url.split('?', 1);
+  request.raw.url = `${path}?${searchOf(parameters)}`;
   // A GET has no content whose type could matter; Apollo minds it.
   delete request.raw.headers['content-type'];
 }
@@ -46,10 +57,10 @@ function parseBody(text: string | null): unknown {
   }
 }
 
-function parse(parameters: unknown): Omit<z.infer<typeof RequestParameters>, 'extensions'> {
+function parse(parameters: unknown): RequestParameters {
   if (Array.isArray(parameters))
     throw new ServiceError('BAD_REQUEST', 'One operation a request: batches are not answered');
-  const result = RequestParameters.safeParse(parameters);
+  const result = Shape.safeParse(parameters);
   if (result.success) {
     const { query, operationName, variables } = result.data;
     // An empty name is what forms send for none.
@@ -65,25 +76,27 @@ function parse(parameters: unknown): Omit<z.infer<typeof RequestParameters>, 'ex
   });
 }
 
-function withoutExtensions(request: FastifyRequest): string {
-  const [path = '', search = ''] = request.url.split(/\?(.*)/s);
+function readSearch({ url }: FastifyRequest): RequestParameters {
+  const [, search = ''] = url.split(/\?(.*)/s);
   const given = new URLSearchParams(search);
-  const names = Object.keys(EXPECTED);
-  for (const name of names) {
+  for (const name of Object.keys(EXPECTED)) {
     if (given.getAll(name).length > 1) {
       throw new ServiceError('BAD_REQUEST', `${name} is given more than once`, { argument: name });
     }
   }
-  const { query, operationName, variables } = parse({
+  return parse({
     query: given.get('query') ?? undefined,
     operationName: given.get('operationName'),
     variables: parseJson(given.get('variables'), 'variables'),
     extensions: parseJson(given.get('extensions'), 'extensions'),
   });
-  const kept = new URLSearchParams({ query });
-  if (operationName !== null && operationName !== undefined) kept.set('operationName', operationName);
-  if (variables) kept.set('variables', JSON.stringify(variables));
-  return `${path}?${kept.toString()}`;
+}
+
+function searchOf({ query, operationName, variables }: RequestParameters): string {
+  const search = new URLSearchParams({ query });
+  if (operationName !== null && operationName !== undefined) search.set('operationName', operationName);
+  if (variables) search.set('variables', JSON.stringify(variables));
+  return search.toString();
 }
 
 function parseJson(text: string | null, name: string): unknown {

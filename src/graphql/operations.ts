@@ -1,0 +1,65 @@
+import { Injectable } from '@nestjs/common';
+import type { FormattedExecutionResult } from 'graphql';
+import type { Admitted } from './admission.js';
+import { Answers, minuteOf } from './answers.js';
+import { formatError } from './error-response.js';
+import { type Execution, Executor } from './executor.js';
+import { Flights } from './flights.js';
+import type { RequestContext } from './request-context.js';
+
+/** Answers admitted operations, and remembers the answers. */
+@Injectable()
+export class Operations {
+  constructor(
+    private readonly executor: Executor,
+    private readonly answers: Answers,
+    private readonly flights: Flights,
+  ) {}
+
+  /** The answer as the client sees it; `errors` first, where there are any. */
+  async answer(
+    admitted: Admitted,
+    execution: Execution,
+    context: RequestContext,
+  ): Promise<FormattedExecutionResult> {
+    const minute = minuteOf(new Date());
+    const { result, isOwn } = await this.flights.share(this.nameOf(context, admitted, minute), () =>
+      this.executor.execute(admitted, execution, context),
+    );
+    const { data = null, errors } = result;
+    if (errors !== undefined) {
+      return { errors: errors.map((error) => formatError(error.toJSON(), error, context.requestId)), data };
+    }
+    if (isOwn) this.remember(context, admitted, minute);
+    return { data };
+  }
+
+  /** The same for all whose answer is the same; null: it may be another one each time. */
+  private nameOf(
+    { request: { question } }: RequestContext,
+    { dependences }: Admitted,
+    minute: number,
+  ): string | null {
+    if (question === null || dependences === null) return null;
+    const name = this.answers.nameOf(question, dependences);
+    return name === null ? null : `${minute}\n${name}`;
+  }
+
+  /** An answer is kept as it is sent, if all of it is of one revision and its URLs are of one minute. */
+  private remember(
+    { request, revisions }: RequestContext,
+    { dependences, measure }: Admitted,
+    begun: number,
+  ): void {
+    const { question } = request;
+    const [revision = null, ...others] = revisions;
+    if (question === null || dependences === null || others.length > 0) return;
+    const minute = dependences.has('minute') ? begun : null;
+    if (minute !== null && minute !== minuteOf(new Date())) return;
+    if (!this.answers.isWorthKeeping(question, dependences)) return;
+    request.keep = (body, contentType) => {
+      const answer = { body, contentType, measure, minute };
+      this.answers.keep(question, answer, dependences, revision);
+    };
+  }
+}
