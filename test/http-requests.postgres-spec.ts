@@ -212,7 +212,11 @@ describe('an answer', () => {
 const AGAIN: [what: string, status: number, body: Record<string, unknown>][] = [
   ['data', 200, { query: QUERY }],
   ['data with an error', 200, { query: '{ group(group: {id: "nobody"}) { name } }' }],
-  ['what its scope withholds, and what not', 200, { query: '{ changes(first: 1) { totalCount } buildInfo { __typename } }' }],
+  [
+    'what its scope withholds, and what not',
+    200,
+    { query: '{ changes(first: 1) { totalCount } buildInfo { __typename } }' },
+  ],
   ['nothing that its scope reaches', 403, { query: '{ changes(first: 1) { totalCount } }' }],
   ['a page that cannot be', 400, { query: '{ search(query: "a", first: 101) { totalCount } }' }],
   [
