@@ -1,0 +1,5 @@
+interface ImportMetaEnv {
+  readonly VITE_SERVICE_URL: string;
+  readonly VITE_ISSUER: string;
+  readonly VITE_CLIENT_ID: string;
+}
