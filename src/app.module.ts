@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { AccessLogModule } from './access-log/access-log.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { ChangesModule } from './changes/changes.module.js';
 import type { Config } from './config/config.js';
@@ -31,6 +32,7 @@ export class AppModule {
         ConfigModule.forRoot(config),
         DatabaseModule.forRoot(config, ENTITIES, waiting),
         LimitsModule,
+        AccessLogModule,
         AuthModule,
         GraphQLModule,
         UsersModule,

@@ -1,3 +1,4 @@
+import { AccessLogEntity } from './access-log/access-log.entity.js';
 import { ChangeEntity } from './changes/change.entity.js';
 import { GroupEntity } from './groups/group.entity.js';
 import { NestingEntity } from './groups/nesting.entity.js';
@@ -19,4 +20,5 @@ export const ENTITIES = [
   ChangeEntity,
   ServiceAccountEntity,
   ServiceAccountSecretEntity,
+  AccessLogEntity,
 ];

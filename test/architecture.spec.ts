@@ -12,7 +12,10 @@ const TABLE: { rooms: string[]; besides?: Record<string, string[]> }[] = [
   { rooms: ['common'] },
   { rooms: ['config'] },
   { rooms: ['limits'] },
-  { rooms: ['database', 'ldap', 'auth', 'graphql'], besides: { graphql: ['auth', 'database'] } },
+  {
+    rooms: ['database', 'ldap', 'auth', 'access-log', 'graphql'],
+    besides: { 'access-log': ['auth'], graphql: ['auth', 'database', 'access-log'] },
+  },
   { rooms: ['users', 'groups', 'service-accounts', 'sources'] },
   { rooms: ['memberships'] },
   { rooms: ['media', 'search', 'changes'] },

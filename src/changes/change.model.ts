@@ -1,4 +1,5 @@
 import { Field, ID, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { Personal } from '../access-log/personal.js';
 import { InheritAccess } from '../auth/access.js';
 import { connectionTypes } from '../graphql/connection.js';
 import { DateTime } from '../graphql/scalars.js';
@@ -45,6 +46,7 @@ export class Change {
   })
   at!: Date;
 
+  @Personal()
   @InheritAccess()
   @Field(() => ID, {
     nullable: true,

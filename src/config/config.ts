@@ -30,6 +30,8 @@ export interface Config {
   /** Keys of at least 32 bytes; null: generated and kept in the database. */
   readonly urlSigningKeys: readonly Buffer[] | null;
   readonly limits: LimitsConfig;
+  /** Days for which is kept who read what of people; 0: nothing is. */
+  readonly accessLogDays: number;
 }
 
 /** The environment cannot be used as it is: one line for each problem, all of them at once. */
@@ -115,6 +117,7 @@ function buildConfig(settings: Settings): Config {
     auth: buildAuth(settings, baseUrl),
     urlSigningKeys: settings.URL_SIGNING_KEYS?.map((key) => Buffer.from(key, 'hex')) ?? null,
     limits: buildLimits(settings),
+    accessLogDays: settings.ACCESS_LOG_DAYS,
   };
 }
 

@@ -1,3 +1,4 @@
+import { ACCESS_LOG_SETTINGS } from './access-log.js';
 import { AUTH_SETTINGS } from './auth.js';
 import { DATABASE_SETTINGS } from './database.js';
 import { DIRECTORY_SETTINGS } from './directory-settings.js';
@@ -17,6 +18,7 @@ export const SETTINGS = {
   ...DIRECTORY_SETTINGS,
   ...AUTH_SETTINGS,
   ...LIMITS_SETTINGS,
+  ...ACCESS_LOG_SETTINGS,
 };
 
 export type SettingName = keyof typeof SETTINGS;

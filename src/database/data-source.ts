@@ -11,6 +11,7 @@ import { ServiceAccounts1763683200001 } from './migrations/0002-service-accounts
 import { References1763683200002 } from './migrations/0003-references.js';
 import { Changes1763683200003 } from './migrations/0004-changes.js';
 import { ReadModel1763683200004 } from './migrations/0005-read-model.js';
+import { AccessLog1763683200005 } from './migrations/0006-access-log.js';
 import { OpenConnections } from './open-connections.js';
 import { embeddedPoolOptions, serverPoolOptions, STATEMENT_TIMEOUT } from './pool-options.js';
 import { reasonOf } from './reason-of.js';
@@ -21,6 +22,7 @@ export const MIGRATIONS = [
   References1763683200002,
   Changes1763683200003,
   ReadModel1763683200004,
+  AccessLog1763683200005,
 ];
 
 /** Key of the advisory lock under which one process at a time migrates: the bytes of «migr». */

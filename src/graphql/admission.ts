@@ -11,6 +11,7 @@ import { BadUserInputError } from '../common/errors.js';
 import { type CompiledQuery, Compiler } from './compiler.js';
 import { Decisions } from './decisions.js';
 import type { Dependence } from './dependence.js';
+import type { Footprint } from './footprint.js';
 import type { Measure } from './limits.js';
 import { type Operation, unfoldOperation, type Variables } from './operation.js';
 import { RateLimiter } from './rate-limiter.js';
@@ -38,6 +39,8 @@ export interface Admitted {
   readonly measure: Measure;
   /** Whether it changes anything, if only for itself. */
   readonly isMutation: boolean;
+  /** What its answer shows of people; null: nothing. */
+  readonly footprint: Footprint | null;
   /** Its variables, coerced. */
   readonly variables: Variables;
   /** The function that answers it; null: graphql-js executes it. */
@@ -64,7 +67,7 @@ export class Admission {
     const variables = coerceVariables(question);
     const { principal, request } = context;
     const decision = this.decisions.decide(operation, variables, principal);
-    const { measure, withheld, rehearsal, isMutation } = decision;
+    const { measure, withheld, rehearsal, isMutation, footprint } = decision;
     context.charge = await this.limiter.charge(request, measure, rehearsal !== null);
     if (rehearsal !== null) {
       return {
@@ -74,6 +77,7 @@ export class Admission {
         dependences: null,
         measure,
         isMutation: false,
+        footprint: null,
         variables,
         compiled: null,
       };
@@ -86,6 +90,7 @@ export class Admission {
       dependences: reachesAll ? operation.dependences : null,
       measure,
       isMutation,
+      footprint,
       variables,
       compiled: reachesAll ? this.compiler.find(schema, operation, variables) : null,
     };

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import type { Exhibit } from '../access-log/exhibit.js';
 import { nameOfScopes, type Principal } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
@@ -16,6 +17,8 @@ export interface Answer {
   readonly measure: Measure;
   /** The minute whose signed URLs are in it; null: it has none. */
   readonly minute: number | null;
+  /** What it shows of people, to whoever is given it; null: nothing. */
+  readonly exhibit: Exhibit | null;
 }
 
 /** Who asks what, in which form. */

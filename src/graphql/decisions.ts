@@ -5,6 +5,7 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { type Measure, measureOperation } from './limits.js';
 import { type Operation, type SelectedField, selectedAmong, type Variables } from './operation.js';
+import { findFootprint, type Footprint } from './footprint.js';
 import { findRehearsal } from './rehearsal.js';
 import { decideScopes, insufficientScope, type Withheld } from './scope-rule.js';
 
@@ -16,6 +17,8 @@ export interface Decision {
   readonly rehearsal: readonly SelectedField[] | null;
   /** Whether it changes anything, if only for itself. */
   readonly isMutation: boolean;
+  /** What it shows of people; null: nothing, or nobody wants to know. */
+  readonly footprint: Footprint | null;
 }
 
 /** Decisions kept of one operation: page sizes that clients choose freely make new ones. */
@@ -51,7 +54,11 @@ export class Decisions {
     if (nothingLeft) throw insufficientScope(withheld);
     const isMutation =
       operation.definition.operation === OperationTypeNode.MUTATION && changesAnything(operation, variables);
-    return { measure, withheld, rehearsal: findRehearsal(operation, variables), isMutation };
+    const footprint =
+      this.config.accessLogDays === 0
+        ? null
+        : findFootprint(operation, variables, new Set(withheld.map(({ selected }) => selected.key)));
+    return { measure, withheld, rehearsal: findRehearsal(operation, variables), isMutation, footprint };
   }
 }
 

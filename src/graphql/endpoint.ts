@@ -1,6 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AccessLog } from '../access-log/access-log.js';
 import { UnauthenticatedError } from '../auth/authentication.error.js';
 import { Authenticator } from '../auth/authenticator.js';
 import type { Principal } from '../auth/principal.js';
@@ -45,6 +46,7 @@ export class GraphQLEndpoint implements OnModuleInit {
     private readonly answers: Answers,
     private readonly knownDocuments: KnownDocuments,
     private readonly gate: LoadGate,
+    private readonly accessLog: AccessLog,
   ) {}
 
   onModuleInit(): void {
@@ -170,6 +172,8 @@ export class GraphQLEndpoint implements OnModuleInit {
   /** Gives the answer that was given to the same question before, for the same price. */
   private repeat(answer: Answer, request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
     const send = () => {
+      if (answer.exhibit !== null && request.principal !== null)
+        this.accessLog.note(request.principal, answer.exhibit);
       void reply.header('cache-control', 'no-store').type(answer.contentType).send(answer.body);
     };
     const charge = this.limiter.charge(request, answer.measure, false);

@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { FormattedExecutionResult } from 'graphql';
+import { AccessLog } from '../access-log/access-log.js';
+import type { Exhibit } from '../access-log/exhibit.js';
 import type { Admitted } from './admission.js';
 import { Answers, minuteOf } from './answers.js';
 import { formatError } from './error-response.js';
 import { type Execution, Executor } from './executor.js';
 import { Flights } from './flights.js';
+import { exhibitOf } from './footprint.js';
 import type { RequestContext } from './request-context.js';
 
 /** Answers admitted operations, and remembers the answers. */
@@ -14,6 +17,7 @@ export class Operations {
     private readonly executor: Executor,
     private readonly answers: Answers,
     private readonly flights: Flights,
+    private readonly accessLog: AccessLog,
   ) {}
 
   /** The answer as the client sees it; `errors` first, where there are any. */
@@ -27,10 +31,12 @@ export class Operations {
       this.executor.execute(admitted, execution, context),
     );
     const { data = null, errors } = result;
+    const exhibit = admitted.footprint === null ? null : exhibitOf(admitted.footprint, data);
+    if (exhibit !== null && context.principal !== null) this.accessLog.note(context.principal, exhibit);
     if (errors !== undefined) {
       return { errors: errors.map((error) => formatError(error.toJSON(), error, context.requestId)), data };
     }
-    if (isOwn) this.remember(context, admitted, minute);
+    if (isOwn) this.remember(context, admitted, minute, exhibit);
     return { data };
   }
 
@@ -50,6 +56,7 @@ export class Operations {
     { request, revisions }: RequestContext,
     { dependences, measure }: Admitted,
     begun: number,
+    exhibit: Exhibit | null,
   ): void {
     const { question } = request;
     const [revision = null, ...others] = revisions;
@@ -58,7 +65,7 @@ export class Operations {
     if (minute !== null && minute !== minuteOf(new Date())) return;
     if (!this.answers.isWorthKeeping(question, dependences)) return;
     request.keep = (body, contentType) => {
-      const answer = { body, contentType, measure, minute };
+      const answer = { body, contentType, measure, minute, exhibit };
       this.answers.keep(question, answer, dependences, revision);
     };
   }

@@ -1,9 +1,18 @@
 import { All, Controller, Req, Res, UseFilters, UseGuards } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AccessLog } from '../access-log/access-log.js';
+import type { Exhibit } from '../access-log/exhibit.js';
 import { PICTURE_HEADERS } from './picture-headers.js';
 import { type Picture, PicturesService } from './pictures.service.js';
 import { ProblemFilter } from './problem.filter.js';
 import { ReadOnlyGuard } from './read-only.guard.js';
+import type { PictureKind } from './signed-url.js';
+
+/** What whoever has a signed URL is shown by it. */
+const EXHIBITS: Readonly<Record<PictureKind, Exhibit>> = {
+  photo: { fields: ['User.photo'], people: [1] },
+  picture: { fields: ['User.picture'], people: [1] },
+};
 
 /**
  * The pictures behind signed URLs. No token: the signature is the permission. The routes are wildcards because
@@ -13,18 +22,22 @@ import { ReadOnlyGuard } from './read-only.guard.js';
 @UseGuards(ReadOnlyGuard)
 @UseFilters(ProblemFilter)
 export class MediaController {
-  constructor(private readonly pictures: PicturesService) {}
+  constructor(
+    private readonly pictures: PicturesService,
+    private readonly accessLog: AccessLog,
+  ) {}
 
   @All(['photo/v1/*', 'picture/v1/*'])
   async getPicture(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    send(
-      reply,
-      await this.pictures.get({
-        target: request.raw.url ?? '',
-        accept: request.headers.accept,
-        ifNoneMatch: request.headers['if-none-match'],
-      }),
-    );
+    const picture = await this.pictures.get({
+      target: request.raw.url ?? '',
+      accept: request.headers.accept,
+      ifNoneMatch: request.headers['if-none-match'],
+    });
+    // Who has it already is shown nothing.
+    if (request.method === 'GET' && picture.bytes !== null)
+      this.accessLog.noteSignedUrl(EXHIBITS[picture.kind]);
+    send(reply, picture);
   }
 }
 

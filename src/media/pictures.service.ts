@@ -6,7 +6,7 @@ import { etagOf, PictureRenderer, type Rendering } from './picture-renderer.js';
 import { ProblemError } from './problem.js';
 import { chooseFormat } from './rendering-format.js';
 import { SIGNING_KEYS, type SigningKeys } from './signing-keys.js';
-import { type SignedPicture, verifyUrl } from './signed-url.js';
+import { type PictureKind, type SignedPicture, verifyUrl } from './signed-url.js';
 
 /** What a request for a picture says. */
 export interface PictureRequest {
@@ -18,6 +18,7 @@ export interface PictureRequest {
 
 /** A picture, or `bytes` null when the caller has it already. */
 export interface Picture {
+  readonly kind: PictureKind;
   readonly bytes: Buffer | null;
   readonly mediaType: string;
   readonly etag: string;
@@ -48,7 +49,7 @@ export class PicturesService {
     const etag = etagOf(rendering);
     const bytes = matchesEtag(request.ifNoneMatch, etag) ? null : await this.render(rendering);
     const maxAge = Math.max(0, Math.floor(expires - now.getTime() / 1000));
-    return { bytes, mediaType: `image/${rendering.format}`, etag, maxAge };
+    return { kind, bytes, mediaType: `image/${rendering.format}`, etag, maxAge };
   }
 
   private async render(rendering: Rendering): Promise<Buffer> {

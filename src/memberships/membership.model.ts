@@ -1,4 +1,5 @@
 import { Field, ObjectType } from '@nestjs/graphql';
+import { Personal } from '../access-log/personal.js';
 import { InheritAccess } from '../auth/access.js';
 import { connectionTypes } from '../graphql/connection.js';
 import { Group } from '../groups/group.model.js';
@@ -34,6 +35,7 @@ export class GroupMembership {
   @Field(() => Group, { description: 'In which group.' })
   group!: Group;
 
+  @Personal()
   @InheritAccess()
   @Field(() => CurrentGroupMembershipInheritance, { description: 'As what.' })
   role!: CurrentGroupMembershipInheritance;

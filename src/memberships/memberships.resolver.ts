@@ -1,5 +1,6 @@
 import { Args, Context, Info, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 import type { GraphQLResolveInfo } from 'graphql';
+import { Personal } from '../access-log/personal.js';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
 import { DependsOn } from '../graphql/dependence.js';
 import { Direct } from '../graphql/direct.js';
@@ -100,6 +101,7 @@ export class IsMemberResolver {
   constructor(private readonly memberships: MembershipsService) {}
 
   @RequireScopes('read')
+  @Personal()
   @DependsOn('mirror')
   @Query(() => Boolean, {
     nullable: true,

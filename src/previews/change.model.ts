@@ -1,4 +1,5 @@
 import { Field, ObjectType } from '@nestjs/graphql';
+import { Personal } from '../access-log/personal.js';
 import { InheritAccess } from '../auth/access.js';
 import { DateTime } from '../graphql/scalars.js';
 
@@ -9,6 +10,7 @@ export class ChangePreview {
     this.basedOn = basedOn;
   }
 
+  @Personal()
   @InheritAccess()
   @Field(() => String, {
     description:

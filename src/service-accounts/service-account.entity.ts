@@ -14,6 +14,14 @@ export class ServiceAccountEntity {
   @Column('text', { nullable: true })
   description!: string | null;
 
+  /** Whom to ask about it: an e-mail address, or a name; null: an account from before there was one. */
+  @Column('text', { nullable: true })
+  contact!: string | null;
+
+  /** What it reads data of people for, and where that is allowed. */
+  @Column('text', { nullable: true })
+  purpose!: string | null;
+
   @Column('text', { array: true })
   scopes!: Scope[];
 

@@ -15,6 +15,10 @@ export interface NewServiceAccount {
   readonly description: string | null;
   readonly scopes: readonly Scope[];
   readonly expiresAt: Date | null;
+  /** Whom to ask about it. */
+  readonly contact?: string | null;
+  /** What it reads data of people for. */
+  readonly purpose?: string | null;
 }
 
 /** An account together with a token for it, which is known at this moment only. */
@@ -49,6 +53,8 @@ export class ServiceAccountsService {
   async create(account: NewServiceAccount, secret: string = newSecret()): Promise<IssuedToken> {
     const created = {
       ...account,
+      contact: account.contact ?? null,
+      purpose: account.purpose ?? null,
       scopes: [...account.scopes],
       createdAt: new Date(),
       lastUsedAt: null,

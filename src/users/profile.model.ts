@@ -1,7 +1,9 @@
 import { Field, ID, ObjectType } from '@nestjs/graphql';
+import { Personal } from '../access-log/personal.js';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
 import { User } from './user.model.js';
 
+@Personal()
 @ObjectType({ description: 'The person that the token acts for.' })
 export class Profile {
   constructor(person: User) {

@@ -1,8 +1,10 @@
 import { Field, ID, ObjectType } from '@nestjs/graphql';
+import { Personal } from '../access-log/personal.js';
 import { InheritAccess } from '../auth/access.js';
 import { DateTime } from '../graphql/scalars.js';
 
 /** A person as the API shows one to others. `key`, `hasPhoto` and `hasPicture` are ours and not in the schema. */
+@Personal()
 @ObjectType({ description: 'A person of the directory.' })
 export class User {
   /** Primary key of the row: never leaves the service. */

@@ -1,0 +1,28 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/**
+ * Who was shown what of people, counted by day (docs/privacy.md), and of service accounts whom to ask about them and what
+ * they read for.
+ */
+export class AccessLog1763683200005 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      create table access_log (
+        day date not null,
+        principal text not null,
+        acting_for text not null,
+        field text not null,
+        requests bigint not null,
+        people bigint not null,
+        constraint access_log_pk primary key (day, principal, acting_for, field),
+        constraint access_log_counted check (requests > 0 and people > 0)
+      )`);
+    // Accounts that are there already have neither, and go on.
+    await runner.query('alter table service_accounts add contact text, add purpose text');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('alter table service_accounts drop purpose, drop contact');
+    await runner.query('drop table access_log');
+  }
+}
