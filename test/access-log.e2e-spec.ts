@@ -221,7 +221,9 @@ describe('a service that ends', () => {
     await service.app.close();
     const afterwards = new DirectoryDataSource(service.config.database, ENTITIES);
     await afterwards.initialize();
-    const rows = await afterwards.query('select field, requests::int, people::int from access_log');
+    const rows = await afterwards.query<unknown[]>(
+      'select field, requests::int, people::int from access_log',
+    );
     await afterwards.destroy();
     expect(rows).toEqual([{ field: 'User.id', requests: 1, people: 1 }]);
   });
