@@ -17,6 +17,7 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+COPY --from=build /app/web/explorer/dist ./web/explorer/dist
 # For demonstrations, which ALLOW_EMBEDDED=true turns on; with a volume at /app/.data they outlive the container.
 COPY --from=build /app/sample/directory.ldif /app/sample/clients.json ./sample/
 RUN mkdir .data && chown node:node .data

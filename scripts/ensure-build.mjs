@@ -3,7 +3,15 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-const INPUTS = ['src', 'package-lock.json', 'nest-cli.json', 'tsconfig.build.json', '.swcrc'];
+const INPUTS = [
+  'src',
+  'web/explorer/source',
+  'web/explorer/vite.config.mjs',
+  'package-lock.json',
+  'nest-cli.json',
+  'tsconfig.build.json',
+  '.swcrc',
+];
 /** Written last by a build that has succeeded. */
 const OUTPUT = 'dist/build.json';
 

@@ -7,6 +7,8 @@ import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import type { Waiting } from './database/open-patiently.js';
 import { ENTITIES } from './entities.js';
+import { ExplorerModule } from './explorer/explorer.module.js';
+import { StartPageModule } from './explorer/start-page.module.js';
 import { GraphQLModule } from './graphql/graphql.module.js';
 import { GroupsModule } from './groups/groups.module.js';
 import { HealthModule } from './health/health.module.js';
@@ -45,6 +47,8 @@ export class AppModule {
         MirrorModule,
         PreviewsModule,
         HealthModule,
+        StartPageModule,
+        ...(config.explorer === null ? [] : [ExplorerModule]),
         ...(config.auth.issuer === null ? [IdentityProviderModule] : []),
       ],
       providers: [Ending],

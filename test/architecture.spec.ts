@@ -11,7 +11,7 @@ const SOURCE = join(__dirname, '../src');
 const TABLE: { rooms: string[]; besides?: Record<string, string[]> }[] = [
   { rooms: ['common'] },
   { rooms: ['config'] },
-  { rooms: ['limits'] },
+  { rooms: ['limits', 'pages'] },
   {
     rooms: ['database', 'ldap', 'auth', 'access-log', 'graphql'],
     besides: { 'access-log': ['auth'], graphql: ['auth', 'database', 'access-log'] },
@@ -20,7 +20,7 @@ const TABLE: { rooms: string[]; besides?: Record<string, string[]> }[] = [
   { rooms: ['memberships'] },
   { rooms: ['media', 'search', 'changes'] },
   { rooms: ['mirror'] },
-  { rooms: ['health', 'http', 'identity-provider', 'previews'] },
+  { rooms: ['health', 'http', 'identity-provider', 'previews', 'explorer'] },
   { rooms: ['start'] },
   { rooms: ['(composition)'] },
   { rooms: ['commands'], besides: {} },

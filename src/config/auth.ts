@@ -44,6 +44,11 @@ export interface AuthConfig {
   readonly embeddedClients: string;
 }
 
+/** Whether the embedded provider has the clients of the sample: their secrets are known to everybody. */
+export function hasSampleClients({ embeddedClients }: AuthConfig): boolean {
+  return embeddedClients === resolve('sample/clients.json');
+}
+
 /** @param baseUrl of the service, which tokens are for where nothing else is named */
 export function buildAuth(settings: ValuesOf<typeof AUTH_SETTINGS>, baseUrl: string): AuthConfig {
   const { AUTH_INTROSPECTION_CLIENT_ID: clientId, AUTH_INTROSPECTION_CLIENT_SECRET: clientSecret } = settings;

@@ -3,8 +3,10 @@ import { type AuthConfig, buildAuth } from './auth.js';
 import { findContradictions } from './contradictions.js';
 import { buildDatabase, type DatabaseConfig } from './database.js';
 import { buildDirectory, type DirectoryConfig } from './directory.js';
+import { buildExplorer, type ExplorerConfig } from './explorer.js';
 import { buildLimits, type LimitsConfig } from './limits.js';
 import { buildRedis, type RedisConfig } from './redis.js';
+import { baseUrlOf } from './service.js';
 import { type SettingName, SETTINGS, type Settings } from './settings.js';
 
 /** The whole configuration. Frozen: what was true at start stays true. */
@@ -27,6 +29,8 @@ export interface Config {
   readonly database: DatabaseConfig;
   readonly directory: DirectoryConfig;
   readonly auth: AuthConfig;
+  /** Null: there is none. */
+  readonly explorer: ExplorerConfig | null;
   /** Keys of at least 32 bytes; null: generated and kept in the database. */
   readonly urlSigningKeys: readonly Buffer[] | null;
   readonly limits: LimitsConfig;
@@ -94,9 +98,9 @@ function readVariable(environment: Environment, name: SettingName, problems: str
 }
 
 function buildConfig(settings: Settings): Config {
-  const host = settings.HOST.includes(':') ? `[${settings.HOST}]` : settings.HOST;
-  const baseUrl = (settings.BASE_URL ?? `http://${host}:${settings.PORT}`).replace(/\/+$/, '');
+  const baseUrl = baseUrlOf(settings);
   const production = settings.NODE_ENV === 'production';
+  const auth = buildAuth(settings, baseUrl);
   return {
     production,
     allowEmbedded: settings.ALLOW_EMBEDDED,
@@ -114,7 +118,8 @@ function buildConfig(settings: Settings): Config {
     database: buildDatabase(settings, settings.LIMIT_PREVIEWS),
     redis: buildRedis(settings, settings.BASE_URL),
     directory: buildDirectory(settings),
-    auth: buildAuth(settings, baseUrl),
+    auth,
+    explorer: buildExplorer(settings, { baseUrl, production, issuer: auth.issuer }),
     urlSigningKeys: settings.URL_SIGNING_KEYS?.map((key) => Buffer.from(key, 'hex')) ?? null,
     limits: buildLimits(settings),
     accessLogDays: settings.ACCESS_LOG_DAYS,

@@ -1,3 +1,5 @@
+import { explorerAddresses } from './explorer.js';
+import { baseUrlOf } from './service.js';
 import type { SettingName, Settings } from './settings.js';
 
 /**
@@ -44,6 +46,14 @@ export function findContradictions(settings: Settings, wrong: ReadonlySet<Settin
     !wrong.has('REDIS_URL')
   ) {
     problems.push('REDIS_CA_FILE only goes with a REDIS_URL that begins with rediss://');
+  }
+  const addresses = explorerAddresses(baseUrlOf(settings));
+  if (
+    settings.EXPLORER_REDIRECT_URI !== undefined &&
+    !addresses.includes(settings.EXPLORER_REDIRECT_URI) &&
+    !(['EXPLORER_REDIRECT_URI', 'BASE_URL', 'HOST', 'PORT'] as const).some((name) => wrong.has(name))
+  ) {
+    problems.push(`EXPLORER_REDIRECT_URI must be where the explorer is: ${addresses.join(' or ')}`);
   }
   if (settings.NODE_ENV === 'production' && !settings.ALLOW_EMBEDDED && !wrong.has('ALLOW_EMBEDDED')) {
     const refused = 'is embedded, which production refuses unless ALLOW_EMBEDDED=true';

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseHttpUrl, parseUrl } from '../common/url.js';
-import { setting } from './setting.js';
+import { setting, type ValuesOf } from './setting.js';
 import { httpUrl, integer, list, text, trueOrFalse, yesOrNo } from './value-kinds.js';
 
 const hostName = text.refine(
@@ -65,3 +65,11 @@ export const SERVICE_SETTINGS = {
     'Whether errors suggest names of the schema («Did you mean …»). Default: not in production',
   ),
 };
+
+/** Under which URL clients reach the service, without a trailing slash. */
+export function baseUrlOf(
+  settings: Pick<ValuesOf<typeof SERVICE_SETTINGS>, 'HOST' | 'PORT' | 'BASE_URL'>,
+): string {
+  const host = settings.HOST.includes(':') ? `[${settings.HOST}]` : settings.HOST;
+  return (settings.BASE_URL ?? `http://${host}:${settings.PORT}`).replace(/\/+$/, '');
+}

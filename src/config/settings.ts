@@ -2,6 +2,7 @@ import { ACCESS_LOG_SETTINGS } from './access-log.js';
 import { AUTH_SETTINGS } from './auth.js';
 import { DATABASE_SETTINGS } from './database.js';
 import { DIRECTORY_SETTINGS } from './directory-settings.js';
+import { EXPLORER_SETTINGS } from './explorer.js';
 import { LIMITS_SETTINGS } from './limits.js';
 import { REDIS_SETTINGS } from './redis.js';
 import { SERVICE_SETTINGS } from './service.js';
@@ -17,6 +18,7 @@ export const SETTINGS = {
   ...REDIS_SETTINGS,
   ...DIRECTORY_SETTINGS,
   ...AUTH_SETTINGS,
+  ...EXPLORER_SETTINGS,
   ...LIMITS_SETTINGS,
   ...ACCESS_LOG_SETTINGS,
 };

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { z } from 'zod';
 import { SCOPES } from '../auth/scopes.js';
+import type { Config } from '../config/config.js';
 import { isLoopback, redirectUriProblem } from './redirect-uri.js';
 
 /** What the embedded provider can be asked for: what tokens are good for, and OpenID Connect's own two. */
@@ -168,10 +169,30 @@ function contradictions(client: Partial<Fields>, hasSecret: boolean): string[] {
   return problems;
 }
 
+/** The client of the explorer, whatever the file has; null where it has one of that id, or where there is no explorer. */
+export function explorerClient(
+  { explorer }: Pick<Config, 'explorer'>,
+  others: readonly Client[],
+): Client | null {
+  if (explorer?.clientId === undefined || explorer.clientId === null) return null;
+  if (others.some((other) => other.client_id === explorer.clientId)) return null;
+  return {
+    client_id: explorer.clientId,
+    client_name: 'Explorer',
+    token_endpoint_auth_method: 'none',
+    grant_types: ['authorization_code'],
+    redirect_uris: [explorer.redirectUri],
+    scope: SCOPES.join(' '),
+    owner: null,
+  };
+}
+
 /** A client as oidc-provider wants it described: it does not know of owners, nor of scopes that are empty. */
 export function clientMetadata(client: Client): Record<string, unknown> {
-  // «Native» is what lets the port of a loopback address vary (RFC 8252 §7.3), but not https on one.
-  const isWeb = client.redirect_uris.some((uri) => uri.startsWith('https:') && isLoopback(uri));
+  // «Native» is what lets the port of a loopback address vary (RFC 8252 §7.3), but neither https on one nor http elsewhere.
+  const isWeb = client.redirect_uris.some(
+    (uri) => (uri.startsWith('https:') && isLoopback(uri)) || (uri.startsWith('http:') && !isLoopback(uri)),
+  );
   return {
     client_id: client.client_id,
     client_name: client.client_name,

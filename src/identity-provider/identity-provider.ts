@@ -12,7 +12,7 @@ import { CONFIG } from '../config/config.module.js';
 import { Database } from '../database/database.js';
 import { EmbeddedKeys } from '../database/embedded-keys.js';
 import { FailedLogins } from '../limits/failed-logins.js';
-import { readClients } from './clients.js';
+import { explorerClient, readClients } from './clients.js';
 import { createKeys, type ProviderKeys, publicKeys } from './keys.js';
 import { ProviderLogins } from './logins.js';
 import { findPerson, type Person } from './people.js';
@@ -44,7 +44,9 @@ export class IdentityProvider implements OnModuleInit {
     // The command line has the modules too, and nothing to listen on.
     const adapter = this.host.httpAdapter as FastifyAdapter | null;
     if (!(adapter instanceof FastifyAdapter)) return;
-    const clients = readClients(this.config.auth.embeddedClients);
+    const registered = readClients(this.config.auth.embeddedClients);
+    const explorer = explorerClient(this.config, registered);
+    const clients = explorer === null ? registered : [...registered, explorer];
     const keys = await this.embeddedKeys.findOrCreate<ProviderKeys>('identity-provider', createKeys);
     this.embeddedIssuer.publish(publicKeys(keys));
     const logins = new ProviderLogins(this.failedLogins);

@@ -1,18 +1,7 @@
+import { PALETTE } from '../pages/style.js';
+
 /** The style sheet of the provider's pages. The content security policy names it by its hash. */
-export const STYLE = `
-:root {
-  color-scheme: light dark;
-  --page: #eef1f5; --card: #fff; --text: #1b2430; --quiet: #55606e; --line: #76818f;
-  --accent: #1d5bb8; --on-accent: #fff; --alert: #b3261e; --notice: #fff4d6; --notice-text: #573f00;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --page: #10151c; --card: #1a212b; --text: #e7ecf2; --quiet: #a7b2bf; --line: #738092;
-    --accent: #8ab8ff; --on-accent: #0b1b33; --alert: #ffb4ab; --notice: #33290c; --notice-text: #f6dd9a;
-  }
-}
-* { box-sizing: border-box; }
-body {
+export const STYLE = `${PALETTE}body {
   margin: 0; min-height: 100vh; padding: 1.5rem 1rem; display: flex; flex-direction: column;
   align-items: center; justify-content: center; gap: 1rem; background: var(--page); color: var(--text);
   font: 1rem/1.5 system-ui, sans-serif;
@@ -41,6 +30,5 @@ button {
   font-weight: 600; cursor: pointer;
 }
 button.quiet { border-color: var(--line); background: transparent; color: inherit; font-weight: 400; }
-:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .code { font: 600 2rem/1.25 ui-monospace, monospace; letter-spacing: 0.1em; text-align: center; }
 `;

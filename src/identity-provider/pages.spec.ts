@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { deviceCodePage, deviceConfirmPage, escapeHtml, messagePage, signInPage } from './pages.js';
+import { escapeHtml } from '../pages/html.js';
+import { deviceCodePage, deviceConfirmPage, messagePage, signInPage } from './pages.js';
 
 const HOSTILE = `"><script>alert('1')</script>&`;
 

@@ -1,5 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { Context } from 'oidc-provider/lib/provider.js';
+import { escapeHtml, renderDocument } from '../pages/html.js';
+import { contentSecurityPolicy, hashSource } from '../pages/policy.js';
 import { STYLE } from './page-style.js';
 
 /** A page that is ready to be sent. */
@@ -22,12 +23,7 @@ const SCOPE_WORDS: Readonly<Record<string, string>> = {
  * Nothing is loaded and no script runs; the one style sheet is named by its hash. There is no `form-action`,
  * because browsers hold it against every redirect after the post, and the last of them leads to the application.
  */
-const CONTENT_SECURITY_POLICY = [
-  `default-src 'none'`,
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-  `base-uri 'none'`,
-  `frame-ancestors 'none'`,
-].join('; ');
+const CONTENT_SECURITY_POLICY = contentSecurityPolicy({ 'style-src': [hashSource(STYLE)] });
 
 export function sendPage(context: Context, status: number, page: Page): void {
   context.status = status;
@@ -124,36 +120,18 @@ export function messagePage(title: string, message: string): Page {
   return { title, body: `<p>${escapeHtml(message)}</p>` };
 }
 
-export function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
-}
-
 function renderPage({ title, body }: Page): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${escapeHtml(title)} · development identity provider</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<main>
+  return renderDocument({
+    title: `${title} · development identity provider`,
+    head: `<style>${STYLE}</style>`,
+    body: `<main>
 <h1>${escapeHtml(title)}</h1>
 ${body}
 </main>
 <footer>
 <p><strong>Development identity provider.</strong> It asks for no password: whoever knows an id can sign in with it.</p>
-</footer>
-</body>
-</html>
-`;
+</footer>`,
+  });
 }
 
 interface Field {

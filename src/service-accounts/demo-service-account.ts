@@ -10,6 +10,8 @@ const ID = 'demo';
 /** The service account that is there to try the service with, where the identity provider is embedded. */
 @Injectable()
 export class DemoServiceAccount {
+  private secret: string | null = null;
+
   constructor(
     private readonly accounts: ServiceAccountsService,
     private readonly keys: EmbeddedKeys,
@@ -34,7 +36,14 @@ export class DemoServiceAccount {
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'CONFLICT')) throw error;
     }
+    this.secret = secret;
+    return this.find();
+  }
+
+  /** The same, where `ensure` was called before. */
+  async find(): Promise<string | null> {
+    if (this.secret === null) return null;
     const exists = (await this.accounts.list()).some(({ id }) => id === ID);
-    return exists ? buildToken(ID, secret) : null;
+    return exists ? buildToken(ID, this.secret) : null;
   }
 }

@@ -1,23 +1,21 @@
-import { resolve } from 'node:path';
 import { readClients } from '../identity-provider/clients.js';
+import { hasSampleClients } from '../config/auth.js';
 import type { Config } from '../config/config.js';
-
-/** Their secrets are known to everybody. */
-const SAMPLE_CLIENTS = resolve('sample/clients.json');
 
 /** What the log says once everything is up: what is where, and what to try next. */
 export function describeStart(config: Config, demoToken: string | null): string {
-  const { baseUrl, auth, database, directory } = config;
+  const { baseUrl, auth, database, directory, explorer } = config;
   const lines = [
     `Ready at ${baseUrl}`,
     `  GraphQL    ${baseUrl}/graphql/v1`,
+    ...(explorer === null ? [] : [`  Explorer   ${baseUrl}/explorer`]),
     `  Health     ${baseUrl}/_health  ${baseUrl}/_readiness`,
     `  Directory  ${directory.source.kind === 'file' ? directory.source.file : directory.source.url}`,
     `  Database   ${database.kind === 'pglite' ? `embedded in ${database.directory}` : 'PostgreSQL'}`,
     `  Tokens of  ${auth.issuer ?? `${baseUrl} (embedded, for development only: ${baseUrl}/oauth2/token)`}`,
   ];
   if (auth.issuer === null) {
-    const isSample = auth.embeddedClients === SAMPLE_CLIENTS;
+    const isSample = hasSampleClients(auth);
     const clients = readClients(auth.embeddedClients).map(({ client_id: id, client_secret: secret }) => {
       if (secret === undefined) return `${id} (public)`;
       return isSample ? `${id} / ${secret}` : id;

@@ -1,0 +1,64 @@
+import { SCOPES } from '../auth/scopes.js';
+import type { Config } from '../config/config.js';
+import { dataBlock, escapeHtml, renderDocument } from '../pages/html.js';
+import type { Directives } from '../pages/policy.js';
+import { PALETTE } from '../pages/style.js';
+import type { Entry } from './explorer-assets.js';
+import { type PageSettings, ROOT_ELEMENT, SETTINGS_ELEMENT } from './page-settings.js';
+
+/** @param entry null: it has not been built */
+export function renderExplorer(config: Config, entry: Entry | null): string {
+  const root = `${config.basePath}/explorer/`;
+  const link = (path: string) => escapeHtml(`${root}${path}`);
+  const styles = entry?.styles.map((path) => `<link rel="stylesheet" href="${link(path)}">`) ?? [];
+  const script = entry === null ? [] : [`<script type="module" src="${link(entry.script)}"></script>`];
+  const message =
+    entry === null
+      ? 'The explorer has not been built: <code>npm run compile</code> does.'
+      : 'The explorer is loading. It needs JavaScript.';
+  return renderDocument({
+    title: 'Explorer · Directory Service',
+    head: [
+      `<style>${PALETTE}</style>`,
+      ...styles,
+      dataBlock(SETTINGS_ELEMENT, pageSettings(config)),
+      ...script,
+    ].join('\n'),
+    body: `<div id="${ROOT_ELEMENT}"><main><p>${message}</p></main></div>`,
+  });
+}
+
+/**
+ * What the page may load and whom it may ask: the service, and the issuer for tokens. Scripts come as files of ours and
+ * nothing is evaluated. Styles may stand in elements: the editor places every line and every mark that way.
+ */
+export function explorerDirectives({ auth, baseUrl }: Config): Directives {
+  const { origin } = new URL(baseUrl);
+  return {
+    'script-src': [`'self'`],
+    'worker-src': [`'self'`],
+    'style-src': [`'self'`, `'unsafe-inline'`],
+    'font-src': [`'self'`, 'data:'],
+    'img-src': [`'self'`, 'data:', origin],
+    'connect-src': [`'self'`, ...(auth.issuer === null ? [origin] : [new URL(auth.issuer).origin])],
+  };
+}
+
+function pageSettings({ auth, baseUrl, basePath, disclosure, explorer }: Config): PageSettings {
+  return {
+    endpoint: `${basePath}/graphql/v1`,
+    baseUrl,
+    startPage: `${basePath}/`,
+    introspection: disclosure.introspection,
+    scopes: SCOPES,
+    signIn:
+      explorer?.clientId === undefined || explorer.clientId === null
+        ? null
+        : {
+            issuer: auth.issuer ?? baseUrl,
+            clientId: explorer.clientId,
+            redirectUri: explorer.redirectUri,
+            audience: auth.issuer === null ? null : auth.audience,
+          },
+  };
+}

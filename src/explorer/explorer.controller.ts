@@ -1,0 +1,23 @@
+import { Controller, Get, Inject, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { pageHeaders } from '../pages/policy.js';
+import { ExplorerAssets } from './explorer-assets.js';
+import { explorerDirectives, renderExplorer } from './explorer-page.js';
+
+@Controller()
+export class ExplorerController {
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly assets: ExplorerAssets,
+  ) {}
+
+  /** The page, also for those who come back from the identity provider: it reads its own address. */
+  @Get(['explorer', 'explorer/callback'])
+  page(@Res() reply: FastifyReply): void {
+    void reply
+      .headers(pageHeaders(explorerDirectives(this.config)))
+      .send(renderExplorer(this.config, this.assets.entry));
+  }
+}

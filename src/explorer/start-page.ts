@@ -1,0 +1,91 @@
+import type { Config } from '../config/config.js';
+import { escapeHtml, renderDocument } from '../pages/html.js';
+import { type Directives, hashSource } from '../pages/policy.js';
+import { type Example, findExamples } from './first-queries.js';
+import { STYLE } from './start-page-style.js';
+
+/** Copying needs a page that came safely (Clipboard API §9.1): elsewhere the buttons stay hidden. */
+const SCRIPT = `
+if (navigator.clipboard) for (const button of document.querySelectorAll('.copy')) {
+  button.hidden = false;
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(document.getElementById(button.dataset.copies).textContent);
+    button.textContent = 'Copied';
+    setTimeout(() => { button.textContent = 'Copy'; }, 2000);
+  });
+}
+`;
+
+export const START_PAGE_DIRECTIVES: Directives = {
+  'style-src': [hashSource(STYLE)],
+  'script-src': [hashSource(SCRIPT)],
+};
+
+/**
+ * What the service is, and the first query: only what is true of how it runs.
+ * @param demoToken of the demonstration account; null: there is none, or it is not to be told
+ */
+export function renderStartPage(config: Config, demoToken: string | null): string {
+  const { baseUrl } = config;
+  return renderDocument({
+    title: 'Directory Service',
+    head: `<style>${STYLE}</style>`,
+    body: `<header>
+<h1>Directory Service</h1>
+<p>A GraphQL API in front of a directory: people, groups, roles in groups that contain groups, and signed URLs of
+photos. Clients ask with a token, and never see the directory itself.</p>
+<p class="endpoint"><span>Endpoint</span> <code>${escapeHtml(baseUrl)}/graphql/v1</code></p>
+</header>
+<main>
+<nav aria-label="Pages">
+<ul>
+${linksOf(config).map(renderLink).join('\n')}
+</ul>
+</nav>
+<h2>The first query</h2>
+${findExamples(config, demoToken).map(renderExample).join('\n')}
+</main>
+<script>${SCRIPT}</script>`,
+  });
+}
+
+interface Link {
+  readonly path: string;
+  readonly name: string;
+  readonly what: string;
+}
+
+function linksOf({ basePath, disclosure, explorer }: Config): Link[] {
+  const link = (path: string, name: string, what: string) => ({ path: `${basePath}${path}`, name, what });
+  return [
+    ...(explorer === null ? [] : [link('/explorer', 'Explorer', 'Ask in the browser')]),
+    link('/reference', 'Reference', 'Every type and field, with examples'),
+    ...(disclosure.introspection
+      ? [link('/graphql/v1/schema.graphql', 'Schema', 'The same, for tools')]
+      : []),
+    link('/_readiness', 'Status', 'Whether the service is ready'),
+  ];
+}
+
+function renderLink({ path, name, what }: Link): string {
+  return `<li><a href="${escapeHtml(path)}"><strong>${name}</strong> <span>${what}</span></a></li>`;
+}
+
+function renderExample({ id, title, steps }: Example): string {
+  const body = steps.map(({ text, code }, index) => {
+    const target = `${id}-${index + 1}`;
+    return `<p>${text}</p>
+${code === null ? '' : renderCode(target, code)}`;
+  });
+  return `<section aria-labelledby="${id}">
+<h3 id="${id}">${title}</h3>
+${body.join('\n')}
+</section>`;
+}
+
+function renderCode(id: string, code: string): string {
+  return `<div class="code">
+<pre id="${id}">${escapeHtml(code)}</pre>
+<button type="button" class="copy" data-copies="${id}" aria-live="polite" hidden>Copy</button>
+</div>`;
+}

@@ -1,0 +1,43 @@
+import { ICON } from './style.js';
+
+export interface Document {
+  readonly title: string;
+  /** HTML of the head beside what every page has. */
+  readonly head: string;
+  /** HTML: whatever comes from outside is escaped already. */
+  readonly body: string;
+}
+
+/** A whole page. */
+export function renderDocument({ title, head, body }: Document): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(title)}</title>
+<link rel="icon" href="${ICON}">
+${head}
+</head>
+<body>
+${body}
+</body>
+</html>
+`;
+}
+
+export function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
+}
+
+/** JSON in a script element that is data: no text in it ends the element, or begins a comment (HTML §4.12.1.3). */
+export function dataBlock(id: string, value: unknown): string {
+  const json = JSON.stringify(value).replaceAll('<', '\\u003c');
+  return `<script type="application/json" id="${id}">${json}</script>`;
+}
