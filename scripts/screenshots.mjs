@@ -1,0 +1,80 @@
+// Pictures of the pages for the documentation, from a service of its own: `npm run screenshots [-- --port 3000]`.
+// They need Chromium, which the tests install.
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { chromium } from 'playwright-core';
+import sharp from 'sharp';
+import { findProgram } from '../test/support/system-packages.mjs';
+
+const DIRECTORY = 'docs/images';
+const VIEWPORT = { width: 1200, height: 800 };
+/** Milliseconds that a start may take. */
+const PATIENCE = 60_000;
+
+const { port } = parseArgs({ options: { port: { type: 'string', default: '3000' } } }).values;
+const url = `http://127.0.0.1:${port}`;
+const work = mkdtempSync(join(tmpdir(), 'screenshots-'));
+
+const service = spawn(process.execPath, ['dist/main.js'], {
+  stdio: ['ignore', 'ignore', 'inherit'],
+  env: { PATH: process.env.PATH, PORT: port, DATABASE_URL: `pglite:${join(work, 'mirror')}` },
+});
+const ended = new Promise((resolve) => service.once('close', resolve));
+try {
+  await waitUntilReady();
+  const browser = await chromium.launch({ executablePath: findProgram('chromium') });
+  mkdirSync(DIRECTORY, { recursive: true });
+  await takeStartPage(browser);
+  await takeExplorer(browser);
+  await browser.close();
+} finally {
+  service.kill();
+  await ended;
+  rmSync(work, { recursive: true });
+}
+
+/** The demonstration account is the last that is made. */
+async function waitUntilReady() {
+  const deadline = Date.now() + PATIENCE;
+  while (service.exitCode === null && Date.now() < deadline) {
+    const page = await fetch(url).then(
+      (response) => response.text(),
+      () => '',
+    );
+    if (page.includes('demonstration account')) return;
+    await sleep(100);
+  }
+  throw new Error(`The service did not start on port ${port}`);
+}
+
+async function takeStartPage(browser) {
+  const page = await browser.newPage({ viewport: VIEWPORT });
+  await page.goto(url);
+  await save(page, 'start-page');
+}
+
+async function takeExplorer(browser) {
+  const page = await browser.newPage({ viewport: VIEWPORT });
+  await page.goto(`${url}/explorer`);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByLabel('Your id in the directory').fill('ada.martin');
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByText('min left').waitFor();
+  await page.getByRole('button', { name: 'Execute' }).click();
+  await page.locator('.pictures img').first().waitFor();
+  await page.waitForFunction('[...document.images].every((image) => image.complete)');
+  await page.getByText('"groups"').first().waitFor();
+  await save(page, 'explorer');
+}
+
+/** With as many colours as a page has, and no more bytes than it takes. */
+async function save(page, name) {
+  const picture = await page.screenshot({ animations: 'disabled' });
+  const file = join(DIRECTORY, `${name}.png`);
+  const { size } = await sharp(picture).png({ palette: true, colours: 128, effort: 10 }).toFile(file);
+  console.log(`${file}: ${Math.round(size / 1000)} kB`);
+}
