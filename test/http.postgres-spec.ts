@@ -193,7 +193,6 @@ describe('a path where nothing is', () => {
   });
 
   it.each([
-    ['/', 404],
     [`/photos/v1/anna?${secret}`, 404],
     [`/graphql/v2?${secret}`, 404],
     ['/graphql/v1x', 404],

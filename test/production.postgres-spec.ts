@@ -153,7 +153,7 @@ describe('the headers of every answer', () => {
     const page = await browser.open(authorize('query'));
     const policy = page.response.headers.get('content-security-policy');
     expect(policy).toMatch(
-      /^default-src 'none'; style-src 'sha256-[\w+/=]+'; base-uri 'none'; frame-ancestors 'none'$/,
+      /^default-src 'none'; img-src data:; base-uri 'none'; frame-ancestors 'none'; style-src 'sha256-[\w+/=]+'$/,
     );
     expect(page.response.headers.get('x-frame-options')).toBe('DENY');
     expect(page.response.headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
