@@ -62,12 +62,10 @@ export class GraphQLEndpoint implements OnModuleInit {
     fastify.decorateRequest('isUnderWay', false);
     fastify.decorateRequest('keep', null);
     // For all routes, since Nest has made that of the endpoint by now; a look at the path costs nothing.
-    fastify.addHook('onRequest', (request, _reply, done) => {
-      if (isEndpoint(request)) {
-        follow(() => this.receive(request), done, done);
-        return;
-      }
-      done();
+    fastify.addHook('onRequest', (request, reply, done) => {
+      if (!isEndpoint(request)) done();
+      else if (this.gate.refusesUnread(performance.now())) refuseForNow(request, reply);
+      else follow(() => this.receive(request), done, done);
     });
     fastify.addHook('preHandler', (request, reply, done) => {
       if (!isEndpoint(request)) {

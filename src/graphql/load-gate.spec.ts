@@ -4,12 +4,17 @@ import { LoadGate } from './load-gate.js';
 class Traffic {
   readonly gate = new LoadGate();
   underWay = 0;
+  /** How many were refused before they were read. */
+  unread = 0;
   private now = 10_000;
 
   /** @returns how many of these were taken on */
   come(count: number): number {
     let taken = 0;
-    for (let index = 0; index < count; index++) if (this.gate.begin(this.now)) taken++;
+    for (let index = 0; index < count; index++) {
+      if (this.gate.refusesUnread(this.now)) this.unread++;
+      else if (this.gate.begin(this.now)) taken++;
+    }
     this.underWay += taken;
     return taken;
   }
@@ -62,6 +67,21 @@ describe('the gate for operations', () => {
     expect(most).toBeLessThan(1000);
     expect(traffic.underWay).toBeGreaterThan(150);
     expect(traffic.underWay).toBeLessThan(250);
+  });
+
+  it('has most of a flood refused before it is read, and nothing while there is room', () => {
+    traffic.run({ seconds: 1, coming: 400, done: 400 });
+    expect(traffic.unread).toBe(0);
+    traffic.run({ seconds: 1, coming: 4000, done: 400 });
+    traffic.unread = 0;
+    const { taken } = traffic.run({ seconds: 10, coming: 4000, done: 400 });
+    expect(taken).toBeGreaterThan(3600);
+    expect(traffic.unread).toBeGreaterThan(30_000);
+    traffic.answer(1000);
+    traffic.run({ seconds: 1, coming: 100, done: 400 });
+    traffic.unread = 0;
+    expect(traffic.run({ seconds: 1, coming: 400, done: 400 }).taken).toBe(400);
+    expect(traffic.unread).toBe(0);
   });
 
   it('keeps 64 waiting while nothing is done, and takes on all again when it goes on', () => {

@@ -10,6 +10,8 @@ const BUSY = 16;
 const FEWEST = 64;
 /** And at most, while it is not known how fast the work goes. */
 const MOST = 1000;
+/** Refusals for each operation that is done, above which to read what is refused costs as much as what is answered. */
+const FLOOD = 3;
 
 /**
  * Takes on as many operations as can be answered in time, and no more: one that waits longer than its client does is
@@ -24,12 +26,25 @@ export class LoadGate {
   private intervalBegan = 0;
   private doneWithin = 0;
   private fewestWithin = 0;
+  private refusedWithin = 0;
+  private isFlooded = false;
 
   /** Takes on one operation, if it can be done in time: then `end` has to be called. */
   begin(now: number): boolean {
     this.look(now);
-    if (this.underWay >= this.most) return false;
+    if (this.underWay >= this.most) {
+      this.refusedWithin++;
+      return false;
+    }
     this.underWay++;
+    return true;
+  }
+
+  /** Whether a request is one to be refused before it is read: there is no room, and most of what comes is refused. */
+  refusesUnread(now: number): boolean {
+    this.look(now);
+    if (!this.isFlooded || this.underWay < this.most) return false;
+    this.refusedWithin++;
     return true;
   }
 
@@ -45,8 +60,10 @@ export class LoadGate {
     if (elapsed < INTERVAL) return;
     const wasBusy = this.fewestWithin >= BUSY;
     this.most = wasBusy ? Math.max(FEWEST, (this.doneWithin / elapsed) * PATIENCE) : MOST;
+    this.isFlooded = this.refusedWithin > FLOOD * this.doneWithin;
     this.intervalBegan = now;
     this.doneWithin = 0;
+    this.refusedWithin = 0;
     this.fewestWithin = this.underWay;
   }
 }

@@ -68,13 +68,13 @@ const TOO_MUCH = buildRefusal(
 const [BEFORE_ID = '', AFTER_ID = ''] = TOO_MUCH.body.split('{id}');
 
 /** Refuses an operation that cannot be answered in time at the moment. */
-export function refuseForNow({ answerType, id }: FastifyRequest, reply: FastifyReply): void {
+export function refuseForNow(request: FastifyRequest, reply: FastifyReply): void {
   const { status, headers } = TOO_MUCH;
   void reply
     .code(status)
     .headers(headers)
-    .type(answerType ?? '')
-    .send(BEFORE_ID + id + AFTER_ID);
+    .type(request.answerType ?? responseType(request) ?? RESPONSE_TYPES[0] ?? '')
+    .send(BEFORE_ID + request.id + AFTER_ID);
 }
 
 /** The refusal as a GraphQL response. A failure of ours is masked, and logged here. */
