@@ -1,7 +1,7 @@
 // Writes down what is being built, for the field buildInfo: the package's version and the commit.
 // node scripts/write-build.mjs [FILE]
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 
@@ -20,3 +20,7 @@ function findCommit() {
 
 const [, , file = 'dist/build.json'] = process.argv;
 writeFileSync(file, `${JSON.stringify({ version, commit: findCommit() })}\n`);
+
+// What package.json calls `directory` is started as a program.
+const PROGRAM = 'dist/cli.js';
+if (existsSync(PROGRAM)) chmodSync(PROGRAM, 0o755);

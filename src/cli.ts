@@ -1,42 +1,82 @@
+#!/usr/bin/env node
 import 'reflect-metadata';
 import { Command, CommanderError } from 'commander';
+import { addAccessLogCommand } from './commands/access-log.command.js';
 import { addCheckCommand } from './commands/check.command.js';
+import { addCompletionCommand } from './commands/completion.command.js';
+import { addExamples, configureHelp } from './commands/help.js';
 import { addSchemaCommand } from './commands/schema.command.js';
 import { addServiceAccountCommands } from './commands/service-account.command.js';
 import { addSyncCommand } from './commands/sync.command.js';
+import { paint } from './commands/terminal.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
 import { readBuild } from './health/build-info.js';
-import { endOnFaults, EXIT_WRONG_USE, explainFailure } from './start/failure.js';
+import {
+  endOnFaults,
+  EXIT_WRONG_USE,
+  explainFailure,
+  explainFailureAsJson,
+  printFailure,
+} from './start/failure.js';
 import { readUsableConfig } from './start/preconditions.js';
+
+/** Asked before anything is understood: also what is not understood is answered in this form. */
+const asJson = process.argv.includes('--json');
+const explain = asJson ? explainFailureAsJson : explainFailure;
 
 // Commands load what they need when they run: the whole house takes a second, a mistyped option should not.
 const program = new Command('directory')
   .description('A GraphQL API in front of an LDAP directory.')
   .version(readBuild().version)
   .exitOverride()
+  .configureOutput({
+    writeErr: (text) => {
+      if (!asJson) process.stderr.write(text);
+    },
+    outputError: (text, write) => {
+      write(paint('red', text, process.stderr));
+    },
+  })
   .showHelpAfterError('(--help says what there is)');
+configureHelp(program);
 
-program
+const serveCommand = program
   .command('serve')
   .description('answer requests, and keep the mirror up to date')
+  .option('--json', 'say as one JSON object why it cannot')
   .action(async () => {
     const config = readUsableConfig();
     const { serve } = await import('./serve.js');
     await serve(config);
   });
+addExamples(
+  serveCommand,
+  ['serve', 'With the settings of the environment and of .env'],
+  ['serve --json', 'For whatever starts it, and is to be told by a code why it does not start'],
+);
 addSyncCommand(program);
 addServiceAccountCommands(program);
+addAccessLogCommand(program);
 addSchemaCommand(program);
 addCheckCommand(program);
+addCompletionCommand(program);
 
-endOnFaults();
+endOnFaults(explain);
 try {
   loadEnvironmentFile();
   await program.parseAsync();
 } catch (error) {
-  // Commander has said what is wrong, or shown the help that was asked for. What has been opened by then would
-  // keep the process alive; the embedded database survives worse.
-  process.exit(
-    error instanceof CommanderError ? (error.exitCode === 0 ? 0 : EXIT_WRONG_USE) : explainFailure(error),
-  );
+  // What has been opened by then would keep the process alive; the embedded database survives worse.
+  process.exit(error instanceof CommanderError ? endOfUse(error) : explain(error));
+}
+
+/** Commander has said what is wrong, or shown the help that was asked for. */
+function endOfUse({ exitCode, message }: CommanderError): number {
+  if (exitCode === 0) return 0;
+  if (asJson) {
+    const isHelp = message === '(outputHelp)';
+    const problem = isHelp ? 'No command is named' : message.replace(/^error: /, '').replaceAll('\n', ' ');
+    printFailure({ code: 'WRONG_USE', problems: [problem], exitCode: EXIT_WRONG_USE });
+  }
+  return EXIT_WRONG_USE;
 }

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Environment } from '../src/config/config.js';
 import { runCommand, TestProcess } from './support/command.js';
 
@@ -18,6 +20,10 @@ afterAll(() => {
 
 function run(...args: string[]): Promise<TestProcess> {
   return runCommand(args, environment);
+}
+
+function textLike(pattern: RegExp): string {
+  return expect.stringMatching(pattern) as string;
 }
 
 function json({ stdout }: TestProcess): Record<string, unknown> {
@@ -38,9 +44,10 @@ describe('directory check', () => {
     const checked = await runCommand(['check', '--json'], { ...environment, PORT: 'x', LOG_LEVEL: 'loud' });
     expect(checked.code).toBe(2);
     expect(json(checked).findings).toEqual([
-      { what: 'settings', result: 'problem', text: expect.stringMatching(/^PORT /) as string },
-      { what: 'settings', result: 'problem', text: expect.stringMatching(/^LOG_LEVEL /) as string },
+      expect.objectContaining({ what: 'settings', result: 'problem', text: textLike(/^PORT /) }),
+      expect.objectContaining({ what: 'settings', result: 'problem', text: textLike(/^LOG_LEVEL /) }),
     ]);
+    expect(json(checked).sum).toEqual({ ok: 0, warning: 0, problem: 2 });
   });
 
   it('tells every problem of what the settings name at once', async () => {
@@ -53,9 +60,11 @@ describe('directory check', () => {
       AUTH_EMBEDDED_CLIENTS: join(work, 'clients.json'),
     });
     expect(checked.code).toBe(1);
-    const wrong = (json(checked).findings as { what: string; result: string }[])
-      .filter(({ result }) => result === 'problem')
-      .map(({ what }) => what);
+    const problems = (json(checked).findings as { what: string; result: string; mend: unknown }[]).filter(
+      ({ result }) => result === 'problem',
+    );
+    expect(problems.filter(({ mend }) => typeof mend !== 'string')).toEqual([]);
+    const wrong = problems.map(({ what }) => what);
     expect([...new Set(wrong)]).toEqual([
       'directory file',
       'directory settings',
@@ -69,7 +78,9 @@ describe('directory check', () => {
 describe('a command that is used wrongly', () => {
   it.each([
     [['frobnicate'], "error: unknown command 'frobnicate'"],
+    [['srve'], 'Did you mean serve?'],
     [['sync', '--frobnicate'], "error: unknown option '--frobnicate'"],
+    [['service-account', 'list', '--jsno'], 'Did you mean --json?'],
     [['sync', '--confirm', 'x'], "error: option '--confirm <hash>' argument 'x' is invalid."],
     [
       ['sync', '--dry-run', '--confirm', 'f'.repeat(64)],
@@ -95,10 +106,102 @@ describe('a command that is used wrongly', () => {
     },
   );
 
-  it('shows its help and its version when asked to', async () => {
+  it('is answered in JSON where that is asked for, also what is not understood', async () => {
+    const wrong = await run('service-account', 'lst', '--json');
+    expect([wrong.code, wrong.stderr, json(wrong)]).toEqual([
+      2,
+      '',
+      {
+        error: {
+          code: 'WRONG_USE',
+          message: "unknown command 'lst' (Did you mean list?)",
+          problems: ["unknown command 'lst' (Did you mean list?)"],
+        },
+      },
+    ]);
+    const settings = await runCommand(['sync', '--json'], { ...environment, PORT: 'x', HOST: '/' });
+    expect([settings.code, settings.stderr, json(settings)]).toEqual([
+      2,
+      '',
+      {
+        error: expect.objectContaining({
+          code: 'WRONG_SETTINGS',
+          problems: [textLike(/^HOST /), textLike(/^PORT /)],
+        }) as object,
+      },
+    ]);
+    const away = await runCommand(['service-account', 'list', '--json'], {
+      DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:1/nothing',
+    });
+    expect([away.code, json(away)]).toEqual([
+      1,
+      { error: expect.objectContaining({ code: 'DATABASE_UNUSABLE' }) as object },
+    ]);
+  });
+});
+
+describe('the help', () => {
+  it('has the exit codes, and of every command examples', async () => {
     const help = await run('--help');
     expect([help.code, help.stderr]).toEqual([0, '']);
+    expect(help.stdout).toMatch(/Exit codes:\n {2}0 {2}done\n {2}1 {2}failed[^\n]+\n {2}2 {2}wrong use/);
+    const commands = [...help.stdout.matchAll(/^ {2}([a-z-]+) (?:<|\[options|  )/gm)].map(
+      ([, name = '']) => name,
+    );
+    expect(commands).toContain('access-log');
+    const described = [
+      ...commands,
+      ...['create', 'list', 'rotate', 'revoke'].map((name) => `service-account ${name}`),
+    ];
+    const helps = await Promise.all(described.map((name) => run(...name.split(' '), '--help')));
+    for (const { code, stdout } of helps) {
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/\nExamples:\n {2}[^\n]+:\n {4}\$ directory /);
+      expect(stdout.split('\n').filter((line) => line.length > 80 && !line.includes('$ '))).toEqual([]);
+    }
     expect((await run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('is coloured where colours are wanted, and nowhere else', async () => {
+    const inColour = { ...environment, NO_COLOR: '', FORCE_COLOR: '1', PORT: 'x' };
+    const [plain, coloured, help] = await Promise.all([
+      runCommand(['check'], { ...environment, PORT: 'x' }),
+      runCommand(['check'], inColour),
+      runCommand(['--help'], inColour),
+    ]);
+    expect(plain.stdout).not.toContain('\u001b');
+    expect(coloured.stdout).toContain('\u001b[31mPROBLEM \u001b[39m settings: PORT must be');
+    expect(help.stdout).toContain('\u001b[1mCommands:');
+  });
+});
+
+describe('the completion', () => {
+  it('completes commands and options in a shell', async () => {
+    // As bash does it when somebody presses Tab; what is completed is found by its name.
+    const script = `
+      . /usr/share/bash-completion/bash_completion
+      directory() { node dist/cli.js "$@"; }
+      eval "$(directory completion bash)"
+      complete_line() {
+        COMP_LINE="$1"; COMP_POINT=\${#1}; read -ra COMP_WORDS <<< "$1"; [[ "$1" == *' ' ]] && COMP_WORDS+=('')
+        COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 )); COMPREPLY=()
+        "$(complete -p directory | sed -E 's/.*-F ([^ ]+).*/\\1/')" directory
+        echo "\${COMPREPLY[@]}"
+      }
+      compopt() { :; }
+      complete_line 'directory se'
+      complete_line 'directory service-account r'
+      complete_line 'directory sync --dr'`;
+    const { stdout } = await promisify(execFile)('bash', ['--norc', '-c', script], {
+      env: { PATH: process.env.PATH ?? '' },
+      timeout: 30_000,
+    });
+    expect(stdout.split('\n').map((line) => line.trim())).toEqual([
+      'serve service-account',
+      'rotate revoke',
+      '--dry-run',
+      '',
+    ]);
   });
 });
 

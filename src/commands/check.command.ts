@@ -3,10 +3,13 @@ import { type Finding, ok, problem } from '../common/finding.js';
 import { type Config, ConfigError, readConfig } from '../config/config.js';
 import { type SettingName, SETTINGS } from '../config/settings.js';
 import { EXIT_FAILED, EXIT_WRONG_USE } from '../start/failure.js';
+import { addExamples } from './help.js';
+import { mendOf } from './mend.js';
 import { printable } from './printable.js';
+import { paint } from './terminal.js';
 
 export function addCheckCommand(program: Command): void {
-  program
+  const command = program
     .command('check')
     .description('check the settings and everything that they name, and list all problems at once')
     .option('--json', 'answer with one JSON object')
@@ -17,12 +20,15 @@ export function addCheckCommand(program: Command): void {
         const { look } = await import('./look.js');
         findings.push(ok('settings'), ...(await look(config)));
       }
-      console.log(
-        json === true ? JSON.stringify({ settings: describeSettings(), findings }) : toText(findings),
-      );
+      console.log(json === true ? JSON.stringify(toJson(findings)) : toText(findings));
       if (problems.length > 0) process.exitCode = EXIT_WRONG_USE;
-      else if (findings.some(({ result }) => result === 'problem')) process.exitCode = EXIT_FAILED;
+      else if (countOf(findings, 'problem') > 0) process.exitCode = EXIT_FAILED;
     });
+  addExamples(
+    command,
+    ['check', 'Before the first start, and whenever something is wrong'],
+    ['check --json | jq .sum', 'For whatever watches over the service'],
+  );
 }
 
 function tryConfig(): { config: Config | null; problems: readonly string[] } {
@@ -34,18 +40,56 @@ function tryConfig(): { config: Config | null; problems: readonly string[] } {
   }
 }
 
-const SIGNS = { ok: 'ok      ', warning: 'WARNING ', problem: 'PROBLEM ' } as const satisfies Record<
-  Finding['result'],
-  string
->;
+const SIGNS = {
+  ok: ['green', 'ok      '],
+  warning: ['yellow', 'WARNING '],
+  problem: ['red', 'PROBLEM '],
+} as const;
+
+function countOf(findings: readonly Finding[], result: Finding['result']): number {
+  return findings.filter((finding) => finding.result === result).length;
+}
+
+function toJson(findings: readonly Finding[]): object {
+  return {
+    settings: describeSettings(),
+    findings: findings.map((finding) => ({
+      ...finding,
+      mend: finding.result === 'ok' ? null : mendOf(finding.what),
+    })),
+    sum: {
+      ok: countOf(findings, 'ok'),
+      warning: countOf(findings, 'warning'),
+      problem: countOf(findings, 'problem'),
+    },
+  };
+}
 
 function toText(findings: readonly Finding[]): string {
   return [
-    ...describeSettings().map(({ name, value }) => `  ${name}=${value}`),
-    ...findings.map(
-      ({ what, result, text }) => `${SIGNS[result]} ${what}${text === null ? '' : `: ${printable(text)}`}`,
-    ),
+    ...describeSettings().map(({ name, value }) => paint('dim', `  ${name}=${value}`)),
+    ...findings.flatMap(describeFinding),
+    describeSum(findings),
   ].join('\n');
+}
+
+function describeFinding({ what, result, text }: Finding): string[] {
+  const [style, sign] = SIGNS[result];
+  const line = `${paint(style, sign)} ${what}${text === null ? '' : `: ${printable(text)}`}`;
+  const mend = result === 'ok' ? null : mendOf(what);
+  return mend === null ? [line] : [line, `${' '.repeat(sign.length)} → ${mend}`];
+}
+
+function describeSum(findings: readonly Finding[]): string {
+  const problems = countOf(findings, 'problem');
+  const warnings = countOf(findings, 'warning');
+  const parts = [
+    `${countOf(findings, 'ok')} ok`,
+    `${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`,
+    `${problems} ${problems === 1 ? 'problem' : 'problems'}`,
+  ];
+  const style = problems > 0 ? 'red' : warnings > 0 ? 'yellow' : 'green';
+  return paint(style, `${findings.length} looked at: ${parts.join(', ')}`);
 }
 
 /** Every setting as it stands in the environment; a secret only tells whether it is there. */

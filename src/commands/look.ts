@@ -4,14 +4,10 @@ import { type Finding, ok, problem, warning } from '../common/finding.js';
 import { type Config, ConfigError } from '../config/config.js';
 import type { DirectoryConfig } from '../config/directory.js';
 import type { RedisConfig } from '../config/redis.js';
-import type { DirectoryDataSource } from '../database/data-source.js';
-import { Database } from '../database/database.js';
-import { examineReplica } from '../database/examine-replica.js';
 import { ClientsFileError, readClients } from '../identity-provider/clients.js';
-import { MirrorState, type MirrorStatus, SyncState } from '../mirror/mirror-state.js';
 import { examineDirectory } from '../sources/examine.js';
 import { openSource } from '../sources/open-source.js';
-import { withDatabase } from './context.js';
+import { lookAtDatabase } from './look-at-database.js';
 
 /** Looks at everything that the settings name. Nothing that is wrong keeps the rest from being looked at. */
 export async function look(config: Config): Promise<Finding[]> {
@@ -22,6 +18,7 @@ export async function look(config: Config): Promise<Finding[]> {
     ...(config.auth.issuer === null
       ? lookAtClients(config)
       : [await lookAtIssuer(config, config.auth.issuer)]),
+    describeSigningKeys(config),
   ];
 }
 
@@ -52,43 +49,6 @@ function mistakesIn(config: DirectoryConfig): Finding[] {
   }
 }
 
-async function lookAtDatabase(config: Config): Promise<Finding[]> {
-  try {
-    return await withDatabase(config, async (dataSource) => [
-      ok('database'),
-      ...(await lookAtReplicas(config.database, dataSource)),
-      describeMirror(await new MirrorState(new Database(dataSource), dataSource).get()),
-    ]);
-  } catch (error) {
-    return [problem('database', messageOf(error))];
-  }
-}
-
-async function lookAtReplicas(
-  database: Config['database'],
-  dataSource: DirectoryDataSource,
-): Promise<Finding[]> {
-  const urls = database.kind === 'postgres' ? database.replicaUrls : [];
-  return Promise.all(
-    urls.map(async (url) => {
-      const what = `read replica ${new URL(url).host}`;
-      const failure = await examineReplica(url, dataSource.pool);
-      return failure === null ? ok(what) : problem(what, failure);
-    }),
-  );
-}
-
-function describeMirror({ state, asOf, reason, blockedPlan }: MirrorStatus): Finding {
-  const stands = `${state}, as of ${asOf?.toISOString() ?? 'never'}`;
-  if (state === SyncState.BLOCKED) {
-    return problem(
-      'mirror',
-      `${stands}. ${reason ?? ''}. \`sync --dry-run\` shows the plan; if that is right: npm run directory -- sync --confirm ${blockedPlan ?? ''}`,
-    );
-  }
-  return state === SyncState.FAILING ? problem('mirror', `${stands}. ${reason ?? ''}`) : ok('mirror', stands);
-}
-
 async function lookAtRedis(config: RedisConfig): Promise<Finding> {
   const { SharedCounts } = await import('../limits/shared-counts.js');
   const failure = await new SharedCounts(config).examine();
@@ -117,6 +77,12 @@ async function lookAtIssuer(config: Config, issuer: string): Promise<Finding> {
   }
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+function describeSigningKeys({ urlSigningKeys, production }: Config): Finding {
+  const what = 'signing keys';
+  if (urlSigningKeys !== null) {
+    const count = urlSigningKeys.length;
+    return ok(what, count === 1 ? 'one' : `${count}, of which the first signs`);
+  }
+  const text = 'none is set: one was generated, and is kept in the database';
+  return production ? warning(what, text) : ok(what, text);
 }

@@ -1,57 +1,26 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { SCOPES, type Scope, isScope } from '../auth/scopes.js';
-import { readConfig } from '../config/config.js';
+import { BadUserInputError } from '../common/errors.js';
+import { type Config, readConfig } from '../config/config.js';
 import type { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
 import type { IssuedToken, ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
+import { addExamples } from './help.js';
+import { describeAccounts, expiresSoon, sortByEnd, warnOfEnds } from './service-account-list.js';
+import { COLUMNS, paint } from './terminal.js';
 
 const DAY = 86_400;
 
 export function addServiceAccountCommands(program: Command): void {
   const accounts = program.command('service-account').description('the accounts of programs');
-  accounts
-    .command('create')
-    .description('make an account and print its token, once')
-    .requiredOption('--id <id>', '2 to 64 lower-case letters, digits and hyphens')
-    .requiredOption('--name <name>', 'what it is called')
-    .requiredOption('--scopes <scopes>', `what it may do: ${SCOPES.join(', ')}`, parseScopeList)
-    .option('--description <text>', 'what it is for')
-    .option('--expires <time>', 'when it ends, from now: 90d, 12h', parseDuration)
-    .option('--json', 'answer with one JSON object')
-    .action(async ({ id, name, scopes, description, expires, json }: CreateOptions) => {
-      const expiresAt = expires === undefined ? null : new Date(Date.now() + expires * 1000);
-      const issued = await withAccounts((service) =>
-        service.create({ id, name, scopes, description: description ?? null, expiresAt }),
-      );
-      printToken(issued, json === true, `Service account ${id} is made.`);
-    });
-  accounts
-    .command('list')
-    .description('list the accounts that are not revoked')
-    .option('--json', 'answer with one JSON array')
-    .action(async ({ json }: { json?: true }) => {
-      const list = await withAccounts((service) => service.list());
-      console.log(json === true ? JSON.stringify(list.map(toJson)) : list.map(toLine).join('\n'));
-    });
-  accounts
-    .command('rotate <id>')
-    .description('give an account a new token, and end the old one a while later')
-    .option('--overlap <time>', 'how long the old token stays good', parseDuration, DAY)
-    .option('--json', 'answer with one JSON object')
-    .action(async (id: string, { overlap, json }: { overlap: number; json?: true }) => {
-      const issued = await withAccounts((service) => service.rotate(id, overlap));
-      printToken(
-        issued,
-        json === true,
-        `Service account ${id} has a new token; the old one ends in ${overlap} s.`,
-      );
-    });
-  accounts
-    .command('revoke <id>')
-    .description('end an account at once and for good')
-    .action(async (id: string) => {
-      await withAccounts((service) => service.revoke(id));
-      console.log(`Service account ${id} is revoked.`);
-    });
+  addExamples(
+    accounts,
+    ['service-account list', 'Who there is, and what ends soon'],
+    ['service-account create --help', 'How to make one'],
+  );
+  addCreate(accounts);
+  addList(accounts);
+  addRotate(accounts);
+  addRevoke(accounts);
 }
 
 interface CreateOptions {
@@ -59,14 +28,129 @@ interface CreateOptions {
   name: string;
   scopes: Scope[];
   description?: string;
+  contact?: string;
+  purpose?: string;
   expires?: number;
   json?: true;
 }
 
+function addCreate(accounts: Command): void {
+  const command = accounts
+    .command('create')
+    .description('make an account and print its token, once')
+    .requiredOption('--id <id>', '2 to 64 lower-case letters, digits and hyphens')
+    .requiredOption('--name <name>', 'what it is called')
+    .requiredOption('--scopes <scopes>', `what it may do: ${SCOPES.join(', ')}`, parseScopeList)
+    .option('--description <text>', 'what it is, as the API tells it')
+    .option(
+      '--contact <text>',
+      'whom to ask about it, such as an e-mail address; needed in production',
+      parseText,
+    )
+    .option('--purpose <text>', 'what it reads data of people for; needed in production', parseText)
+    .option('--expires <time>', 'when it ends, from now: 90d, 12h', parseDuration)
+    .option('--json', 'answer with one JSON object')
+    .action(async ({ id, name, scopes, description, contact, purpose, expires, json }: CreateOptions) => {
+      const config = readConfig();
+      if (config.production) requireAnswerable({ contact, purpose });
+      const expiresAt = expires === undefined ? null : new Date(Date.now() + expires * 1000);
+      const about = { description: description ?? null, contact: contact ?? null, purpose: purpose ?? null };
+      const issued = await withAccounts(config, (service) =>
+        service.create({ id, name, scopes, ...about, expiresAt }),
+      );
+      printToken(issued, json === true, `Service account ${id} is made.`);
+    });
+  addExamples(command, [
+    'service-account create --id reports --name Reports --scopes read,directory \\\n' +
+      '        --contact it@example.org --purpose "The printed year book" --expires 90d',
+    'An account that may list people, for 90 days',
+  ]);
+}
+
+/** Somebody has to answer for who reads what of people: see docs/privacy.md. */
+function requireAnswerable(about: { contact: string | undefined; purpose: string | undefined }): void {
+  const missing = (['contact', 'purpose'] as const).filter((name) => about[name] === undefined);
+  const [first] = missing;
+  if (first === undefined) return;
+  const options = missing.map((name) => `--${name}`).join(' and ');
+  throw new BadUserInputError(
+    `${options} ${missing.length === 1 ? 'is' : 'are'} needed in production: whom to ask about the account, and what it reads data of people for`,
+    first,
+  );
+}
+
+function addList(accounts: Command): void {
+  const command = accounts
+    .command('list')
+    .description('list the accounts that are not revoked, those that end first')
+    .option('--json', 'answer with one JSON array')
+    .action(async ({ json }: { json?: true }) => {
+      const list = await withAccounts(readConfig(), (service) => service.list());
+      const now = new Date();
+      if (json === true) {
+        const described = sortByEnd(list).map((each) => ({
+          ...toJson(each),
+          expiresSoon: expiresSoon(each, now),
+        }));
+        console.log(JSON.stringify(described));
+        return;
+      }
+      const columns = process.stdout.isTTY ? process.stdout.columns || COLUMNS : COLUMNS;
+      for (const line of describeAccounts(list, now, columns)) {
+        console.log(line.startsWith('!') ? paint('yellow', line) : line);
+      }
+      const warning = warnOfEnds(list, now);
+      if (warning !== null) console.error(paint('yellow', warning, process.stderr));
+    });
+  addExamples(
+    command,
+    ['service-account list', 'Who there is, and what ends soon'],
+    [
+      "service-account list --json | jq -r '.[] | select(.expiresSoon).id'",
+      'For whatever reminds you of what ends within 14 days',
+    ],
+  );
+}
+
+function addRotate(accounts: Command): void {
+  const command = accounts
+    .command('rotate')
+    .argument('<id>', 'of the account')
+    .description('give an account a new token, and end the old one a while later')
+    .option('--overlap <time>', 'how long the old token stays good', parseDuration, DAY)
+    .option('--json', 'answer with one JSON object')
+    .action(async (id: string, { overlap, json }: { overlap: number; json?: true }) => {
+      const issued = await withAccounts(readConfig(), (service) => service.rotate(id, overlap));
+      printToken(
+        issued,
+        json === true,
+        `Service account ${id} has a new token; the old one ends in ${overlap} s.`,
+      );
+    });
+  addExamples(
+    command,
+    ['service-account rotate reports', 'A new token; the old one is good for a day'],
+    ['service-account rotate reports --overlap 0s', 'The old one was seen by somebody: it ends at once'],
+  );
+}
+
+function addRevoke(accounts: Command): void {
+  const command = accounts
+    .command('revoke')
+    .argument('<id>', 'of the account')
+    .description('end an account at once and for good')
+    .option('--json', 'answer with one JSON object')
+    .action(async (id: string, { json }: { json?: true }) => {
+      await withAccounts(readConfig(), (service) => service.revoke(id));
+      console.log(json === true ? JSON.stringify({ id }) : `Service account ${id} is revoked.`);
+    });
+  addExamples(command, ['service-account revoke reports', 'Nothing asks with it any more']);
+}
+
 async function withAccounts<Result>(
+  config: Config,
   work: (service: ServiceAccountsService) => Promise<Result>,
 ): Promise<Result> {
-  const config = readConfig();
   const [{ withDatabase }, { ServiceAccountsService }] = await Promise.all([
     import('./context.js'),
     import('../service-accounts/service-accounts.service.js'),
@@ -84,22 +168,14 @@ function printToken({ account, token }: IssuedToken, json: boolean, sentence: st
   console.log(token);
 }
 
-function toJson({
-  id,
-  name,
-  description,
-  scopes,
-  createdAt,
-  expiresAt,
-  lastUsedAt,
-}: ServiceAccountEntity): object {
-  return { id, name, description, scopes, createdAt, expiresAt, lastUsedAt };
+function toJson(account: ServiceAccountEntity): object {
+  const { id, name, description, contact, purpose, scopes, createdAt, expiresAt, lastUsedAt } = account;
+  return { id, name, description, contact, purpose, scopes, createdAt, expiresAt, lastUsedAt };
 }
 
-function toLine({ id, name, scopes, expiresAt, lastUsedAt }: ServiceAccountEntity): string {
-  const used = lastUsedAt === null ? 'never used' : `last used ${lastUsedAt.toISOString()}`;
-  const end = expiresAt === null ? 'does not expire' : `expires ${expiresAt.toISOString()}`;
-  return `${id}  ${name}  ${scopes.join(' ')}  ${end}  ${used}`;
+function parseText(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('It must not be empty.');
+  return text.trim();
 }
 
 function parseScopeList(text: string): Scope[] {

@@ -5,6 +5,7 @@ import { countChanges, summarise, summariseChanges, summariseLeftOut } from '../
 import type { Findings, Outcome } from '../mirror/synchroniser.js';
 import { EXIT_FAILED } from '../start/failure.js';
 import type { PlanReport } from './plan-report.js';
+import { addExamples } from './help.js';
 import { describePlan, describeQuarantined } from './plan-text.js';
 import { printable } from './printable.js';
 import type { SyncResult } from './run-sync.js';
@@ -20,7 +21,7 @@ interface SyncOptions {
 }
 
 export function addSyncCommand(program: Command): void {
-  program
+  const command = program
     .command('sync')
     .description('bring the mirror up to date with the directory, once')
     .option('--dry-run', 'say what would change, and change nothing')
@@ -43,6 +44,12 @@ export function addSyncCommand(program: Command): void {
       );
       if (['failed', 'blocked', 'stopped'].includes(result.outcome.kind)) process.exitCode = EXIT_FAILED;
     });
+  addExamples(
+    command,
+    ['sync --dry-run --all', 'Everything that a run would change'],
+    ['sync --confirm HASH', 'A plan that was held, after all'],
+    ["sync --dry-run --json | jq '.people.deleted[].id'", 'Who would go'],
+  );
 }
 
 function parseHash(text: string): string {

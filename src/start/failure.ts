@@ -1,53 +1,78 @@
+import { ServiceError } from '../common/errors.js';
 import { ConfigError } from '../config/config.js';
 import { DatabaseStartError } from '../database/database-start.error.js';
-import { ServiceError } from '../common/errors.js';
 import { ClientsFileError } from '../identity-provider/clients.js';
 
 /** Exit codes of every command: 0 done, 1 failed, 2 wrong use. */
 export const EXIT_FAILED = 1;
 export const EXIT_WRONG_USE = 2;
 
+/** Why a process cannot go on. */
+export interface Failure {
+  /** One of those in docs/operations.md, or a code of docs/errors.md. */
+  readonly code: string;
+  /** One line for each problem. */
+  readonly problems: readonly string[];
+  readonly exitCode: number;
+}
+
 /**
  * Says on standard error why the process cannot go on, one line for each problem.
  * @returns the exit code
  */
 export function explainFailure(error: unknown): number {
-  const { lines, code } = explain(error);
-  for (const line of lines) console.error(line);
-  return code;
+  const { problems, exitCode } = describeFailure(error);
+  for (const problem of problems) console.error(problem);
+  return exitCode;
+}
+
+/** Says the same on standard output as JSON, for a program. */
+export function explainFailureAsJson(error: unknown): number {
+  const failure = describeFailure(error);
+  printFailure(failure);
+  return failure.exitCode;
+}
+
+export function printFailure({ code, problems }: Failure): void {
+  console.log(JSON.stringify({ error: { code, message: problems.join('\n'), problems } }));
 }
 
 /**
  * From here on the process ends on what nobody has caught, with its stack and nothing else. Node would print all that is at
  * the error, and libraries put statements with their values, settings and headers there.
  */
-export function endOnFaults(): void {
-  process.on('uncaughtException', (error) => process.exit(explainFailure(error)));
+export function endOnFaults(explain: (error: unknown) => number = explainFailure): void {
+  process.on('uncaughtException', (error) => process.exit(explain(error)));
 }
 
-function explain(error: unknown): { lines: readonly string[]; code: number } {
+function describeFailure(error: unknown): Failure {
   if (error instanceof ConfigError || error instanceof ClientsFileError) {
-    return { lines: error.problems, code: EXIT_WRONG_USE };
+    return { code: 'WRONG_SETTINGS', problems: error.problems, exitCode: EXIT_WRONG_USE };
   }
-  if (error instanceof DatabaseStartError || error instanceof ServiceError) {
-    const isWrongUse = error instanceof ServiceError && error.code === 'BAD_USER_INPUT';
-    return { lines: [error.message], code: isWrongUse ? EXIT_WRONG_USE : EXIT_FAILED };
+  if (error instanceof DatabaseStartError) return failed('DATABASE_UNUSABLE', error.message);
+  if (error instanceof ServiceError) {
+    const exitCode = error.code === 'BAD_USER_INPUT' ? EXIT_WRONG_USE : EXIT_FAILED;
+    return { code: error.code, problems: [error.message], exitCode };
   }
   const { code, port, address } = error as { code?: string; port?: number; address?: string };
   if (code === 'EADDRINUSE') {
-    return {
-      lines: [`The port ${port ?? ''} is in use: stop what listens there, or set PORT`],
-      code: EXIT_FAILED,
-    };
+    return failed(
+      'ADDRESS_UNUSABLE',
+      `The port ${port ?? ''} is in use: stop what listens there, or set PORT`,
+    );
   }
   if (code === 'EADDRNOTAVAIL' || code === 'EACCES') {
-    return {
-      lines: [`Nothing can listen on ${address ?? ''}:${port ?? ''}: check HOST and PORT`],
-      code: EXIT_FAILED,
-    };
+    return failed(
+      'ADDRESS_UNUSABLE',
+      `Nothing can listen on ${address ?? ''}:${port ?? ''}: check HOST and PORT`,
+    );
   }
-  return {
-    lines: [error instanceof Error ? (error.stack ?? error.message) : String(error)],
-    code: EXIT_FAILED,
-  };
+  return failed(
+    'INTERNAL_SERVER_ERROR',
+    error instanceof Error ? (error.stack ?? error.message) : String(error),
+  );
+}
+
+function failed(code: string, problem: string): Failure {
+  return { code, problems: [problem], exitCode: EXIT_FAILED };
 }

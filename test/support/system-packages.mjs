@@ -15,6 +15,11 @@ const NEEDED = [
   { name: 'haproxy', package: 'haproxy', isThere: () => findProgram('haproxy') !== null },
   { name: 'libfaketime', package: 'faketime', isThere: () => findFaketime() !== null },
   { name: 'Chromium', package: 'chromium', isThere: () => findProgram('chromium') !== null },
+  {
+    name: 'bash-completion',
+    package: 'bash-completion',
+    isThere: () => existsSync('/usr/share/bash-completion/bash_completion'),
+  },
   { name: 'OpenSSL', package: 'openssl', isThere: () => findProgram('openssl') !== null },
 ];
 

@@ -1,0 +1,126 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Count } from '../access-log/counts.js';
+import { dayOf, keptSince } from '../access-log/day.js';
+import { BadUserInputError } from '../common/errors.js';
+import { readConfig } from '../config/config.js';
+import { addExamples } from './help.js';
+import { printable } from './printable.js';
+import { paint } from './terminal.js';
+
+interface AccessLogOptions {
+  from?: string;
+  to?: string;
+  principal?: string;
+  json?: true;
+}
+
+/** Of a service account: whom to ask, and what it reads for. */
+interface About {
+  readonly contact: string | null;
+  readonly purpose: string | null;
+}
+
+type Abouts = ReadonlyMap<string, About>;
+
+export function addAccessLogCommand(program: Command): void {
+  const command = program
+    .command('access-log')
+    .description('show who was shown which fields of how many people, day by day')
+    .option('--from <day>', 'the first day, in UTC: 2030-01-15; without it, the first that is kept', parseDay)
+    .option('--to <day>', 'the last day; without it, today', parseDay)
+    .option('--principal <id>', 'of a service account, a client, or a person that a client acted for')
+    .option('--json', 'answer with one JSON object')
+    .action(async ({ json, principal, ...days }: AccessLogOptions) => {
+      const config = readConfig();
+      const now = new Date();
+      const from = laterOf(days.from, keptSince(now, config.accessLogDays));
+      const to = days.to ?? dayOf(now);
+      if (days.from !== undefined && days.from > to)
+        throw new BadUserInputError('--from is after --to', 'from');
+      const { counts, abouts } = await readLog(config, { from, to, principal: principal ?? null });
+      if (json === true) {
+        const described = counts.map((count) => ({ ...count, ...aboutOf(count, abouts) }));
+        console.log(JSON.stringify({ from, to, counts: described }));
+      } else if (config.accessLogDays === 0) {
+        console.log('Nothing is kept: ACCESS_LOG_DAYS is 0.');
+      } else {
+        console.log(counts.length === 0 ? 'Nobody was shown anything.' : toText(counts, abouts));
+      }
+    });
+  addExamples(
+    command,
+    ['access-log --from 2030-01-01', 'What everybody was shown since then'],
+    ['access-log --principal reports', 'What one program was shown'],
+    ["access-log --json | jq '.counts[] | select(.people > 10000)'", 'For whatever watches over it'],
+  );
+}
+
+async function readLog(
+  config: ReturnType<typeof readConfig>,
+  filter: { from: string; to: string; principal: string | null },
+): Promise<{ counts: Count[]; abouts: Abouts }> {
+  const [{ withDatabase }, { listCounts }, { ServiceAccountEntity }] = await Promise.all([
+    import('./context.js'),
+    import('../access-log/access-log.queries.js'),
+    import('../service-accounts/service-account.entity.js'),
+  ]);
+  return withDatabase(config, async (dataSource) => {
+    // Revoked ones too: they have read what they have read.
+    const accounts = await dataSource.manager.find(ServiceAccountEntity);
+    return {
+      counts: await listCounts(dataSource, filter),
+      abouts: new Map(accounts.map((account) => [`service-account:${account.id}`, account])),
+    };
+  });
+}
+
+function aboutOf({ principal }: Count, abouts: Abouts): About {
+  const { contact = null, purpose = null } = abouts.get(principal) ?? {};
+  return { contact, purpose };
+}
+
+/** One paragraph for each who was shown something on a day. */
+function toText(counts: readonly Count[], abouts: Abouts): string {
+  const width = Math.max(...counts.map(({ field }) => field.length));
+  const lines: string[] = [];
+  let last = '';
+  for (const count of counts) {
+    const head = describeOnlooker(count, abouts);
+    if (head !== last) {
+      if (lines.length > 0) lines.push('');
+      lines.push(head);
+    }
+    last = head;
+    const { field, requests, people } = count;
+    lines.push(
+      `  ${field.padEnd(width)}  ${inWords(requests, 'request', 'requests')}  ${inWords(people, 'person', 'people')}`,
+    );
+  }
+  return lines.join('\n');
+}
+
+function describeOnlooker(count: Count, abouts: Abouts): string {
+  const { day, principal, actingFor } = count;
+  const { contact, purpose } = aboutOf(count, abouts);
+  const name = actingFor === '' ? principal : `${principal} for ${actingFor}`;
+  const about = [contact, purpose].filter((each) => each !== null).map((each) => `  ${printable(each)}`);
+  return [`${day}  ${paint('bold', printable(name))}`, ...about].join('\n');
+}
+
+function inWords(count: number, one: string, many: string): string {
+  return `${count.toLocaleString('en').padStart(9)} ${(count === 1 ? one : many).padEnd(many.length)}`;
+}
+
+/** Days compare as texts do. */
+function laterOf(asked: string | undefined, kept: string): string {
+  return asked === undefined || asked < kept ? kept : asked;
+}
+
+function parseDay(text: string): string {
+  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
+  const time = isDay ? Date.parse(`${text}T00:00:00Z`) : NaN;
+  // February has no 30th, which JavaScript takes for a day of March.
+  if (Number.isNaN(time) || dayOf(new Date(time)) !== text)
+    throw new InvalidArgumentError('A day is written as 2030-01-15.');
+  return text;
+}

@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import { styleText } from 'node:util';
+
+/** Commander takes colours out again where there is no terminal for them. */
+const styled = (style: 'bold' | 'cyan') => (text: string) =>
+  styleText(style, text, { validateStream: false });
+
+const EXIT_CODES = `
+Exit codes:
+  0  done
+  1  failed: it could not be done, or a check found a problem
+  2  wrong use: an option, an argument or a setting is wrong
+
+With --json standard output is JSON, an error too:
+  {"error": {"code", "message", "problems"}}`;
+
+/** How help looks, here and in every command that is added afterwards. */
+export function configureHelp(program: Command): void {
+  program
+    .configureHelp({
+      styleTitle: styled('bold'),
+      styleCommandText: styled('cyan'),
+      styleSubcommandText: styled('cyan'),
+      styleOptionText: styled('cyan'),
+    })
+    .addHelpText('after', EXIT_CODES);
+}
+
+/** Adds examples to the help of a command: each with what it is for. */
+export function addExamples(command: Command, ...examples: [line: string, use: string][]): void {
+  const lines = examples.flatMap(([line, use]) => [`  ${use}:`, `    $ directory ${line}`]);
+  command.addHelpText('after', ['', 'Examples:', ...lines].join('\n'));
+}

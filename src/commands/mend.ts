@@ -1,0 +1,40 @@
+/** What to do about whatever is wrong, by what it was found at: the beginning of its name. */
+const MENDS: readonly [what: string, mend: string][] = [
+  ['settings', 'Mend the variable, or its line in .env; the README has what each setting takes'],
+  ['directory file', 'Set DIRECTORY_URL to an LDIF file that this user may read'],
+  ['directory settings', 'Mend the filters and bases of the directory: the README has the settings'],
+  ['directory password', 'Set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://'],
+  ['directory account', 'See that DIRECTORY_BIND_DN and its password are of an account that may read'],
+  [
+    'directory bases',
+    'Set DIRECTORY_BASE_DN and the bases below it to what is there, or let the account see it',
+  ],
+  [
+    'directory server',
+    'See that DIRECTORY_URL names a server that can be reached from here, and DIRECTORY_CA_FILE who signed its certificate',
+  ],
+  ['people', 'docs/ldap.md has what the account and the mapping need'],
+  ['groups', 'docs/ldap.md has what the account and the mapping need'],
+  ['members', 'docs/ldap.md has what the account and the mapping need'],
+  ['changes', 'docs/ldap.md has the overlay that tells of changes'],
+  [
+    'database',
+    'See that DATABASE_URL names a server that runs, a database of its own, and a user who may make tables in it',
+  ],
+  [
+    'read replica',
+    'See that DATABASE_REPLICA_URLS names replicas of the server of DATABASE_URL, or take it out',
+  ],
+  ['mirror', '`directory sync --dry-run` shows what a run would do, and says why when it cannot'],
+  ['clock', 'Let both machines take their time from the same servers (NTP)'],
+  ['service accounts', '`directory service-account create` makes one to go over to before then'],
+  ['Redis', 'See that REDIS_URL names a server that runs, and its password'],
+  ['clients of', 'Mend the file that AUTH_EMBEDDED_CLIENTS names'],
+  ['identity provider', 'See that AUTH_URL is the issuer as it spells itself, and can be reached from here'],
+  ['signing keys', 'Set URL_SIGNING_KEYS to what `openssl rand -hex 32` prints'],
+];
+
+/** What to do about something that is wrong (pure). */
+export function mendOf(what: string): string | null {
+  return MENDS.find(([beginning]) => what.startsWith(beginning))?.[1] ?? null;
+}

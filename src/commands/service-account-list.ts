@@ -1,0 +1,87 @@
+import type { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
+import { printable } from './printable.js';
+import { cut } from './terminal.js';
+
+const DAY = 86_400_000;
+/** Days before its end from which an account is marked. */
+export const NOTICE_DAYS = 14;
+/** Characters of an id that a line has room for; the shape of ids is in secret.ts. */
+const MOST_OF_ID = 24;
+
+type Ending = Pick<ServiceAccountEntity, 'expiresAt'>;
+export type Listed = Omit<ServiceAccountEntity, 'createdAt' | 'revokedAt'>;
+
+/** Whether an account ends within fourteen days, or has ended (pure). */
+export function expiresSoon({ expiresAt }: Ending, now: Date): boolean {
+  return expiresAt !== null && expiresAt.getTime() - now.getTime() < NOTICE_DAYS * DAY;
+}
+
+/** Those that end first come first, and then those that do not, by id (pure). */
+export function sortByEnd<Account extends Ending & { readonly id: string }>(
+  accounts: readonly Account[],
+): Account[] {
+  const end = ({ expiresAt }: Account) => expiresAt?.getTime() ?? Infinity;
+  return [...accounts].sort((left, right) => {
+    if (end(left) !== end(right)) return end(left) - end(right);
+    return left.id < right.id ? -1 : 1;
+  });
+}
+
+/**
+ * Accounts as a table, two lines each: what has to be compared stands in columns, and below it what is only read (pure).
+ * @param columns that no line is longer than
+ */
+export function describeAccounts(accounts: readonly Listed[], now: Date, columns: number): string[] {
+  if (accounts.length === 0) return ['There is no service account.'];
+  const rows = [
+    ['ID', 'LAST USED', 'ENDS', 'SCOPES'],
+    ...sortByEnd(accounts).map((account) => [
+      cut(account.id, MOST_OF_ID),
+      describeUse(account.lastUsedAt, now),
+      describeEnd(account.expiresAt, now),
+      account.scopes.join(' '),
+    ]),
+  ];
+  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
+  const [head = '', ...firsts] = lines;
+  return [
+    `  ${head}`,
+    ...sortByEnd(accounts).flatMap((account, index) => [
+      `${expiresSoon(account, now) ? '!' : ' '} ${firsts[index] ?? ''}`,
+      `      ${describeAbout(account)}`,
+    ]),
+  ].map((line) => cut(line.trimEnd(), columns));
+}
+
+/** What has to be said of accounts that end soon; null: nothing (pure). */
+export function warnOfEnds(
+  accounts: readonly (Ending & { readonly id: string })[],
+  now: Date,
+): string | null {
+  const ids = sortByEnd(accounts)
+    .filter((account) => expiresSoon(account, now))
+    .map(({ id }) => id);
+  if (ids.length === 0) return null;
+  const verb = ids.length === 1 ? 'ends' : 'end';
+  return `! ${ids.join(', ')} ${verb} within ${NOTICE_DAYS} days: make what asks with it go over to another account`;
+}
+
+function describeAbout({ name, contact, purpose }: Listed): string {
+  return [name, contact ?? 'no contact', purpose ?? 'no purpose'].map(printable).join(' · ');
+}
+
+function describeUse(at: Date | null, now: Date): string {
+  if (at === null) return 'never';
+  const days = Math.floor((now.getTime() - at.getTime()) / DAY);
+  return days < 1 ? 'within a day' : `${days} ${days === 1 ? 'day' : 'days'} ago`;
+}
+
+function describeEnd(at: Date | null, now: Date): string {
+  if (at === null) return 'never';
+  const left = at.getTime() - now.getTime();
+  if (left <= 0) return 'has ended';
+  const days = Math.ceil(left / DAY);
+  if (left < NOTICE_DAYS * DAY) return days === 1 ? 'within a day' : `within ${days} days`;
+  return at.toISOString().slice(0, 10);
+}
