@@ -145,7 +145,7 @@ describe('the help', () => {
     const help = await run('--help');
     expect([help.code, help.stderr]).toEqual([0, '']);
     expect(help.stdout).toMatch(/Exit codes:\n {2}0 {2}done\n {2}1 {2}failed[^\n]+\n {2}2 {2}wrong use/);
-    const commands = [...help.stdout.matchAll(/^ {2}([a-z-]+) (?:<|\[options|  )/gm)].map(
+    const commands = [...help.stdout.matchAll(/^ {2}([a-z-]+) (?:<|\[options| {2})/gm)].map(
       ([, name = '']) => name,
     );
     expect(commands).toContain('access-log');
