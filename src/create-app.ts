@@ -38,7 +38,15 @@ function corsOptions({ corsOrigins }: Config, { headers }: FastifyRequest) {
     origin: [...corsOrigins],
     methods: ['GET', 'POST'],
     allowedHeaders: ['authorization', 'content-type', 'x-request-id'],
-    exposedHeaders: ['ratelimit', 'ratelimit-policy', 'retry-after', 'www-authenticate', 'x-request-id'],
+    exposedHeaders: [
+      'deprecation',
+      'ratelimit',
+      'ratelimit-policy',
+      'retry-after',
+      'sunset',
+      'www-authenticate',
+      'x-request-id',
+    ],
     maxAge: 600,
     // An OPTIONS that is no preflight is for whoever answers the path.
     preflight: headers.origin !== undefined && headers['access-control-request-method'] !== undefined,

@@ -12,6 +12,7 @@ import { type CompiledQuery, Compiler } from './compiler.js';
 import { Decisions } from './decisions.js';
 import type { Dependence } from './dependence.js';
 import type { Footprint } from './footprint.js';
+import { type DeprecatedUses, findDeprecatedUses } from './deprecated-uses.js';
 import type { Measure } from './limits.js';
 import { type Operation, unfoldOperation, type Variables } from './operation.js';
 import { RateLimiter } from './rate-limiter.js';
@@ -41,18 +42,23 @@ export interface Admitted {
   readonly isMutation: boolean;
   /** What its answer shows of people; null: nothing. */
   readonly footprint: Footprint | null;
+  /** What it uses that is deprecated; null: nothing. */
+  readonly deprecated: DeprecatedUses | null;
   /** Its variables, coerced. */
   readonly variables: Variables;
   /** The function that answers it; null: graphql-js executes it. */
   readonly compiled: CompiledQuery | null;
 }
 
+/** An operation, with what else is worked out once a document. */
+type KnownOperation = Operation & Pick<Admitted, 'deprecated'>;
+
 /** Decides about an operation as a whole, before any of it is read: variables, limits, scopes and price. */
 @Injectable()
 export class Admission {
   private scoped: ScopedSchemas | null = null;
   /** Apollo keeps parsed documents; what was made of one lives as long as it does. */
-  private readonly operations = new WeakMap<DocumentNode, Map<OperationDefinitionNode, Operation>>();
+  private readonly operations = new WeakMap<DocumentNode, Map<OperationDefinitionNode, KnownOperation>>();
 
   constructor(
     private readonly decisions: Decisions,
@@ -78,6 +84,7 @@ export class Admission {
         measure,
         isMutation: false,
         footprint: null,
+        deprecated: operation.deprecated,
         variables,
         compiled: null,
       };
@@ -91,12 +98,13 @@ export class Admission {
       measure,
       isMutation,
       footprint,
+      deprecated: operation.deprecated,
       variables,
       compiled: reachesAll ? this.compiler.find(schema, operation, variables) : null,
     };
   }
 
-  private unfold({ schema, document, definition }: Question): Operation {
+  private unfold({ schema, document, definition }: Question): KnownOperation {
     let known = this.operations.get(document);
     if (known === undefined) {
       known = new Map();
@@ -104,7 +112,8 @@ export class Admission {
     }
     let operation = known.get(definition);
     if (operation === undefined) {
-      operation = unfoldOperation(schema, document, definition);
+      const deprecated = findDeprecatedUses(schema, document, definition);
+      operation = { ...unfoldOperation(schema, document, definition), deprecated };
       known.set(definition, operation);
     }
     return operation;

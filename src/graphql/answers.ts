@@ -13,6 +13,8 @@ import type { Measure } from './limits.js';
 export interface Answer {
   readonly body: Buffer;
   readonly contentType: string;
+  /** Headers of its own; null: none. */
+  readonly headers: Readonly<Record<string, string>> | null;
   /** It costs whoever asks again what it cost the first time. */
   readonly measure: Measure;
   /** The minute whose signed URLs are in it; null: it has none. */

@@ -172,6 +172,7 @@ export class GraphQLEndpoint implements OnModuleInit {
     const send = () => {
       if (answer.exhibit !== null && request.principal !== null)
         this.accessLog.note(request.principal, answer.exhibit);
+      if (answer.headers !== null) void reply.headers(answer.headers);
       void reply.header('cache-control', 'no-store').type(answer.contentType).send(answer.body);
     };
     const charge = this.limiter.charge(request, answer.measure, false);

@@ -66,6 +66,9 @@ export class ExecutionPlugin implements ApolloServerPlugin<RequestContext> {
   ): Promise<GraphQLResponse> {
     const singleResult = await this.operations.answer(admitted, { variables, operationName }, contextValue);
     const headers = new HeaderMap();
+    if (admitted.deprecated !== null) {
+      for (const [name, value] of Object.entries(admitted.deprecated.headers)) headers.set(name, value);
+    }
     // As it was decided when the request came: Apollo would decide it once more.
     if (contextValue.request.answerType !== null)
       headers.set('content-type', contextValue.request.answerType);

@@ -43,6 +43,7 @@ export class KnownDocuments {
     if (unavailability !== null) {
       void reply.code(unavailability.status).headers(Object.fromEntries(unavailability.headers));
     }
+    if (admitted.deprecated !== null) void reply.headers(admitted.deprecated.headers);
     void reply
       .header('cache-control', 'no-store')
       .type(request.answerType ?? '')

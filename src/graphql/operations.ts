@@ -20,7 +20,7 @@ export class Operations {
     private readonly accessLog: AccessLog,
   ) {}
 
-  /** The answer as the client sees it; `errors` first, where there are any. */
+  /** The answer as the client sees it; `errors` first, where there are any, and `extensions` last. */
   async answer(
     admitted: Admitted,
     execution: Execution,
@@ -33,11 +33,13 @@ export class Operations {
     const { data = null, errors } = result;
     const exhibit = admitted.footprint === null ? null : exhibitOf(admitted.footprint, data);
     if (exhibit !== null && context.principal !== null) this.accessLog.note(context.principal, exhibit);
+    const extensions = admitted.deprecated === null ? null : { deprecations: admitted.deprecated.uses };
     if (errors !== undefined) {
-      return { errors: errors.map((error) => formatError(error.toJSON(), error, context.requestId)), data };
+      const formatted = errors.map((error) => formatError(error.toJSON(), error, context.requestId));
+      return extensions === null ? { errors: formatted, data } : { errors: formatted, data, extensions };
     }
     if (isOwn) this.remember(context, admitted, minute, exhibit);
-    return { data };
+    return extensions === null ? { data } : { data, extensions };
   }
 
   /** The same for all whose answer is the same; null: it may be another one each time. */
@@ -54,7 +56,7 @@ export class Operations {
   /** An answer is kept as it is sent, if all of it is of one revision and its URLs are of one minute. */
   private remember(
     { request, revisions }: RequestContext,
-    { dependences, measure }: Admitted,
+    { dependences, measure, deprecated }: Admitted,
     begun: number,
     exhibit: Exhibit | null,
   ): void {
@@ -65,7 +67,8 @@ export class Operations {
     if (minute !== null && minute !== minuteOf(new Date())) return;
     if (!this.answers.isWorthKeeping(question, dependences)) return;
     request.keep = (body, contentType) => {
-      const answer = { body, contentType, measure, minute, exhibit };
+      const headers = deprecated?.headers ?? null;
+      const answer = { body, contentType, headers, measure, minute, exhibit };
       this.answers.keep(question, answer, dependences, revision);
     };
   }

@@ -9,6 +9,7 @@ import {
 } from 'graphql';
 import type { Access } from '../auth/access.js';
 import { hasScopes, nameOfScopes, type Principal } from '../auth/principal.js';
+import { findDeprecationProblems } from './deprecation.js';
 import { pathKey } from './operation.js';
 import type { RequestContext } from './request-context.js';
 import { Url } from './scalars.js';
@@ -21,10 +22,11 @@ const DEFAULT_RESOLVER = 'rootFieldResolver';
 
 /**
  * Finishes the schema that Nest has built from the classes.
- * @throws Error when a field does not declare what it takes to select it, so that such a schema never serves
+ * @throws Error when a field does not declare what it takes to select it, or a deprecation does not tell its dates, so
+ *   that such a schema never serves
  */
 export function finishSchema(built: GraphQLSchema): GraphQLSchema {
-  const problems = undeclaredFields(built);
+  const problems = [...undeclaredFields(built), ...findDeprecationProblems(built)];
   if (problems.length > 0) throw new Error(`The schema is not complete:\n${problems.join('\n')}`);
   const schema = mapSchema(built, {
     [MapperKind.QUERY]: (query) => describe(query, 'What can be asked.'),

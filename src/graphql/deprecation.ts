@@ -1,0 +1,98 @@
+import {
+  type GraphQLEnumType,
+  type GraphQLInputObjectType,
+  type GraphQLInterfaceType,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isIntrospectionType,
+  isObjectType,
+} from 'graphql';
+
+/** Months for which what is deprecated goes on working, at least (docs/evolution.md). */
+export const NOTICE_MONTHS = 6;
+
+/** What the reason of a deprecation says, besides what to use instead. */
+export interface Deprecation {
+  /** Midnight (UTC) of the day on which it was deprecated. */
+  readonly since: Date;
+  /** Midnight (UTC) of the day from which it may be gone. */
+  readonly sunset: Date;
+}
+
+const REASON = /^\S.* Deprecated since (\d{4}-\d\d-\d\d), gone from (\d{4}-\d\d-\d\d)\.$/s;
+
+/** Reads the dates of a reason; null when it is not of the form that docs/evolution.md gives. */
+export function parseDeprecation(reason: string): Deprecation | null {
+  const [, since = '', sunset = ''] = REASON.exec(reason) ?? [];
+  const dates = { since: parseDay(since), sunset: parseDay(sunset) };
+  return dates.since === null || dates.sunset === null ? null : { since: dates.since, sunset: dates.sunset };
+}
+
+/** The same day, so many months later; a day that the month does not have is one of the next month. */
+export function monthsAfter(day: Date, months: number): Date {
+  const later = new Date(day);
+  later.setUTCMonth(later.getUTCMonth() + months);
+  return later;
+}
+
+/** Something of a schema that can be deprecated by itself. */
+export interface Declaration {
+  /** Its schema coordinate: `Type.field`, `Type.field(argument:)`, `Input.field` or `Enum.VALUE`. */
+  readonly coordinate: string;
+  readonly deprecationReason?: string | null | undefined;
+}
+
+/** Every field, argument, input field and value of a schema. */
+export function declarationsOf(schema: GraphQLSchema): Declaration[] {
+  return Object.values(schema.getTypeMap()).flatMap((type) => {
+    if (isIntrospectionType(type)) return [];
+    if (isObjectType(type) || isInterfaceType(type)) return fieldsOf(type);
+    if (isInputObjectType(type)) return partsOf(type, Object.values(type.getFields()));
+    return isEnumType(type) ? partsOf(type, type.getValues()) : [];
+  });
+}
+
+/** What is wrong with the deprecations of a schema: clients are told dates, and have to be given time. */
+export function findDeprecationProblems(schema: GraphQLSchema): string[] {
+  return declarationsOf(schema).flatMap(({ coordinate, deprecationReason: reason }) => {
+    if (reason === undefined || reason === null) return [];
+    const deprecation = parseDeprecation(reason);
+    if (deprecation === null) {
+      const form = '«Use …. Deprecated since 2026-01-31, gone from 2026-08-01.»';
+      return [`${coordinate} is deprecated, and its reason does not end with the dates, as in ${form}`];
+    }
+    return deprecation.sunset < monthsAfter(deprecation.since, NOTICE_MONTHS)
+      ? [`${coordinate} is to be gone less than ${NOTICE_MONTHS} months after it was deprecated`]
+      : [];
+  });
+}
+
+function fieldsOf(type: GraphQLObjectType | GraphQLInterfaceType): Declaration[] {
+  return Object.values(type.getFields()).flatMap((field) => {
+    const coordinate = `${type.name}.${field.name}`;
+    const given = field.args.map(({ name, deprecationReason }) => ({
+      coordinate: `${coordinate}(${name}:)`,
+      deprecationReason,
+    }));
+    return [{ coordinate, deprecationReason: field.deprecationReason }, ...given];
+  });
+}
+
+function partsOf(
+  { name: typeName }: GraphQLInputObjectType | GraphQLEnumType,
+  parts: readonly { name: string; deprecationReason?: string | null | undefined }[],
+): Declaration[] {
+  return parts.map(({ name, deprecationReason }) => ({
+    coordinate: `${typeName}.${name}`,
+    deprecationReason,
+  }));
+}
+
+/** A day as RFC 3339 has it; null: there is no such day. */
+function parseDay(text: string): Date | null {
+  const day = new Date(`${text}T00:00:00Z`);
+  return Number.isNaN(day.getTime()) || !day.toISOString().startsWith(text) ? null : day;
+}
