@@ -19,6 +19,7 @@ import { MediaModule } from './media/media.module.js';
 import { MembershipsModule } from './memberships/memberships.module.js';
 import { MirrorModule } from './mirror/mirror.module.js';
 import { PreviewsModule } from './previews/previews.module.js';
+import { ReferenceModule } from './reference/reference.module.js';
 import { SearchModule } from './search/search.module.js';
 import { ServiceAccountsModule } from './service-accounts/service-accounts.module.js';
 import { UsersModule } from './users/users.module.js';
@@ -49,6 +50,7 @@ export class AppModule {
         HealthModule,
         StartPageModule,
         ...(config.explorer === null ? [] : [ExplorerModule]),
+        ReferenceModule,
         ...(config.auth.issuer === null ? [IdentityProviderModule] : []),
       ],
       providers: [Ending],

@@ -1,26 +1,31 @@
 import type { DynamicModule, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { GraphQLSchemaBuilderModule, GraphQLSchemaFactory } from '@nestjs/graphql';
-import { lexicographicSortSchema, printSchema } from 'graphql';
+import { type GraphQLSchema, lexicographicSortSchema } from 'graphql';
 import { AppModule } from './app.module.js';
 import { readConfig } from './config/config.js';
-import { finishSchema } from './graphql/schema.js';
+import { finishSchema, printSdl } from './graphql/schema.js';
 
 /** Metadata keys under which Nest keeps what `@Module` and `@Resolver` say. */
 const IMPORTS = 'imports';
 const PROVIDERS = 'providers';
 const RESOLVER = 'graphql:resolver_type';
 
+/** The schema as text (SDL); throws as `buildServedSchema` does. */
+export async function buildSdl(): Promise<string> {
+  return printSdl(await buildServedSchema());
+}
+
 /**
- * The schema as text (SDL), built from the classes alone: nothing is opened, so that it can be printed anywhere.
+ * The schema, in the order of its text, built from the classes alone: nothing is opened, so that it can be had anywhere.
  * @throws Error when a field does not declare what it takes to select it
  */
-export async function buildSdl(): Promise<string> {
+export async function buildServedSchema(): Promise<GraphQLSchema> {
   const app = await NestFactory.createApplicationContext(GraphQLSchemaBuilderModule, { logger: ['error'] });
   try {
     const factory = app.get(GraphQLSchemaFactory);
     const schema = await factory.create([...findResolvers(AppModule.forRoot(readConfig({})))]);
-    return `${printSchema(lexicographicSortSchema(finishSchema(schema)))}\n`;
+    return lexicographicSortSchema(finishSchema(schema));
   } finally {
     await app.close();
   }

@@ -20,7 +20,7 @@ const TABLE: { rooms: string[]; besides?: Record<string, string[]> }[] = [
   { rooms: ['memberships'] },
   { rooms: ['media', 'search', 'changes'] },
   { rooms: ['mirror'] },
-  { rooms: ['health', 'http', 'identity-provider', 'previews', 'explorer'] },
+  { rooms: ['health', 'http', 'identity-provider', 'previews', 'explorer', 'reference'] },
   { rooms: ['start'] },
   { rooms: ['(composition)'] },
   { rooms: ['commands'], besides: {} },
@@ -82,6 +82,21 @@ describe('the house', () => {
     expect(findCycle(new Map(files.map((file) => [file, importsOf(file).local])))).toBeNull();
   });
 
+  it('runs without the packages of its build', () => {
+    const { devDependencies } = JSON.parse(readFileSync(join(SOURCE, '../package.json'), 'utf8')) as {
+      devDependencies: Record<string, string>;
+    };
+    const isBuild = (file: string) => file.startsWith('reference/build/');
+    const wrong = files
+      .filter((file) => !isBuild(file))
+      .flatMap((file) => {
+        const { local, packages } = importsOf(file);
+        const foreign = packages.map(packageOf).filter((name) => name in devDependencies);
+        return [...local.filter(isBuild), ...foreign].map((target) => `${file} → ${target}`);
+      });
+    expect(wrong).toEqual([]);
+  });
+
   it.each(PURE)('keeps %s pure', (file) => {
     const { packages } = importsOf(file);
     expect(
@@ -138,6 +153,14 @@ function importsOf(file: string): { local: string[]; packages: string[] } {
       .map((name) => normalize(join(dirname(file), name)).replace(/\.js$/, '.ts')),
     packages: names.filter((name) => !name.startsWith('.')),
   };
+}
+
+/** The package that a module is of. */
+function packageOf(module: string): string {
+  return module
+    .split('/')
+    .slice(0, module.startsWith('@') ? 2 : 1)
+    .join('/');
 }
 
 function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] | null {

@@ -87,5 +87,7 @@ import { finishSchema } from './schema.js';
     RateLimiter,
     RateLimitResolver,
   ],
+  // For those who want the schema itself.
+  exports: [NestGraphQLModule],
 })
 export class GraphQLModule {}

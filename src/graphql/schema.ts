@@ -6,6 +6,8 @@ import {
   isIntrospectionType,
   isNonNullType,
   isObjectType,
+  lexicographicSortSchema,
+  printSchema,
 } from 'graphql';
 import type { Access } from '../auth/access.js';
 import { hasScopes, nameOfScopes, type Principal } from '../auth/principal.js';
@@ -37,6 +39,11 @@ export function finishSchema(built: GraphQLSchema): GraphQLSchema {
   const { types, ...config } = schema.toConfig();
   // Types that the contract has and no field uses yet.
   return new GraphQLSchema({ ...config, types: [...types, Url] });
+}
+
+/** The schema as text (SDL), in an order that does not depend on that of the classes. */
+export function printSdl(schema: GraphQLSchema): string {
+  return `${printSchema(lexicographicSortSchema(schema))}\n`;
 }
 
 /** The root types are the only ones that no class of ours declares. */

@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+/** Who asks in an example: an application for its owner, a service account, or nobody in particular (null). */
+export const ASKERS = ['application', 'service account'] as const;
+
+const answered = z.strictObject({
+  as: z.enum(ASKERS).nullable(),
+  variables: z.record(z.string(), z.unknown()),
+  answer: z.record(z.string(), z.unknown()),
+});
+
+/** A document that works, with what the sample directory answers to it. */
+export interface Example extends z.infer<typeof answered> {
+  /** The root field that it is about. */
+  readonly name: string;
+  /** What it shows, in Markdown. */
+  readonly purpose: string;
+  readonly document: string;
+}
+
+/** The examples of a directory: `{field}.graphql` with its purpose in front, and `{field}.json` with the rest. */
+export function readExamples(directory: string): Map<string, Example> {
+  const names = readdirSync(directory)
+    .filter((file) => file.endsWith('.graphql'))
+    .map((file) => file.slice(0, -'.graphql'.length));
+  return new Map(names.sort().map((name) => [name, readExample(directory, name)]));
+}
+
+function readExample(directory: string, name: string): Example {
+  const text = readFileSync(join(directory, `${name}.graphql`), 'utf8');
+  const [, purpose = '', document = ''] = /^# (.+)\n([^#]*)$/.exec(text) ?? [];
+  const rest = answered.parse(JSON.parse(readFileSync(join(directory, `${name}.json`), 'utf8')));
+  return { name, purpose, document: document.trim(), ...rest };
+}

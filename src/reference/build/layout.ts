@@ -1,0 +1,84 @@
+import { escapeHtml, renderDocument } from '../../pages/html.js';
+import { linkFrom, type PageName } from './links.js';
+
+/** A page of the reference. */
+export interface ReferencePage {
+  readonly name: PageName;
+  readonly title: string;
+  /** HTML: what stands below the heading. */
+  readonly body: string;
+  /** What is on it, by the anchors of its sections. */
+  readonly contents: readonly string[];
+}
+
+const NAVIGATION: readonly [PageName, string][] = [
+  ['queries', 'Queries'],
+  ['mutations', 'Mutations'],
+  ['objects', 'Objects'],
+  ['inputs', 'Inputs'],
+  ['values', 'Values'],
+  ['errors', 'Errors'],
+];
+
+/** What every page has around what it is about. */
+export interface Surroundings {
+  /** Where style sheet and scripts are, below `/reference/`. */
+  readonly assets: string;
+  /** Whether the pages about the schema are served; else the page stands alone. */
+  readonly isWhole: boolean;
+}
+
+/** A whole page, with its way to the others. */
+export function renderReferencePage(page: ReferencePage, { assets, isWhole }: Surroundings): string {
+  const asset = (file: string) => linkFrom(page.name, `${assets}/${file}`);
+  const script = isWhole ? `\n<script type="module" src="${asset('search.mjs')}"></script>` : '';
+  return renderDocument({
+    title: `${page.title} · Directory Service`,
+    head: `<link rel="stylesheet" href="${asset('style.css')}">${script}`,
+    body: `<a class="skip" href="#content">Skip to the content</a>
+<header>
+<p class="brand"><a href="${page.name === '' ? './' : '../'}">Directory Service</a></p>
+${isWhole ? navigation(page) + SEARCH : ''}</header>
+<div class="page">
+${contents(page)}<main id="content" tabindex="-1">
+<h1>${escapeHtml(page.title)}</h1>
+${page.body}</main>
+</div>`,
+  });
+}
+
+/** Shown by the script that it works with. */
+const SEARCH = `<form id="search" role="search" hidden>
+<label for="query">Search</label>
+<input id="query" type="search" autocomplete="off" spellcheck="false" aria-controls="results" aria-describedby="found">
+<p id="found" role="status"></p>
+<ol id="results"></ol>
+</form>
+`;
+
+function navigation(page: ReferencePage): string {
+  const items: [href: string, label: string, name: PageName | null][] = [
+    [page.name === '' ? 'reference' : '../reference', 'Reference', ''],
+    ...NAVIGATION.map(([name, label]): [string, string, PageName] => [
+      linkFrom(page.name, name),
+      label,
+      name,
+    ]),
+    [`${page.name === '' ? '' : '../'}graphql/v1/schema.graphql`, 'SDL', null],
+  ];
+  const list = items.map(([href, label, name]) => {
+    const current = name === page.name ? ' aria-current="page"' : '';
+    return `<li><a href="${href}"${current}>${label}</a></li>`;
+  });
+  return `<nav aria-label="Pages"><ul>${list.join('')}</ul></nav>\n`;
+}
+
+function contents({ contents: names }: ReferencePage): string {
+  if (names.length === 0) return '';
+  const list = names.map((name) => `<li><a href="#${name}">${escapeHtml(name)}</a></li>`);
+  return `<nav class="contents" aria-label="On this page">
+<p>On this page</p>
+<ul>${list.join('')}</ul>
+</nav>
+`;
+}

@@ -1,0 +1,98 @@
+import { PALETTE } from '../../pages/style.js';
+
+/** The style sheet of the reference. */
+export const STYLE = `${PALETTE}
+html { scroll-padding-top: 1rem; }
+body { margin: 0; background: var(--page); color: var(--text); font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }
+a { color: var(--accent); text-underline-offset: 0.15em; }
+code { font: 0.925em ui-monospace, monospace; }
+.skip { position: absolute; left: -999rem; }
+.skip:focus { left: 1rem; top: 1rem; padding: 0.5rem 1rem; background: var(--card); z-index: 2; }
+header {
+  display: flex; flex-wrap: wrap; gap: 0.5rem 1.5rem; align-items: center; padding: 0.75rem 1.5rem;
+  background: var(--card); border-bottom: 1px solid var(--edge);
+}
+.brand { margin: 0; font-weight: 700; }
+.brand a { color: inherit; text-decoration: none; }
+header nav ul { display: flex; flex-wrap: wrap; gap: 0.25rem 0.5rem; margin: 0; padding: 0; list-style: none; }
+header nav a { display: block; padding: 0.25rem 0.5rem; border-radius: 0.5rem; text-decoration: none; }
+header nav a:hover { text-decoration: underline; }
+header nav a[aria-current] { background: var(--accent); color: var(--on-accent); }
+#search { position: relative; flex: 1 1 14rem; display: flex; align-items: center; gap: 0.5rem; }
+#search[hidden] { display: none; }
+#query {
+  flex: 1; min-width: 0; padding: 0.375rem 0.75rem; border: 1px solid var(--line); border-radius: 0.5rem;
+  background: var(--page); color: inherit; font: inherit;
+}
+#found { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); }
+#results {
+  position: absolute; z-index: 1; top: 100%; right: 0; width: max(100%, min(32rem, 100vw - 2rem)); max-height: 70vh; margin: 0.25rem 0 0;
+  padding: 0.25rem; overflow-y: auto; list-style: none; background: var(--card); border: 1px solid var(--line);
+  border-radius: 0.5rem; box-shadow: 0 0.5rem 1.5rem #0004;
+}
+#results:empty { display: none; }
+#results a { display: block; padding: 0.375rem 0.5rem; border-radius: 0.375rem; color: inherit; text-decoration: none; }
+#results a:hover, #results a:focus { background: var(--page); }
+#results strong { font: 600 0.925rem ui-monospace, monospace; color: var(--accent); }
+#results small { display: block; color: var(--quiet); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.page { display: grid; gap: 1.5rem; max-width: 78rem; margin: 0 auto; padding: 1.5rem; }
+.page > * { min-width: 0; }
+main { max-width: 52rem; }
+main:focus { outline: none; }
+.contents { font-size: 0.9375rem; }
+.contents p { margin: 0; font-weight: 600; }
+.contents ul { margin: 0.25rem 0 0; padding: 0; list-style: none; columns: 2 10rem; column-gap: 1.5rem; }
+.contents li { break-inside: avoid; }
+.contents a { display: block; padding: 0.125rem 0; text-decoration: none; }
+.contents a:hover { text-decoration: underline; }
+@media (min-width: 64rem) {
+  .page { grid-template-columns: 17rem minmax(0, 1fr); }
+  .page > main:only-child { grid-column: 1 / -1; max-width: none; }
+  .contents { position: sticky; top: 1.5rem; align-self: start; max-height: calc(100vh - 3rem); overflow-y: auto; }
+  .contents ul { columns: 1; }
+}
+h1 { margin: 0 0 1rem; font-size: 1.75rem; line-height: 1.25; }
+h2 { margin: 0 0 0.5rem; font-size: 1.25rem; line-height: 1.35; }
+h3 { margin: 1.25rem 0 0.25rem; font-size: 1rem; line-height: 1.5; }
+h2 a, h3 a { color: inherit; text-decoration: none; }
+h2 > a:hover, h3 > a:hover { text-decoration: underline; }
+h2 small, h3 small { font-size: 0.875rem; font-weight: 400; color: var(--quiet); }
+h2 small a, h3 small a, dt small a { color: var(--accent); }
+p { margin: 0 0 0.625rem; }
+section, .card { margin: 0 0 1.5rem; padding: 1.25rem 1.5rem; background: var(--card); border-radius: 0.75rem; box-shadow: 0 1px 3px #0003; }
+section > :last-child, .card > :last-child, article > :last-child { margin-bottom: 0; }
+article { margin-top: 0.75rem; padding-top: 0.75rem; border-top: 1px solid var(--edge); }
+article h3 { margin-top: 0; }
+:target { outline: 2px solid var(--accent); outline-offset: 4px; border-radius: 0.5rem; }
+.access { font-size: 0.9375rem; color: var(--quiet); }
+.access code { padding: 0.0625rem 0.375rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--text); }
+.deprecated { padding: 0.5rem 0.75rem; background: var(--notice); color: var(--notice-text); border-radius: 0.5rem; }
+.arguments { margin: 0 0 0.625rem; padding-left: 0.875rem; border-left: 2px solid var(--edge); font-size: 0.9375rem; }
+dt { font-weight: 600; }
+dt small { font-size: 0.875rem; font-weight: 400; }
+dd { margin: 0 0 0.5rem; }
+pre {
+  margin: 0 0 0.75rem; padding: 0.75rem 1rem; overflow-x: auto; background: var(--page); border: 1px solid var(--edge);
+  border-radius: 0.5rem; font-size: 0.875rem; line-height: 1.45; overflow-wrap: normal;
+}
+table { margin: 0 0 0.75rem; border-collapse: collapse; font-size: 0.9375rem; }
+th, td { padding: 0.375rem 0.75rem 0.375rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--edge); }
+.list { margin: 0; padding: 0; list-style: none; }
+.list li { padding: 0.25rem 0; }
+figure { margin: 0; }
+.picture { overflow-x: auto; }
+.picture svg { display: block; width: auto; min-width: 44rem; max-width: 100%; height: auto; }
+.picture text { fill: var(--text); font: 10px system-ui, sans-serif; }
+.picture .node text { font-size: 12px; }
+.picture .node path { fill: var(--page); stroke: var(--accent); }
+.picture .edge path { fill: none; stroke: var(--line); }
+.picture .edge polygon, .picture .edge polyline { fill: var(--line); stroke: var(--line); }
+.picture .edge text { fill: var(--quiet); }
+figcaption { margin-top: 0.75rem; font-size: 0.9375rem; color: var(--quiet); }
+@media (max-width: 40rem) {
+  header { padding: 0.75rem 1rem; }
+  .page { padding: 1rem; }
+  section, .card { padding: 1rem; }
+  .contents ul { max-height: 11rem; overflow-y: auto; columns: 1; }
+}
+`;

@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { GraphQLSchema } from 'graphql';
+import { readExamples } from './example.js';
+import { renderReferencePage } from './layout.js';
+import { buildPages } from './pages.js';
+import { errorEntries, schemaEntries } from './search-entries.js';
+import { STYLE } from './style.js';
+
+/** Where the text of the pages is, besides that of the schema. */
+export interface TextPlaces {
+  /** Directory of the examples. */
+  readonly examples: string;
+  /** The page of errors. */
+  readonly errors: string;
+  /** What the reference begins with. */
+  readonly introduction: string;
+}
+
+/**
+ * Writes the reference as files: `{page}.html`, `errors-alone.html` for where the schema is not told, and what they load in
+ * `assets/{hash}/`, which never changes under its name.
+ */
+export async function writeReference(
+  schema: GraphQLSchema,
+  places: TextPlaces,
+  directory: string,
+): Promise<void> {
+  const errors = readFileSync(places.errors, 'utf8');
+  const pages = await buildPages({
+    schema,
+    examples: readExamples(places.examples),
+    errors,
+    introduction: readFileSync(places.introduction, 'utf8'),
+  });
+  const files: Record<string, string> = {
+    'style.css': STYLE,
+    'search.mjs': readFileSync(fileURLToPath(new URL('../page/search.mjs', import.meta.url)), 'utf8'),
+    'minisearch.js': readFileSync(findMiniSearch(), 'utf8'),
+    'entries.json': JSON.stringify([...schemaEntries(schema), ...errorEntries(errors)]),
+  };
+  const assets = `assets/${hashOf(files)}`;
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(join(directory, assets), { recursive: true });
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(directory, assets, file), text);
+  for (const page of pages) {
+    const html = renderReferencePage(page, { assets, isWhole: true });
+    writeFileSync(join(directory, `${page.name === '' ? 'index' : page.name}.html`), html);
+    if (page.name !== 'errors') continue;
+    const alone = renderReferencePage(page, { assets, isWhole: false });
+    writeFileSync(join(directory, 'errors-alone.html'), alone);
+  }
+}
+
+/** The module for browsers; its package only names that for Node.js to Node.js. */
+function findMiniSearch(): string {
+  const main = createRequire(import.meta.url).resolve('minisearch');
+  return join(dirname(main), '../es/index.js');
+}
+
+function hashOf(files: Readonly<Record<string, string>>): string {
+  const hash = createHash('sha256');
+  for (const [name, text] of Object.entries(files)) hash.update(`${name}\n${text}\n`);
+  return hash.digest('hex').slice(0, 16);
+}

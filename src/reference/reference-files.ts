@@ -1,0 +1,71 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { pageHeaders } from '../pages/policy.js';
+import { type ServedFile, servedFile } from './served-file.js';
+
+/** Where scripts/write-reference.mjs writes to. */
+const DIRECTORY = fileURLToPath(new URL('../../dist/reference-pages/', import.meta.url));
+
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.json': 'application/json',
+};
+
+/** Everything of a page is its own; it loads what is searched when somebody does. */
+const PAGE_HEADERS = {
+  ...pageHeaders({ 'style-src': [`'self'`], 'script-src': [`'self'`], 'connect-src': [`'self'`] }),
+  'cache-control': 'no-cache',
+};
+/** The name of what pages load has the hash of it. */
+const ASSET_CACHE = 'public, max-age=31536000, immutable';
+
+/**
+ * The pages of the reference and what they load, by their path below `/reference`. All are read when the first is asked for:
+ * nothing of a request ever becomes the name of a file.
+ */
+@Injectable()
+export class ReferenceFiles {
+  private files: ReadonlyMap<string, ServedFile> | null = null;
+
+  constructor(@Inject(CONFIG) private readonly config: Config) {}
+
+  /** @param path such as `queries` or `assets/0f3a…/style.css`; empty for the first page */
+  find(path: string): ServedFile | null {
+    this.files ??= readFiles(this.config.disclosure.introspection);
+    return this.files.get(path) ?? null;
+  }
+}
+
+/** Where the schema is not told, there is the page of errors alone. */
+function readFiles(tellsSchema: boolean): Map<string, ServedFile> {
+  const files = new Map<string, ServedFile>();
+  // Somebody compiles by `npm run dev`, which writes no pages.
+  if (!existsSync(DIRECTORY)) return files;
+  for (const file of readdirSync(DIRECTORY, { recursive: true, encoding: 'utf8' })) {
+    const extension = extname(file);
+    if (extension === '') continue; // A directory.
+    const bytes = readFileSync(join(DIRECTORY, file));
+    if (extension !== '.html') {
+      if (!tellsSchema && extension !== '.css') continue;
+      const mediaType = MEDIA_TYPES[extension] ?? 'application/octet-stream';
+      files.set(file, servedFile(bytes, { 'content-type': mediaType, 'cache-control': ASSET_CACHE }));
+      continue;
+    }
+    const path = pathOf(file.slice(0, -extension.length), tellsSchema);
+    if (path !== null) files.set(path, servedFile(bytes, PAGE_HEADERS));
+  }
+  return files;
+}
+
+/** Where a page is served; null: nowhere. */
+function pathOf(page: string, tellsSchema: boolean): string | null {
+  if (!tellsSchema) return page === 'errors-alone' ? 'errors' : null;
+  if (page === 'errors-alone') return null;
+  return page === 'index' ? '' : page;
+}

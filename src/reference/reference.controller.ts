@@ -1,0 +1,30 @@
+import { Controller, Get, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ProblemError } from '../media/problem.js';
+import { ReferenceFiles } from './reference-files.js';
+import { sendFile } from './served-file.js';
+
+/** The pages about the schema and the errors, for people. */
+@Controller('reference')
+export class ReferenceController {
+  constructor(private readonly files: ReferenceFiles) {}
+
+  @Get()
+  getFirstPage(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
+    this.send('', request, reply);
+  }
+
+  @Get('*')
+  getPage(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
+    const { '*': path = '' } = request.params as { '*'?: string };
+    // Links of the first page are relative to its address.
+    if (path === '') void reply.redirect('../reference', 308);
+    else this.send(path, request, reply);
+  }
+
+  private send(path: string, request: FastifyRequest, reply: FastifyReply): void {
+    const file = this.files.find(path);
+    if (file === null) throw new ProblemError(404, 'NOT_FOUND', 'There is no such page of the reference');
+    sendFile(file, request, reply);
+  }
+}

@@ -1,0 +1,40 @@
+import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
+import { GraphQLSchemaHost } from '@nestjs/graphql';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError } from '../common/errors.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { GRAPHQL_PATH, StatusError } from '../graphql/refusal.js';
+import { printSdl } from '../graphql/schema.js';
+import { sendFile, type ServedFile, servedFile } from './served-file.js';
+
+/** The schema as text, where it may be told: the same that introspection tells. */
+@Controller()
+export class SchemaController {
+  private file: ServedFile | null = null;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly host: GraphQLSchemaHost,
+  ) {}
+
+  /** @throws ServiceError NOT_FOUND where introspection is off */
+  @Get(`${GRAPHQL_PATH}/schema.graphql`)
+  getSchema(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
+    if (!this.config.disclosure.introspection) throw notTold();
+    // Printed when somebody asks first: most processes are never asked.
+    this.file ??= servedFile(Buffer.from(printSdl(this.host.schema)), {
+      'content-type': 'text/plain; charset=utf-8',
+      'cache-control': 'public, max-age=300',
+    });
+    sendFile(this.file, request, reply);
+  }
+}
+
+function notTold(): ServiceError {
+  return new StatusError(
+    404,
+    'NOT_FOUND',
+    'This service does not tell its schema: the operators may have GRAPHQL_INTROSPECTION=true',
+  );
+}
