@@ -45,6 +45,25 @@ describe('the configuration', () => {
     expect(readConfig({ HOST: '::1' }).baseUrl).toBe('http://[::1]:3000');
   });
 
+  it('has an explorer, in production only where it is wanted, and a client for it where one is known', () => {
+    const redirectUri = 'http://127.0.0.1:3000/explorer/callback';
+    expect(readConfig({}).explorer).toEqual({ clientId: 'explorer', redirectUri });
+    const production = { NODE_ENV: 'production', ALLOW_EMBEDDED: 'true', AUTH_URL: 'https://id.example.org' };
+    expect(readConfig(production).explorer).toBeNull();
+    expect(readConfig({ ...production, EXPLORER: 'true' }).explorer).toEqual({ clientId: null, redirectUri });
+    expect(readConfig({ EXPLORER: 'false' }).explorer).toBeNull();
+  });
+
+  it('has people come back to where the explorer is', () => {
+    const environment = { BASE_URL: 'https://example.org/school' };
+    expect(
+      problemsOf({ ...environment, EXPLORER_REDIRECT_URI: 'https://example.org/school/explorer' }),
+    ).toEqual([]);
+    expect(problemsOf({ ...environment, EXPLORER_REDIRECT_URI: 'https://example.org/elsewhere' })).toEqual([
+      'EXPLORER_REDIRECT_URI must be where the explorer is: https://example.org/school/explorer/callback or https://example.org/school/explorer',
+    ]);
+  });
+
   it('tells every problem at once, one line each', () => {
     const problems = problemsOf({
       PORT: '70000',

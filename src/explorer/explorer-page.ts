@@ -6,8 +6,11 @@ import { PALETTE } from '../pages/style.js';
 import type { Entry } from './explorer-assets.js';
 import { type PageSettings, ROOT_ELEMENT, SETTINGS_ELEMENT } from './page-settings.js';
 
-/** @param entry null: it has not been built */
-export function renderExplorer(config: Config, entry: Entry | null): string {
+/**
+ * @param entry null: it has not been built
+ * @param hasReference whether there is one to link to
+ */
+export function renderExplorer(config: Config, entry: Entry | null, hasReference: boolean): string {
   const root = `${config.basePath}/explorer/`;
   const link = (path: string) => escapeHtml(`${root}${path}`);
   const styles = entry?.styles.map((path) => `<link rel="stylesheet" href="${link(path)}">`) ?? [];
@@ -21,7 +24,7 @@ export function renderExplorer(config: Config, entry: Entry | null): string {
     head: [
       `<style>${PALETTE}</style>`,
       ...styles,
-      dataBlock(SETTINGS_ELEMENT, pageSettings(config)),
+      dataBlock(SETTINGS_ELEMENT, pageSettings(config, hasReference)),
       ...script,
     ].join('\n'),
     body: `<div id="${ROOT_ELEMENT}"><main><p>${message}</p></main></div>`,
@@ -44,11 +47,15 @@ export function explorerDirectives({ auth, baseUrl }: Config): Directives {
   };
 }
 
-function pageSettings({ auth, baseUrl, basePath, disclosure, explorer }: Config): PageSettings {
+function pageSettings(
+  { auth, baseUrl, basePath, disclosure, explorer }: Config,
+  hasReference: boolean,
+): PageSettings {
   return {
     endpoint: `${basePath}/graphql/v1`,
     baseUrl,
     startPage: `${basePath}/`,
+    reference: hasReference ? `${basePath}/reference` : null,
     introspection: disclosure.introspection,
     scopes: SCOPES,
     signIn:

@@ -6,6 +6,8 @@ export interface PageSettings {
   readonly baseUrl: string;
   /** Path of the start page. */
   readonly startPage: string;
+  /** Path of the reference; null: there is none. */
+  readonly reference: string | null;
   /** Whether the schema describes itself. */
   readonly introspection: boolean;
   /** Scopes that a token can have. */

@@ -1,5 +1,7 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
@@ -12,12 +14,19 @@ export class StartPageController {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly demo: DemoServiceAccount,
+    private readonly host: HttpAdapterHost<FastifyAdapter>,
   ) {}
 
   @Get('/')
   async page(@Res() reply: FastifyReply): Promise<void> {
     const demoToken = await this.findDemoToken();
-    void reply.headers(pageHeaders(START_PAGE_DIRECTIVES)).send(renderStartPage(this.config, demoToken));
+    void reply
+      .headers(pageHeaders(START_PAGE_DIRECTIVES))
+      .send(renderStartPage(this.config, { demoToken, isServed: (path) => this.isServed(path) }));
+  }
+
+  private isServed(path: string): boolean {
+    return this.host.httpAdapter.getInstance<FastifyInstance>().hasRoute({ method: 'GET', url: path });
   }
 
   /** Nothing is told in production, whatever is embedded there. The page is worth reading without its database, too. */

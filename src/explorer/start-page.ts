@@ -21,11 +21,16 @@ export const START_PAGE_DIRECTIVES: Directives = {
   'script-src': [hashSource(SCRIPT)],
 };
 
-/**
- * What the service is, and the first query: only what is true of how it runs.
- * @param demoToken of the demonstration account; null: there is none, or it is not to be told
- */
-export function renderStartPage(config: Config, demoToken: string | null): string {
+/** What the settings do not say. */
+export interface Circumstances {
+  /** Of the demonstration account; null: there is none, or it is not to be told. */
+  readonly demoToken: string | null;
+  /** Whether there is a page at this path, below the path of the service. */
+  readonly isServed: (path: string) => boolean;
+}
+
+/** What the service is, and the first query: only what is true of how it runs. */
+export function renderStartPage(config: Config, { demoToken, isServed }: Circumstances): string {
   const { baseUrl } = config;
   return renderDocument({
     title: 'Directory Service',
@@ -39,7 +44,7 @@ photos. Clients ask with a token, and never see the directory itself.</p>
 <main>
 <nav aria-label="Pages">
 <ul>
-${linksOf(config).map(renderLink).join('\n')}
+${linksOf(config, isServed).map(renderLink).join('\n')}
 </ul>
 </nav>
 <h2>The first query</h2>
@@ -55,16 +60,18 @@ interface Link {
   readonly what: string;
 }
 
-function linksOf({ basePath, disclosure, explorer }: Config): Link[] {
-  const link = (path: string, name: string, what: string) => ({ path: `${basePath}${path}`, name, what });
-  return [
-    ...(explorer === null ? [] : [link('/explorer', 'Explorer', 'Ask in the browser')]),
-    link('/reference', 'Reference', 'Every type and field, with examples'),
+function linksOf({ basePath, disclosure }: Config, isServed: Circumstances['isServed']): Link[] {
+  const links: Link[] = [
+    { path: '/explorer', name: 'Explorer', what: 'Ask in the browser' },
+    { path: '/reference', name: 'Reference', what: 'Every type and field, with examples' },
     ...(disclosure.introspection
-      ? [link('/graphql/v1/schema.graphql', 'Schema', 'The same, for tools')]
+      ? [{ path: '/graphql/v1/schema.graphql', name: 'Schema', what: 'The same, for tools' }]
       : []),
-    link('/_readiness', 'Status', 'Whether the service is ready'),
+    { path: '/_readiness', name: 'Status', what: 'Whether the service is ready' },
   ];
+  return links
+    .filter(({ path }) => isServed(path))
+    .map(({ path, ...link }) => ({ ...link, path: `${basePath}${path}` }));
 }
 
 function renderLink({ path, name, what }: Link): string {

@@ -13,7 +13,7 @@ export function Bar() {
       <nav aria-label="Pages">
         <h1>Explorer</h1>
         <a href={settings.startPage}>Start</a>
-        <a href={`${settings.startPage}reference`}>Reference</a>
+        {settings.reference === null ? null : <a href={settings.reference}>Reference</a>}
       </nav>
       {current === null ? <Entrance /> : <Present session={current} />}
       {wrong === null ? null : (
