@@ -26,6 +26,7 @@ const SLOWEST = [
   'roles.e2e-spec.ts',
   'fuzz.postgres-spec.ts',
   'hostile-requests.postgres-spec.ts',
+  'pages.postgres-spec.ts',
 ];
 
 /** The others end with those that need no service: many, and short. */
