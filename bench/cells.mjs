@@ -5,6 +5,9 @@ import { CONNECTIONS } from './options.mjs';
 
 const GENERATOR = new URL('load/generator.mjs', import.meta.url);
 
+/** Requests a second that are paced: a part of what one process can answer. */
+const PACE = 1000;
+
 /** Everybody's questions: the contender, the question, the variables. What nobody has asked before is spelled anew. */
 const ASKED = [
   ['service', 'members', 'differentGroups'],
@@ -34,6 +37,8 @@ const ASKED = [
   ['postgraphile', 'search', 'terms'],
   ['more', 'members', 'groups'],
   ['twice', 'members', 'differentGroups'],
+  ['service', 'members', 'differentGroups', 'paced'],
+  ['twice', 'members', 'differentGroups', 'paced'],
 ];
 
 const LARGE = (args, total) => `query Large($id: String!, $after: String) {
@@ -60,7 +65,8 @@ export async function prepareCells(stage, resources) {
     const directory = name === 'more' ? stage.more : stage.main;
     const load = { ...contender.questions[question], variables: directory.variables[variables] };
     const cellName = [name, question, mode].filter(Boolean).join('/');
-    cells.push(await prepareCell(loader, cellName, contender, load, directory));
+    const rate = mode === 'paced' ? PACE : null;
+    cells.push(await prepareCell(loader, cellName, contender, load, directory, rate));
   }
   const forgetful = stage.contenders.get('forgetful');
   const variables = await variablesOfPages(stage);
@@ -72,14 +78,16 @@ export async function prepareCells(stage, resources) {
   return cells;
 }
 
-async function prepareCell(loader, name, contender, { operationName, query, variables }, { people }) {
+/** @param rate requests a second; null: as many as are answered */
+async function prepareCell(loader, name, contender, load, { people }, rate = null) {
+  const { operationName, query, variables } = load;
   const tokens = people.map(({ token }) => token);
   await loader.prepare(name, { ports: contender.ports, operationName, query, variables, tokens });
   return {
     name,
     contender,
     loaderCounts: false,
-    run: (seconds) => loader.run(name, { seconds, connections: CONNECTIONS }),
+    run: (seconds) => loader.run(name, { seconds, connections: CONNECTIONS, rate }),
   };
 }
 

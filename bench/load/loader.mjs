@@ -32,7 +32,7 @@ export class Loader {
     return this.#send('prepare', name, load);
   }
 
-  /** @param content { seconds, connections }. @returns what it measured: requests, seconds, p50 and p99 in milliseconds, and its own processor time */
+  /** @param content { seconds, connections, rate }. @returns what it measured: requests, seconds, p50 and p99 in milliseconds, and its own processor time */
   run(name, content) {
     return this.#send('run', name, content);
   }

@@ -1,6 +1,6 @@
 // What a process that makes load is told, and what it says, over the channel to the process that started it.
 
-/** Serves one load after another. @param loads how loads are prepared, and run for { seconds, connections } */
+/** Serves one load after another. @param loads how loads are prepared, and run for { seconds, connections, rate } */
 export function serveLoads({ prepare, run }) {
   process.on('message', async ({ number, kind, name, content }) => {
     const before = process.cpuUsage();

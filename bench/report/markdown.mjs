@@ -75,7 +75,7 @@ function questionTables({ figures }) {
   return Object.entries(TITLES).flatMap(([question, title]) => {
     const rows = figures.names
       .map((name) => name.split('/'))
-      .filter(([contender, asked]) => asked === question && contender in NAMES)
+      .filter(([contender, asked, mode]) => asked === question && mode !== 'paced' && contender in NAMES)
       .map((parts) => [nameOf(parts), ...cellsOf(figures.of(parts.join('/')))]);
     return [`## ${title}`, table(head, rows)];
   });
@@ -88,7 +88,9 @@ function cellsOf({ perSecond, p50, p99, server, postgres, loader }) {
 const COSTS = [
   ['Q1', 'forgetful/members'],
   ['Q1 with ten times the memberships', 'more/members'],
-  ['Q1 by two processes', 'twice/members'],
+  ['Q1 by two processes, as often as they can', 'twice/members'],
+  ['Q1 by one process, a thousand a second', 'service/members/paced'],
+  ['Q1 by two processes, a thousand a second together', 'twice/members/paced'],
   ['The first 50 of a large group', 'forgetful/first'],
   ['… without their total', 'forgetful/uncounted'],
   ['50 from its last tenth', 'forgetful/deep'],
