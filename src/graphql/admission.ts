@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import {
   type DocumentNode,
   getVariableValues,
@@ -8,9 +8,12 @@ import {
 } from 'graphql';
 import type { Principal } from '../auth/principal.js';
 import { BadUserInputError } from '../common/errors.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
 import { type CompiledQuery, Compiler } from './compiler.js';
 import { Decisions } from './decisions.js';
 import type { Dependence } from './dependence.js';
+import { withoutSuggestion } from './error-response.js';
 import type { Footprint } from './footprint.js';
 import { type DeprecatedUses, findDeprecatedUses } from './deprecated-uses.js';
 import type { Measure } from './limits.js';
@@ -61,6 +64,7 @@ export class Admission {
   private readonly operations = new WeakMap<DocumentNode, Map<OperationDefinitionNode, KnownOperation>>();
 
   constructor(
+    @Inject(CONFIG) private readonly config: Config,
     private readonly decisions: Decisions,
     private readonly compiler: Compiler,
     private readonly limiter: RateLimiter,
@@ -70,7 +74,7 @@ export class Admission {
   async admit(question: Question, context: RequestContext): Promise<Admitted> {
     const { schema, document, definition } = question;
     const operation = this.unfold(question);
-    const variables = coerceVariables(question);
+    const variables = coerceVariables(question, this.config);
     const { principal, request } = context;
     const decision = this.decisions.decide(operation, variables, principal);
     const { measure, withheld, rehearsal, isMutation, footprint } = decision;
@@ -131,7 +135,7 @@ export class Admission {
   }
 }
 
-function coerceVariables({ schema, definition, variables }: Question): Variables {
+function coerceVariables({ schema, definition, variables }: Question, { disclosure }: Config): Variables {
   const { coerced, errors } = getVariableValues(schema, definition.variableDefinitions ?? [], variables, {
     maxErrors: 5,
   });
@@ -139,5 +143,6 @@ function coerceVariables({ schema, definition, variables }: Question): Variables
   const [first] = errors;
   const [node] = first?.nodes ?? [];
   const name = node?.kind === Kind.VARIABLE_DEFINITION ? node.variable.name.value : 'variables';
-  throw new BadUserInputError(first?.message ?? 'The variables do not fit the operation', name);
+  const told = { message: first?.message ?? 'The variables do not fit the operation' };
+  throw new BadUserInputError((disclosure.suggestions ? told : withoutSuggestion(told)).message, name);
 }
