@@ -14,7 +14,7 @@ const TABLE: { rooms: string[]; besides?: Record<string, string[]> }[] = [
   { rooms: ['limits', 'pages'] },
   {
     rooms: ['database', 'ldap', 'auth', 'access-log', 'graphql'],
-    besides: { 'access-log': ['auth'], graphql: ['auth', 'database', 'access-log'] },
+    besides: { 'access-log': ['auth', 'database'], graphql: ['auth', 'database', 'access-log'] },
   },
   { rooms: ['users', 'groups', 'service-accounts', 'sources'] },
   { rooms: ['memberships'] },

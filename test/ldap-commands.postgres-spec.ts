@@ -68,8 +68,13 @@ describe('the commands on a directory server', () => {
     expect(checked.code).toBe(1);
     expect(json(checked).findings).toEqual(
       expect.arrayContaining([
-        { what: 'people', result: 'ok', text: `5 below ou=people,${SUFFIX}` },
-        { what: 'mirror', result: 'problem', text: expect.stringMatching(/^FAILING/) as string },
+        { what: 'people', result: 'ok', text: `5 below ou=people,${SUFFIX}`, mend: null },
+        {
+          what: 'mirror',
+          result: 'problem',
+          text: expect.stringMatching(/^FAILING/) as string,
+          mend: expect.stringContaining('sync --dry-run') as string,
+        },
       ]),
     );
     const synced = await run(['sync']);

@@ -5,6 +5,7 @@ import { DataSource } from 'typeorm';
 import type { Principal } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import { settlesWithin } from '../database/settles-within.js';
 import { addCounts, deleteDays } from './access-log.queries.js';
 import { Counts } from './counts.js';
 import { dayOf, keptSince } from './day.js';
@@ -13,6 +14,8 @@ import { type Onlooker, onlookerOf, SIGNED_URL } from './onlooker.js';
 
 /** Milliseconds between two times that counts are written: what a process that is killed may lose. */
 const INTERVAL = 5000;
+/** Milliseconds that the last counts have to be written: a database that hangs keeps nothing from ending. */
+const LAST_CHANCE = 3000;
 /** Exhibits that are noted before they are added up: each has some hundred bytes until then. */
 const MOST_NOTES = 1000;
 /** Rows that wait to be written: about 40 MB. */
@@ -44,6 +47,7 @@ export class AccessLog implements OnModuleInit {
   private noted = 0;
   private readonly counts = new Counts(MOST_WAITING);
   private writing: Promise<void> = Promise.resolve();
+  private isWriting = false;
   /** The day on which the days before were last looked through. */
   private prunedOn: string | null = null;
   private isFailing = false;
@@ -61,12 +65,16 @@ export class AccessLog implements OnModuleInit {
     // Commands run without HTTP, and note nothing.
     const adapter = this.adapterHost.httpAdapter as AbstractHttpAdapter | null | undefined;
     if (!adapter) return;
-    const timer = setInterval(() => void this.flush(), INTERVAL).unref();
+    const timer = setInterval(() => {
+      // While a database hangs, one attempt waits for it.
+      if (!this.isWriting) void this.flush();
+    }, INTERVAL).unref();
     // By then everything is answered, and the database is still there: of shutdown hooks the database's may come first.
     adapter.getInstance<FastifyInstance>().addHook('onClose', async () => {
       clearInterval(timer);
-      await this.flush();
-      if (this.counts.size > 0) this.logger.warn('The last counts of the access log could not be written');
+      const isOver = await settlesWithin(LAST_CHANCE, this.flush());
+      if (!isOver || this.counts.size > 0)
+        this.logger.warn('The last counts of the access log could not be written');
     });
   }
 
@@ -82,7 +90,12 @@ export class AccessLog implements OnModuleInit {
 
   /** Writes what has been counted, and deletes what is past its time. Never fails: what is not written waits. */
   flush(): Promise<void> {
-    this.writing = this.writing.then(() => this.write());
+    this.isWriting = true;
+    this.writing = this.writing
+      .then(() => this.write())
+      .finally(() => {
+        this.isWriting = false;
+      });
     return this.writing;
   }
 
