@@ -231,6 +231,21 @@ describe('scopes', () => {
     expect(status).toBe(403);
     expect(headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope", scope="directory read"');
     expect(errors).toHaveLength(1);
+    // users needs one of them and groups another: each is named.
+    expect(errors[0]?.message).toMatch(/ Query\.users .*needs the scope.* Query\.groups .*needs the scope/);
+  });
+
+  it('are named to whoever comes without a token, with the field', async () => {
+    const { status, errors } = await service.query(
+      '{ buildInfo { version } users(first: 1) { totalCount } }',
+    );
+    expect(status).toBe(401);
+    expect(errors).toMatchObject([
+      {
+        message: expect.stringMatching(/^The field Query\.users needs a token: /) as string,
+        extensions: { code: 'UNAUTHENTICATED', requiredScopes: NEEDED['Query.users'] },
+      },
+    ]);
   });
 
   it('withhold a field from all rows with one error', async () => {

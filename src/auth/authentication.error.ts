@@ -1,4 +1,5 @@
-import { ServiceError } from '../common/errors.js';
+import { type ErrorDetails, ServiceError } from '../common/errors.js';
+import type { Scope } from './scopes.js';
 
 export const REALM = 'directory';
 
@@ -9,14 +10,22 @@ export class UnauthenticatedError extends ServiceError {
     /** The value of WWW-Authenticate. */
     readonly challenge: string,
     options?: ErrorOptions,
+    details: ErrorDetails = {},
   ) {
-    super('UNAUTHENTICATED', message, {}, options);
+    super('UNAUTHENTICATED', message, details, options);
   }
 
-  static tokenNeeded(): UnauthenticatedError {
+  /**
+   * @param field coordinate of what was asked for
+   * @param requiredScopes what the token would need for it; empty: it may have whichever
+   */
+  static tokenNeeded(field: string, requiredScopes: readonly Scope[]): UnauthenticatedError {
+    const how = 'send one in the header Authorization, as Bearer (access token) or Basic (service account)';
     return new UnauthenticatedError(
-      'This needs a token: send it in the header Authorization, as Bearer (access token) or Basic (service account)',
+      `The field ${field} needs a token: ${how}`,
       `Bearer realm="${REALM}"`,
+      {},
+      requiredScopes.length === 0 ? {} : { requiredScopes },
     );
   }
 

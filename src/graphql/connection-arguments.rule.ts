@@ -29,7 +29,9 @@ export function ConnectionArgumentsRule(context: ValidationContext): ASTVisitor 
       const certain = given.filter(({ value }) => value.kind !== Kind.VARIABLE);
       if (given.length === 0 || certain.length > 1) {
         context.reportError(
-          new GraphQLError(`${field.name} takes exactly one of first and last`, { nodes: node }),
+          new GraphQLError(`${coordinateOf(context, field)} takes exactly one of first and last`, {
+            nodes: node,
+          }),
         );
       }
       for (const argument of certain) reportSize(context, field, argument);
@@ -50,6 +52,10 @@ function reportSize(
   if (argument.value.kind !== Kind.INT) return;
   const size = Number(argument.value.value);
   if (size >= 0 && size <= LARGEST_PAGE) return;
-  const message = `${argument.name.value} of ${field.name} must be from 0 to ${LARGEST_PAGE}`;
+  const message = `${argument.name.value} of ${coordinateOf(context, field)} must be from 0 to ${LARGEST_PAGE}`;
   context.reportError(new GraphQLError(message, { nodes: argument }));
+}
+
+function coordinateOf(context: ValidationContext, field: GraphQLField<unknown, unknown>): string {
+  return `${context.getParentType()?.name ?? ''}.${field.name}`;
 }

@@ -51,7 +51,7 @@ export class ExecutionPlugin implements ApolloServerPlugin<RequestContext> {
     try {
       if (!definition) {
         const message = 'The operation to run cannot be told: name one in operationName';
-        throw new ServiceError('OPERATION_RESOLUTION_FAILURE', message);
+        throw new ServiceError('OPERATION_RESOLUTION_FAILURE', message, { argument: 'operationName' });
       }
       const variables = request.variables ?? {};
       return await this.admission.admit({ schema, document, definition, variables }, contextValue);

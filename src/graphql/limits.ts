@@ -65,16 +65,20 @@ function coerceArguments({ field, nodes }: SelectedField, variables: Variables):
 }
 
 /** The rule for documents has refused what can be seen there; what came by variables is seen here. */
-function pageSize({ field }: SelectedField, values: Record<string, unknown>): number {
+function pageSize({ parentType, field }: SelectedField, values: Record<string, unknown>): number {
   const { first, last } = values as { first?: number | null; last?: number | null };
   const given = [first, last].filter((size) => size !== undefined && size !== null);
   const [size] = given;
   if (given.length !== 1 || size === undefined) {
-    throw new BadUserInputError(`${field.name} takes exactly one of first and last`, 'first');
+    throw new BadUserInputError(
+      `${parentType.name}.${field.name} takes exactly one of first and last`,
+      'first',
+    );
   }
   if (size < 0 || size > LARGEST_PAGE) {
     const argument = size === first ? 'first' : 'last';
-    throw new BadUserInputError(`${argument} of ${field.name} must be from 0 to ${LARGEST_PAGE}`, argument);
+    const message = `${argument} of ${parentType.name}.${field.name} must be from 0 to ${LARGEST_PAGE}`;
+    throw new BadUserInputError(message, argument);
   }
   return size;
 }

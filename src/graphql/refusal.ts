@@ -103,7 +103,7 @@ function serviceErrorOf({ code, statusCode }: Partial<FastifyError>): ServiceErr
     case 404:
       return new StatusError(404, 'NOT_FOUND', `There is nothing here: the endpoint is ${GRAPHQL_PATH}`);
     case 413:
-      return new ServiceError('PAYLOAD_TOO_LARGE', 'The body is too large');
+      return new ServiceError('PAYLOAD_TOO_LARGE', 'The body is larger than LIMIT_BODY_BYTES allows');
     case 415:
       return new ServiceError(
         'UNSUPPORTED_MEDIA_TYPE',

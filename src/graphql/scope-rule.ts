@@ -43,7 +43,8 @@ function decide(
 ): void {
   const access = accessOf(selected.field);
   if (principal === null && (access.kind === 'token' || access.kind === 'scopes')) {
-    throw UnauthenticatedError.tokenNeeded();
+    const required = access.kind === 'scopes' ? access.scopes : [];
+    throw UnauthenticatedError.tokenNeeded(coordinateOf(selected), required);
   }
   if (principal !== null && access.kind === 'scopes' && !hasScopes(principal, access.scopes)) {
     withheld.push({
@@ -61,7 +62,8 @@ function decide(
 export function insufficientScope(withheld: readonly Withheld[]): ServiceError {
   const requiredScopes = [...new Set(withheld.flatMap((selection) => selection.requiredScopes))];
   const [first] = withheld;
-  return new ServiceError('INSUFFICIENT_SCOPE', first === undefined ? '' : describe(first), {
+  const sentences = new Set(withheld.map(describe));
+  return new ServiceError('INSUFFICIENT_SCOPE', [...sentences].join(' '), {
     requiredScopes,
     grantedScopes: first?.grantedScopes ?? [],
   });
@@ -78,5 +80,9 @@ function describe({ selected, requiredScopes }: Withheld): string {
     requiredScopes.length === 1
       ? `the scope ${requiredScopes.join()}`
       : `the scopes ${requiredScopes.join(' and ')}`;
-  return `The field ${selected.parentType.name}.${selected.field.name} is not accessible with this token: it needs ${scopes}.`;
+  return `The field ${coordinateOf(selected)} is not accessible with this token: it needs ${scopes}.`;
+}
+
+function coordinateOf({ parentType, field }: SelectedField): string {
+  return `${parentType.name}.${field.name}`;
 }

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { buildSchema, type GraphQLSchema, isObjectType } from 'graphql';
+import type { Access } from '../../auth/access.js';
+import { ERROR_CODES } from '../../common/errors.js';
+import type { ProblemCode } from '../../media/problem.js';
+import { finishSchema } from '../../graphql/schema.js';
+import { connectionsOf } from './diagram.js';
+import type { Example } from './example.js';
+import type { ReferencePage } from './layout.js';
+import { buildPages } from './pages.js';
+import { errorEntries } from './search-entries.js';
+
+/** Those that only pictures have. */
+const OF_PICTURES: ProblemCode[] = ['SIGNATURE_INVALID', 'URL_EXPIRED'];
+const ERRORS = readFileSync('docs/errors.md', 'utf8');
+
+const USE = 'Use name. Deprecated since 2026-01-01, gone from 2027-01-01.';
+const EXAMPLE: Example = {
+  name: 'pet',
+  purpose: 'A pet.',
+  document: '{ pet { name } }',
+  as: null,
+  variables: {},
+  answer: { pet: { name: '<Rex>' } },
+};
+
+/** A small schema, whose fields need a scope. */
+function petSchema(): GraphQLSchema {
+  const schema = buildSchema(`
+    type Query { "One pet; NOT_FOUND when there is none." pet("Which <one>." id: ID = "1"): Pet, pets: PetConnection }
+    type Pet { "Its \`name\`." name: String!, nick: String @deprecated(reason: "${USE}"), friend: Friend }
+    type PetConnection { nodes: [Pet!]!, pageInfo: String }
+    type Human { pets: [Pet] }
+    union Friend = Pet | Human
+  `);
+  for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
+    const access: Access =
+      type.name === 'Query' ? { kind: 'scopes', scopes: ['read', 'directory'] } : { kind: 'inherited' };
+    for (const field of Object.values(type.getFields())) field.extensions = { access };
+  }
+  return finishSchema(schema);
+}
+
+describe('the page of errors', () => {
+  it('has an anchor for every code, and what can be found leads there', async () => {
+    const pages = await pagesOf([
+      ['pet', EXAMPLE],
+      ['pets', EXAMPLE],
+    ]);
+    const { body = '' } = pages.find(({ name }) => name === 'errors') ?? {};
+    const anchors = [...body.matchAll(/<h3 id="([^"]+)">/g)].map(([, id]) => id);
+    const codes = [...ERROR_CODES, ...OF_PICTURES].sort();
+    expect(anchors.sort()).toEqual(codes);
+    const entries = errorEntries(ERRORS);
+    expect(entries.map(({ place }) => place).sort()).toEqual(codes.map((code) => `errors#${code}`));
+    expect(entries.filter(({ text }) => text.length < 40)).toEqual([]);
+  });
+});
+
+describe('a page of the schema', () => {
+  it('says of a field what it needs, of what it is made, and shows an example', async () => {
+    const pages = await pagesOf([
+      ['pet', EXAMPLE],
+      ['pets', EXAMPLE],
+    ]);
+    const { body = '' } = pages.find(({ name }) => name === 'queries') ?? {};
+    expect(body).toContain('Needs the scopes <code>read</code> and <code>directory</code>.');
+    expect(body).toContain('Which &lt;one&gt;.');
+    expect(body).toContain('= <code>1</code>');
+    expect(body).toContain('<a href="errors#NOT_FOUND"><code>NOT_FOUND</code></a>');
+    expect(body).toContain('&quot;&lt;Rex&gt;&quot;');
+  });
+
+  it('says what is deprecated', async () => {
+    const pages = await pagesOf([
+      ['pet', EXAMPLE],
+      ['pets', EXAMPLE],
+    ]);
+    const { body = '' } = pages.find(({ name }) => name === 'objects') ?? {};
+    expect(body).toContain(`<strong>Deprecated.</strong> ${USE}`);
+    expect(body).toContain('Its <code>name</code>.');
+  });
+
+  it('is not made of a query without an example', async () => {
+    await expect(pagesOf([['pet', EXAMPLE]])).rejects.toThrow('There is no example of pets');
+  });
+});
+
+describe('the picture', () => {
+  it('has the types, without the pages that lead to them', () => {
+    expect(connectionsOf(petSchema())).toEqual([
+      { from: 'Query', to: 'Pet', fields: ['pet'], isMany: false },
+      { from: 'Pet', to: 'Friend', fields: ['friend'], isMany: false },
+      { from: 'Friend', to: 'Pet', fields: [], isMany: false },
+      { from: 'Friend', to: 'Human', fields: [], isMany: false },
+      { from: 'Human', to: 'Pet', fields: ['pets'], isMany: true },
+      { from: 'Query', to: 'Pet', fields: ['pets'], isMany: true },
+    ]);
+  });
+});
+
+function pagesOf(examples: [string, Example][]): Promise<ReferencePage[]> {
+  return buildPages({ schema: petSchema(), examples: new Map(examples), errors: ERRORS, introduction: '' });
+}
