@@ -3,6 +3,7 @@ import { buildSchema, parse, validate } from 'graphql';
 import { readConfig } from '../src/config/config.js';
 import { explorerDirectives, renderExplorer } from '../src/explorer/explorer-page.js';
 import { EXAMPLES } from '../web/explorer/source/examples.js';
+import { operationNameIn } from '../web/explorer/source/operation-name.js';
 import { findPictures } from '../web/explorer/source/pictures.js';
 import { parseRateLimit } from '../web/explorer/source/price.js';
 
@@ -33,6 +34,13 @@ describe('the explorer', () => {
       { url: `${BASE_URL}/picture/v1/ben?expires=1&signature=cd`, name: 'ben' },
     ]);
     expect(findPictures(null, BASE_URL)).toEqual([]);
+  });
+
+  it('names an operation only where it is in the document', () => {
+    expect(operationNameIn('query A { a } query B { b }', 'B')).toBe('B');
+    expect(operationNameIn('query A { a }', 'B')).toBeNull();
+    expect(operationNameIn('{ a }', null)).toBeNull();
+    expect(operationNameIn('query A {', 'A')).toBe('A');
   });
 
   it('reads prices, and what is left', () => {

@@ -21,6 +21,8 @@ let visit: Visit;
 /** With a path, which every link and every file has to have. */
 let url: string;
 let demoToken: string;
+/** Of a service in production whose issuer is the first one. */
+let otherPort: string;
 
 beforeAll(async () => {
   // Where nothing has changed since the last time it does nothing.
@@ -29,6 +31,7 @@ beforeAll(async () => {
     .jpeg()
     .toBuffer();
   const port = String(await findFreePort());
+  otherPort = String(await findFreePort());
   url = `http://127.0.0.1:${port}/school`;
   [chromium, service] = await Promise.all([
     Chromium.start(),
@@ -37,7 +40,7 @@ beforeAll(async () => {
         [{ id: 'anna', name: 'Anna', photo }],
         [{ id: 'chess', name: 'Chess', owners: ['anna'] }],
       ),
-      environment: { PORT: port, BASE_URL: url },
+      environment: { PORT: port, BASE_URL: url, CORS_ORIGINS: `http://127.0.0.1:${otherPort}` },
       compared: false,
     }),
   ]);
@@ -81,7 +84,11 @@ describe('the start page', () => {
   it('leads to places that are there', async () => {
     const text = await (await fetch(`${url}/`)).text();
     const links = [...text.matchAll(/<a href="([^"]*)"/g)].map(([, href = '']) => href);
-    expect(links).toContain('/school/explorer');
+    expect(links).toEqual(
+      expect.arrayContaining(
+        ['explorer', 'reference', 'graphql/v1/schema.graphql', '_readiness'].map((path) => `/school/${path}`),
+      ),
+    );
     for (const href of links) {
       const { status } = await fetch(new URL(href, url));
       expect([href, status]).toEqual([href, 200]);
@@ -213,6 +220,48 @@ describe('the device flow', () => {
     const { access_token: token = '' } = await ask('/oauth2/token', form);
     const { data } = await service.query('{ profile { id } }', { authorization: `Bearer ${token}` });
     expect(data).toEqual({ profile: { id: 'anna' } });
+  });
+});
+
+describe('the explorer of a service in production, where it is wanted', () => {
+  let production: TestService;
+
+  beforeAll(async () => {
+    production = await TestService.start({
+      ldif: buildLdif([{ id: 'anna', name: 'Anna' }]),
+      environment: {
+        NODE_ENV: 'production',
+        PORT: otherPort,
+        AUTH_URL: url,
+        AUTH_AUDIENCE: url,
+        URL_SIGNING_KEYS: 'ab'.repeat(32),
+        EXPLORER: 'true',
+        EXPLORER_CLIENT_ID: 'demo-app',
+      },
+      compared: false,
+    });
+    visit = await chromium.visit(production.url, {}, url);
+  });
+
+  afterAll(async () => {
+    try {
+      await visit.end();
+    } finally {
+      await production.stop();
+    }
+  });
+
+  it('signs people in at an issuer of another origin, and asks without knowing the schema', async () => {
+    const page = await visit.open(`${production.url}/explorer`);
+    await page.getByText('This service does not describe its schema').waitFor();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByLabel('Your id in the directory').fill('anna');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('60 min left').waitFor();
+    await page.getByRole('tab', { name: 'Profile' }).click();
+    await page.getByText('Scope: profile').waitFor();
+    await page.getByRole('button', { name: 'Execute' }).click();
+    await page.locator('.graphiql-response').getByText('"Anna"', { exact: true }).waitFor();
   });
 });
 

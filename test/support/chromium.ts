@@ -29,13 +29,17 @@ export class Chromium {
   /**
    * A window without a past: cookies and storage are its own.
    * @param url of the service whose pages are visited; requests to another origin are noted
+   * @param issuer whom the service may send people to
    */
-  async visit(url: string, options: BrowserContextOptions = {}): Promise<Visit> {
+  async visit(url: string, options: BrowserContextOptions = {}, issuer = url): Promise<Visit> {
     const context = await this.browser.newContext({
       permissions: ['clipboard-read', 'clipboard-write'],
       ...options,
     });
-    return Visit.begin(context, new URL(url).origin);
+    return Visit.begin(
+      context,
+      [url, issuer].map((each) => new URL(each).origin),
+    );
   }
 
   stop(): Promise<void> {
@@ -52,11 +56,11 @@ export class Visit {
 
   private constructor(
     readonly context: BrowserContext,
-    private readonly origin: string,
+    private readonly origins: readonly string[],
   ) {}
 
-  static async begin(context: BrowserContext, origin: string): Promise<Visit> {
-    const visit = new Visit(context, origin);
+  static async begin(context: BrowserContext, origins: readonly string[]): Promise<Visit> {
+    const visit = new Visit(context, origins);
     context.on('request', (request) => {
       if (!visit.isOwn(request.url())) visit.foreign.push(request.url());
     });
@@ -93,7 +97,7 @@ export class Visit {
   }
 
   private isOwn(url: string): boolean {
-    return /^(data|blob|about):/.test(url) || new URL(url).origin === this.origin;
+    return /^(data|blob|about):/.test(url) || this.origins.includes(new URL(url).origin);
   }
 }
 

@@ -1,3 +1,4 @@
+import { operationNameIn } from './operation-name.js';
 import { settings } from './settings.js';
 
 /** A request of GraphQL over HTTP. */
@@ -20,7 +21,7 @@ export async function send(
     },
     body: JSON.stringify({
       query,
-      operationName: operationName ?? undefined,
+      operationName: operationNameIn(query, operationName ?? null) ?? undefined,
       variables: variables ?? undefined,
     }),
     credentials: 'omit',
