@@ -26,10 +26,12 @@ function contentSecurityPolicy({ VITE_SERVICE_URL: service, VITE_ISSUER: issuer 
   };
 }
 
+// The provider sends people back to this address, so it is this one or none.
+const server = { host: 'localhost', port: Number(process.env.PORT ?? 5173), strictPort: true };
+
 export default defineConfig(({ mode }) => ({
-  // The provider sends people back to this address: another port would be another one.
-  server: { host: 'localhost', port: 5173, strictPort: true },
-  preview: { host: 'localhost', port: 5173, strictPort: true },
+  server,
+  preview: server,
   build: { target: 'es2023', modulePreload: { polyfill: false } },
   plugins: [contentSecurityPolicy({ ...loadEnv(mode, import.meta.dirname), ...process.env })],
 }));

@@ -44,3 +44,5 @@ export const ROOT_PASSWORD: string;
 export const MIRROR_DN: string;
 export const MIRROR_PASSWORD: string;
 export function startSlapd(options?: SlapdOptions): Promise<TestSlapd>;
+/** Writes into a directory an authority (ca.pem), and what it gives a server that is called localhost (server.pem, server.key). */
+export function makeCertificates(directory: string): Promise<void>;

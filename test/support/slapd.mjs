@@ -253,7 +253,7 @@ function decode(isEncoded, value) {
 }
 
 /** An authority, and the certificate that it gives the server. */
-async function makeCertificates(directory) {
+export async function makeCertificates(directory) {
   const openssl = (...args) => execute(findProgram('openssl'), args, { cwd: directory });
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   writeFileSync(join(directory, 'server.ext'), 'subjectAltName=DNS:localhost,IP:127.0.0.1\n');

@@ -1,0 +1,63 @@
+// Serves, and serves anew after each change: what is saved is compiled by Nest's compiler, and the service is started again.
+//
+// `nest start --watch` would do the same in a second more: it ends the service by SIGTERM, upon which one stays for a
+// second so that balancers notice, and two changes in that second make it start a process beside the one that ends.
+import { spawn } from 'node:child_process';
+import { watch } from 'node:fs';
+
+/** Milliseconds after which no other file of the same change is expected. */
+const QUIET = 30;
+
+let server = null;
+let isStale = false;
+let isWatching = false;
+let timer;
+
+function serve() {
+  isStale = false;
+  server = spawn(process.execPath, ['dist/main.js'], { stdio: 'inherit' });
+  server.once('exit', () => {
+    server = null;
+    if (isStale) serve();
+  });
+}
+
+/** One process at a time: the embedded database takes no second one. */
+function serveAnew() {
+  if (server === null) {
+    serve();
+    return;
+  }
+  isStale = true;
+  // As by Ctrl+C: it ends at once.
+  server.kill('SIGINT');
+}
+
+const compiler = spawn('npx', ['nest', 'build', '--watch'], {
+  stdio: ['ignore', 'inherit', 'pipe'],
+});
+// The compiler tells what it does on standard error.
+compiler.stderr.on('data', (chunk) => {
+  process.stderr.write(chunk);
+  if (isWatching || !chunk.includes('Successfully compiled')) return;
+  isWatching = true;
+  watch('dist', { recursive: true }, (_event, name) => {
+    if (!/\.m?js$/.test(name ?? '')) return;
+    clearTimeout(timer);
+    timer = setTimeout(serveAnew, QUIET);
+  });
+  serve();
+});
+compiler.once('exit', (code) => {
+  process.exitCode = code ?? 0;
+  end();
+});
+
+function end() {
+  compiler.kill();
+  isStale = false;
+  clearTimeout(timer);
+  if (server !== null) server.kill('SIGINT');
+}
+// A terminal tells the whole group; whoever else ends this script tells nobody but it.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, end);
