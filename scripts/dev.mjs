@@ -4,6 +4,7 @@
 // second so that balancers notice, and two changes in that second make it start a process beside the one that ends.
 import { spawn } from 'node:child_process';
 import { watch } from 'node:fs';
+import { clearTimeout, setTimeout } from 'node:timers';
 
 /** Milliseconds after which no other file of the same change is expected. */
 const QUIET = 30;

@@ -17,7 +17,7 @@ const NEEDS: Readonly<Record<string, Needs>> = {
 /** What the last commands of a page bring about. */
 const SAYS_IN_THE_END: Readonly<Record<string, RegExp>> = {
   // The account that was backed up is there again.
-  'docs/upgrading.md': /^demo\b/m,
+  'docs/upgrading.md': /^ *demo\b/m,
 };
 
 describe('the commands of the pages', () => {
