@@ -74,7 +74,7 @@ describe('the access log', () => {
   it('counts the fields that were shown, and of how many people, and keeps nothing else', async () => {
     await ask(`{
       users(first: 2) { nodes { id mail: email } }
-      group(group: {id: "club"}) { name members(first: 10) { totalCount nodes { user { id } role { value } } } }
+      group(group: {id: "club"}) { name members(first: 10) { totalCount edges { node { user { id } role { value } } } } }
     }`);
     expect(await readCounts()).toEqual({
       'User.id': [1, 5],

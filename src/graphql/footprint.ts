@@ -1,4 +1,4 @@
-import { getNamedType, type GraphQLObjectType, isAbstractType } from 'graphql';
+import { getNamedType, type GraphQLObjectType, isAbstractType, isListType, isNonNullType } from 'graphql';
 import type { Exhibit } from '../access-log/exhibit.js';
 import { isPersonal } from '../access-log/personal.js';
 import {
@@ -19,14 +19,27 @@ export interface Footprint {
 }
 
 interface Place {
-  /** Response keys from the root to objects that each are a person, or about one. */
+  /**
+   * Response keys from the root to as many objects as are to be counted: persons, what is about one, or what has exactly
+   * one of these in it.
+   */
   readonly path: readonly string[];
   /** What is shown of each: indices into the fields. */
   readonly fields: readonly number[];
-  readonly isShown: (object: Shown) => boolean;
+  /** Which of the objects there are counted; null: all. */
+  readonly isShown: ((object: Shown) => boolean) | null;
 }
 
 type Shown = Readonly<Record<string, unknown>>;
+
+/** Where in an answer the objects of one level stand. */
+interface Level {
+  /** Response keys from the root to them. */
+  readonly path: readonly string[];
+  /** The same, or shorter: to objects that are as many. */
+  readonly counted: readonly string[];
+  readonly isAbstract: boolean;
+}
 
 /**
  * Finds what an operation shows of people.
@@ -45,29 +58,44 @@ export function findFootprint(
     const index = names.indexOf(name);
     return index < 0 ? names.push(name) - 1 : index;
   };
-  const visit = (fields: Map<string, SelectedField>, path: readonly string[], isAbstract: boolean): void => {
+  const visit = (fields: Map<string, SelectedField>, level: Level): void => {
     const types = new Map<GraphQLObjectType, SelectedField[]>();
     for (const selected of selectedAmong(fields, variables)) {
       if (withheld.has(selected.key)) continue;
       types.set(selected.parentType, [...(types.get(selected.parentType) ?? []), selected]);
-      visit(selected.children, selected.responsePath, isAbstractType(getNamedType(selected.field.type)));
+      visit(selected.children, levelBelow(selected, level));
     }
     for (const [type, own] of types) {
       if (isPersonal(type)) {
-        const mark = isAbstract ? findMark(own, fields) : null;
-        const isShown = mark === null ? () => true : (object: Shown) => object[mark] !== undefined;
-        places.push({ path, fields: [...new Set(own.map(indexOf))], isShown });
+        const mark = level.isAbstract ? findMark(own, fields) : null;
+        const isShown = mark === null ? null : (object: Shown) => object[mark] !== undefined;
+        places.push({ ...placeOf(level, isShown), fields: [...new Set(own.map(indexOf))] });
         continue;
       }
       for (const selected of own.filter(({ field }) => isPersonal(field))) {
         const key = keyOf(selected);
-        const isShown = (object: Shown) => object[key] !== undefined && object[key] !== null;
-        places.push({ path, fields: [indexOf(selected)], isShown });
+        const isThere = (object: Shown) => object[key] !== undefined && object[key] !== null;
+        const isShown = isNonNullType(selected.field.type) && !level.isAbstract ? null : isThere;
+        places.push({ ...placeOf(level, isShown), fields: [indexOf(selected)] });
       }
     }
   };
-  visit(roots, [], false);
+  visit(roots, { path: [], counted: [], isAbstract: false });
   return places.length === 0 ? null : { fields: names, places, last: null };
+}
+
+/** What is never null is there once in each object: there is no need to look for it. */
+function levelBelow({ field, responsePath }: SelectedField, above: Level): Level {
+  const isOneEach = isNonNullType(field.type) && !isListType(field.type.ofType) && !above.isAbstract;
+  return {
+    path: responsePath,
+    counted: isOneEach ? above.counted : responsePath,
+    isAbstract: isAbstractType(getNamedType(field.type)),
+  };
+}
+
+function placeOf({ path, counted }: Level, isShown: Place['isShown']): Omit<Place, 'fields'> {
+  return { path: isShown === null ? counted : path, isShown };
 }
 
 /**
@@ -103,12 +131,12 @@ export function exhibitOf(footprint: Footprint, data: unknown): Exhibit | null {
 
 function countAt(value: unknown, place: Place, depth: number): number {
   if (typeof value !== 'object' || value === null) return 0;
-  if (Array.isArray(value)) {
-    let count = 0;
-    for (const item of value) count += countAt(item, place, depth);
-    return count;
-  }
   const key = place.path[depth];
-  if (key === undefined) return place.isShown(value as Shown) ? 1 : 0;
-  return countAt((value as Shown)[key], place, depth + 1);
+  if (!Array.isArray(value)) {
+    if (key !== undefined) return countAt((value as Shown)[key], place, depth + 1);
+    return place.isShown === null || place.isShown(value as Shown) ? 1 : 0;
+  }
+  let count = 0;
+  for (const item of value as unknown[]) count += countAt(item, place, depth);
+  return count;
 }
