@@ -50,6 +50,12 @@ const serveCommand = program
     await serve(config);
   });
 addExamples(
+  program,
+  ['check', 'What is set, and whether everything is there'],
+  ['sync --dry-run', 'What the next run would change'],
+  ['service-account create --help', 'How to let a program in'],
+);
+addExamples(
   serveCommand,
   ['serve', 'With the settings of the environment and of .env'],
   ['serve --json', 'For whatever starts it, and is to be told by a code why it does not start'],
