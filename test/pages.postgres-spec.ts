@@ -289,6 +289,7 @@ describe('in production', () => {
     expect(demoToken).not.toBe('');
     const text = await (await fetch(production.url)).text();
     expect(text).toContain('<h2>The first query</h2>');
+    expect(text).toContain('href="/reference/errors"');
     for (const word of [demoToken, 'demo-basic', 'demo-app', 'explorer', 'schema.graphql']) {
       expect(text).not.toContain(word);
     }

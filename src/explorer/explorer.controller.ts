@@ -20,7 +20,8 @@ export class ExplorerController {
   @Get(['explorer', 'explorer/callback'])
   page(@Res() reply: FastifyReply): void {
     const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
-    const hasReference = fastify.hasRoute({ method: 'GET', url: '/reference' });
+    const hasReference =
+      this.config.disclosure.introspection && fastify.hasRoute({ method: 'GET', url: '/reference' });
     void reply
       .headers(pageHeaders(explorerDirectives(this.config)))
       .send(renderExplorer(this.config, this.assets.entry, hasReference));

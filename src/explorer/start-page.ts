@@ -63,10 +63,12 @@ interface Link {
 function linksOf({ basePath, disclosure }: Config, isServed: Circumstances['isServed']): Link[] {
   const links: Link[] = [
     { path: '/explorer', name: 'Explorer', what: 'Ask in the browser' },
-    { path: '/reference', name: 'Reference', what: 'Every type and field, with examples' },
     ...(disclosure.introspection
-      ? [{ path: '/graphql/v1/schema.graphql', name: 'Schema', what: 'The same, for tools' }]
-      : []),
+      ? [
+          { path: '/reference', name: 'Reference', what: 'Every type and field, with examples' },
+          { path: '/graphql/v1/schema.graphql', name: 'Schema', what: 'The same, for tools' },
+        ]
+      : [{ path: '/reference/errors', name: 'Errors', what: 'Every code, its cause and its cure' }]),
     { path: '/_readiness', name: 'Status', what: 'Whether the service is ready' },
   ];
   return links

@@ -14,6 +14,12 @@ export class ReferenceController {
     this.send('', request, reply);
   }
 
+  /** The one page that there always is. */
+  @Get('errors')
+  getErrors(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
+    this.send('errors', request, reply);
+  }
+
   @Get('*')
   getPage(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
     const { '*': path = '' } = request.params as { '*'?: string };
