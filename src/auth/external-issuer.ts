@@ -1,6 +1,6 @@
 import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
-import type { AuthConfig } from '../config/auth.js';
+import type { IntrospectionConfig } from '../config/auth.js';
 import { ServiceUnavailableError } from '../common/errors.js';
 import { LATEST_INSTANT } from './jwt.js';
 
@@ -44,11 +44,11 @@ export class ExternalIssuer {
 
   constructor(
     private readonly issuer: string,
-    private readonly client: AuthConfig['introspection'],
+    private readonly introspection: IntrospectionConfig | null,
   ) {}
 
   get canIntrospect(): boolean {
-    return this.client !== null;
+    return this.introspection !== null;
   }
 
   /** The issuer's current public keys. */
@@ -69,15 +69,13 @@ export class ExternalIssuer {
    */
   async introspect(token: string): Promise<Introspection> {
     try {
-      const { introspection_endpoint } = await this.discover();
-      if (introspection_endpoint === undefined || this.client === null)
-        throw new Error('No introspection endpoint');
-      const credentials = [this.client.clientId, this.client.clientSecret].map(encodeForm).join(':');
+      const endpoint = this.introspection?.url ?? (await this.discover()).introspection_endpoint;
+      if (endpoint === undefined) throw new Error('No introspection endpoint');
       return await request(
-        introspection_endpoint,
+        endpoint,
         {
           method: 'POST',
-          headers: { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` },
+          headers: authorizationOf(this.introspection?.client ?? null),
           body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
         },
         Introspection,
@@ -99,6 +97,13 @@ export class ExternalIssuer {
     this.metadata = metadata;
     return metadata;
   }
+}
+
+/** RFC 7662 §2.1 asks for some way to keep strangers out: where it is the network, there are no credentials. */
+function authorizationOf(client: IntrospectionConfig['client']): Record<string, string> {
+  if (client === null) return {};
+  const credentials = [client.clientId, client.clientSecret].map(encodeForm).join(':');
+  return { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
 }
 
 async function request<Schema extends z.ZodType>(

@@ -15,6 +15,10 @@ export const AUTH_SETTINGS = {
     'Client with which opaque tokens are introspected (RFC 7662)',
   ),
   AUTH_INTROSPECTION_CLIENT_SECRET: secret(z.string().optional(), 'Secret of that client'),
+  AUTH_INTROSPECTION_URL: setting(
+    httpUrl.optional(),
+    'Where they are introspected. Default: what the metadata of the issuer says',
+  ),
   AUTH_EMBEDDED_CLIENTS: setting(
     text.default('sample/clients.json'),
     'Clients of the embedded identity provider',
@@ -35,11 +39,19 @@ export const AUTH_SETTINGS = {
   ),
 };
 
+export interface IntrospectionConfig {
+  /** Null: where the metadata of the issuer says. */
+  readonly url: string | null;
+  /** Null: whoever reaches the URL may ask. */
+  readonly client: { readonly clientId: string; readonly clientSecret: string } | null;
+}
+
 export interface AuthConfig {
   /** The external issuer; null: the embedded identity provider. */
   readonly issuer: string | null;
   readonly audience: string;
-  readonly introspection: { readonly clientId: string; readonly clientSecret: string } | null;
+  /** Null: tokens have to be JWTs. */
+  readonly introspection: IntrospectionConfig | null;
   /** Absolute path of the file with the embedded provider's clients. */
   readonly embeddedClients: string;
 }
@@ -51,11 +63,17 @@ export function hasSampleClients({ embeddedClients }: AuthConfig): boolean {
 
 /** @param baseUrl of the service, which tokens are for where nothing else is named */
 export function buildAuth(settings: ValuesOf<typeof AUTH_SETTINGS>, baseUrl: string): AuthConfig {
-  const { AUTH_INTROSPECTION_CLIENT_ID: clientId, AUTH_INTROSPECTION_CLIENT_SECRET: clientSecret } = settings;
   return {
     issuer: settings.AUTH_URL?.replace(/\/+$/, '') ?? null,
     audience: settings.AUTH_AUDIENCE ?? baseUrl,
-    introspection: clientId === undefined || clientSecret === undefined ? null : { clientId, clientSecret },
+    introspection: buildIntrospection(settings),
     embeddedClients: resolve(settings.AUTH_EMBEDDED_CLIENTS),
   };
+}
+
+function buildIntrospection(settings: ValuesOf<typeof AUTH_SETTINGS>): IntrospectionConfig | null {
+  const { AUTH_INTROSPECTION_CLIENT_ID: clientId, AUTH_INTROSPECTION_CLIENT_SECRET: clientSecret } = settings;
+  const client = clientId === undefined || clientSecret === undefined ? null : { clientId, clientSecret };
+  const url = settings.AUTH_INTROSPECTION_URL ?? null;
+  return client === null && url === null ? null : { url, client };
 }

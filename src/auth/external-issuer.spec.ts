@@ -1,0 +1,53 @@
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { ExternalIssuer } from './external-issuer.js';
+
+describe('an issuer whose metadata names no introspection endpoint', () => {
+  let server: Server;
+  let url: string;
+  let asked: { headers: IncomingHttpHeaders; body: string } | null;
+
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      void text(request).then((body) => {
+        const isMetadata = request.url === '/.well-known/openid-configuration';
+        if (request.url === '/admin/oauth2/introspect') asked = { headers: request.headers, body };
+        const answer = isMetadata ? { issuer: url, jwks_uri: `${url}/keys` } : { active: true, sub: 'anna' };
+        response.end(JSON.stringify(answer));
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+
+  beforeEach(() => {
+    asked = null;
+  });
+
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const client = { clientId: 'api', clientSecret: 'a b' };
+
+  it('is asked where the settings say, with no credentials unless there are some', async () => {
+    const named = `${url}/admin/oauth2/introspect`;
+    await expect(new ExternalIssuer(url, { url: named, client: null }).introspect('token')).resolves.toEqual({
+      active: true,
+      sub: 'anna',
+    });
+    expect(asked?.headers.authorization).toBeUndefined();
+    expect(new URLSearchParams(asked?.body).get('token')).toBe('token');
+
+    await new ExternalIssuer(url, { url: named, client }).introspect('token');
+    expect(asked?.headers.authorization).toBe(`Basic ${btoa('api:a+b')}`);
+  });
+
+  it('cannot be asked when they do not', async () => {
+    const issuer = new ExternalIssuer(url, { url: null, client });
+    await expect(issuer.introspect('token')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    expect(asked).toBeNull();
+  });
+});
