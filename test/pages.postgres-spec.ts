@@ -183,6 +183,18 @@ describe('the explorer', () => {
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
   });
 
+  it('comes in compressed files that last, and gives nothing else away', async () => {
+    const text = await (await fetch(`${url}/explorer`)).text();
+    const [, script = ''] = /src="([^"]*)"/.exec(text) ?? [];
+    const { headers } = await fetch(new URL(script, url), { headers: { 'accept-encoding': 'br' } });
+    expect(headers.get('content-encoding')).toBe('br');
+    expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    for (const path of ['', 'nothing.js', '..%2fmanifest.json', '..%2f..%2fpackage.json']) {
+      const { status } = await fetch(`${url}/explorer/assets/${path}`);
+      expect([path, status]).toEqual([path, 404]);
+    }
+  });
+
   it('fits a phone', async () => {
     await page.setViewportSize(PHONE.viewport);
     await expectFittingWidth(page);

@@ -40,6 +40,9 @@ export class ExplorerAssets implements OnModuleInit {
     await adapter.getInstance().register(fastifyStatic, {
       root: fileURLToPath(new URL('assets/', BUILT)),
       prefix: '/explorer/assets/',
+      // Each file is a route, and nothing else is looked for on the disk.
+      wildcard: false,
+      globIgnore: ['**/*.br'],
       // Their names have a hash of what is in them.
       immutable: true,
       maxAge: '1y',
