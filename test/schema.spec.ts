@@ -6,6 +6,7 @@ import {
   isRequiredArgument,
   isRequiredInputField,
 } from 'graphql';
+import { findDeprecationProblems } from '../src/graphql/deprecation.js';
 import { buildSdl } from '../src/schema.js';
 import { declarationsOf, signaturesOf } from './support/schema-coordinates.js';
 
@@ -38,6 +39,10 @@ describe('the schema', () => {
       );
     });
     expect(required.filter((coordinate) => !contract.has(coordinate))).toEqual([]);
+  });
+
+  it('tells of everything deprecated since when, and from when on it may be gone', () => {
+    expect(findDeprecationProblems(schema)).toEqual([]);
   });
 
   it('says of every type, field, argument and value what it is', () => {

@@ -4,11 +4,12 @@ import type { Config } from '../config/config.js';
 
 /** What the log says once everything is up: what is where, and what to try next. */
 export function describeStart(config: Config, demoToken: string | null): string {
-  const { baseUrl, auth, database, directory, explorer } = config;
+  const { baseUrl, auth, database, directory, disclosure, explorer } = config;
   const lines = [
     `Ready at ${baseUrl}`,
     `  GraphQL    ${baseUrl}/graphql/v1`,
     ...(explorer === null ? [] : [`  Explorer   ${baseUrl}/explorer`]),
+    ...(disclosure.introspection ? [`  Reference  ${baseUrl}/reference`] : []),
     `  Health     ${baseUrl}/_health  ${baseUrl}/_readiness`,
     `  Directory  ${directory.source.kind === 'file' ? directory.source.file : directory.source.url}`,
     `  Database   ${database.kind === 'pglite' ? `embedded in ${database.directory}` : 'PostgreSQL'}`,

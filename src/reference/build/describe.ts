@@ -110,7 +110,9 @@ function describeExample(
   page: PageName,
 ): string {
   const asker =
-    as === null ? '' : ` Asked ${as === 'application' ? 'by an application' : 'by a service account'}.`;
+    as === null
+      ? ''
+      : ` Asked ${as === 'application' ? 'by an application, for Ada Martin' : 'by a service account'}.`;
   const given =
     Object.keys(variables).length === 0
       ? ''
