@@ -28,7 +28,7 @@ const common = {
   transform,
   // These are large and CommonJS already: not transforming them saves seconds on a cold cache.
   transformIgnorePatterns: [
-    '/node_modules/(typeorm|rxjs|lodash[^/]*|graphql|@apollo/server|pg[^/]*|fastify|es-toolkit|ajv|sql-highlight|@img|sharp|zod|fast-check|kubernetes-models|@kubernetes-models|yaml|playwright-core|axe-core)/',
+    '/node_modules/(typeorm|rxjs|lodash[^/]*|graphql|@apollo/server|pg[^/]*|fastify|es-toolkit|ajv|sql-highlight|@img|sharp|zod|fast-check|kubernetes-models|@kubernetes-models|yaml|playwright-core|axe-core|pino|prom-client|@opentelemetry)/',
   ],
 };
 

@@ -18,6 +18,7 @@ import { LimitsModule } from './limits/limits.module.js';
 import { MediaModule } from './media/media.module.js';
 import { MembershipsModule } from './memberships/memberships.module.js';
 import { MirrorModule } from './mirror/mirror.module.js';
+import { MonitoringModule } from './monitoring/monitoring.module.js';
 import { PreviewsModule } from './previews/previews.module.js';
 import { ReferenceModule } from './reference/reference.module.js';
 import { SearchModule } from './search/search.module.js';
@@ -51,6 +52,7 @@ export class AppModule {
         StartPageModule,
         ...(config.explorer === null ? [] : [ExplorerModule]),
         ReferenceModule,
+        MonitoringModule.forRoot(config),
         ...(config.auth.issuer === null ? [IdentityProviderModule] : []),
       ],
       providers: [Ending],

@@ -6,6 +6,7 @@ import type { Config } from './config/config.js';
 import { createApp } from './create-app.js';
 import { databaseError } from './database/database-error.js';
 import { PatientAdapter } from './http/patient-adapter.js';
+import { NestLog } from './monitoring/nest-log.js';
 import { MirrorService } from './mirror/mirror.service.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
 import { describeStart } from './start/message.js';
@@ -18,6 +19,8 @@ const PAUSE = 1000;
 
 /** Serves until the process is told to end: then it ends with exit code 0, even half-way through its start. */
 export async function serve(config: Config): Promise<void> {
+  // From the first line on.
+  Logger.overrideLogger(NestLog.of(config));
   const ending = watchSignals();
   const app = await createPatiently(config, ending);
   if (app === null) return;

@@ -21,6 +21,7 @@ const TABLE: { rooms: string[]; besides?: Record<string, string[]> }[] = [
   { rooms: ['media', 'search', 'changes'] },
   { rooms: ['mirror'] },
   { rooms: ['health', 'http', 'identity-provider', 'previews', 'explorer', 'reference'] },
+  { rooms: ['monitoring'] },
   { rooms: ['start'] },
   { rooms: ['(composition)'] },
   { rooms: ['commands'], besides: {} },

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createLogger } from '../src/create-app.js';
+import { readConfig } from '../src/config/config.js';
+import { NestLog } from '../src/monitoring/nest-log.js';
 import { Canaries } from './support/canaries.js';
 import { runCommand } from './support/command.js';
 import { findFreePort } from './support/postgres.mjs';
@@ -55,22 +56,18 @@ describe('what a process says that cannot begin', () => {
   });
 });
 
-describe('a log', () => {
-  it.each(['fatal', 'error', 'warn', 'log', 'debug', 'verbose'] as const)(
-    'has of an error where it was, and nothing that is at it: %s',
-    (level) => {
-      const written: unknown[] = [];
-      const streams = [process.stdout, process.stderr].map((stream) =>
-        jest.spyOn(stream, 'write').mockImplementation((text) => written.push(text) > 0),
-      );
-      const fault = Object.assign(new Error('The program is at fault'), {
-        parameters: [secret],
-        query: 'select',
-      });
-      createLogger({ logLevel: 'verbose' })[level](fault, 'Somewhere');
-      for (const stream of streams) stream.mockRestore();
-      expect(written.join('')).toMatch(/The program is at fault\n +at .*canary-start/);
-      expect(canaries.foundIn(written.join(''))).toEqual([]);
-    },
-  );
+const LEVELS = ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'] as const;
+
+describe.each(['json', 'text'] as const)('a log in the form %s', (logFormat) => {
+  it.each(LEVELS)('has of an error where it was, and nothing that is at it: %s', (level) => {
+    const written: string[] = [];
+    const fault = Object.assign(new Error('The program is at fault'), {
+      parameters: [secret],
+      query: 'select',
+    });
+    const config = readConfig({ LOG_LEVEL: 'verbose', LOG_FORMAT: logFormat });
+    NestLog.of(config, { write: (line) => written.push(line) })[level](fault, 'Somewhere');
+    expect(written.join('').replaceAll('\\n', '\n')).toMatch(/The program is at fault\n +at .*canary-start/);
+    expect(canaries.foundIn(written.join(''))).toEqual([]);
+  });
 });

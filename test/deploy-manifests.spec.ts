@@ -239,7 +239,7 @@ describe('both', () => {
     expect(kustomization.images).toMatchObject([{ name: container.image, newTag: version }]);
     const [, user] = /^USER (\d+):\d+$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
     expect(Number(user)).toBe(pod.securityContext.runAsUser);
-    for (const { image } of Object.values(compose.services)) expect(image).toMatch(/^[\w/-]+:\d[\w.-]*$/);
+    for (const { image } of Object.values(compose.services)) expect(image).toMatch(/^[\w/-]+:v?\d[\w.-]*$/);
   });
 });
 

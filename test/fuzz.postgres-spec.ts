@@ -63,7 +63,7 @@ afterAll(async () => {
 /** Nothing has failed without an answer that says so. */
 afterEach(() => {
   expect(service.hasEnded).toBe(false);
-  expect(service.said).not.toMatch(/ERROR|failed:|UnhandledPromise/);
+  expect(service.said).not.toMatch(/"level":"(error|fatal)"|failed:|UnhandledPromise/);
 });
 
 /** What begins when the one before has ended. */

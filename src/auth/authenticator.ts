@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Strategy } from 'passport';
+import type { CacheStatistics } from '../common/cache-statistics.js';
 import { ServiceError } from '../common/errors.js';
 import { FailedLogins } from '../limits/failed-logins.js';
 import { UnauthenticatedError } from './authentication.error.js';
@@ -28,6 +29,8 @@ const AUTHORIZATION = /^(Bearer|Basic) +([A-Za-z0-9\-._~+/]+=*)$/i;
 export class Authenticator {
   /** Verified tokens by the SHA-256 of the header: the tokens themselves are kept nowhere. */
   private readonly verified = new LRUCache<string, VerifiedToken>({ max: REMEMBERED_TOKENS });
+  private hits = 0;
+  private misses = 0;
 
   constructor(
     private readonly bearer: BearerStrategy,
@@ -41,7 +44,9 @@ export class Authenticator {
     if (header === null) return null;
     if (header === undefined || BASIC.test(header)) return undefined;
     const remembered = this.verified.get(keyOf(header));
-    return remembered !== undefined && isBelieved(remembered) ? remembered.principal : undefined;
+    if (remembered === undefined || !isBelieved(remembered)) return undefined;
+    this.hits++;
+    return remembered.principal;
   }
 
   /**
@@ -58,7 +63,11 @@ export class Authenticator {
     if (BASIC.test(header)) refuseCrossSite(request);
     const key = keyOf(header);
     const remembered = this.verified.get(key);
-    if (remembered !== undefined && isBelieved(remembered)) return remembered.principal;
+    if (remembered !== undefined && isBelieved(remembered)) {
+      this.hits++;
+      return remembered.principal;
+    }
+    this.misses++;
 
     const [, scheme, credentials] = AUTHORIZATION.exec(header) ?? [];
     if (scheme === undefined || credentials === undefined) throw UnauthenticatedError.malformedHeader();
@@ -69,6 +78,11 @@ export class Authenticator {
       : await this.logIn(authorization, address);
     if (isBelieved(token)) this.verified.set(key, token);
     return token.principal;
+  }
+
+  get statistics(): CacheStatistics {
+    const { hits, misses, verified } = this;
+    return { hits, misses, entries: verified.size, bytes: null };
   }
 
   /** A secret can be guessed at; what an access token is made of cannot, and one that has expired is no attack. */

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { DirectoryDataSource } from '../database/data-source.js';
 import { ENTITIES } from '../entities.js';
+import { NestLog } from '../monitoring/nest-log.js';
 
 /**
  * Opens the database for as long as `work` takes. A command needs one or two services, which are made by hand: to
@@ -11,8 +12,9 @@ export async function withDatabase<Result>(
   config: Config,
   work: (dataSource: DirectoryDataSource) => Promise<Result>,
 ): Promise<Result> {
-  // What a command prints is its answer; only what goes wrong is added to it.
-  Logger.overrideLogger(['fatal', 'error', 'warn']);
+  // What a command prints is its answer; only what goes wrong is told beside it, to people.
+  const monitoring = { ...config.monitoring, logFormat: 'text' } as const;
+  Logger.overrideLogger(NestLog.of({ logLevel: 'warn', monitoring }, process.stderr));
   const dataSource = new DirectoryDataSource(config.database, ENTITIES);
   await dataSource.initialize();
   try {

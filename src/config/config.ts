@@ -5,6 +5,7 @@ import { buildDatabase, type DatabaseConfig } from './database.js';
 import { buildDirectory, type DirectoryConfig } from './directory.js';
 import { buildExplorer, type ExplorerConfig } from './explorer.js';
 import { buildLimits, type LimitsConfig } from './limits.js';
+import { buildMonitoring, type MonitoringConfig } from './monitoring.js';
 import { buildRedis, type RedisConfig } from './redis.js';
 import { baseUrlOf } from './service.js';
 import { type SettingName, SETTINGS, type Settings } from './settings.js';
@@ -20,6 +21,7 @@ export interface Config {
   /** The path of `baseUrl`, without a trailing slash: empty when the service is at the root of its host. */
   readonly basePath: string;
   readonly logLevel: Settings['LOG_LEVEL'];
+  readonly monitoring: MonitoringConfig;
   readonly trustedProxies: readonly string[];
   readonly corsOrigins: readonly string[];
   /** What clients are told of the schema beyond what they ask for. */
@@ -109,6 +111,7 @@ function buildConfig(settings: Settings): Config {
     baseUrl,
     basePath: new URL(baseUrl).pathname.replace(/\/+$/, ''),
     logLevel: settings.LOG_LEVEL,
+    monitoring: buildMonitoring(settings, { host: settings.HOST, production }),
     trustedProxies: settings.TRUSTED_PROXIES,
     corsOrigins: settings.CORS_ORIGINS,
     disclosure: {

@@ -64,5 +64,12 @@ export function findContradictions(settings: Settings, wrong: ReadonlySet<Settin
     if (settings.URL_SIGNING_KEYS === undefined && !wrong.has('URL_SIGNING_KEYS'))
       problems.push(`URL_SIGNING_KEYS is empty: the generated key ${refused}`);
   }
+  if (!wrong.has('METRICS_PORT') && !wrong.has('PORT')) {
+    const { METRICS_PORT, METRICS_HOST, PORT } = settings;
+    if (METRICS_PORT === PORT)
+      problems.push('METRICS_PORT and PORT are the same: metrics have a port of their own');
+    if (METRICS_PORT === undefined && METRICS_HOST !== undefined)
+      problems.push('METRICS_HOST only goes with a METRICS_PORT');
+  }
   return problems;
 }

@@ -4,7 +4,7 @@ import { parseHttpUrl, parseUrl } from '../common/url.js';
 import { setting, type ValuesOf } from './setting.js';
 import { httpUrl, integer, list, text, trueOrFalse, yesOrNo } from './value-kinds.js';
 
-const hostName = text.refine(
+export const hostName = text.refine(
   (value) =>
     /^[A-Za-z0-9.:-]+$/.test(value) &&
     parseUrl(`http://${value.includes(':') ? `[${value}]` : value}`) !== null,

@@ -4,6 +4,7 @@ import { DATABASE_SETTINGS } from './database.js';
 import { DIRECTORY_SETTINGS } from './directory-settings.js';
 import { EXPLORER_SETTINGS } from './explorer.js';
 import { LIMITS_SETTINGS } from './limits.js';
+import { MONITORING_SETTINGS } from './monitoring.js';
 import { REDIS_SETTINGS } from './redis.js';
 import { SERVICE_SETTINGS } from './service.js';
 import type { ValuesOf } from './setting.js';
@@ -14,6 +15,7 @@ import type { ValuesOf } from './setting.js';
  */
 export const SETTINGS = {
   ...SERVICE_SETTINGS,
+  ...MONITORING_SETTINGS,
   ...DATABASE_SETTINGS,
   ...REDIS_SETTINGS,
   ...DIRECTORY_SETTINGS,

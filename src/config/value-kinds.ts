@@ -6,14 +6,16 @@ import { parseHttpUrl } from '../common/url.js';
 
 export const text = z.string().trim();
 
-export const integer = (minimum: number, maximum: number, otherwise: number) =>
+export const wholeNumber = (minimum: number, maximum: number) =>
   text
     .regex(/^\d{1,9}$/, { error: `must be a whole number from ${minimum} to ${maximum}` })
     .transform(Number)
     .refine((value) => value >= minimum && value <= maximum, {
       error: `must be a whole number from ${minimum} to ${maximum}`,
-    })
-    .default(otherwise);
+    });
+
+export const integer = (minimum: number, maximum: number, otherwise: number) =>
+  wholeNumber(minimum, maximum).default(otherwise);
 
 export const trueOrFalse = text
   .toLowerCase()

@@ -30,6 +30,8 @@ export class Overlay implements Reader, Writer {
   private spoiled: Error | null = null;
   /** Why nothing is sent any more. */
   private over: Error | null = null;
+  /** Counts what is asked. */
+  counter: { statements: number } | null = null;
 
   private constructor(
     private readonly connection: PoolClient,
@@ -148,6 +150,7 @@ export class Overlay implements Reader, Writer {
 
   /** One after another, because resolvers ask side by side and a connection takes one statement at a time. */
   private send<Result>(statement: () => Promise<Result>): Promise<Result> {
+    if (this.counter !== null) this.counter.statements++;
     const sent = this.last.then(async () => {
       this.lost.signal.throwIfAborted();
       const refusal = this.over ?? this.spoiled;

@@ -6,8 +6,12 @@ import type { Statement } from './statement.js';
 /** Every statement of the reading path is published here, as a SentStatement, when somebody listens. */
 export const statementChannel = diagnosticsChannel.channel('directory:statement');
 
+/** And here, the same object, when it has been answered or has failed. */
+export const answeredChannel = diagnosticsChannel.channel('directory:statement:answered');
+
 export interface SentStatement extends Pick<Statement, 'name' | 'text'> {
   readonly values: readonly unknown[];
+  hasFailed: boolean;
 }
 
 /** Where answers are read from: the mirror as everybody sees it, or as it is inside of one preview. */
@@ -29,11 +33,18 @@ export async function readThrough<Row extends unknown[]>(
   { name, text }: Statement,
   values: readonly unknown[],
 ): Promise<Row[]> {
-  if (statementChannel.hasSubscribers)
-    statementChannel.publish({ name, text, values } satisfies SentStatement);
+  const sent = statementChannel.hasSubscribers ? publish({ name, text, values, hasFailed: false }) : null;
   try {
     return await send({ name, text, values: [...values], rowMode: 'array' });
   } catch (error) {
+    if (sent !== null) sent.hasFailed = true;
     throw databaseError(error);
+  } finally {
+    if (sent !== null) answeredChannel.publish(sent);
   }
+}
+
+function publish(sent: SentStatement): SentStatement {
+  statementChannel.publish(sent);
+  return sent;
 }

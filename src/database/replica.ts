@@ -72,6 +72,12 @@ export class Replica {
     await this.pool.end();
   }
 
+  /** Its name, what it has, and its connections. */
+  get standing(): { readonly host: string; readonly revision: number | null; readonly pool: pg.Pool } {
+    const { host, revision, pool } = this;
+    return { host, revision, pool };
+  }
+
   /** Whether it can be asked for what is of this revision, or newer. */
   has(revision: number): boolean {
     return this.revision !== null && this.revision >= revision;

@@ -41,6 +41,11 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
     return { all: this.all.length, current };
   }
 
+  /** Each of them, and the newest revision that is known. */
+  get standing(): { readonly needed: number | null; readonly each: readonly Replica['standing'][] } {
+    return { needed: this.needed, each: this.all.map(({ standing }) => standing) };
+  }
+
   /** From here on nothing older is read. */
   need(revision: number): void {
     if (this.needed === null || revision > this.needed) this.needed = revision;

@@ -5,9 +5,14 @@ import type { Statement } from './statement.js';
 export class RevisionReader implements Reader {
   readonly revisions = new Set<number | null>();
 
-  constructor(private readonly reader: Reader) {}
+  /** @param counter counts what is read */
+  constructor(
+    private readonly reader: Reader,
+    private readonly counter: { statements: number },
+  ) {}
 
   async read<Row extends unknown[]>(statement: Statement, values?: readonly unknown[]): Promise<Row[]> {
+    this.counter.statements++;
     const rows = await this.reader.read<Row>(statement, values);
     const [row] = rows;
     if (statement.tellsRevision && row !== undefined)

@@ -18,6 +18,7 @@ import type { Footprint } from './footprint.js';
 import { type DeprecatedUses, findDeprecatedUses } from './deprecated-uses.js';
 import type { Measure } from './limits.js';
 import { type Operation, unfoldOperation, type Variables } from './operation.js';
+import { labelOf } from './operation-label.js';
 import { RateLimiter } from './rate-limiter.js';
 import { withOnly } from './rehearsal.js';
 import type { RequestContext } from './request-context.js';
@@ -74,6 +75,7 @@ export class Admission {
   async admit(question: Question, context: RequestContext): Promise<Admitted> {
     const { schema, document, definition } = question;
     const operation = this.unfold(question);
+    context.request.operation = labelOf(operation);
     const variables = coerceVariables(question, this.config);
     const { principal, request } = context;
     const decision = this.decisions.decide(operation, variables, principal);

@@ -2,12 +2,14 @@ import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Exhibit } from '../access-log/exhibit.js';
 import { nameOfScopes, type Principal } from '../auth/principal.js';
+import type { CacheStatistics } from '../common/cache-statistics.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Revisions } from '../database/revisions.js';
 import type { Dependence } from './dependence.js';
 import { Doorkeeper } from './doorkeeper.js';
 import type { Measure } from './limits.js';
+import type { OperationLabel } from './operation-label.js';
 
 /** An answer as it went over the wire. */
 export interface Answer {
@@ -21,6 +23,7 @@ export interface Answer {
   readonly minute: number | null;
   /** What it shows of people, to whoever is given it; null: nothing. */
   readonly exhibit: Exhibit | null;
+  readonly operation: OperationLabel | null;
 }
 
 /** Who asks what, in which form. */
@@ -57,6 +60,8 @@ export class Answers {
   /** The part of a key that stands for who asks: a principal asks many times. */
   private readonly names = new WeakMap<Principal, { scopes: string; subject: string }>();
   private readonly isOff: boolean;
+  private hits = 0;
+  private misses = 0;
 
   constructor(
     @Inject(CONFIG) { limits }: Config,
@@ -76,8 +81,17 @@ export class Answers {
     const answer =
       this.kept.get(this.keyOf(question, null)) ??
       (question.principal === null ? undefined : this.kept.get(this.keyOf(question, question.principal)));
-    if (answer === undefined) return null;
-    return answer.minute === null || answer.minute === minuteOf(new Date()) ? answer : null;
+    if (answer === undefined || !(answer.minute === null || answer.minute === minuteOf(new Date()))) {
+      this.misses++;
+      return null;
+    }
+    this.hits++;
+    return answer;
+  }
+
+  get statistics(): CacheStatistics {
+    const { hits, misses, kept } = this;
+    return { hits, misses, entries: kept.size, bytes: kept.calculatedSize };
   }
 
   /** Whether the answer is to be kept: the question has been asked before, of whichever revision. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { DocumentNode, GraphQLSchema } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import type { CacheStatistics } from '../common/cache-statistics.js';
 
 /** A document that has been parsed and found valid. */
 export interface ValidDocument {
@@ -23,19 +24,33 @@ const RECENT = 10_000_000;
 export class Documents {
   private readonly frequent = cacheOf(FREQUENT);
   private readonly recent = cacheOf(RECENT);
+  private hits = 0;
+  private misses = 0;
 
   find(text: string): ValidDocument | null {
-    const frequent = this.frequent.get(text);
-    if (frequent !== undefined) return frequent;
+    const known = this.frequent.get(text) ?? this.recall(text);
+    if (known === null) this.misses++;
+    else this.hits++;
+    return known;
+  }
+
+  keep(text: string, document: ValidDocument): void {
+    this.recent.set(text, document);
+  }
+
+  get statistics(): CacheStatistics {
+    const { hits, misses, frequent, recent } = this;
+    const bytes = frequent.calculatedSize + recent.calculatedSize;
+    return { hits, misses, entries: frequent.size + recent.size, bytes };
+  }
+
+  /** One that comes again. */
+  private recall(text: string): ValidDocument | null {
     const recent = this.recent.get(text);
     if (recent === undefined) return null;
     this.recent.delete(text);
     this.frequent.set(text, recent);
     return recent;
-  }
-
-  keep(text: string, document: ValidDocument): void {
-    this.recent.set(text, document);
   }
 }
 

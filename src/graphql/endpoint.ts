@@ -8,6 +8,7 @@ import type { Principal } from '../auth/principal.js';
 import { type Answer, Answers, type Question } from './answers.js';
 import { KnownDocuments } from './known-documents.js';
 import { LoadGate } from './load-gate.js';
+import type { OperationLabel } from './operation-label.js';
 import { tellStandings } from './rate-limit-headers.js';
 import { RateLimiter, type Standing } from './rate-limiter.js';
 import { buildRefusal, isEndpoint, refuseForNow } from './refusal.js';
@@ -28,6 +29,10 @@ declare module 'fastify' {
     question: Question | null;
     /** Whether the gate has taken it on, and is to be told when it is answered. */
     isUnderWay: boolean;
+    /** What its operation is called; null while none has come of it. */
+    operation: OperationLabel | null;
+    /** Statements that its operation has sent. */
+    statements: number;
     /** What becomes of the answer, if it is one to remember. */
     keep: ((body: Buffer, contentType: string) => void) | null;
   }
@@ -61,6 +66,8 @@ export class GraphQLEndpoint implements OnModuleInit {
     fastify.decorateRequest('question', null);
     fastify.decorateRequest('isUnderWay', false);
     fastify.decorateRequest('keep', null);
+    fastify.decorateRequest('operation', null);
+    fastify.decorateRequest('statements', 0);
     // For all routes, since Nest has made that of the endpoint by now; a look at the path costs nothing.
     fastify.addHook('onRequest', (request, reply, done) => {
       if (!isEndpoint(request)) done();
@@ -169,6 +176,7 @@ export class GraphQLEndpoint implements OnModuleInit {
 
   /** Gives the answer that was given to the same question before, for the same price. */
   private repeat(answer: Answer, request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
+    request.operation = answer.operation;
     const send = () => {
       if (answer.exhibit !== null && request.principal !== null)
         this.accessLog.note(request.principal, answer.exhibit);

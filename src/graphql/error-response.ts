@@ -62,6 +62,9 @@ const RENAMED: Record<string, ErrorCode> = {
 
 const logger = new Logger('GraphQL');
 
+/** Errors that clients were told since the start, by code. */
+export const toldErrors = new Map<ErrorCode, number>();
+
 /**
  * The error as the client sees it: one of ours as it is, GraphQL's own with its code, anything else masked.
  * Masked ones are logged here, once, with the request's id.
@@ -77,10 +80,12 @@ export function formatError(
     ...(formatted.path === undefined ? {} : { path: formatted.path }),
   };
   if (original instanceof ServiceError) {
+    count(original.code);
     const { extensions } = toGraphQLError(original, { refuses: false });
     return { message: original.message, ...place, extensions: { ...extensions, requestId } };
   }
   const code = codeOf(formatted);
+  count(code);
   if (code !== 'INTERNAL_SERVER_ERROR') {
     return { message: formatted.message, ...place, extensions: { code, requestId } };
   }
@@ -92,6 +97,10 @@ export function formatError(
     ...place,
     extensions: { code, requestId },
   };
+}
+
+function count(code: ErrorCode): void {
+  toldErrors.set(code, (toldErrors.get(code) ?? 0) + 1);
 }
 
 /**

@@ -87,7 +87,13 @@ import { finishSchema } from './schema.js';
     RateLimiter,
     RateLimitResolver,
   ],
-  // For those who want the schema itself.
-  exports: [NestGraphQLModule],
+  exports: [
+    Answers,
+    Documents,
+    LoadGate,
+    // For those who want the schema itself.
+    NestGraphQLModule,
+    RateLimiter,
+  ],
 })
 export class GraphQLModule {}

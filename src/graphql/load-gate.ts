@@ -28,12 +28,13 @@ export class LoadGate {
   private fewestWithin = 0;
   private refusedWithin = 0;
   private isFlooded = false;
+  private refused = 0;
 
   /** Takes on one operation, if it can be done in time: then `end` has to be called. */
   begin(now: number): boolean {
     this.look(now);
     if (this.underWay >= this.most) {
-      this.refusedWithin++;
+      this.refuse();
       return false;
     }
     this.underWay++;
@@ -44,7 +45,7 @@ export class LoadGate {
   refusesUnread(now: number): boolean {
     this.look(now);
     if (!this.isFlooded || this.underWay < this.most) return false;
-    this.refusedWithin++;
+    this.refuse();
     return true;
   }
 
@@ -53,6 +54,17 @@ export class LoadGate {
     this.underWay--;
     this.doneWithin++;
     this.fewestWithin = Math.min(this.fewestWithin, this.underWay);
+  }
+
+  /** Operations under way, how many may be, and how many were refused since the start. */
+  get standing(): { readonly underWay: number; readonly most: number; readonly refused: number } {
+    const { underWay, most, refused } = this;
+    return { underWay, most, refused };
+  }
+
+  private refuse(): void {
+    this.refused++;
+    this.refusedWithin++;
   }
 
   private look(now: number): void {

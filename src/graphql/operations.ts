@@ -68,7 +68,8 @@ export class Operations {
     if (!this.answers.isWorthKeeping(question, dependences)) return;
     request.keep = (body, contentType) => {
       const headers = deprecated?.headers ?? null;
-      const answer = { body, contentType, headers, measure, minute, exhibit };
+      const { operation } = request;
+      const answer = { body, contentType, headers, measure, minute, exhibit, operation };
       this.answers.keep(question, answer, dependences, revision);
     };
   }

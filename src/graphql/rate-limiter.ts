@@ -41,6 +41,8 @@ export interface Caller {
 export class RateLimiter {
   private readonly requests: Limit;
   private readonly points: Limit;
+  /** Requests that were refused since the start, by the limit that they were over. */
+  readonly refusals = { requests: 0, points: 0 };
 
   constructor(
     @Inject(CONFIG) { limits: { requestsPerMinute, pointsPerHour } }: Config,
@@ -107,6 +109,7 @@ export class RateLimiter {
     const standing = standingOf(this.requests, count, null);
     caller.standings?.push(standing);
     if (count?.isTaken === true) return;
+    this.refusals.requests++;
     throw rateLimited(`Too many requests: ${this.requests.amount} a minute are answered`, standing);
   }
 
@@ -115,6 +118,7 @@ export class RateLimiter {
     caller.standings?.push(standing);
     const { amount: limit } = this.points;
     if (count?.isTaken !== true) {
+      this.refusals.points++;
       const message = `This operation costs ${cost} points, which is more than is left of ${limit} an hour`;
       throw rateLimited(message, standing);
     }

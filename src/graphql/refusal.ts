@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
 import { ServiceError, ServiceUnavailableError } from '../common/errors.js';
-import { formatError, httpOf, toGraphQLError } from './error-response.js';
+import { formatError, httpOf, toGraphQLError, toldErrors } from './error-response.js';
 
 export const GRAPHQL_PATH = '/graphql/v1';
 
@@ -66,6 +66,8 @@ const TOO_MUCH = buildRefusal(
   '{id}',
 );
 const [BEFORE_ID = '', AFTER_ID = ''] = TOO_MUCH.body.split('{id}');
+// So far nobody was told.
+toldErrors.clear();
 
 /** Refuses an operation that cannot be answered in time at the moment. */
 export function refuseForNow(request: FastifyRequest, reply: FastifyReply): void {

@@ -37,14 +37,14 @@ export class RequestContext {
     private readonly database: Reader,
   ) {
     this.req = request;
-    this.revisionReader = new RevisionReader(database);
+    this.revisionReader = new RevisionReader(database, request);
     this.reader = this.revisionReader;
     this.batches = new Batches(this.reader);
   }
 
   /** Forgets what the answer has read so far. */
   startAnew(): void {
-    this.revisionReader = new RevisionReader(this.database);
+    this.revisionReader = new RevisionReader(this.database, this.request);
     this.reader = this.preview ?? this.revisionReader;
     this.batches = new Batches(this.reader);
     this.withheldAt.clear();
@@ -58,6 +58,7 @@ export class RequestContext {
   /** Begins a preview: from here on everything is read from this overlay. */
   startPreview(overlay: Overlay): void {
     this.preview = overlay;
+    overlay.counter = this.request;
     this.startAnew();
   }
 

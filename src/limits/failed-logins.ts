@@ -26,6 +26,8 @@ export interface Login {
 export class FailedLogins {
   private readonly accounts: Limit;
   private readonly addresses: Limit;
+  /** Logins that nobody looked at, or were told nothing of, since the start. */
+  refusals = 0;
 
   constructor(
     @Inject(CONFIG) { limits: { failedLogins } }: Config,
@@ -65,7 +67,7 @@ export class FailedLogins {
   async fail(login: Login): Promise<void> {
     const takings = this.takings(login, 1);
     const counts = await this.limits.take(takings);
-    if (counts.some(({ isTaken }) => !isTaken)) throw lockedFor(takings, counts);
+    if (counts.some(({ isTaken }) => !isTaken)) throw this.refuse(takings, counts);
   }
 
   /**
@@ -75,7 +77,7 @@ export class FailedLogins {
   async refuseLocked(login: Login): Promise<void> {
     const takings = this.takings(login, 0);
     const counts = await this.limits.take(takings);
-    if (takings.some(({ limit }, index) => isFull(limit, counts[index]))) throw lockedFor(takings, counts);
+    if (takings.some(({ limit }, index) => isFull(limit, counts[index]))) throw this.refuse(takings, counts);
   }
 
   /** Asks only when it was locked when last heard of: most never are. */
@@ -84,6 +86,11 @@ export class FailedLogins {
       isFull(limit, limit.take(subject, 0)),
     );
     if (isLocked) await this.refuseLocked(login);
+  }
+
+  private refuse(takings: readonly Taking[], counts: readonly Count[]): ServiceError {
+    this.refusals++;
+    return lockedFor(takings, counts);
   }
 
   private takings({ account, address }: Login, amount: number): Taking[] {

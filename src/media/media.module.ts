@@ -25,5 +25,6 @@ import { ProfilePicturesResolver, UserPicturesResolver } from './user-pictures.r
     UserPicturesResolver,
     ProfilePicturesResolver,
   ],
+  exports: [SignedUrls],
 })
 export class MediaModule {}

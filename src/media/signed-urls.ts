@@ -1,3 +1,4 @@
+import type { CacheStatistics } from '../common/cache-statistics.js';
 import { BadUserInputError } from '../common/errors.js';
 import { isPictureSize, PICTURE_SIZES, type PictureKind, signUrl } from './signed-url.js';
 
@@ -22,6 +23,8 @@ export class SignedUrls {
   /** By kind and size, then by person. */
   private readonly remembered = new Map<string, Map<string, string>>();
   private count = 0;
+  private hits = 0;
+  private misses = 0;
   /** The minute that they are for, since 1970. */
   private minute = 0;
 
@@ -45,12 +48,19 @@ export class SignedUrls {
     this.forgetLastMinute(now);
     const urls = this.rememberedOf(kind, size);
     let url = urls.get(person.id);
-    if (url === undefined) {
+    if (url !== undefined) this.hits++;
+    else {
+      this.misses++;
       const { baseUrl, key } = this;
       url = signUrl({ baseUrl, kind, id: person.id, size, now: new Date(now), key });
       this.remember(urls, person.id, url);
     }
     return url;
+  }
+
+  get statistics(): CacheStatistics {
+    const { hits, misses, count } = this;
+    return { hits, misses, entries: count, bytes: null };
   }
 
   private rememberedOf(kind: PictureKind, size: number | null): Map<string, string> {

@@ -15,6 +15,7 @@ import { isEmpty, type Plan } from './plan.js';
 import { identitiesIn, planDelta, planWhole } from './planning.js';
 import { type Progress, readSnapshot } from './read.js';
 import { pruneChanges } from './record-changes.js';
+import { Runs } from './runs.js';
 import type { Quarantined, Skipped } from './snapshot.js';
 import { type DirectorySource, fingerprintOf } from '../sources/source.js';
 import { SourceError } from '../sources/source.error.js';
@@ -73,6 +74,7 @@ const ATTEMPTS = 5;
 /** Runs from the source to a new revision: read, relate, plan, guard, apply (docs/architecture.md). */
 @Injectable()
 export class Synchroniser {
+  readonly runs = new Runs();
   private readonly logger = new Logger('Mirror');
 
   constructor(
@@ -86,7 +88,16 @@ export class Synchroniser {
    * One run over the whole source. What goes wrong with the source is an outcome; what goes wrong with the database
    * is thrown.
    */
-  async run(source: DirectorySource, options: RunOptions = {}): Promise<Outcome> {
+  run(source: DirectorySource, options: RunOptions = {}): Promise<Outcome> {
+    return this.runs.watch('all', () => this.runPatiently(source, options));
+  }
+
+  /** Takes over what has changed, without looking at the rest. Whatever goes wrong is thrown. */
+  advance(advance: Advance): Promise<Outcome> {
+    return this.runs.watch('changes', () => this.advancePatiently(advance));
+  }
+
+  private async runPatiently(source: DirectorySource, options: RunOptions): Promise<Outcome> {
     for (let attempt = 1; ; attempt++) {
       const before = await this.state.get();
       try {
@@ -99,8 +110,7 @@ export class Synchroniser {
     }
   }
 
-  /** Takes over what has changed, without looking at the rest. Whatever goes wrong is thrown. */
-  async advance(advance: Advance): Promise<Outcome> {
+  private async advancePatiently(advance: Advance): Promise<Outcome> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.advanceFrom(await this.state.get(), advance);

@@ -26,7 +26,13 @@ export class TestProcess {
     longestLife = LONGEST_LIFE,
   ): TestProcess {
     const child = spawn(process.execPath, [`dist/${file}.js`, ...args], {
-      env: { PATH: process.env.PATH, NO_COLOR: '1', ...environment },
+      env: {
+        PATH: process.env.PATH,
+        NO_COLOR: '1',
+        LOG_FORMAT: 'text',
+        LOG_REQUESTS: 'false',
+        ...environment,
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: longestLife,
       killSignal: 'SIGKILL',

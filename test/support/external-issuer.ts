@@ -118,6 +118,12 @@ export class ExternalIssuerProcess {
     return ((await response.json()) as Record<string, number>)[path] ?? 0;
   }
 
+  /** The trace (W3C Trace Context) that who asked for a path last belongs to. */
+  async lastTrace(path: string): Promise<{ traceparent?: string; tracestate?: string } | undefined> {
+    const response = await fetch(`${this.address}/test/traces`);
+    return ((await response.json()) as Record<string, { traceparent?: string; tracestate?: string }>)[path];
+  }
+
   /** Past a proxy. */
   private get address(): string {
     return `http://127.0.0.1:${this.port}`;

@@ -28,6 +28,7 @@
 //   POST /test/pause               the same with 503
 //   POST /test/resume              the end of that
 //   GET  /test/requests            {path: how often it was asked for}
+//   GET  /test/traces              {path: {traceparent?, tracestate?} as they came last}
 import { createPrivateKey, randomUUID, sign } from 'node:crypto';
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
@@ -45,6 +46,7 @@ const clients = new Map();
 const artifacts = new Map();
 const toldOpaque = new Map();
 const requests = {};
+const traces = {};
 /** What is said in the place of every answer; null: nothing. */
 let said = null;
 let keys = await createKeys();
@@ -73,6 +75,8 @@ server.on('request', (request, response) => {
     return;
   }
   requests[pathname] = (requests[pathname] ?? 0) + 1;
+  const { traceparent, tracestate } = request.headers;
+  traces[pathname] = { traceparent, tracestate };
   if (said === null) {
     handle(request, response);
     return;
@@ -189,6 +193,10 @@ async function answerTest(action, parameters, request, response) {
   try {
     if (request.method === 'GET' && action === 'requests') {
       answer(requests);
+      return;
+    }
+    if (request.method === 'GET' && action === 'traces') {
+      answer(traces);
       return;
     }
     const act = ACTIONS[action];

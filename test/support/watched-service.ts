@@ -63,6 +63,8 @@ export class WatchedService {
       LIMIT_REQUESTS_PER_MINUTE: '1000000',
       LIMIT_POINTS_PER_HOUR: '100000000',
       LIMIT_FAILED_LOGINS: '1000000',
+      // Nobody reads them but tests that say so.
+      LOG_REQUESTS: 'false',
       ...environment,
     };
     const child = spawn(process.execPath, ['--import', './test/support/watch.mjs', 'dist/main.js'], {

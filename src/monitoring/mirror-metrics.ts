@@ -1,0 +1,107 @@
+import { Injectable } from '@nestjs/common';
+import { settlesWithin } from '../database/settles-within.js';
+import { Database } from '../database/database.js';
+import { Revisions } from '../database/revisions.js';
+import { statement } from '../database/statement.js';
+import { MirrorState, type MirrorStatus, SyncState } from '../mirror/mirror-state.js';
+import { ENDS } from '../mirror/runs.js';
+import { Synchroniser } from '../mirror/synchroniser.js';
+import type { CounterReading, GaugeReading, LabelledValue, MetricGroup, Metrics } from './metric-group.js';
+
+/** Milliseconds that the database has to tell of the mirror: whoever asks for metrics asks again soon. */
+const PATIENCE = 1000;
+
+type Sizes = [people: number, groups: number, memberships: number, quarantined: number];
+
+const READ_SIZES = statement(
+  `select user_count, group_count, (select count(*)::integer from memberships),
+     (select count(*)::integer from quarantined_entries) from mirror_state`,
+);
+
+/** How true the mirror is, and how much is in it. Two statements whenever somebody asks, and one while nothing changes. */
+@Injectable()
+export class MirrorMetrics implements MetricGroup {
+  private databaseUp!: GaugeReading;
+  private state!: GaugeReading;
+  private age!: GaugeReading;
+  private revision!: GaugeReading;
+  private readRevision!: GaugeReading;
+  private entries!: GaugeReading;
+  private runs!: CounterReading;
+  private lastRun!: GaugeReading;
+  private known: { readonly revision: number | null; readonly sizes: Sizes } | null = null;
+
+  constructor(
+    private readonly database: Database,
+    private readonly mirror: MirrorState,
+    private readonly revisions: Revisions,
+    private readonly synchroniser: Synchroniser,
+  ) {}
+
+  register(metrics: Metrics): void {
+    this.databaseUp = metrics.gauge('directory_database_up', 'Whether the database tells of the mirror');
+    this.state = metrics.gauge(
+      'directory_mirror_state',
+      'How synchronisation stands: 1 for the state that it is in, 0 for the others',
+      ['state'],
+    );
+    this.age = metrics.gauge(
+      'directory_mirror_age_seconds',
+      'Seconds since the directory was last known to be as the mirror is',
+    );
+    this.revision = metrics.gauge('directory_mirror_revision', 'Revision that was applied last');
+    this.readRevision = metrics.gauge(
+      'directory_mirror_read_revision',
+      'Revision that this process answers from; behind the one above for moments only',
+    );
+    this.entries = metrics.gauge('directory_mirror_entries', 'What is in the mirror', ['kind']);
+    this.runs = metrics.counter(
+      'directory_mirror_runs_total',
+      'Runs of the synchronisation by this process, by how they ended',
+      ['outcome'],
+    );
+    this.lastRun = metrics.gauge(
+      'directory_mirror_last_run_seconds',
+      'Seconds that the last run took that applied a revision',
+    );
+  }
+
+  async update(): Promise<void> {
+    const { ended, lastRevisionSeconds } = this.synchroniser.runs;
+    this.runs.take(ENDS.map((outcome) => [{ outcome }, ended.get(outcome) ?? 0]));
+    this.lastRun.set(lastRevisionSeconds);
+    this.readRevision.set(this.revisions.current);
+    const status = await this.ask();
+    this.databaseUp.set(status === null ? 0 : 1);
+    this.state.take(Object.values(SyncState).map((state) => [{ state }, status?.state === state ? 1 : 0]));
+    this.age.set(ageOf(status));
+    this.revision.set(status?.revision ?? null);
+    const [people, groups, memberships, quarantined] = status === null ? [] : (this.known?.sizes ?? []);
+    const entries = { people, groups, memberships, quarantined };
+    this.entries.take(
+      Object.entries(entries).flatMap(([kind, count]): LabelledValue[] =>
+        count === undefined ? [] : [[{ kind }, count]],
+      ),
+    );
+  }
+
+  /** Null: the database does not answer. */
+  private async ask(): Promise<MirrorStatus | null> {
+    const asked = this.read().catch(() => null);
+    return (await settlesWithin(PATIENCE, asked)) ? asked : null;
+  }
+
+  private async read(): Promise<MirrorStatus> {
+    const status = await this.mirror.get();
+    if (this.known?.revision !== status.revision) {
+      const [sizes] = await this.database.read<Sizes>(READ_SIZES);
+      if (sizes !== undefined) this.known = { revision: status.revision, sizes };
+    }
+    return status;
+  }
+}
+
+function ageOf(status: MirrorStatus | null): number | null {
+  const asOf = status?.asOf ?? null;
+  return asOf === null ? null : Math.max(0, (Date.now() - asOf.getTime()) / 1000);
+}

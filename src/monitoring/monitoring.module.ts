@@ -1,0 +1,44 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { AuthModule } from '../auth/auth.module.js';
+import type { Config } from '../config/config.js';
+import { GraphQLModule } from '../graphql/graphql.module.js';
+import { LimitsModule } from '../limits/limits.module.js';
+import { MediaModule } from '../media/media.module.js';
+import { MirrorModule } from '../mirror/mirror.module.js';
+import { CacheMetrics } from './cache-metrics.js';
+import { DatabaseMetrics } from './database-metrics.js';
+import { MetricsController } from './metrics.controller.js';
+import { MetricsServer } from './metrics-server.js';
+import { MetricsService } from './metrics.service.js';
+import { MirrorMetrics } from './mirror-metrics.js';
+import { RequestCounts } from './request-counts.js';
+import { RequestMetrics } from './request-metrics.js';
+import { RequestWatch } from './request-watch.js';
+
+const METRICS = [CacheMetrics, DatabaseMetrics, MetricsServer, MetricsService, MirrorMetrics, RequestMetrics];
+
+/** What the service tells of what it does: a line for each request, metrics, and traces. */
+@Module({})
+export class MonitoringModule {
+  static forRoot({ monitoring: { metrics, traces } }: Config): DynamicModule {
+    return {
+      module: MonitoringModule,
+      imports: [
+        AuthModule,
+        GraphQLModule,
+        LimitsModule,
+        MediaModule,
+        MirrorModule,
+        ...(traces === null ? [] : [loadTracing()]),
+      ],
+      controllers: metrics?.kind === 'beside' ? [MetricsController] : [],
+      providers: [RequestCounts, RequestWatch, ...(metrics === null ? [] : METRICS)],
+    };
+  }
+}
+
+/** What it needs takes a quarter of a second to load. */
+async function loadTracing(): Promise<DynamicModule> {
+  const { TracingModule } = await import('./tracing/tracing.module.js');
+  return { module: TracingModule };
+}

@@ -1,0 +1,75 @@
+import { isNativeError } from 'node:util/types';
+import type { LoggerService } from '@nestjs/common';
+import type { pino } from 'pino';
+import { createLog, type Log, type LogConfig, type LogStream } from './log.js';
+
+/** Nest's own start-up messages are not what an operator wants to read first: they come with `debug`. */
+const STARTUP_CONTEXTS = new Set([
+  'NestFactory',
+  'InstanceLoader',
+  'RoutesResolver',
+  'RouterExplorer',
+  'NestApplication',
+  'GraphQLModule',
+]);
+
+/** Where Nest tells a start that failed before it throws: whoever started it says why, in one line. */
+const FAILURE_CONTEXTS = new Set(['ExceptionHandler', 'NestApplication', 'TypeOrmModule']);
+
+/** Everything that Nest and our own loggers say, as lines of the log. */
+export class NestLog implements LoggerService {
+  /** @param output the log of the process, for whoever writes lines of another form */
+  constructor(readonly output: Log) {}
+
+  /** @param stream without it, standard output */
+  static of(config: LogConfig, stream?: LogStream): NestLog {
+    return new NestLog(createLog(config, stream));
+  }
+
+  fatal(message: unknown, ...rest: unknown[]): void {
+    this.write('fatal', message, rest);
+  }
+
+  error(message: unknown, ...rest: unknown[]): void {
+    this.write(FAILURE_CONTEXTS.has(contextOf(rest) ?? '') ? 'debug' : 'error', message, rest);
+  }
+
+  warn(message: unknown, ...rest: unknown[]): void {
+    this.write('warn', message, rest);
+  }
+
+  log(message: unknown, ...rest: unknown[]): void {
+    this.write(STARTUP_CONTEXTS.has(contextOf(rest) ?? '') ? 'debug' : 'info', message, rest);
+  }
+
+  debug(message: unknown, ...rest: unknown[]): void {
+    this.write('debug', message, rest);
+  }
+
+  verbose(message: unknown, ...rest: unknown[]): void {
+    this.write('trace', message, rest);
+  }
+
+  /** @param rest as Nest hands it over: a stack or more to say, and last where it comes from */
+  private write(level: pino.Level, message: unknown, rest: readonly unknown[]): void {
+    const { lines } = this.output;
+    if (!lines.isLevelEnabled(level)) return;
+    const context = contextOf(rest);
+    const more = (context === undefined ? rest : rest.slice(0, -1)).filter((each) => each !== undefined);
+    const text = [message, ...more].map(textOf).filter((each) => each !== '');
+    lines[level](context === undefined ? {} : { context }, text.join('\n'));
+    this.output.flush();
+  }
+}
+
+function contextOf(rest: readonly unknown[]): string | undefined {
+  const last = rest.at(-1);
+  return typeof last === 'string' && !last.includes('\n') ? last : undefined;
+}
+
+/** Of an error its stack: libraries put statements with their values, settings and headers beside it. */
+function textOf(message: unknown): string {
+  if (typeof message === 'string') return message;
+  if (isNativeError(message)) return message.stack ?? message.message;
+  return message === undefined ? '' : JSON.stringify(message);
+}

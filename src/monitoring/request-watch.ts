@@ -1,0 +1,102 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { TokenKind } from '../auth/principal.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import type { Standing } from '../graphql/rate-limiter.js';
+import { GRAPHQL_PATH } from '../graphql/refusal.js';
+import { createLog, type Log } from './log.js';
+import { addRequest, RequestCounts } from './request-counts.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The trace that it belongs to (W3C Trace Context); null: none is made. */
+    traceId: string | null;
+  }
+}
+
+/** Where nothing has this path, and where no operation came of a request. */
+const NONE = 'none';
+
+/**
+ * Counts every request, and writes a line of the log about it: one hook, when all of it has been sent. What is told of who
+ * asks is how they are known, and of what they ask what it is called (docs/monitoring.md).
+ */
+@Injectable()
+export class RequestWatch {
+  constructor(
+    host: HttpAdapterHost,
+    @Inject(CONFIG) config: Config,
+    private readonly counts: RequestCounts,
+  ) {
+    // Commands run without HTTP, and then there is no adapter, whatever its type says.
+    const adapter = host.httpAdapter as AbstractHttpAdapter | null | undefined;
+    const { requestLines, metrics } = config.monitoring;
+    const log = createLog(config);
+    const isLogged = requestLines && log.lines.isLevelEnabled('info');
+    if (!adapter || (!isLogged && metrics === null)) return;
+    const fastify = adapter.getInstance<FastifyInstance>();
+    fastify.decorateRequest('traceId', null);
+    // Before anything has routes: each has the hooks that were there when it was made.
+    fastify.addHook('onResponse', (request, reply, done) => {
+      this.note(request, reply, isLogged ? log : null);
+      done();
+    });
+  }
+
+  private note(request: FastifyRequest, reply: FastifyReply, log: Log | null): void {
+    const { operation, standings, statements } = request;
+    const { statusCode: status, elapsedTime: milliseconds } = reply;
+    const route = standings === null ? routeOf(request) : GRAPHQL_PATH;
+    const price = standings === null ? null : priceIn(standings);
+    const count = this.counts.of(route, operation?.field ?? NONE);
+    addRequest(count, status, milliseconds / 1000);
+    count.points += price ?? 0;
+    count.statements += statements;
+    if (log === null) return;
+    const { id: requestId, method, traceId } = request;
+    const line: RequestLine = {
+      requestId,
+      method,
+      route,
+      status,
+      milliseconds: Math.round(milliseconds * 1000) / 1000,
+    };
+    if (standings !== null) {
+      line.operation = operation?.name ?? null;
+      line.field = operation?.field ?? null;
+      line.principal = request.principal?.kind ?? null;
+      line.price = price;
+      line.statements = statements;
+    }
+    if (traceId !== null) line.traceId = traceId;
+    log.lines.info(line, 'request');
+  }
+}
+
+/** What is told of a request: docs/monitoring.md has an example. */
+interface RequestLine {
+  requestId: string;
+  method: string;
+  route: string;
+  status: number;
+  milliseconds: number;
+  /** These five are of requests to the GraphQL endpoint. */
+  operation?: string | null;
+  field?: string | null;
+  principal?: TokenKind | null;
+  price?: number | null;
+  statements?: number;
+  traceId?: string;
+}
+
+/** As it was declared: what stands in its place in a request may be anything. */
+function routeOf(request: FastifyRequest): string {
+  return request.is404 ? NONE : (request.routeOptions.url ?? NONE);
+}
+
+function priceIn(standings: readonly Standing[]): number | null {
+  for (const { cost } of standings) if (cost !== null) return cost;
+  return null;
+}

@@ -1,0 +1,80 @@
+import {
+  type Context,
+  context,
+  propagation,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+} from '@opentelemetry/api';
+import { Injectable } from '@nestjs/common';
+import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { contextOf, type RequestTrace } from './request-trace.js';
+import { Tracing } from './tracing.js';
+
+/**
+ * A span for each request, below the one that its client has named (W3C Trace Context). Of its URL it has the route: what
+ * stands in the rest may be anything.
+ */
+@Injectable()
+export class RequestSpans {
+  private readonly contexts = new WeakMap<FastifyRequest, Context>();
+
+  constructor(
+    host: HttpAdapterHost,
+    private readonly tracing: Tracing,
+  ) {
+    const adapter = host.httpAdapter as AbstractHttpAdapter | null | undefined;
+    if (!adapter) return;
+    const fastify = adapter.getInstance<FastifyInstance>();
+    fastify.addHook('onRequest', (request, reply, done) => {
+      context.with(this.begin(request, reply), done);
+    });
+    // Whatever reads a body is called by its socket, which belongs to no request.
+    fastify.addHook('preHandler', (request, _reply, done) => {
+      context.with(this.contexts.get(request) ?? ROOT_CONTEXT, done);
+    });
+  }
+
+  private begin(request: FastifyRequest, reply: FastifyReply): Context {
+    const { method } = request;
+    const route = request.is404 ? null : (request.routeOptions.url ?? null);
+    const parent = propagation.extract(ROOT_CONTEXT, request.headers);
+    const span = this.tracing.tracer.startSpan(
+      route === null ? method : `${method} ${route}`,
+      {
+        kind: SpanKind.SERVER,
+        attributes: {
+          'http.request.method': method,
+          ...(route === null ? {} : { 'http.route': route }),
+          'directory.request.id': request.id,
+        },
+      },
+      parent,
+    );
+    request.traceId = span.spanContext().traceId;
+    const requestTrace: RequestTrace = { request: span, operation: null };
+    const own = contextOf(requestTrace, parent);
+    this.contexts.set(request, own);
+    // In any case, also when the client has gone.
+    reply.raw.once('close', () => {
+      end(requestTrace, request, reply);
+    });
+    return own;
+  }
+}
+
+function end({ request: span, operation }: RequestTrace, request: FastifyRequest, reply: FastifyReply): void {
+  const { statusCode } = reply;
+  span.setAttribute('http.response.status_code', statusCode);
+  if (statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+  // An answer that is remembered is given without executing anything.
+  if (request.operation !== null && operation === null) {
+    span.setAttributes({
+      'graphql.operation.type': request.operation.type,
+      ...(request.operation.name === null ? {} : { 'graphql.operation.name': request.operation.name }),
+      'directory.remembered': true,
+    });
+  }
+  span.end();
+}

@@ -1,0 +1,46 @@
+import { ROOT_CONTEXT, type Span, SpanStatusCode } from '@opentelemetry/api';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { type Run, runChannel } from '../../mirror/runs.js';
+import { summarise } from '../../mirror/summary.js';
+import { Tracing } from './tracing.js';
+
+/** A span for each run of the synchronisation: how it ended, and how much it changed. */
+@Injectable()
+export class SynchronisationSpans implements OnModuleDestroy {
+  private readonly spans = new WeakMap<object, Span>();
+  private readonly listeners = {
+    start: (run: Run) => {
+      const attributes = { 'directory.run.scope': run.scope };
+      this.spans.set(run, this.tracing.tracer.startSpan('synchronisation', { attributes }, ROOT_CONTEXT));
+    },
+    asyncEnd: (run: Run) => {
+      const span = this.spans.get(run);
+      if (span !== undefined) end(span, run);
+    },
+    end: () => undefined,
+    asyncStart: () => undefined,
+    error: () => undefined,
+  };
+
+  constructor(private readonly tracing: Tracing) {
+    runChannel.subscribe(this.listeners);
+  }
+
+  onModuleDestroy(): void {
+    runChannel.unsubscribe(this.listeners);
+  }
+}
+
+function end(span: Span, { result }: Run): void {
+  span.setAttribute('directory.run.outcome', result?.kind ?? 'interrupted');
+  if (result?.kind === 'applied') {
+    span.setAttributes({
+      'directory.mirror.revision': result.revision,
+      'directory.run.summary': summarise(result),
+    });
+  }
+  if (result === undefined || result.kind === 'failed' || result.kind === 'blocked') {
+    span.setStatus({ code: SpanStatusCode.ERROR });
+  }
+  span.end();
+}

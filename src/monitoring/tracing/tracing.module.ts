@@ -1,0 +1,13 @@
+import { Module } from '@nestjs/common';
+import { IssuerSpans } from './issuer-spans.js';
+import { OperationSpans } from './operation-spans.js';
+import { RequestSpans } from './request-spans.js';
+import { StatementSpans } from './statement-spans.js';
+import { SynchronisationSpans } from './synchronisation-spans.js';
+import { Tracing } from './tracing.js';
+
+/** Traces, by OpenTelemetry. Loaded where they are made, and nowhere else. */
+@Module({
+  providers: [Tracing, IssuerSpans, OperationSpans, RequestSpans, StatementSpans, SynchronisationSpans],
+})
+export class TracingModule {}

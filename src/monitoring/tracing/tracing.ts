@@ -1,0 +1,47 @@
+import { diag, DiagLogLevel, trace, type Tracer } from '@opentelemetry/api';
+import { NodeSDK, resources } from '@opentelemetry/sdk-node';
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import type { Config } from '../../config/config.js';
+import { CONFIG } from '../../config/config.module.js';
+import { readBuild } from '../../health/build-info.js';
+
+/** OpenTelemetry's SDK, which reads its own environment variables: where spans go, how, and which of them. */
+@Injectable()
+export class Tracing implements OnApplicationShutdown {
+  readonly tracer: Tracer;
+  private readonly sdk: NodeSDK;
+
+  constructor(@Inject(CONFIG) { monitoring }: Config) {
+    tellTroubleOnce(new Logger('Tracing'));
+    this.sdk = new NodeSDK({
+      ...(monitoring.traces === null ? {} : { serviceName: monitoring.traces.serviceName }),
+      // The others tell of the machine, and the command line.
+      resourceDetectors: [resources.envDetector],
+      instrumentations: [],
+      metricReaders: [],
+      logRecordProcessors: [],
+    });
+    this.sdk.start();
+    this.tracer = trace.getTracer('directory-service', readBuild().version);
+  }
+
+  /** What has not been sent yet is sent. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.sdk.shutdown().catch(() => undefined);
+  }
+}
+
+/** A collector that is away is away for every batch. */
+function tellTroubleOnce(logger: Logger): void {
+  const told = new Set<string>();
+  const tell = (message: string) => {
+    const [line = ''] = /(?<="message":")[^"\\]*/.exec(message) ?? message.split('\n');
+    if (!told.has(line)) logger.warn(`Traces: ${line}`);
+    told.add(line);
+  };
+  const ignore = () => undefined;
+  diag.setLogger(
+    { error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore },
+    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+  );
+}

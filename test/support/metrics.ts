@@ -1,0 +1,76 @@
+import { parser } from '@prometheus-io/lezer-promql';
+
+/** A metric as its service tells of it. */
+export interface MetricFamily {
+  readonly name: string;
+  readonly type: string;
+  readonly help: string;
+  /** Sorted; null: it has no value at the moment. */
+  readonly labels: readonly string[] | null;
+}
+
+/** Names that belong to one family of the kind histogram or summary. */
+const SUFFIX = /_(bucket|sum|count)$/;
+
+/** Reads Prometheus' text format, version 0.0.4. */
+export function readFamilies(text: string): MetricFamily[] {
+  const samples = readSamples(text);
+  return [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)$/gm)].map(
+    ([, name = '', help = '', type = '']) => {
+      const own = samples.filter(
+        (sample) => sample.name === name || sample.name.replace(SUFFIX, '') === name,
+      );
+      const labels = new Set(own.flatMap((sample) => Object.keys(sample.labels)));
+      return { name, type, help, labels: own.length === 0 ? null : [...labels].sort() };
+    },
+  );
+}
+
+export interface Sample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+export function readSamples(text: string): Sample[] {
+  return [...text.matchAll(/^([a-z]\w*)(?:\{(.*)\})? (\S+)$/gm)].map(
+    ([, name = '', labels = '', value = '']) => ({
+      name,
+      labels: Object.fromEntries(
+        [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, label = '', text = '']) => [label, text]),
+      ),
+      value: Number(value),
+    }),
+  );
+}
+
+/** What an expression of PromQL asks for. */
+export interface Asked {
+  /** Each with the labels by which it is chosen. */
+  readonly metrics: readonly { readonly name: string; readonly labels: readonly string[] }[];
+  /** By which values are added up. */
+  readonly groupedBy: readonly string[];
+}
+
+/** @throws Error when it is no expression */
+export function readExpression(expression: string): Asked {
+  // As Grafana puts them in.
+  const text = expression.replaceAll('$__rate_interval', '1m');
+  const metrics: { name: string; labels: string[] }[] = [];
+  const groupedBy: string[] = [];
+  let isGrouping = false;
+  parser.parse(text).iterate({
+    enter: ({ name, from, to, type }) => {
+      if (type.isError) throw new Error(`This is no PromQL, from ${from} on: ${text}`);
+      if (name === 'GroupingLabels') isGrouping = true;
+      if (name === 'VectorSelector') metrics.push({ name: '', labels: [] });
+      const last = metrics.at(-1);
+      if (name === 'Identifier' && last?.name === '') last.name = text.slice(from, to);
+      if (name === 'LabelName') (isGrouping ? groupedBy : last?.labels)?.push(text.slice(from, to));
+    },
+    leave: ({ name }) => {
+      if (name === 'GroupingLabels') isGrouping = false;
+    },
+  });
+  return { metrics, groupedBy };
+}
