@@ -3,11 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { Canaries } from './support/canaries.js';
+import { Collector } from './support/collector.js';
 import { runCommand } from './support/command.js';
 import { EMAIL, NAME, people, TELEPHONE } from './support/canary-directory.js';
 import { personDn } from './support/directory.js';
 import { ExternalIssuerProcess } from './support/external-issuer.js';
 import { type HttpAnswer, post, send } from './support/http.js';
+import { findFreePort } from './support/postgres.mjs';
 import { directorySettings } from './support/ldap.js';
 import { TestProxy } from './support/proxy.js';
 import { REDIS_PASSWORD, TestRedis } from './support/redis.js';
@@ -56,6 +58,8 @@ describe('a service with everything around it', () => {
   let slapd: TestSlapd;
   let proxy: TestProxy;
   let service: WatchedService;
+  let collector: Collector;
+  let metricsPort: number;
   const tokens: Record<'reader' | 'opaque' | 'ben' | 'bad' | 'account', string> = {
     reader: '',
     opaque: '',
@@ -70,10 +74,12 @@ describe('a service with everything around it', () => {
       .toBuffer();
     const { hostname, port } = new URL(variable('TEST_POSTGRES_URL'));
     redis = await TestRedis.prepare();
-    [issuer, slapd, proxy] = await Promise.all([
+    [issuer, slapd, proxy, collector, metricsPort] = await Promise.all([
       ExternalIssuerProcess.start(),
       startSlapd({ ldif: people(photo) }),
       TestProxy.start({ host: hostname, port: Number(port) }),
+      Collector.start(),
+      findFreePort(),
       redis.start(),
     ]);
     service = await WatchedService.start({
@@ -91,6 +97,9 @@ describe('a service with everything around it', () => {
         DATABASE_REPLICA_URLS: `postgres://directory:${DATABASE_PASSWORD}@127.0.0.1:1/directory`,
         URL_SIGNING_KEYS: SIGNING_KEY,
         LOG_LEVEL: 'verbose',
+        LOG_REQUESTS: 'true',
+        METRICS_PORT: String(metricsPort),
+        ...collector.environment,
       },
     });
     tokens.reader = await issuer.sign({ payload: { scope: 'read directory write', sub: 'reader' } });
@@ -119,7 +128,7 @@ describe('a service with everything around it', () => {
 
   afterAll(async () => {
     await service.stop();
-    await Promise.all([issuer.stop(), redis.kill(), slapd.remove(), proxy.stop()]);
+    await Promise.all([issuer.stop(), redis.kill(), slapd.remove(), proxy.stop(), collector.stop()]);
   });
 
   const ask = (query: string, authorization?: string): Promise<HttpAnswer> =>
@@ -169,7 +178,26 @@ describe('a service with everything around it', () => {
       expect([secret, told]).toEqual([secret, []]);
     }
     expect(canaries.foundIn(service.said)).toEqual([]);
+    // Of each of them there is a line, and a span.
+    expect(service.said.match(/"msg":"request"/g)?.length).toBeGreaterThan(secrets.length * 30);
     expect(canaries.foundIn((await redis.keys()).join('\n'))).toEqual([]);
+  });
+
+  it('tells whoever watches it how much it does, and nothing of for whom', async () => {
+    await collector.until(({ attributes }) => attributes['http.route'] === '/photo/v1/*');
+    await collector.until(({ name }) => name === 'synchronisation');
+    await collector.until(({ name }) => name === 'POST identity provider');
+    expect(collector.spans.filter((span) => 'directory.statement' in span.attributes).length).toBeGreaterThan(
+      9,
+    );
+    expect(canaries.foundIn(collector.received)).toEqual([]);
+    const { body } = await send({ config: { host: '127.0.0.1', port: metricsPort } }, { path: '/metrics' });
+    expect(body).toContain('directory_requests_total{route="/graphql/v1"');
+    expect(canaries.foundIn(body)).toEqual([]);
+    // Nor who they are to the service.
+    for (const told of [collector.received, body, service.said]) {
+      expect(told).not.toMatch(/\b(anna|ben|reader)\b/);
+    }
   });
 
   it('says that what it depends on is away, and not what it knows of it', async () => {
@@ -218,6 +246,8 @@ describe('a service with its own identity provider', () => {
         AUTH_EMBEDDED_CLIENTS: clients,
         URL_SIGNING_KEYS: SIGNING_KEY,
         LOG_LEVEL: 'verbose',
+        LOG_REQUESTS: 'true',
+        LOG_FORMAT: 'text',
         DIRECTORY_SYNC_SECONDS: '1',
       },
     });

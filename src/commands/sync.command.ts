@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readConfig } from '../config/config.js';
 import { isEmpty } from '../mirror/plan.js';
 import { countChanges, summarise, summariseChanges, summariseLeftOut } from '../mirror/summary.js';
-import type { Findings, Outcome } from '../mirror/synchroniser.js';
+import type { Findings, Outcome } from '../mirror/outcome.js';
 import { EXIT_FAILED } from '../start/failure.js';
 import type { PlanReport } from './plan-report.js';
 import { addExamples } from './help.js';

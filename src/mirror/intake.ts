@@ -8,7 +8,8 @@ import { Audit } from './audit.js';
 import { addAnew, findRivals, withClaimants } from './claimants.js';
 import { addConsequences, Aftermath, findConsequences } from './consequences.js';
 import type { RunReporter } from './run-reporter.js';
-import type { Outcome, Synchroniser } from './synchroniser.js';
+import type { Outcome } from './outcome.js';
+import type { Synchroniser } from './synchroniser.js';
 
 /** Milliseconds between two audits. */
 const AUDIT_INTERVAL = 600_000;

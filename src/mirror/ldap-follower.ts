@@ -17,7 +17,8 @@ import { Intake } from './intake.js';
 import { type MirrorState, type MirrorStatus, SyncState } from './mirror-state.js';
 import type { RunReporter } from './run-reporter.js';
 import { readKnown } from './stored.js';
-import { isOfSource, type Outcome, type Synchroniser } from './synchroniser.js';
+import type { Outcome } from './outcome.js';
+import { isOfSource, type Synchroniser } from './synchroniser.js';
 
 /** Milliseconds that a change may take from the server to us: after a look, and before nothing is said to be new. */
 const IN_FLIGHT = 250;

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { Pace } from '../common/pace.js';
 import type { Progress } from './read.js';
 import { summarise } from './summary.js';
-import type { Outcome } from './synchroniser.js';
+import type { Outcome } from './outcome.js';
 
 /** Milliseconds between two lines about a run that takes long. */
 const PROGRESS_INTERVAL = 5000;

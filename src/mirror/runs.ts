@@ -1,5 +1,5 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
-import type { Outcome } from './synchroniser.js';
+import type { Outcome } from './outcome.js';
 
 /** A run, as whoever listens is told of it: `result` is there when it has ended, `error` when it was thrown. */
 export interface Run {

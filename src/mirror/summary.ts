@@ -1,5 +1,5 @@
 import type { Plan, RoleChange } from './plan.js';
-import type { Findings } from './synchroniser.js';
+import type { Findings } from './outcome.js';
 
 /** How many come, change and go. */
 export interface ChangeCounts {

@@ -11,37 +11,15 @@ import { type Delta } from '../sources/delta.js';
 import { deletesAnything, guardPlan } from './guard.js';
 import { MirrorState, type MirrorStatus, SyncState } from './mirror-state.js';
 import { PictureStore } from './picture-store.js';
+import type { Findings, Outcome } from './outcome.js';
 import { isEmpty, type Plan } from './plan.js';
 import { identitiesIn, planDelta, planWhole } from './planning.js';
 import { type Progress, readSnapshot } from './read.js';
 import { pruneChanges } from './record-changes.js';
 import { Runs } from './runs.js';
-import type { Quarantined, Skipped } from './snapshot.js';
 import { type DirectorySource, fingerprintOf } from '../sources/source.js';
 import { SourceError } from '../sources/source.error.js';
 import { countRecentlyDeleted, countStored } from './stored.js';
-
-/** What a run found out about what it read. */
-export interface Findings {
-  readonly plan: Plan;
-  readonly quarantined: readonly Quarantined[];
-  /** Null: only what had changed was read. */
-  readonly skipped: Skipped | null;
-}
-
-/** How a run ended. */
-export type Outcome =
-  | { readonly kind: 'unchanged' }
-  | ({ readonly kind: 'applied'; readonly revision: number } & Findings)
-  | ({ readonly kind: 'blocked'; readonly reason: string } & Findings)
-  | ({ readonly kind: 'planned'; readonly heldBecause: string | null } & Findings)
-  | {
-      readonly kind: 'failed';
-      readonly reason: string;
-      /** The contents of the source are wrong: trying again before it changes is no use. */
-      readonly isFinal: boolean;
-    }
-  | { readonly kind: 'stopped' };
 
 export interface RunOptions {
   /** Plans and changes nothing. */

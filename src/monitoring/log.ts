@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import type { Config } from '../config/config.js';
-import { TextStream } from './text-stream.js';
+import { type LogStream, TextStream } from './text-stream.js';
 
 /** Bytes of request lines that are written at once, and milliseconds that one waits for others at most. */
 const AT_ONCE = 4096;
@@ -17,13 +17,6 @@ const LEVELS = {
   debug: 'debug',
   verbose: 'trace',
 } as const satisfies Record<Config['logLevel'], pino.Level>;
-
-/** What a log is written to. */
-export interface LogStream {
-  write(line: string): unknown;
-  /** Writes what has been gathered. */
-  flush?(): void;
-}
 
 /** The log of the process. Lines are gathered: `flush` after one that must not wait. */
 export interface Log {

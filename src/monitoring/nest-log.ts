@@ -1,7 +1,8 @@
 import { isNativeError } from 'node:util/types';
 import type { LoggerService } from '@nestjs/common';
 import type { pino } from 'pino';
-import { createLog, type Log, type LogConfig, type LogStream } from './log.js';
+import { createLog, type Log, type LogConfig } from './log.js';
+import type { LogStream } from './text-stream.js';
 
 /** Nest's own start-up messages are not what an operator wants to read first: they come with `debug`. */
 const STARTUP_CONTEXTS = new Set([

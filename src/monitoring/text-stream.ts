@@ -1,5 +1,11 @@
 import { styleText } from 'node:util';
-import type { LogStream } from './log.js';
+
+/** What a log is written to. */
+export interface LogStream {
+  write(line: string): unknown;
+  /** Writes what has been gathered. */
+  flush?(): void;
+}
 
 /** A line of the log as pino writes it. */
 interface Line {

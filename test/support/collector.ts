@@ -64,12 +64,19 @@ export class Collector {
     };
   }
 
-  /** Waits for one. */
-  async until(isIt: (span: CollectedSpan) => boolean): Promise<CollectedSpan> {
+  /** Waits for one, and fails when it does not come within a time. */
+  async until(isIt: (span: CollectedSpan) => boolean, milliseconds = 10_000): Promise<CollectedSpan> {
+    const signal = AbortSignal.timeout(milliseconds);
     for (;;) {
       const found = this.spans.find(isIt);
       if (found !== undefined) return found;
-      await new Promise<void>((resolve) => this.arrived.push(resolve));
+      if (signal.aborted) throw new Error(`Among ${this.spans.map(({ name }) => name).join(', ')} it is not`);
+      await new Promise<void>((resolve) => {
+        this.arrived.push(resolve);
+        signal.addEventListener('abort', () => {
+          resolve();
+        });
+      });
     }
   }
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { parser } from '@prometheus-io/lezer-promql';
 
 /** A metric as its service tells of it. */
@@ -24,6 +25,19 @@ export function readFamilies(text: string): MetricFamily[] {
       return { name, type, help, labels: own.length === 0 ? null : [...labels].sort() };
     },
   );
+}
+
+/** The metrics of docs/monitoring.md, without the label that every histogram has. */
+export function readMetricsTable(): MetricFamily[] {
+  const rows = readFileSync('docs/monitoring.md', 'utf8').matchAll(
+    /^\| `([a-z]\w+)` +\| (\w+) +\| ([^|]*?) +\| (.+?) +\|$/gm,
+  );
+  return [...rows].map(([, name = '', type = '', labels = '', help = '']) => ({
+    name,
+    type,
+    help,
+    labels: [...labels.matchAll(/\w+/g)].map(([label]) => label).sort(),
+  }));
 }
 
 export interface Sample {

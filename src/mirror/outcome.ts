@@ -1,0 +1,24 @@
+import type { Plan } from './plan.js';
+import type { Quarantined, Skipped } from './snapshot.js';
+
+/** What a run found out about what it read. */
+export interface Findings {
+  readonly plan: Plan;
+  readonly quarantined: readonly Quarantined[];
+  /** Null: only what had changed was read. */
+  readonly skipped: Skipped | null;
+}
+
+/** How a run ended. */
+export type Outcome =
+  | { readonly kind: 'unchanged' }
+  | ({ readonly kind: 'applied'; readonly revision: number } & Findings)
+  | ({ readonly kind: 'blocked'; readonly reason: string } & Findings)
+  | ({ readonly kind: 'planned'; readonly heldBecause: string | null } & Findings)
+  | {
+      readonly kind: 'failed';
+      readonly reason: string;
+      /** The contents of the source are wrong: trying again before it changes is no use. */
+      readonly isFinal: boolean;
+    }
+  | { readonly kind: 'stopped' };
