@@ -1,3 +1,4 @@
+import diagnosticsChannel from 'node:diagnostics_channel';
 import { Inject, Injectable } from '@nestjs/common';
 import {
   type DocumentNode,
@@ -24,6 +25,9 @@ import { withOnly } from './rehearsal.js';
 import type { RequestContext } from './request-context.js';
 import { ScopedSchemas } from './schema.js';
 import type { Withheld } from './scope-rule.js';
+
+/** Whoever listens is told of an operation, by its RequestContext, before anything is decided about it. */
+export const operationChannel = diagnosticsChannel.channel('directory:operation');
 
 /** What a valid document asks for, of the operation that is to run. */
 export interface Question {
@@ -76,6 +80,7 @@ export class Admission {
     const { schema, document, definition } = question;
     const operation = this.unfold(question);
     context.request.operation = labelOf(operation);
+    if (operationChannel.hasSubscribers) operationChannel.publish(context);
     const variables = coerceVariables(question, this.config);
     const { principal, request } = context;
     const decision = this.decisions.decide(operation, variables, principal);

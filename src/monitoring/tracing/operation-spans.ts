@@ -1,48 +1,65 @@
-import type { ApolloServerPlugin, GraphQLRequestListener } from '@apollo/server';
+import diagnosticsChannel from 'node:diagnostics_channel';
 import { type Span, SpanStatusCode } from '@opentelemetry/api';
-import { Plugin } from '@nestjs/apollo';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { operationChannel } from '../../graphql/admission.js';
 import type { RequestContext } from '../../graphql/request-context.js';
 import { contextBelow, currentTrace } from './request-trace.js';
 import { Tracing } from './tracing.js';
 
-/** A span for each operation that is executed: what it is called, and what it costs. */
-@Plugin()
-export class OperationSpans implements ApolloServerPlugin<RequestContext> {
-  constructor(private readonly tracing: Tracing) {}
-
-  requestDidStart(): Promise<GraphQLRequestListener<RequestContext>> {
-    const requestTrace = currentTrace();
-    let span: Span | null = null;
-    return Promise.resolve({
-      didResolveOperation: () => {
-        if (requestTrace !== undefined) {
-          span = this.tracing.tracer.startSpan('operation', {}, contextBelow(requestTrace));
-          requestTrace.operation = span;
-        }
-        return Promise.resolve();
-      },
-      willSendResponse: ({ contextValue, response }) => {
-        const { body } = response;
-        const hasErrors = body.kind === 'single' && (body.singleResult.errors?.length ?? 0) > 0;
-        if (span !== null) end(span, contextValue, hasErrors);
-        return Promise.resolve();
-      },
-    });
-  }
+/** An operation that is under way. */
+interface Traced {
+  readonly span: Span;
+  readonly context: RequestContext;
 }
 
-function end(span: Span, { charge, request }: RequestContext, hasErrors: boolean): void {
-  const { operation } = request;
-  if (operation !== null) {
+/** A span for each operation that is executed, until it is answered: what it is called, and what it costs. */
+@Injectable()
+export class OperationSpans implements OnModuleDestroy {
+  private readonly underWay = new WeakMap<FastifyRequest, Traced>();
+
+  constructor(
+    host: HttpAdapterHost,
+    private readonly tracing: Tracing,
+  ) {
+    const adapter = host.httpAdapter as AbstractHttpAdapter | null | undefined;
+    if (!adapter) return;
+    diagnosticsChannel.subscribe(operationChannel.name, this.begin);
+    adapter.getInstance<FastifyInstance>().addHook('onSend', (request, _reply, payload, done) => {
+      const traced = this.underWay.get(request);
+      if (traced !== undefined) end(traced, payload);
+      done(null, payload);
+    });
+  }
+
+  onModuleDestroy(): void {
+    diagnosticsChannel.unsubscribe(operationChannel.name, this.begin);
+  }
+
+  private readonly begin = (message: unknown): void => {
+    const requestTrace = currentTrace();
+    const context = message as RequestContext;
+    const { operation } = context.request;
+    if (requestTrace === undefined || operation === null) return;
     const { type, name, field } = operation;
-    span.updateName(`${type} ${name ?? field}`);
-    span.setAttributes({
+    const attributes = {
       'graphql.operation.type': type,
       ...(name === null ? {} : { 'graphql.operation.name': name }),
       'directory.operation.field': field,
-    });
-  }
+    };
+    const parent = contextBelow(requestTrace);
+    const span = this.tracing.tracer.startSpan(`${type} ${name ?? field}`, { attributes }, parent);
+    requestTrace.operation = span;
+    this.underWay.set(context.request, { span, context });
+  };
+}
+
+function end({ span, context: { charge } }: Traced, payload: unknown): void {
   if (charge !== null) span.setAttribute('directory.operation.price', charge.cost);
-  if (hasErrors) span.setStatus({ code: SpanStatusCode.ERROR });
+  // Errors come first in an answer.
+  if (typeof payload === 'string' && payload.startsWith('{"errors"')) {
+    span.setStatus({ code: SpanStatusCode.ERROR });
+  }
   span.end();
 }
