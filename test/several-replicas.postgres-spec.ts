@@ -113,7 +113,7 @@ describe('replicas on one PostgreSQL and one Redis, behind nginx', () => {
     const probes = [container.startupProbe, container.livenessProbe, container.readinessProbe];
     for (const replica of replicas.each) {
       for (const { httpGet } of probes) {
-        expect(container.ports.map(({ name }) => name)).toEqual([httpGet.port]);
+        expect(container.ports[0]?.name).toBe(httpGet.port);
         expect((await send(replica, { path: httpGet.path })).status).toBe(200);
       }
     }
