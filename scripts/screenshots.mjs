@@ -64,6 +64,7 @@ async function takeExplorer(browser) {
   await page.getByLabel('Your id in the directory').fill('ada.martin');
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByText('min left').waitFor();
+  await page.getByText('Scope: read').waitFor();
   await page.getByRole('button', { name: 'Execute' }).click();
   await page.locator('.pictures img').first().waitFor();
   await page.waitForFunction('[...document.images].every((image) => image.complete)');

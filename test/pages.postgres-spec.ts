@@ -130,6 +130,8 @@ describe('the explorer', () => {
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByText('60 min left').waitFor();
+    // The editor is there then.
+    await page.getByText('Scope: read').waitFor();
     expect(await page.getByLabel('Scopes of the token').getByRole('listitem').allTextContents()).toEqual([
       'read',
       'directory',
@@ -270,6 +272,8 @@ describe('the explorer of a service in production, where it is wanted', () => {
     await page.getByLabel('Your id in the directory').fill('anna');
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByText('60 min left').waitFor();
+    // The editor is there then.
+    await page.getByText('Scope: read').waitFor();
     await page.getByRole('tab', { name: 'Profile' }).click();
     await page.getByText('Scope: profile').waitFor();
     await page.getByRole('button', { name: 'Execute' }).click();
