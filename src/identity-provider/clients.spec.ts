@@ -1,7 +1,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Client, ClientsFileError, parseClients, readClients } from './clients.js';
+import { readConfig } from '../config/config.js';
+import {
+  type Client,
+  clientMetadata,
+  ClientsFileError,
+  explorerClient,
+  parseClients,
+  readClients,
+} from './clients.js';
 
 const CONFIDENTIAL = { client_id: 'reports', client_secret: 'hush', grant_types: ['client_credentials'] };
 const PUBLIC = {
@@ -158,5 +166,27 @@ describe('reading the clients file', () => {
   it('says that a file cannot be read', () => {
     const missing = join(directory, 'missing.json');
     expect(problemsOfFile(missing)).toEqual([`${missing}: cannot be read (ENOENT)`]);
+  });
+});
+
+describe('the client of the explorer', () => {
+  it('is there without being in the file, and comes back to where the explorer is', () => {
+    const client = explorerClient(readConfig({ BASE_URL: 'https://example.org/school' }), []);
+    expect(client).toMatchObject({
+      client_id: 'explorer',
+      token_endpoint_auth_method: 'none',
+      redirect_uris: ['https://example.org/school/explorer/callback'],
+    });
+  });
+
+  it('is the one of the file where that has one of its id, and nobody without an explorer', () => {
+    const { clients } = parse([{ ...PUBLIC, client_id: 'own' }]);
+    expect(explorerClient(readConfig({ EXPLORER_CLIENT_ID: 'own' }), clients)).toBeNull();
+    expect(explorerClient(readConfig({ EXPLORER: 'false' }), [])).toBeNull();
+  });
+
+  it('may be on plain http within a network, where a native application may not', () => {
+    const client = explorerClient(readConfig({ BASE_URL: 'http://directory.lan:3000' }), []);
+    expect(client === null ? null : clientMetadata(client)).toMatchObject({ application_type: 'web' });
   });
 });
