@@ -265,9 +265,12 @@ describe('the explorer of a service in production, where it is wanted', () => {
     }
   });
 
-  it('signs people in at an issuer of another origin, and asks without knowing the schema', async () => {
+  it('signs people in at an issuer of another origin until their token ends, and asks without the schema', async () => {
     const page = await visit.open(`${production.url}/explorer`);
     await page.getByText('This service does not describe its schema').waitFor();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('You have not signed in').waitFor();
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByLabel('Your id in the directory').fill('anna');
     await page.getByRole('button', { name: 'Continue' }).click();
@@ -278,6 +281,9 @@ describe('the explorer of a service in production, where it is wanted', () => {
     await page.getByText('Scope: profile').waitFor();
     await page.getByRole('button', { name: 'Execute' }).click();
     await page.locator('.graphiql-response').getByText('"Anna"', { exact: true }).waitFor();
+    await page.clock.setSystemTime(Date.now() + 3_600_000);
+    await page.getByText('Your token has expired').waitFor();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
   });
 });
 

@@ -46,7 +46,7 @@ function Present({ session: { holder, scopes, expiresAt } }: { session: Session 
 }
 
 /** Milliseconds between two looks at the clock. */
-const PAUSE = 5000;
+const PAUSE = 1000;
 
 /** Minutes until then, and the end of the session when it comes; null: there is no end. */
 function useMinutesLeft(expiresAt: number | null): number | null {
