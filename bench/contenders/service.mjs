@@ -7,6 +7,9 @@ import { Contender } from './contender.mjs';
 /** Nobody is to be told that they ask too much. */
 const UNLIMITED = { LIMIT_REQUESTS_PER_MINUTE: '999999999', LIMIT_POINTS_PER_HOUR: '999999999' };
 
+/** None of the others writes a line for each request. */
+const QUIET = { LOG_REQUESTS: 'false' };
+
 /** How it is told to remember no answers. */
 const FORGETFUL = { ANSWER_CACHE_MEGABYTES: '0' };
 
@@ -23,6 +26,7 @@ export async function makeSite({ databaseUrl, clientsFile, signingKey }) {
     // The others write none.
     LOG_REQUESTS: 'false',
     ...UNLIMITED,
+    ...QUIET,
   };
   return { port, baseUrl: environment.BASE_URL, environment };
 }
