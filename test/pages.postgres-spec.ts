@@ -10,6 +10,8 @@ import { TestService } from './support/service.js';
 
 const PHONE = { viewport: { width: 390, height: 844 } };
 const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
+/** What is GraphiQL's to mend: tabs with a button in them, and numbers of lines that are pale. */
+const NOT_OURS = ['[role=tab]', '.line-numbers'];
 /** What a page keeps beyond its own life. */
 const KEPT = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }])';
 /** Of every picture whether it is there. */
@@ -115,7 +117,7 @@ describe('the explorer', () => {
   afterAll(() => visit.end());
 
   it('is for everybody, and knows the schema', async () => {
-    await expectAccessible(page, '.graphiql-container');
+    await expectAccessible(page, ...NOT_OURS);
     await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
     await page.getByRole('link', { name: 'Query' }).first().waitFor();
     await page.getByRole('button', { name: 'Hide Documentation Explorer' }).click();
@@ -137,7 +139,7 @@ describe('the explorer', () => {
       'directory',
     ]);
     expect(page.url()).toBe(`${url}/explorer`);
-    await expectAccessible(page, '.graphiql-container');
+    await expectAccessible(page, ...NOT_OURS);
   });
 
   it('shows the answer, its price and its photos, and keeps the token nowhere', async () => {
@@ -151,13 +153,7 @@ describe('the explorer', () => {
     await page.waitForFunction(`${LOADED}.includes(true)`);
     expect(await page.evaluate(LOADED)).toEqual([true]);
     expect(await page.evaluate(KEPT)).not.toContain((authorization ?? '').slice('Bearer '.length));
-    await expectAccessible(
-      page,
-      '.graphiql-session-header',
-      '.graphiql-editors',
-      '.graphiql-response',
-      '.graphiql-sidebar',
-    );
+    await expectAccessible(page, ...NOT_OURS);
   });
 
   it('signs out, and asks without the token', async () => {
@@ -200,7 +196,7 @@ describe('the explorer', () => {
   it('fits a phone', async () => {
     await page.setViewportSize(PHONE.viewport);
     await expectFittingWidth(page);
-    await expectAccessible(page, '.graphiql-container');
+    await expectAccessible(page, ...NOT_OURS);
   });
 });
 
