@@ -209,7 +209,7 @@ describe('a path where nothing is', () => {
       expect(answer.status).toBe(status);
       expect(headers['content-type']).toBe('application/problem+json');
       expect(JSON.parse(body)).toEqual({
-        type: 'about:blank',
+        type: `${service.url}/reference/errors#${status === 404 ? 'NOT_FOUND' : 'BAD_REQUEST'}`,
         title: status === 404 ? 'Not Found' : 'Bad Request',
         status,
         detail: status === 404 ? 'There is nothing here' : 'The request is malformed',

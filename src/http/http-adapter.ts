@@ -50,6 +50,7 @@ export class HttpAdapter extends FastifyAdapter {
     });
     this.always = always;
     const fastify = this.getInstance<FastifyInstance>();
+    fastify.decorate('errorsPage', `${config.baseUrl}/reference/errors`);
     // Node would drop what is above two thousand without a word: their size bounds them.
     fastify.server.maxHeadersCount = 0;
     fastify.addHook('onRequest', (request, reply, done) => {

@@ -23,7 +23,7 @@ export function refuseRequest(error: unknown, request: FastifyRequest, reply: Fa
       .headers({ ...problem.headers, 'Cache-Control': 'no-store' })
       .type('application/problem+json')
       // As bytes: text would get a charset, which this media type does not have.
-      .send(Buffer.from(JSON.stringify(buildProblemDocument(problem, request.id))))
+      .send(Buffer.from(JSON.stringify(buildProblemDocument(problem, request))))
   );
 }
 

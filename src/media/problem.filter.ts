@@ -10,11 +10,11 @@ export class ProblemFilter implements ExceptionFilter {
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    const requestId = http.getRequest<FastifyRequest>().id;
+    const request = http.getRequest<FastifyRequest>();
     const problem = toProblem(error);
     if (problem.status === 500) {
       this.logger.error(
-        `Request ${requestId} for a picture failed`,
+        `Request ${request.id} for a picture failed`,
         error instanceof Error ? error.stack : String(error),
       );
     }
@@ -24,6 +24,6 @@ export class ProblemFilter implements ExceptionFilter {
       .headers({ ...PICTURE_HEADERS, ...problem.headers, 'Cache-Control': 'no-store' })
       .type('application/problem+json')
       // As bytes: text would get a charset, which this media type does not have.
-      .send(Buffer.from(JSON.stringify(buildProblemDocument(problem, requestId))));
+      .send(Buffer.from(JSON.stringify(buildProblemDocument(problem, request))));
   }
 }

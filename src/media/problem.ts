@@ -1,5 +1,13 @@
 import { STATUS_CODES } from 'node:http';
+import type { FastifyRequest } from 'fastify';
 import { type ErrorCode, ServiceError } from '../common/errors.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** URL of the page that explains the codes of errors, each below its own name. */
+    errorsPage?: string;
+  }
+}
 
 /** What can go wrong with a picture. The first two only exist here; the others mean what they mean elsewhere. */
 export type ProblemCode =
@@ -48,12 +56,15 @@ export function toProblem(error: unknown): ProblemError {
 }
 
 /**
- * The problem as a document (RFC 9457 section 3). Its type is about:blank, so the title is that of the status
- * (section 4.2.1); `code` tells the two kinds of 403 apart, with the words that the GraphQL endpoint uses.
+ * The problem as a document (RFC 9457 section 3). Its type is the page that explains it, or about:blank where there is none
+ * (section 4.2.1); `code` says the same in a word, as the GraphQL endpoint does.
  */
-export function buildProblemDocument(problem: ProblemError, requestId: string): object {
+export function buildProblemDocument(
+  problem: ProblemError,
+  { id: requestId, server: { errorsPage } }: Pick<FastifyRequest, 'id' | 'server'>,
+): object {
   return {
-    type: 'about:blank',
+    type: errorsPage === undefined ? 'about:blank' : `${errorsPage}#${problem.code}`,
     title: STATUS_CODES[problem.status],
     status: problem.status,
     detail: problem.message,
