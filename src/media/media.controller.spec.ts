@@ -12,6 +12,7 @@ import type { Pool } from 'pg';
 import sharp from 'sharp';
 import { DataSource } from 'typeorm';
 import { foldId } from '../common/fold.js';
+import { AccessLogModule } from '../access-log/access-log.module.js';
 import { readConfig } from '../config/config.js';
 import { ConfigModule } from '../config/config.module.js';
 import { DatabaseModule } from '../database/database.module.js';
@@ -44,7 +45,7 @@ beforeAll(async () => {
     BASE_URL: 'https://directory.example/school',
   });
   const module = await Test.createTestingModule({
-    imports: [ConfigModule.forRoot(config), DatabaseModule.forRoot(config, []), MediaModule],
+    imports: [ConfigModule.forRoot(config), DatabaseModule.forRoot(config, []), AccessLogModule, MediaModule],
   }).compile();
   // As the service does it behind a proxy that keeps the path of BASE_URL.
   const rewriteUrl = ({ url = '' }: { url?: string }) => url.replace(/^\/school(?=\/)/, '');
