@@ -1,4 +1,4 @@
-import { Collector } from './support/collector.js';
+import { type CollectedSpan, Collector } from './support/collector.js';
 import { buildLdif } from './support/directory.js';
 import { ExternalIssuerProcess } from './support/external-issuer.js';
 import { post, send } from './support/http.js';
@@ -212,6 +212,30 @@ describe('a trace', () => {
     expect(request.resource).toMatchObject({ 'service.name': 'directory-under-test' });
     expect(await lineOf('traced')).toMatchObject({ traceId });
     expect(collector.received).not.toMatch(/\b(anna|ben)\b/i);
+  });
+
+  it('has the operation of a document that is known, and of one that is remembered', async () => {
+    const query = 'query Known($id: String!) { user(user: {id: $id}) { id } }';
+    const askFor = async (id: string, time: string) => {
+      const traceparent = `00-${time.padEnd(32, '0')}-${'2'.repeat(16)}-01`;
+      const headers = { authorization, traceparent };
+      expect((await post(service, { query, variables: { id } }, headers)).status).toBe(200);
+      return collector.until(
+        ({ traceId, name }) => traceId === time.padEnd(32, '0') && name.startsWith('POST /'),
+      );
+    };
+    const below = (request: CollectedSpan) =>
+      collector.spans.filter(({ parentSpanId }) => parentSpanId === request.spanId).map(({ name }) => name);
+    expect(below(await askFor('anna', 'a1'))).toEqual(['query Known']);
+    const known = await askFor('ben', 'a2');
+    expect([below(known), known.attributes['directory.remembered']]).toEqual([['query Known'], undefined]);
+    await askFor('ben', 'a3');
+    const remembered = await askFor('ben', 'a4');
+    expect(below(remembered)).toEqual([]);
+    expect(remembered.attributes).toMatchObject({
+      'graphql.operation.name': 'Known',
+      'directory.remembered': true,
+    });
   });
 
   it('is made of a run of the synchronisation', async () => {

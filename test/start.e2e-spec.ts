@@ -127,7 +127,7 @@ describe('a port that is in use', () => {
     }).end();
     server.close();
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toBe(`The port ${port} is in use: stop what listens there, or set PORT\n`);
+    expect(stderr).toBe(`The port ${port} is in use: stop what listens there, or set another one\n`);
     expect(existsSync(`${database.url.replace('pglite:', '')}.lock`)).toBe(false);
     await database.drop();
   });

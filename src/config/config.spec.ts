@@ -64,6 +64,27 @@ describe('the configuration', () => {
     ]);
   });
 
+  it('gives metrics a port of their own, and in production no other', () => {
+    const embedded = { NODE_ENV: 'production', ALLOW_EMBEDDED: 'true' };
+    const metricsOf = (environment: Environment) => readConfig(environment).monitoring.metrics;
+    expect(metricsOf({})).toEqual({ kind: 'beside' });
+    expect(metricsOf(embedded)).toBeNull();
+    const apart = { ...embedded, HOST: '0.0.0.0', METRICS_PORT: '9464' };
+    expect(metricsOf(apart)).toEqual({ kind: 'apart', host: '0.0.0.0', port: 9464 });
+    expect(metricsOf({ ...apart, METRICS_HOST: '127.0.0.1' })).toMatchObject({ host: '127.0.0.1' });
+    expect(problemsOf({ METRICS_PORT: '3000' })).toEqual([expect.stringContaining('METRICS_PORT and PORT')]);
+    expect(problemsOf({ METRICS_HOST: '::1' })).toEqual(['METRICS_HOST only goes with a METRICS_PORT']);
+  });
+
+  it('makes traces where somebody has named where to send them, or how', () => {
+    const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://127.0.0.1:4318';
+    const tracesOf = (environment: Environment) => readConfig(environment).monitoring.traces;
+    expect(tracesOf({})).toBeNull();
+    expect(tracesOf({ OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT })).toBeNull();
+    expect(tracesOf({ OTEL_TRACES_EXPORTER: 'console' })).toEqual({ serviceName: 'directory-service' });
+    expect(tracesOf({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME: 'x' })).toEqual({ serviceName: 'x' });
+  });
+
   it('tells every problem at once, one line each', () => {
     const problems = problemsOf({
       PORT: '70000',

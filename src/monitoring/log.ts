@@ -40,7 +40,9 @@ export function createLog(
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
     },
-    isText ? new TextStream(stream, isTerminal && process.stdout.hasColors()) : stream,
+    isText
+      ? new TextStream(stream, isTerminal && process.stdout.isTTY && process.stdout.hasColors())
+      : stream,
   );
   return { lines, flush: () => stream.flush?.() };
 }

@@ -58,7 +58,7 @@ function describeFailure(error: unknown): Failure {
   if (code === 'EADDRINUSE') {
     return failed(
       'ADDRESS_UNUSABLE',
-      `The port ${port ?? ''} is in use: stop what listens there, or set PORT`,
+      `The port ${port ?? ''} is in use: stop what listens there, or set another one`,
     );
   }
   if (code === 'EADDRNOTAVAIL' || code === 'EACCES') {
