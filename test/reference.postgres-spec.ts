@@ -108,11 +108,13 @@ describe('the pages', () => {
   afterEach(() => visit.end());
 
   it.each(['', '/mutations', '/values', '/errors'])(
-    'can be read by everybody, on a phone and in the dark: %s',
+    'can be read by everybody, on a phone, in the dark and in the light: %s',
     async (path) => {
       if (path !== '') await page.goto(addressOf(path));
-      await expectAccessible(page);
       await expectFittingWidth(page);
+      await expectAccessible(page);
+      await page.emulateMedia({ colorScheme: 'light' });
+      await expectAccessible(page);
     },
   );
 
