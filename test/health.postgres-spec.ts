@@ -48,6 +48,16 @@ describe('the health of a service', () => {
     });
   });
 
+  it('is shown by metrics on the same port, where nothing is in production', async () => {
+    const response = await fetch(`${service.url}/metrics`);
+    expect([
+      response.status,
+      response.headers.get('content-type'),
+      response.headers.get('cache-control'),
+    ]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8', 'no-store']);
+    expect(await response.text()).toContain('\ndirectory_mirror_state{state="IDLE"} 1\n');
+  });
+
   it('is not decided by the mirror: with a broken file, the service is as ready as before', async () => {
     service.replaceDirectory('this is no LDIF');
     await service.until(async () => (await report()).details['mirror']?.['state'] === 'FAILING');

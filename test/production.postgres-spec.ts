@@ -96,6 +96,10 @@ describe('a service in production', () => {
     }
   });
 
+  it('tells nobody on its port how much it has to do', async () => {
+    expect((await send(service, { path: '/metrics' })).status).toBe(404);
+  });
+
   it('tells nothing of its inside when something fails', async () => {
     proxy.cut();
     const failed = await post(service, { query: '{ user(user: {id: "anna"}) { id } }' }, { authorization });
