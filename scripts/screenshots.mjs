@@ -8,10 +8,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { chromium } from 'playwright-core';
 import sharp from 'sharp';
+import { build, preview } from 'vite';
 import { findProgram } from '../test/support/system-packages.mjs';
 
 const DIRECTORY = 'docs/images';
 const VIEWPORT = { width: 1200, height: 800 };
+/** Where the sample's clients have it. */
+const CLUB_PAGE = 'http://localhost:5173';
 /** Milliseconds that a start may take. */
 const PATIENCE = 60_000;
 
@@ -21,7 +24,12 @@ const work = mkdtempSync(join(tmpdir(), 'screenshots-'));
 
 const service = spawn(process.execPath, ['dist/main.js'], {
   stdio: ['ignore', 'ignore', 'inherit'],
-  env: { PATH: process.env.PATH, PORT: port, DATABASE_URL: `pglite:${join(work, 'mirror')}` },
+  env: {
+    PATH: process.env.PATH,
+    PORT: port,
+    DATABASE_URL: `pglite:${join(work, 'mirror')}`,
+    CORS_ORIGINS: CLUB_PAGE,
+  },
 });
 const ended = new Promise((resolve) => service.once('close', resolve));
 try {
@@ -30,6 +38,7 @@ try {
   mkdirSync(DIRECTORY, { recursive: true });
   await takeStartPage(browser);
   await takeExplorer(browser);
+  await takeClubPage(browser);
   await browser.close();
 } finally {
   service.kill();
@@ -72,9 +81,43 @@ async function takeExplorer(browser) {
   await save(page, 'explorer');
 }
 
+/** The page of `examples/`, wide and light beside narrow and dark. */
+async function takeClubPage(browser) {
+  Object.assign(process.env, { VITE_SERVICE_URL: url, VITE_ISSUER: url });
+  const page = { root: 'examples/club-page', logLevel: 'error', build: { outDir: join(work, 'club-page') } };
+  await build(page);
+  const server = await preview(page);
+  const height = 690;
+  const wide = await takeClub(browser, { viewport: { width: 800, height }, colorScheme: 'light' });
+  const narrow = await takeClub(browser, { viewport: { width: 390, height }, colorScheme: 'dark' });
+  await server.close();
+  const both = sharp({ create: { width: 1214, height, channels: 4, background: '#0000' } }).composite([
+    { input: wide, left: 0, top: 0 },
+    { input: narrow, left: 824, top: 0 },
+  ]);
+  await write(await both.png().toBuffer(), 'club-page');
+}
+
+async function takeClub(browser, options) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  await page.goto(`${CLUB_PAGE}/#chess-club`);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByLabel('Your id in the directory').fill('ada.martin');
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('heading', { name: 'Chess Club' }).waitFor();
+  await page.waitForLoadState('networkidle');
+  const picture = await page.screenshot({ animations: 'disabled' });
+  await context.close();
+  return picture;
+}
+
 /** With as many colours as a page has, and no more bytes than it takes. */
 async function save(page, name) {
-  const picture = await page.screenshot({ animations: 'disabled' });
+  await write(await page.screenshot({ animations: 'disabled' }), name);
+}
+
+async function write(picture, name) {
   const file = join(DIRECTORY, `${name}.png`);
   const { size } = await sharp(picture).png({ palette: true, colours: 128, effort: 10 }).toFile(file);
   console.log(`${file}: ${Math.round(size / 1000)} kB`);

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { ERROR_CODES } from '../src/common/errors.js';
 import { type SettingName, SETTINGS } from '../src/config/settings.js';
+import { commandBlocksOf, pagesWithCommands } from './support/documents.js';
 
 const ROOT = join(__dirname, '..');
 const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
@@ -77,6 +78,16 @@ describe.each(pages())('%s', (page) => {
       .filter((path) => !path.includes('*') && !TO_BE_MADE.has(path))
       .filter((path) => ![ROOT, join(ROOT, dirname(page))].some((from) => existsSync(join(from, path))));
     expect(missing).toEqual([]);
+  });
+});
+
+describe.each(pagesWithCommands())('%s', (page) => {
+  it('says of every fence what is in it, and of no block that it is not run but of commands', () => {
+    // Fences come in twos: one that begins and says what it has, and one that ends.
+    const fences = read(page).match(/^```.*$/gm) ?? [];
+    expect(fences.filter((fence, index) => (index % 2 === 0) === (fence === '```'))).toEqual([]);
+    const reasons = commandBlocksOf(page).filter(({ reason }) => reason !== null);
+    expect(reasons).toHaveLength(read(page).match(/^<!-- not run: /gm)?.length ?? 0);
   });
 });
 

@@ -15,6 +15,7 @@ const SLOWEST = [
   'connections.e2e-spec.ts',
   'mirror-kill.pglite-spec.ts',
   'start.e2e-spec.ts',
+  'documents.postgres-spec.ts',
   'effective-roles.e2e-spec.ts',
   'ldap-trouble.postgres-spec.ts',
   'faults-ldap.postgres-spec.ts',
