@@ -23,8 +23,6 @@ export async function makeSite({ databaseUrl, clientsFile, signingKey }) {
     DATABASE_URL: databaseUrl,
     URL_SIGNING_KEYS: signingKey,
     AUTH_EMBEDDED_CLIENTS: clientsFile,
-    // The others write none.
-    LOG_REQUESTS: 'false',
     ...UNLIMITED,
     ...QUIET,
   };
