@@ -10,13 +10,24 @@ import { clearTimeout, setTimeout } from 'node:timers';
 const QUIET = 30;
 
 let server = null;
+/** Who serves next. */
+let reserve = prepare();
 let isStale = false;
-let isWatching = false;
+let isEnding = false;
+let watcher = null;
 let timer;
+
+function prepare() {
+  return spawn(process.execPath, ['scripts/dev-process.mjs'], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
+}
 
 function serve() {
   isStale = false;
-  server = spawn(process.execPath, ['dist/main.js'], { stdio: 'inherit' });
+  server = reserve;
+  server.send('serve');
+  reserve = prepare();
   server.once('exit', () => {
     server = null;
     if (isStale) serve();
@@ -25,6 +36,7 @@ function serve() {
 
 /** One process at a time: the embedded database takes no second one. */
 function serveAnew() {
+  if (isEnding) return;
   if (server === null) {
     serve();
     return;
@@ -34,15 +46,14 @@ function serveAnew() {
   server.kill('SIGINT');
 }
 
-const compiler = spawn('npx', ['nest', 'build', '--watch'], {
+const compiler = spawn(process.execPath, ['node_modules/.bin/nest', 'build', '--watch'], {
   stdio: ['ignore', 'inherit', 'pipe'],
 });
 // The compiler tells what it does on standard error.
 compiler.stderr.on('data', (chunk) => {
   process.stderr.write(chunk);
-  if (isWatching || !chunk.includes('Successfully compiled')) return;
-  isWatching = true;
-  watch('dist', { recursive: true }, (_event, name) => {
+  if (watcher !== null || !chunk.includes('Successfully compiled')) return;
+  watcher = watch('dist', { recursive: true }, (_event, name) => {
     if (!/\.m?js$/.test(name ?? '')) return;
     clearTimeout(timer);
     timer = setTimeout(serveAnew, QUIET);
@@ -55,10 +66,13 @@ compiler.once('exit', (code) => {
 });
 
 function end() {
+  isEnding = true;
   compiler.kill();
+  watcher?.close();
   isStale = false;
   clearTimeout(timer);
   if (server !== null) server.kill('SIGINT');
+  reserve.kill();
 }
 // A terminal tells the whole group; whoever else ends this script tells nobody but it.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, end);
