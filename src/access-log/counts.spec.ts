@@ -7,9 +7,9 @@ const onlooker = (id: string) => ({ principal: `client:${id}`, actingFor: '' });
 describe('counts that wait', () => {
   it('add up what is shown to the same on the same day, field by field', () => {
     const counts = new Counts(10);
-    counts.add(DAY, onlooker('a'), { fields: ['User.id', 'User.name'], people: [50, 0] }, 3);
-    counts.add(DAY, onlooker('a'), { fields: ['User.id'], people: [1] }, 1);
-    counts.add('2030-01-16', onlooker('a'), { fields: ['User.id'], people: [1] }, 1);
+    counts.add(DAY, onlooker('a'), new Map([[{ fields: ['User.id', 'User.name'], people: [50, 0] }, 3]]));
+    counts.add(DAY, onlooker('a'), new Map([[{ fields: ['User.id'], people: [1] }, 1]]));
+    counts.add('2030-01-16', onlooker('a'), new Map([[{ fields: ['User.id'], people: [1] }, 1]]));
     expect(counts.take(10)).toEqual([
       { day: DAY, ...onlooker('a'), field: 'User.id', requests: 4, people: 151 },
       { day: '2030-01-16', ...onlooker('a'), field: 'User.id', requests: 1, people: 1 },
@@ -20,7 +20,7 @@ describe('counts that wait', () => {
   it('lose names, and no number, when there is no more room', () => {
     const counts = new Counts(2);
     for (const id of ['a', 'b', 'c', 'd', 'a']) {
-      counts.add(DAY, onlooker(id), { fields: ['User.id'], people: [2] }, 1);
+      counts.add(DAY, onlooker(id), new Map([[{ fields: ['User.id'], people: [2] }, 1]]));
     }
     expect(counts.take(10)).toEqual([
       { day: DAY, ...onlooker('a'), field: 'User.id', requests: 2, people: 4 },

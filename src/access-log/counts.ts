@@ -20,12 +20,13 @@ export class Counts {
     return this.rows.size;
   }
 
-  /** @param times how often the exhibit was shown */
-  add(day: string, onlooker: Onlooker, { fields, people }: Exhibit, times: number): void {
-    for (const [index, field] of fields.entries()) {
-      const shown = people[index] ?? 0;
-      if (shown > 0) this.addCount({ day, ...onlooker, field, requests: times, people: times * shown });
+  /** @param shown how often each exhibit was shown to them; summed up by field first, since to find a row costs most */
+  add(day: string, onlooker: Onlooker, shown: ReadonlyMap<Exhibit, number>): void {
+    const sums = new Map<string, { requests: number; people: number }>();
+    for (const [{ fields, people }, times] of shown) {
+      for (const [index, field] of fields.entries()) addTo(sums, field, times, people[index] ?? 0);
     }
+    for (const [field, sum] of sums) this.addCount({ day, ...onlooker, field, ...sum });
   }
 
   addCount(count: Count): void {
@@ -51,6 +52,22 @@ export class Counts {
     }
     return taken;
   }
+}
+
+function addTo(
+  sums: Map<string, { requests: number; people: number }>,
+  field: string,
+  times: number,
+  people: number,
+): void {
+  if (people === 0) return;
+  const sum = sums.get(field);
+  if (sum === undefined) {
+    sums.set(field, { requests: times, people: times * people });
+    return;
+  }
+  sum.requests += times;
+  sum.people += times * people;
 }
 
 /** Ids are whatever an issuer gives out: as JSON, no two rows share a key. */
