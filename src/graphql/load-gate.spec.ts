@@ -84,6 +84,12 @@ describe('the gate for operations', () => {
     expect(traffic.unread).toBe(0);
   });
 
+  it('lets what comes be read while that is little, though nothing is answered: it may be remembered', () => {
+    traffic.run({ seconds: 1, coming: 1000, done: 1000 });
+    traffic.run({ seconds: 5, coming: 400, done: 0 });
+    expect(traffic.unread).toBe(0);
+  });
+
   it('keeps 64 waiting while nothing is done, and takes on all again when it goes on', () => {
     traffic.run({ seconds: 1, coming: 500, done: 0 });
     traffic.answer(1000);

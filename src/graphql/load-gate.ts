@@ -12,6 +12,8 @@ const FEWEST = 64;
 const MOST = 1000;
 /** Refusals for each operation that is done, above which to read what is refused costs as much as what is answered. */
 const FLOOD = 3;
+/** Refusals in an interval up to which reading them costs next to nothing, though hardly anything is answered. */
+const TRICKLE = 50;
 
 /**
  * Takes on as many operations as can be answered in time, and no more: one that waits longer than its client does is
@@ -72,7 +74,7 @@ export class LoadGate {
     if (elapsed < INTERVAL) return;
     const wasBusy = this.fewestWithin >= BUSY;
     this.most = wasBusy ? Math.max(FEWEST, (this.doneWithin / elapsed) * PATIENCE) : MOST;
-    this.isFlooded = this.refusedWithin > FLOOD * this.doneWithin;
+    this.isFlooded = this.refusedWithin > Math.max(TRICKLE, FLOOD * this.doneWithin);
     this.intervalBegan = now;
     this.doneWithin = 0;
     this.refusedWithin = 0;
