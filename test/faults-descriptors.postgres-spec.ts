@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { buildLdif } from './support/directory.js';
+import { eventually } from './support/eventually.js';
 import { post, send } from './support/http.js';
-import { eventually } from './support/ldap.js';
 import { WatchedService } from './support/watched-service.js';
 
 /** Milliseconds after which everything is as before. */

@@ -3,8 +3,8 @@ import { ExternalIssuer } from '../src/auth/external-issuer.js';
 import { IssuerKeys } from '../src/auth/issuer-keys.js';
 import { mayHaveNewKey } from '../src/auth/jwt.js';
 import { buildLdif } from './support/directory.js';
+import { eventually } from './support/eventually.js';
 import { ExternalIssuerProcess, type Nonsense } from './support/external-issuer.js';
-import { eventually } from './support/ldap.js';
 import { TestProxy } from './support/proxy.js';
 import { TestService } from './support/service.js';
 

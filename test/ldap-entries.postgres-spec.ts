@@ -2,7 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import sharp from 'sharp';
 import { DataSource } from 'typeorm';
 import { BASE_DN, buildLdif, groupDn, personDn } from './support/directory.js';
-import { eventually, FollowedDirectory } from './support/ldap.js';
+import { eventually } from './support/eventually.js';
+import { FollowedDirectory } from './support/ldap.js';
 import { readMembers } from './support/ldap-mirror.js';
 import { readLeftOut } from './support/mirror.js';
 

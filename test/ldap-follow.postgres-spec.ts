@@ -1,5 +1,6 @@
 import { buildLdif, groupDn, personDn } from './support/directory.js';
-import { eventually, FollowedDirectory } from './support/ldap.js';
+import { eventually } from './support/eventually.js';
+import { FollowedDirectory } from './support/ldap.js';
 import { readStatus } from './support/mirror.js';
 
 const PEOPLE = ['anna', 'ben', 'cleo', 'dan', 'eva'].map((id) => ({ id, name: `Person ${id}` }));

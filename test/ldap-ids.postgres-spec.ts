@@ -1,5 +1,6 @@
 import { BASE_DN } from './support/directory.js';
-import { eventually, FollowedDirectory } from './support/ldap.js';
+import { eventually } from './support/eventually.js';
+import { FollowedDirectory } from './support/ldap.js';
 import { countLosses, readIds, readPeople } from './support/ldap-mirror.js';
 import { readLeftOut, readStatus } from './support/mirror.js';
 

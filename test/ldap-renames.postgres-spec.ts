@@ -1,6 +1,7 @@
 import sharp from 'sharp';
 import { BASE_DN, buildLdif, personDn } from './support/directory.js';
-import { eventually, FollowedDirectory } from './support/ldap.js';
+import { eventually } from './support/eventually.js';
+import { FollowedDirectory } from './support/ldap.js';
 import { countLosses, readIds, readMembers, readPeople } from './support/ldap-mirror.js';
 
 const YEAR = `ou=2026,ou=people,${BASE_DN}`;

@@ -1,7 +1,8 @@
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildLdif, personDn } from './support/directory.js';
-import { eventually, FollowedDirectory } from './support/ldap.js';
+import { eventually } from './support/eventually.js';
+import { FollowedDirectory } from './support/ldap.js';
 import { readNames, readPeople } from './support/ldap-mirror.js';
 import { readStatus } from './support/mirror.js';
 

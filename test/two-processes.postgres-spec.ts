@@ -1,6 +1,7 @@
 import { TestProcess } from './support/command.js';
 import { buildLdif, personDn } from './support/directory.js';
-import { directorySettings, eventually } from './support/ldap.js';
+import { eventually } from './support/eventually.js';
+import { directorySettings } from './support/ldap.js';
 import { findFreePort } from './support/postgres.mjs';
 import { startSlapd, type TestSlapd } from './support/slapd.mjs';
 import { createDatabase, type TestDatabase } from './support/store.js';

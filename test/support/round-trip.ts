@@ -1,6 +1,7 @@
 import { writeClients } from './clients.js';
 import { personDn } from './directory.js';
-import { eventually, FollowedDirectory } from './ldap.js';
+import { eventually } from './eventually.js';
+import { FollowedDirectory } from './ldap.js';
 import type { Payload } from './previews.js';
 
 /** What is compared of people and groups: all but when they were made and taken over. */
