@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { type CollectedSpan, Collector } from './support/collector.js';
 import { buildLdif } from './support/directory.js';
 import { ExternalIssuerProcess } from './support/external-issuer.js';
@@ -105,6 +106,28 @@ describe('the line about a request', () => {
       status: 404,
     });
     expect(service.said).not.toMatch(/anna|aaaa/);
+  });
+
+  it('is written once for a connection that is cut before its answer, as 499', async () => {
+    const token = await issuer.opaque({ active: true, scope: 'read', sub: 'anna', client_id: 'x' });
+    const body = JSON.stringify({ query: QUERY });
+    issuer.freeze();
+    try {
+      const { host, port } = service.config;
+      const socket = connect(port, host);
+      const head = `POST /graphql/v1 HTTP/1.1\r\nHost: x\r\nX-Request-Id: cut\r\nAuthorization: ${token}`;
+      const more = `Content-Type: application/json\r\nContent-Length: ${body.length}`;
+      socket.write(`${head}\r\n${more}\r\n\r\n${body}`, () => socket.destroy());
+      expect(await lineOf('cut')).toMatchObject({ route: '/graphql/v1', method: 'POST', status: 499 });
+    } finally {
+      issuer.wake();
+    }
+    // By then what it asked for has come, and nobody takes it.
+    expect((await ask('not-cut', { authorization: token })).status).toBe(200);
+    await lineOf('not-cut');
+    expect(await lineOf('cut')).toMatchObject({ status: 499 });
+    const counted = readSamples((await askMetrics()).body).filter(({ labels }) => labels['code'] === '499');
+    expect(counted.map(({ value }) => value)).toEqual([1]);
   });
 
   it('has an id of its own where the one that was sent could be anything', async () => {

@@ -81,6 +81,10 @@ describe('the configuration', () => {
     const tracesOf = (environment: Environment) => readConfig(environment).monitoring.traces;
     expect(tracesOf({})).toBeNull();
     expect(tracesOf({ OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT })).toBeNull();
+    expect(tracesOf({ OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT })).toBeNull();
+    expect(
+      tracesOf({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:4318/v1/traces' }),
+    ).not.toBeNull();
     expect(tracesOf({ OTEL_TRACES_EXPORTER: 'console' })).toEqual({ serviceName: 'directory-service' });
     expect(tracesOf({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME: 'x' })).toEqual({ serviceName: 'x' });
   });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { hostName } from './service.js';
 import { setting, type ValuesOf } from './setting.js';
-import { httpUrl, text, trueOrFalse, wholeNumber } from './value-kinds.js';
+import { httpUrl, text, trueOrFalse, wholeNumber, yesOrNo } from './value-kinds.js';
 
 /** What the service tells of what it does. */
 export const MONITORING_SETTINGS = {
@@ -22,11 +22,16 @@ export const MONITORING_SETTINGS = {
     httpUrl.optional(),
     'Collector that traces are sent to; OpenTelemetry reads its other variables itself. Empty: none are made',
   ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
+    httpUrl.optional(),
+    'The same for traces alone, with its whole path; it goes before the one above',
+  ),
   OTEL_TRACES_EXPORTER: setting(
     text.optional(),
     'How traces are sent: otlp, console, none, … Default: otlp where a collector is named',
   ),
   OTEL_SERVICE_NAME: setting(text.default('directory-service'), 'What the service is called in traces'),
+  OTEL_SDK_DISABLED: setting(yesOrNo, 'Makes no traces, whatever else is set'),
 };
 
 type MonitoringSettings = ValuesOf<typeof MONITORING_SETTINGS>;
@@ -70,6 +75,9 @@ function buildMetrics(
 }
 
 /** OpenTelemetry's own default is to send traces to this machine; here nobody does who has not named where to. */
-function makesTraces({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER }: MonitoringSettings): boolean {
-  return (OTEL_TRACES_EXPORTER ?? (OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? 'none' : 'otlp')) !== 'none';
+function makesTraces(settings: MonitoringSettings): boolean {
+  if (settings.OTEL_SDK_DISABLED) return false;
+  const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_TRACES_EXPORTER } = settings;
+  const collector = OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? OTEL_EXPORTER_OTLP_ENDPOINT;
+  return (OTEL_TRACES_EXPORTER ?? (collector === undefined ? 'none' : 'otlp')) !== 'none';
 }

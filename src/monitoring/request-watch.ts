@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -16,12 +17,17 @@ declare module 'fastify' {
   }
 }
 
+/** A connection, and what it waits for an answer to. */
+type WatchedSocket = Socket & { waiting?: FastifyReply | null };
+
+/** As nginx says it: whoever asked has gone before the answer. No status of HTTP, since nobody is told it. */
+const CLIENT_CLOSED_REQUEST = 499;
 /** Where nothing has this path, and where no operation came of a request. */
 const NONE = 'none';
 
 /**
- * Counts every request, and writes a line of the log about it: one hook, when all of it has been sent. What is told of who
- * asks is how they are known, and of what they ask what it is called (docs/monitoring.md).
+ * Counts every request, and writes a line of the log about it, when all of its answer has been sent or its connection is cut.
+ * What is told of who asks is how they are known, and of what they ask what it is called (docs/monitoring.md).
  */
 @Injectable()
 export class RequestWatch {
@@ -39,15 +45,33 @@ export class RequestWatch {
     const fastify = adapter.getInstance<FastifyInstance>();
     fastify.decorateRequest('traceId', null);
     // Before anything has routes: each has the hooks that were there when it was made.
-    fastify.addHook('onResponse', (request, reply, done) => {
-      this.note(request, reply, isLogged ? log : null);
+    fastify.addHook('onRequest', (request, reply, done) => {
+      (request.raw.socket as WatchedSocket).waiting = reply;
       done();
+    });
+    fastify.addHook('onResponse', (request, reply, done) => {
+      const socket = request.raw.socket as WatchedSocket;
+      // Of what could not be sent the end of its connection tells.
+      if (reply.raw.writableFinished) {
+        if (socket.waiting === reply) socket.waiting = null;
+        this.note(request, reply, reply.statusCode, isLogged ? log : null);
+      }
+      done();
+    });
+    // Once a connection: to listen for it at each request would cost more than all the rest here.
+    fastify.server.on('connection', (socket: WatchedSocket) => {
+      socket.once('close', () => {
+        const reply = socket.waiting ?? null;
+        socket.waiting = null;
+        if (reply !== null && !reply.raw.writableFinished)
+          this.note(reply.request, reply, CLIENT_CLOSED_REQUEST, isLogged ? log : null);
+      });
     });
   }
 
-  private note(request: FastifyRequest, reply: FastifyReply, log: Log | null): void {
+  private note(request: FastifyRequest, reply: FastifyReply, status: number, log: Log | null): void {
     const { operation, standings, statements } = request;
-    const { statusCode: status, elapsedTime: milliseconds } = reply;
+    const { elapsedTime: milliseconds } = reply;
     const route = standings === null ? routeOf(request) : GRAPHQL_PATH;
     const price = standings === null ? null : priceIn(standings);
     const count = this.counts.of(route, operation?.field ?? NONE);
