@@ -2,15 +2,13 @@ import { SCOPES } from '../auth/scopes.js';
 import type { Config } from '../config/config.js';
 import { dataBlock, escapeHtml, renderDocument } from '../pages/html.js';
 import type { Directives } from '../pages/policy.js';
+import type { IsServed } from '../pages/served-pages.js';
 import { PALETTE } from '../pages/style.js';
 import type { Entry } from './explorer-assets.js';
 import { type PageSettings, ROOT_ELEMENT, SETTINGS_ELEMENT } from './page-settings.js';
 
-/**
- * @param entry null: it has not been built
- * @param hasReference whether there is one to link to
- */
-export function renderExplorer(config: Config, entry: Entry | null, hasReference: boolean): string {
+/** @param entry null: it has not been built */
+export function renderExplorer(config: Config, entry: Entry | null, isServed: IsServed): string {
   const root = `${config.basePath}/explorer/`;
   const link = (path: string) => escapeHtml(`${root}${path}`);
   const styles = entry?.styles.map((path) => `<link rel="stylesheet" href="${link(path)}">`) ?? [];
@@ -24,7 +22,7 @@ export function renderExplorer(config: Config, entry: Entry | null, hasReference
     head: [
       `<style>${PALETTE}</style>`,
       ...styles,
-      dataBlock(SETTINGS_ELEMENT, pageSettings(config, hasReference)),
+      dataBlock(SETTINGS_ELEMENT, pageSettings(config, isServed)),
       ...script,
     ].join('\n'),
     body: `<div id="${ROOT_ELEMENT}"><main><p>${message}</p></main></div>`,
@@ -49,13 +47,13 @@ export function explorerDirectives({ auth, baseUrl }: Config): Directives {
 
 function pageSettings(
   { auth, baseUrl, basePath, disclosure, explorer }: Config,
-  hasReference: boolean,
+  isServed: IsServed,
 ): PageSettings {
   return {
     endpoint: `${basePath}/graphql/v1`,
     baseUrl,
     startPage: `${basePath}/`,
-    reference: hasReference ? `${basePath}/reference` : null,
+    reference: disclosure.introspection && isServed('/reference') ? `${basePath}/reference` : null,
     introspection: disclosure.introspection,
     scopes: SCOPES,
     signIn:

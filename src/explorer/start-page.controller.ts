@@ -1,11 +1,10 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
-import type { FastifyAdapter } from '@nestjs/platform-fastify';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { pageHeaders } from '../pages/policy.js';
+import { ServedPages } from '../pages/served-pages.js';
 import { DemoServiceAccount } from '../service-accounts/demo-service-account.js';
 import { renderStartPage, START_PAGE_DIRECTIVES } from './start-page.js';
 
@@ -14,7 +13,7 @@ export class StartPageController {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly demo: DemoServiceAccount,
-    private readonly host: HttpAdapterHost<FastifyAdapter>,
+    private readonly pages: ServedPages,
   ) {}
 
   @Get('/')
@@ -22,11 +21,7 @@ export class StartPageController {
     const demoToken = await this.findDemoToken();
     void reply
       .headers(pageHeaders(START_PAGE_DIRECTIVES))
-      .send(renderStartPage(this.config, { demoToken, isServed: (path) => this.isServed(path) }));
-  }
-
-  private isServed(path: string): boolean {
-    return this.host.httpAdapter.getInstance<FastifyInstance>().hasRoute({ method: 'GET', url: path });
+      .send(renderStartPage(this.config, { demoToken, isServed: this.pages.isServed }));
   }
 
   /** Nothing is told in production, whatever is embedded there. The page is worth reading without its database, too. */

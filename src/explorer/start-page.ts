@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.js';
 import { escapeHtml, renderDocument } from '../pages/html.js';
 import { type Directives, hashSource } from '../pages/policy.js';
+import type { IsServed } from '../pages/served-pages.js';
 import { type Example, findExamples } from './first-queries.js';
 import { STYLE } from './start-page-style.js';
 
@@ -25,8 +26,7 @@ export const START_PAGE_DIRECTIVES: Directives = {
 export interface Circumstances {
   /** Of the demonstration account; null: there is none, or it is not to be told. */
   readonly demoToken: string | null;
-  /** Whether there is a page at this path, below the path of the service. */
-  readonly isServed: (path: string) => boolean;
+  readonly isServed: IsServed;
 }
 
 /** What the service is, and the first query: only what is true of how it runs. */
@@ -60,7 +60,7 @@ interface Link {
   readonly what: string;
 }
 
-function linksOf({ basePath, disclosure }: Config, isServed: Circumstances['isServed']): Link[] {
+function linksOf({ basePath, disclosure }: Config, isServed: IsServed): Link[] {
   const links: Link[] = [
     { path: '/explorer', name: 'Explorer', what: 'Ask in the browser' },
     ...(disclosure.introspection
