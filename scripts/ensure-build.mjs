@@ -7,6 +7,7 @@ const INPUTS = [
   'src',
   'web/explorer/source',
   'web/explorer/vite.config.mjs',
+  'web/explorer/mend-graphiql.mjs',
   'docs/errors.md',
   'package-lock.json',
   'nest-cli.json',

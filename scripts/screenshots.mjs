@@ -76,7 +76,7 @@ async function takeExplorer(browser) {
   await page.getByText('Scope: read').waitFor();
   await page.getByRole('button', { name: 'Execute' }).click();
   await page.locator('.pictures img').first().waitFor();
-  await page.waitForFunction('[...document.images].every((image) => image.complete)');
+  await page.waitForLoadState('networkidle');
   await page.getByText('"groups"').first().waitFor();
   await save(page, 'explorer');
 }

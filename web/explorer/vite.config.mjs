@@ -1,3 +1,5 @@
+import { mendGraphiql } from './mend-graphiql.mjs';
+
 /** @type {import("vite").InlineConfig} */
 /** The page itself is written by src/explorer/explorer-page.ts: the manifest tells it what was built. */
 export const config = {
@@ -7,6 +9,7 @@ export const config = {
   base: './',
   publicDir: false,
   logLevel: 'warn',
+  plugins: [mendGraphiql()],
   build: {
     outDir: 'dist',
     emptyOutDir: true,
