@@ -63,6 +63,8 @@ function pageSettings(
             issuer: auth.issuer ?? baseUrl,
             clientId: explorer.clientId,
             redirectUri: explorer.redirectUri,
+            // Only of the embedded provider it is known that it takes this without a token of OpenID Connect.
+            signedOutUri: auth.issuer === null ? explorer.redirectUri : null,
             audience: auth.issuer === null ? null : auth.audience,
           },
   };

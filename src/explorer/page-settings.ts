@@ -20,6 +20,8 @@ export interface SignInSettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly redirectUri: string;
+  /** Where the provider sends people whom it has signed out, if they are known to it as such; null: nowhere. */
+  readonly signedOutUri: string | null;
   /** What tokens are to be good for, where the provider has to be told; null: it knows. */
   readonly audience: string | null;
 }

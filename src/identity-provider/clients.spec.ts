@@ -39,6 +39,7 @@ describe('the clients file', () => {
           token_endpoint_auth_method: 'client_secret_basic',
           grant_types: ['authorization_code'],
           redirect_uris: ['https://a.example/'],
+          post_logout_redirect_uris: [],
           scope: '',
           owner: null,
         },
@@ -115,6 +116,9 @@ describe('the clients file', () => {
     expect(problemsOf({ ...PUBLIC, redirect_uris: [uri] })).toEqual([
       expect.stringContaining(`client 1 (app): redirect_uris ${problem}`),
     ]);
+    expect(problemsOf({ ...PUBLIC, post_logout_redirect_uris: [uri] })).toEqual([
+      expect.stringContaining(`client 1 (app): post_logout_redirect_uris ${problem}`),
+    ]);
   });
 
   it.each([
@@ -176,6 +180,7 @@ describe('the client of the explorer', () => {
       client_id: 'explorer',
       token_endpoint_auth_method: 'none',
       redirect_uris: ['https://example.org/school/explorer/callback'],
+      post_logout_redirect_uris: ['https://example.org/school/explorer/callback'],
     });
   });
 

@@ -20,6 +20,8 @@ export interface Client {
   readonly token_endpoint_auth_method: (typeof AUTHENTICATION_METHODS)[number];
   readonly grant_types: readonly (typeof GRANT_TYPES)[number][];
   readonly redirect_uris: readonly string[];
+  /** Where people may come back to after signing out (OpenID Connect RP-Initiated Logout 1.0 §3.1). */
+  readonly post_logout_redirect_uris: readonly string[];
   /** Words separated by spaces; empty: none. */
   readonly scope: string;
   /** Id of the person a client-credentials token acts for; null: nobody. */
@@ -44,6 +46,16 @@ const redirectUrisError = 'must be an array of URLs';
 const nameError = 'must be text of 1 to 200 characters';
 const ownerError = 'must be the id of a person, or null';
 
+const redirectUris = z
+  .array(
+    z.string({ error: redirectUrisError }).superRefine((uri, context) => {
+      const problem = redirectUriProblem(uri);
+      if (problem !== null) context.addIssue(problem);
+    }),
+    { error: redirectUrisError },
+  )
+  .default([]);
+
 const FIELDS = {
   client_id: visible('must be 1 to 512 characters of ASCII'),
   client_name: z.string({ error: nameError }).min(1, nameError).max(200, nameError).optional(),
@@ -54,15 +66,8 @@ const FIELDS = {
   grant_types: z
     .array(z.enum(GRANT_TYPES, { error: grantTypesError }), { error: grantTypesError })
     .default(['authorization_code']),
-  redirect_uris: z
-    .array(
-      z.string({ error: redirectUrisError }).superRefine((uri, context) => {
-        const problem = redirectUriProblem(uri);
-        if (problem !== null) context.addIssue(problem);
-      }),
-      { error: redirectUrisError },
-    )
-    .default([]),
+  redirect_uris: redirectUris,
+  post_logout_redirect_uris: redirectUris,
   scope: z
     .string({ error: scopeError })
     .refine((scope) => scope === '' || scope.split(' ').every(isProviderScope), { error: scopeError })
@@ -182,6 +187,7 @@ export function explorerClient(
     token_endpoint_auth_method: 'none',
     grant_types: ['authorization_code'],
     redirect_uris: [explorer.redirectUri],
+    post_logout_redirect_uris: [explorer.redirectUri],
     scope: SCOPES.join(' '),
     owner: null,
   };
@@ -190,7 +196,7 @@ export function explorerClient(
 /** A client as oidc-provider wants it described: it does not know of owners, nor of scopes that are empty. */
 export function clientMetadata(client: Client): Record<string, unknown> {
   // «Native» is what lets the port of a loopback address vary (RFC 8252 §7.3), but neither https on one nor http elsewhere.
-  const isWeb = client.redirect_uris.some(
+  const isWeb = [...client.redirect_uris, ...client.post_logout_redirect_uris].some(
     (uri) => (uri.startsWith('https:') && isLoopback(uri)) || (uri.startsWith('http:') && !isLoopback(uri)),
   );
   return {
@@ -200,6 +206,7 @@ export function clientMetadata(client: Client): Record<string, unknown> {
     token_endpoint_auth_method: client.token_endpoint_auth_method,
     grant_types: client.grant_types,
     redirect_uris: client.redirect_uris,
+    post_logout_redirect_uris: client.post_logout_redirect_uris,
     scope: client.scope === '' ? undefined : client.scope,
     application_type: isWeb ? 'web' : 'native',
     response_types: client.grant_types.includes('authorization_code') ? ['code'] : [],

@@ -40,7 +40,9 @@ export const deviceFlowPages: Pick<
 export const signOutPages: Pick<SignOut, 'logoutSource' | 'postLogoutSuccessSource'> = {
   logoutSource(context) {
     const action = context.oidc.urlFor('end_session_confirm');
-    sendPage(context, 200, signOutPage({ action, secret: secretOf(context) }));
+    const { client } = context.oidc;
+    const application = client === undefined ? null : (client.clientName ?? client.clientId);
+    sendPage(context, 200, signOutPage({ action, secret: secretOf(context) }, application));
   },
 
   postLogoutSuccessSource(context) {

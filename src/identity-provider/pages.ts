@@ -102,11 +102,20 @@ ${hiddenField('confirm', 'yes')}
   };
 }
 
-/** Asks whether to end the session in this browser. */
-export function signOutPage({ action, secret }: Omit<DeviceForm, 'userCode'>): Page {
+/**
+ * Asks whether to end the session in this browser.
+ * @param application that sent the person here; null: nobody did
+ */
+export function signOutPage(
+  { action, secret }: Omit<DeviceForm, 'userCode'>,
+  application: string | null,
+): Page {
+  const who =
+    application === null ? '' : `<p><strong>${escapeHtml(application)}</strong> asks you to sign out.</p>\n`;
   return {
     title: 'Sign out?',
-    body: `<form method="post" action="${escapeHtml(action)}">
+    body: `${who}<p>The next application in this browser will then ask who you are.</p>
+<form method="post" action="${escapeHtml(action)}">
 ${hiddenField('xsrf', secret)}
 <div class="buttons">
 <button name="logout" value="yes">Sign out</button>

@@ -21,6 +21,7 @@ const CLIENTS = [
     grant_types: ['authorization_code', 'refresh_token', DEVICE_CODE],
     // Without a port: any will do (RFC 8252 §7.3).
     redirect_uris: ['http://127.0.0.1/callback'],
+    post_logout_redirect_uris: ['http://127.0.0.1/'],
     scope: 'openid profile read',
   },
 ];
@@ -246,6 +247,21 @@ describe('signing in', () => {
     expect(await done.response.text()).toContain('You are signed out.');
     const again = await browser.open(authorizationUrl());
     expect(await again.response.text()).not.toContain('value="ada"');
+  });
+
+  it('sends back who has answered whether to sign out, to where the application said before', async () => {
+    const browser = new FormBrowser(issuer);
+    const leave = (uri: string) => {
+      const wish = new URLSearchParams({ client_id: 'app', post_logout_redirect_uri: uri });
+      return browser.open(`${issuer}/oauth2/logout?${wish.toString()}`);
+    };
+    await signIn(browser, 'ada');
+    expect((await leave('http://evil.example/')).response.status).toBe(400);
+    const page = await (await leave('http://127.0.0.1:9/')).response.text();
+    expect(page).toContain('<strong>Time &amp; table</strong> asks you to sign out');
+    const xsrf = /name="xsrf" value="([^"]+)"/.exec(page)?.[1] ?? '';
+    const { response } = await browser.open(`${issuer}/oauth2/logout/confirm`, { xsrf });
+    expect(response.headers.get('location')).toBe('http://127.0.0.1:9/');
   });
 
   it('lets pages of the allowed origins ask for tokens, and no others', async () => {

@@ -14,15 +14,18 @@ interface Properties {
 export function App({ refusal }: Properties) {
   const [session, setSession] = useState(findSession);
   const [reason, setReason] = useState<Reason>(reasonOf(refusal));
+  /** Who has signed out of this page, and may want to do so at the provider. */
+  const [left, setLeft] = useState<Session | null>(null);
 
   function leave(why: Reason): void {
     endSession();
+    setLeft(why === 'left' ? session : null);
     setReason(why);
     setSession(null);
   }
 
   return session === null ? (
-    <Welcome reason={reason} />
+    <Welcome reason={reason} left={left} />
   ) : (
     <SignedIn key={session.accessToken} session={session} onLeave={leave} />
   );

@@ -5,6 +5,8 @@ import { CLIENT_ID, ISSUER, SCOPE } from './settings';
 export interface Session {
   readonly accessToken: string;
   readonly expiresAt: number;
+  /** What the provider knows the session by when it is to end; of a provider that gives none: undefined. */
+  readonly idToken?: string | undefined;
 }
 
 /** What has to be known again when the provider sends the person back. */
@@ -93,16 +95,22 @@ export async function finishSignIn(): Promise<void> {
   const session: Session = {
     accessToken: answer.access_token,
     expiresAt: Date.now() + (answer.expires_in ?? 3600) * 1000,
+    idToken: answer.id_token,
   };
   storage.setItem('session', JSON.stringify(session));
 }
 
-/** Where the person can sign out of the provider too. */
-export async function findSignOutUrl(): Promise<string | null> {
+/** Where the person can sign out of the provider too, and comes back from (OpenID Connect RP-Initiated Logout 1.0 §2). */
+export async function findSignOutUrl({ idToken }: Session): Promise<string | null> {
   const { end_session_endpoint: endpoint } = await discover();
-  return endpoint === undefined
-    ? null
-    : `${endpoint}?${new URLSearchParams({ client_id: CLIENT_ID }).toString()}`;
+  if (endpoint === undefined) return null;
+  const url = new URL(endpoint);
+  url.search = new URLSearchParams({
+    client_id: CLIENT_ID,
+    post_logout_redirect_uri: redirectUri,
+    ...(idToken === undefined ? {} : { id_token_hint: idToken }),
+  }).toString();
+  return url.href;
 }
 
 async function discover(): Promise<oauth.AuthorizationServer> {

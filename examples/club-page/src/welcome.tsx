@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { findSignOutUrl, signIn } from './session';
+import { findSignOutUrl, type Session, signIn } from './session';
 
 /** Why somebody is asked to sign in. */
 export type Reason = 'new' | 'left' | 'ended' | 'denied' | 'scope' | 'failed';
@@ -17,7 +17,7 @@ const WORDS: Record<Reason, { title: string; text: string }> = {
 };
 
 /** The page for whoever is not signed in. */
-export function Welcome({ reason }: { reason: Reason }) {
+export function Welcome({ reason, left }: { reason: Reason; left: Session | null }) {
   const [shown, setShown] = useState(reason);
   const [isBusy, setBusy] = useState(false);
   const heading = useRef<HTMLHeadingElement>(null);
@@ -46,16 +46,16 @@ export function Welcome({ reason }: { reason: Reason }) {
       <button type="button" disabled={isBusy} onClick={() => void start()}>
         {shown === 'new' ? 'Sign in' : 'Sign in again'}
       </button>
-      {shown === 'left' && <SignOutLink />}
+      {left !== null && <SignOutLink session={left} />}
     </main>
   );
 }
 
 /** The provider may still know them: on a machine of many people that matters. */
-function SignOutLink() {
+function SignOutLink({ session }: { session: Session }) {
   const [url, setUrl] = useState<string | null>(null);
   useEffect(() => {
-    findSignOutUrl().then(setUrl, () => undefined);
+    findSignOutUrl(session).then(setUrl, () => undefined);
   }, []);
   return url === null ? null : (
     <p class="quiet">

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 import { Entrance } from './entrance.js';
-import { forget, problem, type Session, session } from './session.js';
+import { farewell, forget, problem, type Session, session, signOut } from './session.js';
 import { settings } from './settings.js';
 import { useStore } from './store.js';
 
@@ -8,6 +8,7 @@ import { useStore } from './store.js';
 export function Bar() {
   const current = useStore(session);
   const wrong = useStore(problem);
+  const signOutUrl = useStore(farewell);
   return (
     <header>
       <nav aria-label="Pages">
@@ -16,6 +17,12 @@ export function Bar() {
         {settings.reference === null ? null : <a href={settings.reference}>Reference</a>}
       </nav>
       {current === null ? <Entrance /> : <Present session={current} />}
+      {signOutUrl === null ? null : (
+        <p role="status" className="farewell">
+          This page has forgotten you. The identity provider may not have:{' '}
+          <a href={signOutUrl}>sign out there, too</a>.
+        </p>
+      )}
       {wrong === null ? null : (
         <p role="alert" className="alert">
           {wrong}
@@ -38,7 +45,7 @@ function Present({ session: { holder, scopes, expiresAt } }: { session: Session 
         ))}
       </ul>
       <p>{left === null ? 'does not end' : `${left.toString()} min left`}</p>
-      <button type="button" className="quiet" onClick={forget}>
+      <button type="button" className="quiet" onClick={signOut}>
         Sign out
       </button>
     </div>

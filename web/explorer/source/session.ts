@@ -10,9 +10,14 @@ export interface Session {
   readonly scopes: readonly string[];
   /** Milliseconds since 1970; null: it does not end, or nobody knows when. */
   readonly expiresAt: number | null;
+  /** Where the provider ends its own session; null: it has no such page, or the token was pasted. */
+  readonly signOutUrl: string | null;
 }
 
 export const session = new Store<Session | null>(null);
+
+/** Where somebody who has just signed out here can do so at the provider; null: nowhere. */
+export const farewell = new Store<string | null>(null);
 
 /** What went wrong with a token or with signing in, for people; null: nothing. */
 export const problem = new Store<string | null>(null);
@@ -33,8 +38,9 @@ interface Who {
 }
 
 /** Uses a token from now on, once the service has said what it is good for. */
-export async function use(authorization: string): Promise<void> {
+export async function use(authorization: string, signOutUrl: string | null = null): Promise<void> {
   problem.set(null);
+  farewell.set(null);
   try {
     const { answer } = await send({ query: WHO }, authorization);
     const { data, errors } = answer as { data?: Who | null; errors?: { message: string }[] };
@@ -50,6 +56,7 @@ export async function use(authorization: string): Promise<void> {
       holder: account?.name ?? token.userId ?? token.clientId ?? 'somebody',
       scopes: token.scopes,
       expiresAt: end === null ? null : Date.parse(end),
+      signOutUrl,
     });
   } catch {
     problem.set('The service cannot be reached at the moment.');
@@ -73,4 +80,9 @@ function isServiceAccountToken(token: string): boolean {
 export function forget(): void {
   session.set(null);
   problem.set(null);
+}
+
+export function signOut(): void {
+  farewell.set(session.get()?.signOutUrl ?? null);
+  forget();
 }

@@ -6,6 +6,9 @@ import { settings } from './settings.js';
 /** What has to be known again when somebody comes back from the provider. No token is ever kept there. */
 const KEPT = 'explorer:sign-in';
 
+/** The address of the page, whichever way somebody came to it. */
+const HERE = `${settings.startPage}explorer`;
+
 interface Departure {
   readonly state: string;
   readonly verifier: string;
@@ -56,21 +59,28 @@ export async function comeBack(): Promise<void> {
   const url = new URL(location.href);
   const kept = sessionStorage.getItem(KEPT);
   sessionStorage.removeItem(KEPT);
-  if (!url.searchParams.has('state') || signIn === null) return;
-  history.replaceState(null, '', `${settings.startPage}explorer`);
+  if (signIn === null) return;
+  if (url.pathname !== HERE) history.replaceState(null, '', HERE);
+  if (!url.searchParams.has('state')) return;
   if (kept === null) {
     problem.set('This sign-in was begun elsewhere, or has been used already. Sign in again.');
     return;
   }
   try {
-    await use(`Bearer ${await redeem(signIn, url, JSON.parse(kept) as Departure)}`);
+    const server = await discover(signIn);
+    const token = await redeem(server, signIn, url, JSON.parse(kept) as Departure);
+    await use(`Bearer ${token}`, signOutUrlOf(server, signIn));
   } catch (error) {
     problem.set(reasonOf(error));
   }
 }
 
-async function redeem(signIn: SignInSettings, url: URL, { state, verifier }: Departure): Promise<string> {
-  const server = await discover(signIn);
+async function redeem(
+  server: oauth.AuthorizationServer,
+  signIn: SignInSettings,
+  url: URL,
+  { state, verifier }: Departure,
+): Promise<string> {
   const client: oauth.Client = { client_id: signIn.clientId };
   const parameters = oauth.validateAuthResponse(server, client, url, state);
   const response = await oauth.authorizationCodeGrantRequest(
@@ -84,6 +94,18 @@ async function redeem(signIn: SignInSettings, url: URL, { state, verifier }: Dep
   );
   const { access_token: token } = await oauth.processAuthorizationCodeResponse(server, client, response);
   return token;
+}
+
+/** OpenID Connect RP-Initiated Logout 1.0 §2: the provider asks whether to, and sends back who has answered. */
+function signOutUrlOf(
+  { end_session_endpoint: endpoint }: oauth.AuthorizationServer,
+  { clientId, signedOutUri }: SignInSettings,
+): string | null {
+  if (endpoint === undefined) return null;
+  const url = new URL(endpoint);
+  url.searchParams.set('client_id', clientId);
+  if (signedOutUri !== null) url.searchParams.set('post_logout_redirect_uri', signedOutUri);
+  return url.href;
 }
 
 async function discover(signIn: SignInSettings): Promise<oauth.AuthorizationServer> {
