@@ -107,7 +107,7 @@ describe('the pages', () => {
 
   afterEach(() => visit.end());
 
-  it.each(['', '/mutations', '/values', '/errors'])(
+  it.each(['', '/queries', '/objects', '/errors'])(
     'can be read by everybody, on a phone, in the dark and in the light: %s',
     async (path) => {
       if (path !== '') await page.goto(addressOf(path));
@@ -121,7 +121,7 @@ describe('the pages', () => {
   it('are searched for names, parts of names, and what is said about them', async () => {
     await page.keyboard.press('/');
     const field = page.getByRole('searchbox', { name: 'Search' });
-    const first = page.locator('#results a').first();
+    const first = page.locator('#search-results a').first();
     for (const [typed, found] of [
       ['inheritedfrom', 'inheritedFrom'],
       ['not found', 'NOT_FOUND'],

@@ -34,3 +34,21 @@ function readExample(directory: string, name: string): Example {
   const rest = answered.parse(JSON.parse(readFileSync(join(directory, `${name}.json`), 'utf8')));
   return { name, purpose, document: document.trim(), ...rest };
 }
+
+/** What an example asks, with what, and what the sample directory answers. */
+export function exampleInMarkdown({ name, purpose, document, variables, answer, as }: Example): string {
+  const asker = as === 'application' ? 'an application, for Ada Martin' : 'a service account';
+  const given =
+    Object.keys(variables).length === 0 ? [] : ['With these variables:', block('Variables', variables)];
+  return [
+    `${purpose}${as === null ? '' : ` Asked by ${asker}.`}`,
+    `\`\`\`graphql Example of ${name}\n${document}\n\`\`\``,
+    ...given,
+    'The answer:',
+    block('Answer', { data: answer }),
+  ].join('\n\n');
+
+  function block(what: string, value: unknown): string {
+    return `\`\`\`json ${what} of the example of ${name}\n${JSON.stringify(value, null, 2)}\n\`\`\``;
+  }
+}

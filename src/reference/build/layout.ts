@@ -1,5 +1,6 @@
 import { escapeHtml, renderDocument } from '../../pages/html.js';
 import { linkFrom, type PageName } from './links.js';
+import type { SearchEntry } from './search-entries.js';
 
 /** A page of the reference. */
 export interface ReferencePage {
@@ -9,6 +10,8 @@ export interface ReferencePage {
   readonly body: string;
   /** What is on it, by the anchors of its sections. */
   readonly contents: readonly string[];
+  /** What can be found on it. */
+  readonly entries: readonly SearchEntry[];
 }
 
 const NAVIGATION: readonly [PageName, string][] = [
@@ -47,12 +50,12 @@ ${page.body}</main>
   });
 }
 
-/** Shown by the script that it works with. */
-const SEARCH = `<form id="search" role="search" hidden>
-<label for="query">Search</label>
-<input id="query" type="search" autocomplete="off" spellcheck="false" aria-controls="results" aria-describedby="found">
-<p id="found" role="status"></p>
-<ol id="results"></ol>
+/** Shown by the script that it works with. Its ids are no names of GraphQL, which are the anchors of a page. */
+const SEARCH = `<form id="search-form" role="search" hidden>
+<label for="search-field">Search</label>
+<input id="search-field" type="search" autocomplete="off" spellcheck="false" aria-controls="search-results" aria-describedby="search-count">
+<p id="search-count" role="status"></p>
+<ol id="search-results"></ol>
 </form>
 `;
 

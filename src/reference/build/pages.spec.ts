@@ -66,7 +66,10 @@ describe('a page of the schema', () => {
     const { body = '' } = pages.find(({ name }) => name === 'queries') ?? {};
     expect(body).toContain('Needs the scopes <code>read</code> and <code>directory</code>.');
     expect(body).toContain('Which &lt;one&gt;.');
-    expect(body).toContain('= <code>1</code>');
+    expect(body).toContain('id: ID = &quot;1&quot;');
+    expect(body).toContain(
+      '<h4 id="pet.id"><a href="#pet.id"><code>id</code></a> <small><code>ID</code></small></h4>',
+    );
     expect(body).toContain('<a href="errors#NOT_FOUND"><code>NOT_FOUND</code></a>');
     expect(body).toContain('&quot;&lt;Rex&gt;&quot;');
   });
@@ -78,7 +81,36 @@ describe('a page of the schema', () => {
     ]);
     const { body = '' } = pages.find(({ name }) => name === 'objects') ?? {};
     expect(body).toContain(`<strong>Deprecated.</strong> ${USE}`);
+    expect(body).toContain('nick: String @deprecated');
     expect(body).toContain('Its <code>name</code>.');
+  });
+
+  it('says of a type where it is used', async () => {
+    const pages = await pagesOf([
+      ['pet', EXAMPLE],
+      ['pets', EXAMPLE],
+    ]);
+    const { body = '', entries = [] } = pages.find(({ name }) => name === 'objects') ?? {};
+    const [, pet = ''] = /<section id="Pet">([^]+?)<\/section>/.exec(body) ?? [];
+    expect(pet).toMatch(/<h3>Given by<\/h3>\n<p><a href="queries#pet">/);
+    expect(pet).toMatch(/<h3>One of the kinds of<\/h3>\n<p><a href="objects#Friend">/);
+    expect(entries.find(({ place }) => place === 'objects#Pet.nick')).toEqual({
+      place: 'objects#Pet.nick',
+      title: 'Pet.nick',
+      kind: 'field',
+      text: expect.stringContaining(USE) as string,
+    });
+  });
+
+  it('can be found with all that is on it', async () => {
+    const pages = await pagesOf([
+      ['pet', EXAMPLE],
+      ['pets', EXAMPLE],
+    ]);
+    for (const { name, body, entries } of pages.filter(({ name }) => name !== '' && name !== 'errors')) {
+      const anchors = [...body.matchAll(/ id="([^"]+)"/g)].map(([, id]) => `${name}#${id}`);
+      expect(entries.map(({ place }) => place)).toEqual(anchors);
+    }
   });
 
   it('is not made of a query without an example', async () => {

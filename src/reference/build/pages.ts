@@ -1,18 +1,16 @@
 import {
-  type GraphQLNamedType,
   type GraphQLObjectType,
   type GraphQLSchema,
-  isInputObjectType,
   isIntrospectionType,
-  isLeafType,
   isSpecifiedScalarType,
 } from 'graphql';
 import { type Connection, drawDiagram, connectionsOf } from './diagram.js';
-import { describeRootField, describeType } from './describe.js';
 import type { Example } from './example.js';
+import { type Definition, Generator } from './generate.js';
 import type { ReferencePage } from './layout.js';
 import { linkFrom, type PageName, placeOfType } from './links.js';
-import { renderInline, renderMarkdown } from './markdown.js';
+import { renderDefinition, renderInline, renderMarkdown } from './markdown.js';
+import { definitionEntries, errorEntries, type SearchEntry } from './search-entries.js';
 
 /** What the pages are made of. */
 export interface Sources {
@@ -27,26 +25,64 @@ export interface Sources {
 
 /** Every page of the reference. */
 export async function buildPages(sources: Sources): Promise<ReferencePage[]> {
-  const { schema, errors } = sources;
-  const types = Object.values(schema.getTypeMap()).filter(
+  const { schema, examples, errors } = sources;
+  const generator = await Generator.start(schema, examples);
+  const page = (name: PageName, title: string, definitions: readonly Definition[], about?: string | null) =>
+    definitionsPage(generator, { name, title, definitions, about: about ?? '' });
+  const rootPage = (name: PageName, title: string, root: GraphQLObjectType | null | undefined) => {
+    const fields = Object.values(root?.getFields() ?? {});
+    const missing = fields.find((field) => !examples.has(field.name));
+    if (missing) throw new Error(`There is no example of ${missing.name}`);
+    return page(name, title, fields, root?.description);
+  };
+  const types = Object.values(generator.schema.getTypeMap()).filter(
     (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
   );
-  const roots = [schema.getQueryType(), schema.getMutationType()];
-  const isInput = (type: GraphQLNamedType) => isInputObjectType(type);
-  const isValue = (type: GraphQLNamedType) => isLeafType(type);
+  const typesPage = (name: PageName, title: string) =>
+    page(
+      name,
+      title,
+      types.filter((type) => placeOfType(type) === `${name}#${type.name}`),
+    );
   return [
     await firstPage(sources),
-    rootPage('queries', 'Queries', schema.getQueryType(), sources),
-    rootPage('mutations', 'Mutations', schema.getMutationType(), sources),
-    typesPage(
-      'objects',
-      'Objects',
-      types.filter((type) => !isInput(type) && !isValue(type) && !roots.includes(type as GraphQLObjectType)),
-    ),
-    typesPage('inputs', 'Inputs', types.filter(isInput)),
-    typesPage('values', 'Values', types.filter(isValue)),
+    await rootPage('queries', 'Queries', generator.schema.getQueryType()),
+    await rootPage('mutations', 'Mutations', generator.schema.getMutationType()),
+    await typesPage('objects', 'Objects'),
+    await typesPage('inputs', 'Inputs'),
+    await typesPage('values', 'Values'),
     errorsPage(errors),
   ];
+}
+
+/** What a page of definitions is about. */
+interface Subject {
+  readonly name: PageName;
+  readonly title: string;
+  readonly definitions: readonly Definition[];
+  /** What stands above them, in Markdown. */
+  readonly about: string;
+}
+
+async function definitionsPage(
+  generator: Generator,
+  { name, title, definitions, about }: Subject,
+): Promise<ReferencePage> {
+  const sections: string[] = [];
+  const entries: SearchEntry[] = [];
+  for (const definition of definitions) {
+    const markdown = await generator.print(definition);
+    sections.push(`<section id="${definition.name}">\n${renderDefinition(markdown)}</section>\n`);
+    entries.push(...definitionEntries(name, markdown));
+  }
+  const head = about === '' ? '' : `<p>${renderInline(about, name)}</p>\n`;
+  return {
+    name,
+    title,
+    body: head + sections.join(''),
+    contents: definitions.map((each) => each.name),
+    entries,
+  };
 }
 
 /** Scopes, all that can be asked for, and how it hangs together. */
@@ -72,7 +108,7 @@ several kinds. Numbers, texts and what mutations answer are left out.</figcaptio
 ${inWords(connections, schema)}</details>
 </section>
 `;
-  return { name: '', title: 'Reference', body, contents: [] };
+  return { name: '', title: 'Reference', body, contents: [], entries: [] };
 }
 
 function rootList(title: string, page: PageName, type: GraphQLObjectType | null | undefined): string {
@@ -81,27 +117,6 @@ function rootList(title: string, page: PageName, type: GraphQLObjectType | null 
     return `<li>${link} ${renderInline(description ?? '', '')}</li>\n`;
   });
   return `<section>\n<h2><a href="${linkFrom('', page)}">${title}</a></h2>\n<ul class="list">\n${items.join('')}</ul>\n</section>\n`;
-}
-
-function rootPage(
-  name: PageName,
-  title: string,
-  type: GraphQLObjectType | null | undefined,
-  { examples }: Sources,
-): ReferencePage {
-  const fields = Object.values(type?.getFields() ?? {});
-  const body = fields.map((field) => {
-    const example = examples.get(field.name);
-    if (example === undefined) throw new Error(`There is no example of ${field.name}`);
-    return describeRootField(field, name, example);
-  });
-  const about = `<p>${renderInline(type?.description ?? '', name)}</p>\n`;
-  return { name, title, body: about + body.join(''), contents: fields.map((field) => field.name) };
-}
-
-function typesPage(name: PageName, title: string, types: readonly GraphQLNamedType[]): ReferencePage {
-  const body = types.map((type) => describeType(type, name)).join('');
-  return { name, title, body, contents: types.map((type) => type.name) };
 }
 
 /** Every code in a card of its own would tear the text apart: it stays as it is written. */
@@ -113,6 +128,7 @@ function errorsPage(markdown: string): ReferencePage {
     title: 'Errors',
     body: `<div class="card">\n${renderMarkdown(rest)}</div>\n`,
     contents: codes,
+    entries: errorEntries(markdown),
   };
 }
 

@@ -1,14 +1,6 @@
-import {
-  type GraphQLNamedType,
-  type GraphQLSchema,
-  isEnumType,
-  isInputObjectType,
-  isIntrospectionType,
-  isObjectType,
-  isSpecifiedScalarType,
-} from 'graphql';
-import { placeOfMember, placeOfType, ROOTS } from './links.js';
-import { plainText } from './markdown.js';
+import type { Tokens } from 'marked';
+import type { PageName } from './links.js';
+import { nameOf, partsOf, plainText } from './markdown.js';
 
 /** Something that can be found. */
 export interface SearchEntry {
@@ -20,13 +12,37 @@ export interface SearchEntry {
   readonly text: string;
 }
 
-/** Everything of a schema that can be found. */
-export function schemaEntries(schema: GraphQLSchema): SearchEntry[] {
-  return Object.values(schema.getTypeMap())
-    .filter((type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type))
-    .flatMap((type) =>
-      ROOTS[type.name] === undefined ? [typeEntry(type), ...members(type)] : members(type),
-    );
+/** What is on a page, in a word. */
+const KINDS: Readonly<Partial<Record<PageName, string>>> = {
+  queries: 'query',
+  mutations: 'mutation',
+  objects: 'object',
+  inputs: 'input',
+  values: 'type',
+};
+/** What is in a section of a definition. */
+const MEMBERS: Readonly<Record<string, string>> = { Fields: 'field', Values: 'value' };
+
+/** What the generator has written of a definition: it, its members, and their arguments, with what is said about each. */
+export function definitionEntries(page: PageName, markdown: string): SearchEntry[] {
+  const entries: SearchEntry[] = [];
+  let section = '';
+  let isOpen = false;
+  for (const part of partsOf(markdown)) {
+    const entry = entries.at(-1);
+    if (part.type === 'heading') {
+      const heading = part as Tokens.Heading;
+      const name = nameOf(heading);
+      isOpen = name !== null;
+      if (heading.depth === 3) section = heading.text;
+      if (name === null) continue;
+      const kind = heading.depth === 1 ? KINDS[page] : heading.depth === 4 ? MEMBERS[section] : undefined;
+      entries.push({ place: `${page}#${name}`, title: name, kind: kind ?? 'argument', text: '' });
+    } else if (isOpen && entry !== undefined && /^(paragraph|blockquote|list)$/.test(part.type)) {
+      entries[entries.length - 1] = { ...entry, text: `${entry.text} ${plainText(part.raw)}`.trim() };
+    }
+  }
+  return entries;
 }
 
 /** The codes of a page of errors, each a heading of the third level. */
@@ -39,33 +55,4 @@ export function errorEntries(markdown: string): SearchEntry[] {
       const text = plainText(lines.join('\n').split(/^## /m)[0] ?? '');
       return { place: `errors#${code}`, title: code, kind: 'error', text };
     });
-}
-
-function typeEntry(type: GraphQLNamedType): SearchEntry {
-  const kind = isObjectType(type)
-    ? 'object'
-    : isInputObjectType(type)
-      ? 'input'
-      : isEnumType(type)
-        ? 'enum'
-        : 'type';
-  return { place: placeOfType(type), title: type.name, kind, text: plainText(type.description ?? '') };
-}
-
-function members(type: GraphQLNamedType): SearchEntry[] {
-  if (isEnumType(type)) return type.getValues().map((value) => memberEntry(type, value, 'value'));
-  if (isInputObjectType(type))
-    return Object.values(type.getFields()).map((field) => memberEntry(type, field, 'input field'));
-  if (!isObjectType(type)) return [];
-  const kind = { queries: 'query', mutations: 'mutation' }[ROOTS[type.name] as string] ?? 'field';
-  return Object.values(type.getFields()).map((field) => memberEntry(type, field, kind));
-}
-
-function memberEntry(
-  type: GraphQLNamedType,
-  { name, description }: { name: string; description?: string | null | undefined },
-  kind: string,
-): SearchEntry {
-  const title = ROOTS[type.name] === undefined ? `${type.name}.${name}` : name;
-  return { place: placeOfMember(type, name), title, kind, text: plainText(description ?? '') };
 }

@@ -18,23 +18,23 @@ header nav ul { display: flex; flex-wrap: wrap; gap: 0.25rem 0.5rem; margin: 0; 
 header nav a { display: block; padding: 0.25rem 0.5rem; border-radius: 0.5rem; text-decoration: none; }
 header nav a:hover { text-decoration: underline; }
 header nav a[aria-current] { background: var(--accent); color: var(--on-accent); }
-#search { position: relative; flex: 1 1 14rem; display: flex; align-items: center; gap: 0.5rem; }
-#search[hidden] { display: none; }
-#query {
+#search-form { position: relative; flex: 1 1 14rem; display: flex; align-items: center; gap: 0.5rem; }
+#search-form[hidden] { display: none; }
+#search-field {
   flex: 1; min-width: 0; padding: 0.375rem 0.75rem; border: 1px solid var(--line); border-radius: 0.5rem;
   background: var(--page); color: inherit; font: inherit;
 }
-#found { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); }
-#results {
+#search-count { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); }
+#search-results {
   position: absolute; z-index: 1; top: 100%; right: 0; width: max(100%, min(32rem, 100vw - 2rem)); max-height: 70vh; margin: 0.25rem 0 0;
   padding: 0.25rem; overflow-y: auto; list-style: none; background: var(--card); border: 1px solid var(--line);
   border-radius: 0.5rem; box-shadow: 0 0.5rem 1.5rem #0004;
 }
-#results:empty { display: none; }
-#results a { display: block; padding: 0.375rem 0.5rem; border-radius: 0.375rem; color: inherit; text-decoration: none; }
-#results a:hover, #results a:focus { background: var(--page); }
-#results strong { font: 600 0.925rem ui-monospace, monospace; color: var(--accent); }
-#results small { display: block; color: var(--quiet); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+#search-results:empty { display: none; }
+#search-results a { display: block; padding: 0.375rem 0.5rem; border-radius: 0.375rem; color: inherit; text-decoration: none; }
+#search-results a:hover, #search-results a:focus { background: var(--page); }
+#search-results strong { font: 600 0.925rem ui-monospace, monospace; color: var(--accent); }
+#search-results small { display: block; color: var(--quiet); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .page { display: grid; gap: 1.5rem; max-width: 78rem; margin: 0 auto; padding: 1.5rem; }
 .page > * { min-width: 0; }
 main { max-width: 52rem; }
@@ -54,23 +54,24 @@ main:focus { outline: none; }
 h1 { margin: 0 0 1rem; font-size: 1.75rem; line-height: 1.25; }
 h2 { margin: 0 0 0.5rem; font-size: 1.25rem; line-height: 1.35; }
 h3 { margin: 1.25rem 0 0.25rem; font-size: 1rem; line-height: 1.5; }
-h2 a, h3 a { color: inherit; text-decoration: none; }
-h2 > a:hover, h3 > a:hover { text-decoration: underline; }
-h2 small, h3 small { font-size: 0.875rem; font-weight: 400; color: var(--quiet); }
-h2 small a, h3 small a, dt small a { color: var(--accent); }
+h2 code, h4 > a > code, h5 > a > code { font-weight: 600; }
+h2 a, h4 a, h5 a { color: inherit; text-decoration: none; }
+h2 a:hover, h4 a:hover, h5 a:hover { text-decoration: underline; }
+h4 small, h5 small { font-size: 0.875rem; font-weight: 400; color: var(--quiet); }
+h4 small a, h5 small a, h4 > a:not([href^='#']) { color: var(--accent); }
 p { margin: 0 0 0.625rem; }
 section, .card { margin: 0 0 1.5rem; padding: 1.25rem 1.5rem; background: var(--card); border-radius: 0.75rem; box-shadow: 0 1px 3px #0003; }
-section > :last-child, .card > :last-child, article > :last-child { margin-bottom: 0; }
-article { margin-top: 0.75rem; padding-top: 0.75rem; border-top: 1px solid var(--edge); }
-article h3 { margin-top: 0; }
+section > :last-child, .card > :last-child { margin-bottom: 0; }
+section h3 { margin-top: 1.5rem; padding-top: 0.75rem; border-top: 1px solid var(--edge); }
+h4 { margin: 1rem 0 0.25rem; font-size: 1rem; line-height: 1.5; }
+h5 { margin: 0.5rem 0 0.125rem; font-size: 0.9375rem; line-height: 1.5; }
+h5, h5 + p { padding-left: 0.875rem; border-left: 2px solid var(--edge); }
+h5 + p { margin-top: -0.125rem; font-size: 0.9375rem; }
 :target { outline: 2px solid var(--accent); outline-offset: 4px; border-radius: 0.5rem; }
-.access { font-size: 0.9375rem; color: var(--quiet); }
-.access code { padding: 0.0625rem 0.375rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--text); }
-.deprecated { padding: 0.5rem 0.75rem; background: var(--notice); color: var(--notice-text); border-radius: 0.5rem; }
-.arguments { margin: 0 0 0.625rem; padding-left: 0.875rem; border-left: 2px solid var(--edge); font-size: 0.9375rem; }
-dt { font-weight: 600; }
-dt small { font-size: 0.875rem; font-weight: 400; }
-dd { margin: 0 0 0.5rem; }
+em { font-size: 0.9375rem; font-style: normal; color: var(--quiet); }
+em code { padding: 0.0625rem 0.375rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--text); }
+blockquote { margin: 0 0 0.625rem; padding: 0.5rem 0.75rem; background: var(--notice); color: var(--notice-text); border-radius: 0.5rem; }
+blockquote p { margin: 0; }
 pre {
   margin: 0 0 0.75rem; padding: 0.75rem 1rem; overflow-x: auto; background: var(--page); border: 1px solid var(--edge);
   border-radius: 0.5rem; font-size: 0.875rem; line-height: 1.45; overflow-wrap: normal;

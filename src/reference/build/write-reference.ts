@@ -7,7 +7,6 @@ import type { GraphQLSchema } from 'graphql';
 import { readExamples } from './example.js';
 import { renderReferencePage } from './layout.js';
 import { buildPages } from './pages.js';
-import { errorEntries, schemaEntries } from './search-entries.js';
 import { STYLE } from './style.js';
 
 /** Where the text of the pages is, besides that of the schema. */
@@ -29,18 +28,17 @@ export async function writeReference(
   places: TextPlaces,
   directory: string,
 ): Promise<void> {
-  const errors = readFileSync(places.errors, 'utf8');
   const pages = await buildPages({
     schema,
     examples: readExamples(places.examples),
-    errors,
+    errors: readFileSync(places.errors, 'utf8'),
     introduction: readFileSync(places.introduction, 'utf8'),
   });
   const files: Record<string, string> = {
     'style.css': STYLE,
     'search.mjs': readFileSync(fileURLToPath(new URL('../page/search.mjs', import.meta.url)), 'utf8'),
     'minisearch.js': readFileSync(findMiniSearch(), 'utf8'),
-    'entries.json': JSON.stringify([...schemaEntries(schema), ...errorEntries(errors)]),
+    'entries.json': JSON.stringify(pages.flatMap(({ entries }) => entries)),
   };
   const assets = `assets/${hashOf(files)}`;
   rmSync(directory, { recursive: true, force: true });

@@ -5,10 +5,10 @@ import MiniSearch from './minisearch.js';
 const REFERENCE = new URL('../../', import.meta.url);
 const MOST = 12;
 
-const form = document.getElementById('search');
-const field = document.getElementById('query');
-const found = document.getElementById('found');
-const results = document.getElementById('results');
+const form = document.getElementById('search-form');
+const field = document.getElementById('search-field');
+const found = document.getElementById('search-count');
+const results = document.getElementById('search-results');
 
 /** Words as they are written, and of names also their parts: inheritedFrom is found by from. */
 function tokenize(text, fieldName) {
