@@ -61,7 +61,8 @@ async function createPatiently(config: Config, ending: AbortSignal): Promise<Nes
   const logger = new Logger('Service');
   let told: string | null = null;
   const onWait = async (reason: string | null) => {
-    if (reason !== null && reason !== told) logger.warn(`${reason}. It is waited for`);
+    if (reason === null) logger.log('The database is being opened, and made where there is none');
+    else if (reason !== told) logger.warn(`${reason}. It is waited for`);
     told = reason ?? told;
     if (!adapter.isOpen) await adapter.open(config.port, config.host, await buildWaitingRoom(config));
   };

@@ -1,3 +1,5 @@
+import type { Environment } from '../src/config/config.js';
+import { runCommand } from './support/command.js';
 import { buildLdif } from './support/directory.js';
 import { ExternalIssuerProcess, type SignRequest } from './support/external-issuer.js';
 import { type Answer, TestService } from './support/service.js';
@@ -187,6 +189,35 @@ describe('a token of an external issuer', () => {
     const shuffled = tokens.map((token, index) => ({ token, expected: first[index] })).reverse();
     const again = await Promise.all(shuffled.map(({ token }) => tokenOf(token)));
     expect(again).toEqual(shuffled.map(({ expected }) => expected));
+  });
+
+  it('may be asked about, or else `check` says why not', async () => {
+    const findingsOf = async (environment: Environment) => {
+      const { stdout } = await runCommand(['check', '--json'], {
+        ...issuer.environment,
+        DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
+        ...environment,
+      });
+      const { findings } = JSON.parse(stdout) as { findings: { what: string }[] };
+      return findings.filter(({ what }) => ['identity provider', 'introspection'].includes(what));
+    };
+    const good = { what: 'identity provider', result: 'ok', text: issuer.url, mend: null };
+    expect(await findingsOf({})).toEqual([
+      good,
+      { what: 'introspection', result: 'ok', text: null, mend: null },
+    ]);
+    expect(await findingsOf({ AUTH_INTROSPECTION_CLIENT_SECRET: 'another' })).toEqual([
+      good,
+      {
+        what: 'introspection',
+        result: 'problem',
+        text: 'The issuer answered 401',
+        mend: expect.stringContaining('AUTH_INTROSPECTION_CLIENT_ID') as string,
+      },
+    ]);
+    expect(await findingsOf({ AUTH_URL: 'http://127.0.0.1:1' })).toEqual([
+      expect.objectContaining({ result: 'problem', text: 'http://127.0.0.1:1: bad port' }),
+    ]);
   });
 });
 

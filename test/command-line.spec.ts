@@ -37,6 +37,18 @@ describe('directory schema', () => {
     expect(printed.stdout).toBe(readFileSync('schema.graphql', 'utf8'));
     expect((await run('schema', '--check')).code).toBe(0);
   });
+
+  it('says in a line what file it misses', async () => {
+    const bin = join(process.cwd(), 'dist/cli.js');
+    const elsewhere = promisify(execFile)(process.execPath, [bin, 'schema', '--check', '--json'], {
+      cwd: work,
+    });
+    const message = "ENOENT: no such file or directory, open 'schema.graphql'";
+    await expect(elsewhere).rejects.toMatchObject({
+      code: 1,
+      stdout: `${JSON.stringify({ error: { code: 'FILE_UNUSABLE', message, problems: [message] } })}\n`,
+    });
+  });
 });
 
 describe('directory check', () => {

@@ -6,6 +6,7 @@ import { EXIT_FAILED, EXIT_WRONG_USE } from '../start/failure.js';
 import { addExamples } from './help.js';
 import { mendOf } from './mend.js';
 import { printable } from './printable.js';
+import { withProgress } from './progress.js';
 import { paint } from './terminal.js';
 
 export function addCheckCommand(program: Command): void {
@@ -18,7 +19,7 @@ export function addCheckCommand(program: Command): void {
       const findings = problems.map((each) => problem('settings', each));
       if (config !== null) {
         const { look } = await import('./look.js');
-        findings.push(ok('settings'), ...(await look(config)));
+        findings.push(ok('settings'), ...(await withProgress((show) => look(config, show))));
       }
       console.log(json === true ? JSON.stringify(toJson(findings)) : toText(findings));
       if (problems.length > 0) process.exitCode = EXIT_WRONG_USE;

@@ -3,6 +3,7 @@ import type { Config } from '../config/config.js';
 import { DirectoryDataSource } from '../database/data-source.js';
 import { ENTITIES } from '../entities.js';
 import { NestLog } from '../monitoring/nest-log.js';
+import { withLateProgress } from './progress.js';
 
 /**
  * Opens the database for as long as `work` takes. A command needs one or two services, which are made by hand: to
@@ -16,7 +17,7 @@ export async function withDatabase<Result>(
   const monitoring = { ...config.monitoring, logFormat: 'text' } as const;
   Logger.overrideLogger(NestLog.of({ logLevel: 'warn', monitoring }, process.stderr));
   const dataSource = new DirectoryDataSource(config.database, ENTITIES);
-  await dataSource.initialize();
+  await withLateProgress('Opening the database', () => dataSource.initialize());
   try {
     return await work(dataSource);
   } finally {

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { access } from 'node:fs/promises';
+import { ZodError } from 'zod';
 import { ExternalIssuer } from '../auth/external-issuer.js';
 import { type Finding, ok, problem, warning } from '../common/finding.js';
 import { type Config, ConfigError } from '../config/config.js';
@@ -6,36 +8,50 @@ import type { DirectoryConfig } from '../config/directory.js';
 import type { RedisConfig } from '../config/redis.js';
 import { ClientsFileError, readClients } from '../identity-provider/clients.js';
 import { examineDirectory } from '../sources/examine.js';
+import { examineFile } from '../sources/examine-file.js';
 import { openSource } from '../sources/open-source.js';
 import { lookAtDatabase } from './look-at-database.js';
+import type { Show } from './progress.js';
 
-/** Looks at everything that the settings name. Nothing that is wrong keeps the rest from being looked at. */
-export async function look(config: Config): Promise<Finding[]> {
-  return [
-    ...(await lookAtDirectory(config.directory)),
-    ...(await lookAtDatabase(config)),
-    ...(config.redis === null ? [] : [await lookAtRedis(config.redis)]),
-    ...(config.auth.issuer === null
-      ? lookAtClients(config)
-      : [await lookAtIssuer(config, config.auth.issuer)]),
-    describeSigningKeys(config),
-  ];
+/**
+ * Looks at everything that the settings name. Nothing that is wrong keeps the rest from being looked at.
+ * @param show is told what is being looked at
+ */
+export async function look(config: Config, show: Show): Promise<Finding[]> {
+  const { auth, redis } = config;
+  const findings = await lookAtDirectory(config.directory, show);
+  show('Looking at the database');
+  findings.push(...(await lookAtDatabase(config)));
+  if (redis !== null) {
+    show('Looking at Redis');
+    findings.push(await lookAtRedis(redis));
+  }
+  if (auth.issuer === null) findings.push(...lookAtClients(config));
+  else {
+    show('Looking at the identity provider');
+    findings.push(...(await lookAtIssuer(config, auth.issuer)));
+  }
+  return [...findings, describeSigningKeys(config)];
 }
 
-async function lookAtDirectory(config: DirectoryConfig): Promise<Finding[]> {
+async function lookAtDirectory(config: DirectoryConfig, show: Show): Promise<Finding[]> {
   const { source } = config;
   const mistakes = mistakesIn(config);
-  if (source.kind === 'file') {
-    const isThere = await access(source.file).then(
-      () => true,
-      () => false,
-    );
-    const what = 'directory file';
-    return [isThere ? ok(what) : problem(what, `it cannot be read: ${source.file}`), ...mistakes];
-  }
+  const progress = (entries: number) => {
+    show(`Looking at the directory: ${entries.toLocaleString('en')} entries read`);
+  };
+  show('Looking at the directory');
   // With a filter or a base that is none, nothing can be asked.
-  if (mistakes.length > 0) return mistakes;
-  return examineDirectory(config, source, new AbortController().signal);
+  if (source.kind === 'ldap') {
+    if (mistakes.length > 0) return mistakes;
+    return examineDirectory(config, source, new AbortController().signal, progress);
+  }
+  const isThere = await access(source.file).then(
+    () => true,
+    () => false,
+  );
+  if (!isThere) return [problem('directory file', `it cannot be read: ${source.file}`), ...mistakes];
+  return mistakes.length > 0 ? mistakes : examineFile(config, source, progress);
 }
 
 function mistakesIn(config: DirectoryConfig): Finding[] {
@@ -67,14 +83,30 @@ function lookAtClients(config: Config): Finding[] {
   }
 }
 
-async function lookAtIssuer(config: Config, issuer: string): Promise<Finding> {
-  const what = 'identity provider';
+async function lookAtIssuer({ auth }: Config, url: string): Promise<Finding[]> {
+  const issuer = new ExternalIssuer(url, auth.introspection);
+  const keys = await lookAt('identity provider', url, () => issuer.fetchKeys());
+  if (auth.introspection === null || keys.result !== 'ok') return [keys];
+  // A token that nobody has given out: whoever may ask is told that it is not active.
+  return [keys, await lookAt('introspection', null, () => issuer.introspect(randomUUID()))];
+}
+
+async function lookAt(what: string, text: string | null, ask: () => Promise<unknown>): Promise<Finding> {
   try {
-    await new ExternalIssuer(issuer, config.auth.introspection).fetchKeys();
-    return ok(what, issuer);
-  } catch {
-    return problem(what, `no keys can be had from ${issuer}`);
+    await ask();
+    return ok(what, text);
+  } catch (error) {
+    return problem(what, [text, reasonOf(error)].filter((part) => part !== null).join(': '));
   }
+}
+
+/** The innermost cause says what happened: what is around it only says to whom. */
+function reasonOf(error: unknown): string {
+  if (error instanceof ZodError) return 'its answer is not what an OpenID provider says';
+  if (!(error instanceof Error)) return String(error);
+  if (error.cause instanceof Error) return reasonOf(error.cause);
+  // Of several addresses of one name none has answered: then there is no message.
+  return error.message === '' ? ((error as NodeJS.ErrnoException).code ?? error.name) : error.message;
 }
 
 function describeSigningKeys({ urlSigningKeys, production }: Config): Finding {

@@ -1,7 +1,7 @@
 /** What to do about whatever is wrong, by what it was found at: the beginning of its name. */
 const MENDS: readonly [what: string, mend: string][] = [
   ['settings', 'Mend the variable, or its line in .env; the README has what each setting takes'],
-  ['directory file', 'Set DIRECTORY_URL to an LDIF file that this user may read'],
+  ['directory file', 'Set DIRECTORY_URL to a whole LDIF file that this user may read'],
   ['directory settings', 'Mend the filters and bases of the directory: the README has the settings'],
   ['directory password', 'Set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://'],
   ['directory account', 'See that DIRECTORY_BIND_DN and its password are of an account that may read'],
@@ -31,6 +31,10 @@ const MENDS: readonly [what: string, mend: string][] = [
   ['Redis', 'See that REDIS_URL names a server that runs, and its password'],
   ['clients of', 'Mend the file that AUTH_EMBEDDED_CLIENTS names'],
   ['identity provider', 'See that AUTH_URL is the issuer as it spells itself, and can be reached from here'],
+  [
+    'introspection',
+    'See that AUTH_INTROSPECTION_CLIENT_ID and its secret are of a client that may introspect, and AUTH_INTROSPECTION_URL is where',
+  ],
   ['signing keys', 'Set URL_SIGNING_KEYS to what `openssl rand -hex 32` prints'],
 ];
 

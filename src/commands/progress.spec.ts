@@ -1,43 +1,72 @@
 import { PassThrough } from 'node:stream';
-import { Pace } from '../common/pace.js';
-import { displayProgress, type ProgressStream } from './progress.js';
+import { describeStep, type ProgressStream, withProgress } from './progress.js';
 
 const WIPE = '\u001b[1G\u001b[2K';
-const read = (entries: number) => ({ stage: 'read', entries }) as const;
 
-function output(stream: ProgressStream & PassThrough): string {
+function terminal(columns = 120): ProgressStream & PassThrough {
+  return Object.assign(new PassThrough(), { isTTY: true, columns });
+}
+
+function output(stream: PassThrough): string {
   return String((stream.read() as Buffer | null) ?? '');
 }
 
-describe('the progress of a run', () => {
-  it('is one line on a terminal, which is drawn anew and wiped at the end', () => {
-    const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 120 });
-    const progress = displayProgress(stream, 4000);
-    progress.show(read(1000));
-    expect(output(stream)).toBe(
-      `${WIPE}${'█'.repeat(6)}${'░'.repeat(18)} 1,000 entries read, of about 4,000`,
+describe('progress', () => {
+  it('is one line on a terminal, which is drawn anew and wiped at the end', async () => {
+    const stream = terminal();
+    const answer = await withProgress(
+      (show) => {
+        show('Reading');
+        expect(output(stream)).toBe(`${WIPE}Reading`);
+        show('Writing');
+        return Promise.resolve('done');
+      },
+      stream,
+      false,
     );
-    progress.show(read(5000));
-    expect(output(stream)).toBe(`${WIPE}${'█'.repeat(24)} 5,000 entries read, of about 4,000`);
-    progress.show({ stage: 'plan' });
-    progress.end();
-    expect(output(stream)).toBe(`${WIPE}All is read, comparing${WIPE}`);
+    expect([answer, output(stream)]).toEqual(['done', `${WIPE}Writing${WIPE}`]);
   });
 
-  it('is never wider than the terminal', () => {
-    const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 10 });
-    displayProgress(stream, null).show(read(12_000));
-    expect(output(stream)).toBe(`${WIPE}12,000 en`);
+  it('is wiped also when the work fails', async () => {
+    const stream = terminal();
+    await expect(withProgress(() => Promise.reject(new Error('broken')), stream, false)).rejects.toThrow();
+    expect(output(stream)).toBe(WIPE);
   });
 
-  it('is a line now and then elsewhere, and none for a short run', () => {
-    const stream = new PassThrough();
-    let now = 0;
-    const progress = displayProgress(stream, 4000, new Pace(3000, () => now));
-    progress.show({ stage: 'plan' });
-    for (; now < 7000; now += 500) progress.show(read(now));
-    progress.show({ stage: 'apply' });
-    progress.end();
-    expect(output(stream)).toBe('3,000 entries read\n6,000 entries read\nWriting what has changed\n');
+  it('is never wider than the terminal', async () => {
+    const stream = terminal(10);
+    await withProgress(
+      (show) => {
+        show('12,000 entries read');
+        return Promise.resolve();
+      },
+      stream,
+      false,
+    );
+    expect(output(stream)).toBe(`${WIPE}12,000 en${WIPE}`);
+  });
+
+  it.each<[where: string, stream: PassThrough, asJson: boolean]>([
+    ['there is no terminal', new PassThrough(), false],
+    ['the answer is to be JSON', terminal(), true],
+  ])('is not told where %s', async (_, stream, asJson) => {
+    await withProgress(
+      (show) => {
+        show('Reading');
+        return Promise.resolve();
+      },
+      stream,
+      asJson,
+    );
+    expect(output(stream)).toBe('');
+  });
+
+  it('of a run says how much has been read, of what there was last time', () => {
+    const read = (entries: number) => ({ stage: 'read', entries }) as const;
+    expect(describeStep(read(12_000), 0)).toBe('12,000 entries read');
+    const bar = (filled: number) => '█'.repeat(filled) + '░'.repeat(24 - filled);
+    expect(describeStep(read(1000), 4000)).toBe(`${bar(6)} 1,000 entries read, of about 4,000`);
+    expect(describeStep(read(5000), 4000)).toBe(`${bar(24)} 5,000 entries read, of about 4,000`);
+    expect(describeStep({ stage: 'plan' }, 4000)).toBe('All is read, comparing');
   });
 });

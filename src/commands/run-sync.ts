@@ -4,11 +4,12 @@ import { Revisions } from '../database/revisions.js';
 import { MirrorState } from '../mirror/mirror-state.js';
 import { countStored } from '../mirror/stored.js';
 import type { Outcome } from '../mirror/outcome.js';
+import type { Step } from '../mirror/read.js';
 import { type RunOptions, Synchroniser } from '../mirror/synchroniser.js';
 import { openSource } from '../sources/open-source.js';
 import { withDatabase } from './context.js';
 import { type PlanReport, reportPlan, uuidsIn } from './plan-report.js';
-import { displayProgress } from './progress.js';
+import { describeStep, withProgress } from './progress.js';
 import { readStoredRows } from './stored-rows.js';
 
 export interface SyncResult {
@@ -17,7 +18,7 @@ export interface SyncResult {
   readonly report: PlanReport | null;
 }
 
-/** One run over the directory that the settings name, with its progress on standard error. */
+/** One run over the directory that the settings name, with its progress on a terminal. */
 export async function runSync(config: Config, options: RunOptions): Promise<SyncResult> {
   const source = openSource(config.directory);
   return withDatabase(config, async (dataSource) => {
@@ -30,12 +31,14 @@ export async function runSync(config: Config, options: RunOptions): Promise<Sync
       new Revisions(config, database),
     );
     const { people, groups } = await countStored(manager);
-    const progress = displayProgress(process.stderr, people + groups);
-    progress.show({ stage: 'read', entries: 0 });
-    const outcome = await untilStopped((signal) =>
-      synchroniser.run(source, { ...options, force: true, signal, progress: progress.show }),
-    ).finally(() => {
-      progress.end();
+    const outcome = await withProgress((show) => {
+      const progress = (step: Step) => {
+        show(describeStep(step, people + groups));
+      };
+      progress({ stage: 'read', entries: 0 });
+      return untilStopped((signal) =>
+        synchroniser.run(source, { ...options, force: true, signal, progress }),
+      );
     });
     if (outcome.kind !== 'planned' && outcome.kind !== 'blocked') return { outcome, report: null };
     return {

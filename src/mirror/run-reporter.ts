@@ -5,7 +5,7 @@ import { summarise } from './summary.js';
 import type { Outcome } from './outcome.js';
 
 /** Milliseconds between two lines about a run that takes long. */
-const PROGRESS_INTERVAL = 5000;
+const PROGRESS_INTERVAL = 2000;
 
 /** Tells the log how runs end; what has been told is not told again before something else has happened. */
 export class RunReporter {
@@ -65,10 +65,18 @@ export class RunReporter {
     this.logger.error(`Synchronisation was interrupted: ${error instanceof Error ? error.message : ''}`);
   }
 
+  /** Of a short run nothing. */
   private progressOfRun(): Progress {
     const pace = new Pace(PROGRESS_INTERVAL);
+    let isLong = false;
     return (step) => {
-      if (step.stage === 'read' && pace.isDue()) this.logger.log(`${step.entries} entries read`);
+      if (step.stage !== 'read') {
+        if (isLong)
+          this.logger.log(step.stage === 'plan' ? 'All is read, comparing' : 'Writing what has changed');
+      } else if (pace.isDue()) {
+        isLong = true;
+        this.logger.log(`${step.entries} entries read`);
+      }
     };
   }
 

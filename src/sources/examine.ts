@@ -17,17 +17,22 @@ const ENCRYPTION = {
   ldaps: 'encrypted (ldaps)',
 } as const satisfies Record<LdapSourceConfig['security'], string>;
 
+/** Entries between two reports of progress. */
+const PROGRESS_INTERVAL = 1000;
+
 const PLURALS = { person: 'people', group: 'groups' } as const satisfies Record<EntryKind, string>;
 
 /**
  * Finds out whether a directory server gives everything that the service needs, in the way in which the service asks
  * for it; all that is wrong is told together.
+ * @param progress is told now and then how many entries have been read
  * @throws InvalidFilterError when a filter of the settings is malformed; the signal's reason
  */
 export async function examineDirectory(
   config: DirectoryConfig,
   source: LdapSourceConfig,
   signal: AbortSignal,
+  progress: (entries: number) => void = () => undefined,
 ): Promise<Finding[]> {
   const directory = new LdapDirectory(config, source);
   const risk = passwordRisk(source);
@@ -41,7 +46,7 @@ export async function examineDirectory(
   try {
     findings.push(await describeServer(connection, source));
     findings.push(ok('directory account', source.bind?.dn ?? 'none, the connection is anonymous'));
-    const examination = new Examination(config, directory, connection, signal);
+    const examination = new Examination(config, directory, connection, signal, progress);
     for await (const finding of examination.run()) findings.push(finding);
   } catch (error) {
     if (!(error instanceof LdapError)) throw error;
@@ -79,6 +84,7 @@ class Examination {
     private readonly directory: LdapDirectory,
     private readonly connection: LdapConnection,
     private readonly signal: AbortSignal,
+    private readonly progress: (entries: number) => void,
   ) {}
 
   async *run(): AsyncGenerator<Finding> {
@@ -140,7 +146,10 @@ class Examination {
         this.notTold === null
           ? readFollowed(connection, request, signal)
           : readPaged(connection, request, { signal });
-      for await (const entry of entries) tally.add(entry);
+      for await (const entry of entries) {
+        tally.add(entry);
+        if (tally.total % PROGRESS_INTERVAL === 0) this.progress(tally.total);
+      }
       return null;
     } catch (error) {
       if (error instanceof ContentSyncRefusedError) {

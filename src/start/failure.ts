@@ -54,7 +54,8 @@ function describeFailure(error: unknown): Failure {
     const exitCode = error.code === 'BAD_USER_INPUT' ? EXIT_WRONG_USE : EXIT_FAILED;
     return { code: error.code, problems: [error.message], exitCode };
   }
-  const { code, port, address } = error as { code?: string; port?: number; address?: string };
+  const { code, port, address, path } = error as NodeJS.ErrnoException & { port?: number; address?: string };
+  if (code !== undefined && path !== undefined) return failed('FILE_UNUSABLE', (error as Error).message);
   if (code === 'EADDRINUSE') {
     return failed(
       'ADDRESS_UNUSABLE',
