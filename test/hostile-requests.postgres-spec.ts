@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { buildLdif } from './support/directory.js';
 import { HOSTILE_REQUESTS } from './support/hostile-requests.js';
 import { dataOf, post, refusalOf, send } from './support/http.js';
+import { startClock } from './support/own-time.js';
 import { percentile } from './support/percentile.js';
-import { processorWait } from './support/processor-wait.mjs';
 import { type Doings, WatchedService } from './support/watched-service.js';
 
 /** Hostile requests a second: what eight clients may send at most by the limit of 300 a minute. */
@@ -61,16 +61,9 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
     await service.stop();
   });
 
-  /** Milliseconds from now on, without those for which either side waits for others on the machine. */
-  function startClock(): () => number {
-    const read = () => performance.now() - processorWait() - processorWait(service.id);
-    const begun = read();
-    return () => Math.max(0, read() - begun);
-  }
-
   /** Asks something that nobody has asked before, so that it has to be worked out. */
   async function askWell(): Promise<number> {
-    const elapsed = startClock();
+    const elapsed = startClock(service.id);
     const answer = await post(service, { query: `#${++sent}\n${GOOD}` }, { authorization }, good);
     const milliseconds = elapsed();
     expect(dataOf(answer)).toHaveProperty('group.members.totalCount', 120);
@@ -81,7 +74,7 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
     const hostile = HOSTILE_REQUESTS[index];
     if (hostile === undefined) throw new Error('There are not so many');
     const request = hostile.build(++sent);
-    const elapsed = startClock();
+    const elapsed = startClock(service.id);
     const answer = await send(service, {
       ...request,
       headers: { authorization, ...request.headers },

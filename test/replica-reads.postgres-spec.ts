@@ -23,6 +23,10 @@ import { TwinService } from './support/twin.js';
 /** Milliseconds after which a replica that is well again is asked. */
 const BACK = 5000;
 
+/** What the primary is asked for, and what replicas are. */
+const PRIMARYS = '{ directoryStatus { state } }';
+const OF_REPLICAS = '{ user(user: {id: "p1"}) { name } }';
+
 let servers: ReplicatedPostgres;
 /** Applies revisions. */
 let service: TestService;
@@ -256,11 +260,33 @@ describe('read replicas', () => {
     await untilAsked(2);
   });
 
+  it('go on answering while the primary can only be read, which is no reason to leave them alone', async () => {
+    const set = (...statements: string[]) =>
+      statements.reduce<Promise<void>>(
+        (done, each) => done.then(() => administrate(servers.primary, 'postgres', each)),
+        Promise.resolve(),
+      );
+    const status = async () => (await send(service, { path: '/_readiness' })).status;
+    const token = await service.accessToken('read', 'app');
+    await set('alter system set default_transaction_read_only = on', 'select pg_reload_conf()');
+    try {
+      await service.until(
+        async () => (await post(service, { query: PRIMARYS }, { authorization })).status === 503,
+      );
+      expect(await status()).toBe(503);
+      expect(dataOf(await post(service, { query: OF_REPLICAS }, { authorization: token }))).toEqual({
+        user: { name: `p1 of ${revision}` },
+      });
+    } finally {
+      await set('alter system reset default_transaction_read_only', 'select pg_reload_conf()');
+    }
+    await service.until(async () => (await status()) === 200, BACK);
+  });
+
   it('go on answering while the primary is away, in whose place nobody is', async () => {
     const token = await service.accessToken('read', 'app');
     await servers.primary.kill();
-    const query = '{ user(user: {id: "p1"}) { name } }';
-    expect(dataOf(await post(service, { query }, { authorization: token }))).toEqual({
+    expect(dataOf(await post(service, { query: OF_REPLICAS }, { authorization: token }))).toEqual({
       user: { name: `p1 of ${revision}` },
     });
     expect((await send(service, { path: '/_readiness' })).status).toBe(503);

@@ -12,8 +12,8 @@ import type { Statement } from './statement.js';
 /** How the rest of the house reads, and how it opens a transaction. */
 @Injectable()
 export class Database implements Reader {
-  /** The server takes connections and answers nothing. */
-  private hangs = false;
+  /** The server takes connections and answers nothing, or answers and takes no writes: it is not asked. */
+  private isAway = false;
 
   constructor(@Inject(DataSource) private readonly dataSource: DirectoryDataSource) {}
 
@@ -42,13 +42,18 @@ export class Database implements Reader {
 
   /** The server hangs: whoever waits for it is told so, and nobody waits any more until goOn. */
   giveUp(): void {
-    this.hangs = true;
+    this.isAway = true;
     this.dataSource.breakOff();
   }
 
-  /** The server has been heard of. */
+  /** The server takes no writes: what is under way is answered, and nobody else is until goOn. */
+  pause(): void {
+    this.isAway = true;
+  }
+
+  /** The server has been heard of, and is well. */
   goOn(): void {
-    this.hangs = false;
+    this.isAway = false;
   }
 
   /** A revision can be read from the server: of no use where there is one server only. */
@@ -65,6 +70,6 @@ export class Database implements Reader {
   private refuseInVain(): void {
     // It is taken away while the service ends.
     if (!this.dataSource.isInitialized) throw new ServiceUnavailableError('The service is ending');
-    if (this.hangs) throw new ServiceUnavailableError('The database cannot be reached at the moment');
+    if (this.isAway) throw new ServiceUnavailableError('The database cannot be reached at the moment');
   }
 }

@@ -1,11 +1,20 @@
-import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Database } from './database.js';
 import { Pulse } from './pulse.js';
 import { statement } from './statement.js';
+import { isFull, TAKES_WRITES } from './takes-writes.js';
 
 const READ_REVISION = statement('select revision from mirror_state');
+
+/** What the server is asked again and again: one row, also before the first revision. */
+const LOOK = `select (select revision from mirror_state), ${TAKES_WRITES} as "takesWrites"`;
+
+interface Seen {
+  readonly revision: number | null;
+  readonly takesWrites: boolean;
+}
 
 /** The channel on which PostgreSQL passes on the number of a new revision, in the moment that it can be read. */
 export const REVISION_CHANNEL = 'directory_revision';
@@ -24,6 +33,9 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   private known: number | null = null;
   /** Revisions that this process is applying. */
   private changing = 0;
+  private readonly logger = new Logger('Database');
+  /** Why the database is not asked although it answers; null: it is asked. */
+  private pausedFor: string | null = null;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -67,24 +79,20 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
 
   /** The connection for this is also how a server that hangs is found out, for all that wait for it. */
   private listen(url: string): Promise<void> {
-    const question = {
-      url,
-      greeting: `listen ${REVISION_CHANNEL}`,
-      text: READ_REVISION.text,
-      interval: INTERVAL,
-    };
-    const pulse = new Pulse<{ revision: number | null }>(question, {
-      onAnswer: (row) => {
-        this.database.goOn();
-        this.note(row?.revision ?? null);
+    const question = { url, greeting: `listen ${REVISION_CHANNEL}`, text: LOOK, interval: INTERVAL };
+    const pulse = new Pulse<Seen>(question, {
+      onAnswer: (seen) => {
+        if (seen?.takesWrites === true) this.goOn(seen.revision);
+        else this.pause('it can only be read');
       },
       onNotification: (payload) => {
-        this.note(Number(payload));
+        if (this.pausedFor === null) this.note(Number(payload));
       },
-      // The database is away: whoever reads from it tells.
-      onLost: () => {
+      onLost: (error) => {
         this.known = null;
-        this.database.goOn();
+        if (isFull(error)) this.pause('its disk is full');
+        // It is away: whoever reads from it tells.
+        else this.database.goOn();
       },
       onDoubt: () => {
         this.known = null;
@@ -94,6 +102,24 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
       },
     });
     return pulse.feel(this.stopping.signal);
+  }
+
+  private goOn(revision: number | null): void {
+    this.database.goOn();
+    this.note(revision);
+    if (this.pausedFor !== null) this.logger.log('The database takes writes again, and is read');
+    this.pausedFor = null;
+  }
+
+  /**
+   * A database that takes no writes is away for everybody: of a primary that has become a replica, or has no room, nobody
+   * knows how old it gets.
+   */
+  private pause(reason: string): void {
+    this.known = null;
+    this.database.pause();
+    if (this.pausedFor !== reason) this.logger.warn(`The database is not asked for the moment: ${reason}`);
+    this.pausedFor = reason;
   }
 
   /** Somebody has read this one: then no older one is to be read any more, whatever is still to be heard of it. */

@@ -11,6 +11,7 @@ import { type RunOptions, Synchroniser } from '../../src/mirror/synchroniser.js'
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
 import { openSource } from '../../src/sources/open-source.js';
 import { ComparedAnswers } from './compared-answers.js';
+import { startClock } from './own-time.js';
 import { findFreePort } from './postgres.mjs';
 import { createDatabase, variable } from './store.js';
 
@@ -140,9 +141,9 @@ export class TestService {
 
   /** Waits until something holds, and fails when it does not within a time. */
   async until(holds: () => Promise<boolean>, milliseconds = 5000): Promise<void> {
-    const deadline = Date.now() + milliseconds;
+    const elapsed = startClock();
     while (!(await holds())) {
-      if (Date.now() > deadline) throw new Error(`It did not come true within ${milliseconds} ms`);
+      if (elapsed() > milliseconds) throw new Error(`It did not come true within ${milliseconds} ms`);
       await sleep(50);
     }
   }
