@@ -10,12 +10,14 @@ import { NestLog } from './monitoring/nest-log.js';
 import { MirrorService } from './mirror/mirror.service.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
 import { describeStart } from './start/message.js';
+import { WaitingMetrics } from './start/waiting-metrics.js';
 import { buildWaitingRoom } from './start/waiting-room.js';
 
 /** What asks a process to end, from an operator, a terminal or a container's supervisor. */
 const SIGNALS = [ShutdownSignal.SIGTERM, ShutdownSignal.SIGINT, ShutdownSignal.SIGHUP];
 /** Milliseconds between two attempts at what the database is needed for. */
 const PAUSE = 1000;
+const OPENING = 'The database is being opened, and made where there is none';
 
 /** Serves until the process is told to end: then it ends with exit code 0, even half-way through its start. */
 export async function serve(config: Config): Promise<void> {
@@ -58,13 +60,15 @@ async function ensureDemoToken(app: NestFastifyApplication, ending: AbortSignal)
 /** Waits for a database that is away, and answers meanwhile. Null when the process is told to end before it is there. */
 async function createPatiently(config: Config, ending: AbortSignal): Promise<NestFastifyApplication | null> {
   const adapter = new PatientAdapter(config);
+  const metrics = new WaitingMetrics(config);
   const logger = new Logger('Service');
   let told: string | null = null;
   const onWait = async (reason: string | null) => {
-    if (reason === null) logger.log('The database is being opened, and made where there is none');
-    else if (reason !== told) logger.warn(`${reason}. It is waited for`);
-    told = reason ?? told;
+    if (reason === null && told === null) logger.log(OPENING);
+    else if (reason !== null && reason !== told) logger.warn(`${reason}. It is waited for`);
+    told = reason ?? told ?? OPENING;
     if (!adapter.isOpen) await adapter.open(config.port, config.host, await buildWaitingRoom(config));
+    await metrics.open();
   };
   try {
     return await createApp(config, adapter, { signal: ending, onWait });
@@ -72,6 +76,9 @@ async function createPatiently(config: Config, ending: AbortSignal): Promise<Nes
     adapter.getInstance().server.close();
     if (!ending.aborted) throw error;
     return null;
+  } finally {
+    // The application opens its port anew.
+    await metrics.close();
   }
 }
 

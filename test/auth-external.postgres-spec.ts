@@ -89,6 +89,14 @@ describe('a token of an external issuer', () => {
     });
   });
 
+  it('is of the application that azp names where there is no client_id, as at Keycloak', async () => {
+    const clientOf = async (payload: SignRequest['payload']) =>
+      (await tokenOf(await issuer.sign({ payload })))?.clientId;
+    expect(await clientOf({ client_id: null, azp: 'page' })).toBe('page');
+    expect(await clientOf({ client_id: 'app', azp: 'page' })).toBe('app');
+    expect(await clientOf({ client_id: null, azp: ['page'] })).toBeNull();
+  });
+
   it('tells the scopes that mean something here, and no others', async () => {
     expect(
       await tokenOf(await issuer.sign({ payload: { scope: 'openid write  read reader' } })),

@@ -2,6 +2,7 @@ import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TestProcess } from './support/command.js';
 import { type HttpAnswer, post, send } from './support/http.js';
+import { readSamples } from './support/metrics.js';
 import { findFreePort } from './support/postgres.mjs';
 import { TestProxy } from './support/proxy.js';
 import { createDatabase, type TestDatabase } from './support/store.js';
@@ -13,6 +14,7 @@ describe('a service that is started while its database', () => {
   let database: TestDatabase;
   let proxy: TestProxy;
   let config: { host: string; port: number };
+  let metricsPort: number;
   const running: TestProcess[] = [];
 
   beforeAll(async () => {
@@ -23,6 +25,7 @@ describe('a service that is started while its database', () => {
 
   beforeEach(async () => {
     config = { host: '127.0.0.1', port: await findFreePort() };
+    metricsPort = await findFreePort();
   });
 
   afterEach(async () => {
@@ -39,13 +42,22 @@ describe('a service that is started while its database', () => {
     const url = new URL(database.url);
     url.port = String(proxy.port);
     change(url);
-    const process = TestProcess.start('main', [], { PORT: String(config.port), DATABASE_URL: url.href });
+    const process = TestProcess.start('main', [], {
+      PORT: String(config.port),
+      METRICS_PORT: String(metricsPort),
+      DATABASE_URL: url.href,
+    });
     running.push(process);
     return process;
   }
 
   const ask = (path: string, agent?: Agent): Promise<HttpAnswer> =>
     send({ config }, agent === undefined ? { path } : { path, agent });
+
+  async function readDatabaseUp(): Promise<number | undefined> {
+    const { body } = await send({ config: { ...config, port: metricsPort } }, { path: '/metrics' });
+    return readSamples(body).find(({ name }) => name === 'directory_database_up')?.value;
+  }
 
   async function untilHealthy(): Promise<void> {
     while ((await ask('/_health').catch(() => null))?.status !== 200) await sleep(20);
@@ -82,6 +94,7 @@ describe('a service that is started while its database', () => {
     await process.untilPrinted(
       /The database \w+ at 127\.0\.0\.1:\d+ cannot be used: [^\n]+ It is waited for/,
     );
+    expect(await readDatabaseUp()).toBe(0);
 
     proxy.mend();
     const deadline = Date.now() + BACK;
@@ -101,6 +114,7 @@ describe('a service that is started while its database', () => {
     agent.destroy();
     expect(new Set(statuses)).toEqual(new Set([200]));
     await process.untilPrinted(/Ready at/);
+    expect(await readDatabaseUp()).toBe(1);
     expect((await process.kill('SIGTERM')).code).toBe(0);
   });
 

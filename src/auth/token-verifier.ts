@@ -144,10 +144,12 @@ interface Claims {
 }
 
 function claimsOf(payload: JWTPayload): Omit<Claims, 'expiresAt'> {
+  const textOf = (claim: string) => (typeof payload[claim] === 'string' ? payload[claim] : null);
   return {
-    subject: typeof payload.sub === 'string' ? payload.sub : null,
-    clientId: typeof payload['client_id'] === 'string' ? payload['client_id'] : null,
-    scope: typeof payload['scope'] === 'string' ? payload['scope'] : '',
+    subject: textOf('sub'),
+    // RFC 9068 §2.2 asks for client_id; Keycloak names the application of a person's token by the claim of an ID token only.
+    clientId: textOf('client_id') ?? textOf('azp'),
+    scope: textOf('scope') ?? '',
   };
 }
 

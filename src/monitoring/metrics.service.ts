@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { readBuild } from '../health/build-info.js';
+import { registerBuild } from './build-metric.js';
 import { CacheMetrics } from './cache-metrics.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import type { MetricGroup } from './metric-group.js';
+import { METRICS_TYPE } from './metrics-server.js';
 import { MirrorMetrics } from './mirror-metrics.js';
 import type { PrometheusMetrics } from './registry.js';
 import { RequestMetrics } from './request-metrics.js';
@@ -11,7 +12,7 @@ import { RequestMetrics } from './request-metrics.js';
 @Injectable()
 export class MetricsService {
   /** The media type of `text`. */
-  readonly contentType = 'text/plain; version=0.0.4; charset=utf-8';
+  readonly contentType = METRICS_TYPE;
   private readonly groups: readonly MetricGroup[];
   private built: Promise<PrometheusMetrics> | null = null;
 
@@ -46,9 +47,7 @@ export class MetricsService {
     const { PrometheusMetrics: Made } = await import('./registry.js');
     const metrics = new Made();
     for (const group of this.groups) group.register(metrics);
-    const { version, commit } = readBuild();
-    const build = metrics.gauge('directory_build', 'The build that runs; always 1', ['version', 'commit']);
-    build.take([[{ version, commit: commit ?? '' }, 1]]);
+    registerBuild(metrics);
     metrics.measureNode();
     return metrics;
   }

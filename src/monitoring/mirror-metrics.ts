@@ -39,7 +39,7 @@ export class MirrorMetrics implements MetricGroup {
   ) {}
 
   register(metrics: Metrics): void {
-    this.databaseUp = metrics.gauge('directory_database_up', 'Whether the database tells of the mirror');
+    this.databaseUp = registerDatabaseUp(metrics);
     this.state = metrics.gauge(
       'directory_mirror_state',
       'How synchronisation stands: 1 for the state that it is in, 0 for the others',
@@ -99,6 +99,11 @@ export class MirrorMetrics implements MetricGroup {
     }
     return status;
   }
+}
+
+/** Makes the metric that is told before anything else can be, too (src/start/waiting-metrics.ts). */
+export function registerDatabaseUp(metrics: Metrics): GaugeReading {
+  return metrics.gauge('directory_database_up', 'Whether the database tells of the mirror');
 }
 
 function ageOf(status: MirrorStatus | null): number | null {

@@ -8,14 +8,14 @@ import { MirrorModule } from '../mirror/mirror.module.js';
 import { CacheMetrics } from './cache-metrics.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import { MetricsController } from './metrics.controller.js';
-import { MetricsServer } from './metrics-server.js';
+import { MetricsPort } from './metrics-port.js';
 import { MetricsService } from './metrics.service.js';
 import { MirrorMetrics } from './mirror-metrics.js';
 import { RequestCounts } from './request-counts.js';
 import { RequestMetrics } from './request-metrics.js';
 import { RequestWatch } from './request-watch.js';
 
-const METRICS = [CacheMetrics, DatabaseMetrics, MetricsServer, MetricsService, MirrorMetrics, RequestMetrics];
+const METRICS = [CacheMetrics, DatabaseMetrics, MetricsPort, MetricsService, MirrorMetrics, RequestMetrics];
 
 /** What the service tells of what it does: a line for each request, metrics, and traces. */
 @Module({})
