@@ -4,6 +4,7 @@
 // second so that balancers notice, and two changes in that second make it start a process beside the one that ends.
 import { spawn } from 'node:child_process';
 import { watch } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import { clearTimeout, setTimeout } from 'node:timers';
 
 /** Milliseconds after which no other file of the same change is expected. */
@@ -15,6 +16,7 @@ let reserve = prepare();
 let isStale = false;
 let isEnding = false;
 let watcher = null;
+let writer = null;
 let timer;
 
 function prepare() {
@@ -46,6 +48,15 @@ function serveAnew() {
   server.kill('SIGINT');
 }
 
+/** The pages of the schema as it is now, made once: nobody waits for them. */
+function writeReference() {
+  const child = spawn(process.execPath, ['scripts/write-reference.mjs'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  setPriority(child.pid, constants.priority.PRIORITY_LOW);
+  return child;
+}
+
 const compiler = spawn(process.execPath, ['node_modules/.bin/nest', 'build', '--watch'], {
   stdio: ['ignore', 'inherit', 'pipe'],
 });
@@ -54,11 +65,13 @@ compiler.stderr.on('data', (chunk) => {
   process.stderr.write(chunk);
   if (watcher !== null || !chunk.includes('Successfully compiled')) return;
   watcher = watch('dist', { recursive: true }, (_event, name) => {
-    if (!/\.m?js$/.test(name ?? '')) return;
+    // What the pages of the reference load is no code of the service.
+    if (!/^(?!reference-pages).*\.m?js$/.test(name ?? '')) return;
     clearTimeout(timer);
     timer = setTimeout(serveAnew, QUIET);
   });
   serve();
+  writer = writeReference();
 });
 compiler.once('exit', (code) => {
   process.exitCode = code ?? 0;
@@ -69,6 +82,7 @@ function end() {
   isEnding = true;
   compiler.kill();
   watcher?.close();
+  writer?.kill();
   isStale = false;
   clearTimeout(timer);
   if (server !== null) server.kill('SIGINT');

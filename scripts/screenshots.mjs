@@ -13,6 +13,10 @@ import { findProgram } from '../test/support/system-packages.mjs';
 
 const DIRECTORY = 'docs/images';
 const VIEWPORT = { width: 1200, height: 800 };
+/** Two that stand beside each other. */
+const HEIGHT = 690;
+const WIDE = { viewport: { width: 800, height: HEIGHT }, colorScheme: 'light' };
+const NARROW = { viewport: { width: 390, height: HEIGHT }, colorScheme: 'dark' };
 /** Where the sample's clients have it. */
 const CLUB_PAGE = 'http://localhost:5173';
 /** Milliseconds that a start may take. */
@@ -37,6 +41,7 @@ try {
   const browser = await chromium.launch({ executablePath: findProgram('chromium') });
   mkdirSync(DIRECTORY, { recursive: true });
   await takeStartPage(browser);
+  await takeReference(browser);
   await takeExplorer(browser);
   await takeClubPage(browser);
   await browser.close();
@@ -66,6 +71,17 @@ async function takeStartPage(browser) {
   await save(page, 'start-page');
 }
 
+/** A query with what it needs and its example, beside what a search finds. */
+async function takeReference(browser) {
+  const wide = await browser.newPage(WIDE);
+  await wide.goto(`${url}/reference/queries#user`);
+  const narrow = await browser.newPage(NARROW);
+  await narrow.goto(`${url}/reference/objects`);
+  await narrow.getByRole('searchbox', { name: 'Search' }).fill('role');
+  await narrow.locator('#search-results a').first().waitFor();
+  await writeBeside(await wide.screenshot(), await narrow.screenshot(), 'reference');
+}
+
 async function takeExplorer(browser) {
   const page = await browser.newPage({ viewport: VIEWPORT });
   await page.goto(`${url}/explorer`);
@@ -87,15 +103,10 @@ async function takeClubPage(browser) {
   const page = { root: 'examples/club-page', logLevel: 'error', build: { outDir: join(work, 'club-page') } };
   await build(page);
   const server = await preview(page);
-  const height = 690;
-  const wide = await takeClub(browser, { viewport: { width: 800, height }, colorScheme: 'light' });
-  const narrow = await takeClub(browser, { viewport: { width: 390, height }, colorScheme: 'dark' });
+  const wide = await takeClub(browser, WIDE);
+  const narrow = await takeClub(browser, NARROW);
   await server.close();
-  const both = sharp({ create: { width: 1214, height, channels: 4, background: '#0000' } }).composite([
-    { input: wide, left: 0, top: 0 },
-    { input: narrow, left: 824, top: 0 },
-  ]);
-  await write(await both.png().toBuffer(), 'club-page');
+  await writeBeside(wide, narrow, 'club-page');
 }
 
 async function takeClub(browser, options) {
@@ -110,6 +121,16 @@ async function takeClub(browser, options) {
   const picture = await page.screenshot({ animations: 'disabled' });
   await context.close();
   return picture;
+}
+
+async function writeBeside(wide, narrow, name) {
+  const both = sharp({ create: { width: 1214, height: HEIGHT, channels: 4, background: '#0000' } }).composite(
+    [
+      { input: wide, left: 0, top: 0 },
+      { input: narrow, left: 824, top: 0 },
+    ],
+  );
+  await write(await both.png().toBuffer(), name);
 }
 
 /** With as many colours as a page has, and no more bytes than it takes. */

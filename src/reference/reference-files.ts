@@ -38,15 +38,14 @@ export class ReferenceFiles {
   /** @param path such as `queries` or `assets/0f3a…/style.css`; empty for the first page */
   find(path: string): ServedFile | null {
     this.files ??= readFiles(this.config.disclosure.introspection);
-    return this.files.get(path) ?? null;
+    return this.files?.get(path) ?? null;
   }
 }
 
-/** Where the schema is not told, there is the page of errors alone. */
-function readFiles(tellsSchema: boolean): Map<string, ServedFile> {
+/** Where the schema is not told, there is the page of errors alone. Null: `npm run dev` has not written the pages yet. */
+function readFiles(tellsSchema: boolean): Map<string, ServedFile> | null {
+  if (!existsSync(DIRECTORY)) return null;
   const files = new Map<string, ServedFile>();
-  // Somebody compiles by `npm run dev`, which writes no pages.
-  if (!existsSync(DIRECTORY)) return files;
   for (const file of readdirSync(DIRECTORY, { recursive: true, encoding: 'utf8' })) {
     const extension = extname(file);
     if (extension === '') continue; // A directory.

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -41,16 +41,20 @@ export async function writeReference(
     'entries.json': JSON.stringify(pages.flatMap(({ entries }) => entries)),
   };
   const assets = `assets/${hashOf(files)}`;
-  rmSync(directory, { recursive: true, force: true });
-  mkdirSync(join(directory, assets), { recursive: true });
-  for (const [file, text] of Object.entries(files)) writeFileSync(join(directory, assets, file), text);
+  // All of it is there at once: a service that runs already may look for it.
+  const draft = `${directory}-draft`;
+  rmSync(draft, { recursive: true, force: true });
+  mkdirSync(join(draft, assets), { recursive: true });
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(draft, assets, file), text);
   for (const page of pages) {
     const html = renderReferencePage(page, { assets, isWhole: true });
-    writeFileSync(join(directory, `${page.name === '' ? 'index' : page.name}.html`), html);
+    writeFileSync(join(draft, `${page.name === '' ? 'index' : page.name}.html`), html);
     if (page.name !== 'errors') continue;
     const alone = renderReferencePage(page, { assets, isWhole: false });
-    writeFileSync(join(directory, 'errors-alone.html'), alone);
+    writeFileSync(join(draft, 'errors-alone.html'), alone);
   }
+  rmSync(directory, { recursive: true, force: true });
+  renameSync(draft, directory);
 }
 
 /** The module for browsers; its package only names that for Node.js to Node.js. */
