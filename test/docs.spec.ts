@@ -81,6 +81,24 @@ describe.each(pages())('%s', (page) => {
   });
 });
 
+/** What a fence may have in it that is no command: commands are indented, or stand in a fence that says `sh`. */
+const KINDS = ['graphql', 'ini', 'json', 'ldif', 'mermaid', 'text'];
+const COMMAND = /^(?:[$#>] |(?:sudo|npm|npx|node|curl|docker|kubectl|psql|ldap\w+|directory) )/m;
+
+describe.each(pages())('%s', (page) => {
+  it('has commands nowhere but where they are run', () => {
+    const text = read(page);
+    expect(text.match(/^(?: +```|\s*~~~).*$/gm)).toBeNull();
+    const fences = [...text.matchAll(/^```(\S+)\n(.*?)^```$/gms)];
+    const strange = fences.filter(([, kind = '']) => ![...KINDS, 'sh'].includes(kind));
+    expect(strange.map(([fence]) => fence)).toEqual([]);
+    const hidden = fences.filter(([, kind, inside = '']) => kind === 'text' && COMMAND.test(inside));
+    expect(hidden.map(([fence]) => fence)).toEqual([]);
+    const isRun = pagesWithCommands().includes(page);
+    expect(isRun ? [] : commandBlocksOf(page)).toEqual([]);
+  });
+});
+
 describe.each(pagesWithCommands())('%s', (page) => {
   it('says of every fence what is in it, and of no block that it is not run but of commands', () => {
     // Fences come in twos: one that begins and says what it has, and one that ends.
