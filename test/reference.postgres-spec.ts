@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { buildSchema } from 'graphql';
 import type { Page } from 'playwright-core';
 import { Chromium, expectAccessible, expectFittingWidth, type Visit } from './support/chromium.js';
 import { type Askers, EXAMPLES, makeAskers, steady, writeAnswer } from './support/examples.js';
+import { declarationsOf } from './support/schema-coordinates.js';
+import { NEEDED, schema } from './support/scope-walk.js';
 import { dataOf, post, refusalOf, send } from './support/http.js';
 import { TestService } from './support/service.js';
 import { TwinService } from './support/twin.js';
@@ -30,7 +31,6 @@ describe('an example of the reference', () => {
   });
 
   it('is there for every query and mutation', () => {
-    const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
     const roots = [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
       Object.keys(type?.getFields() ?? {}),
     );
@@ -59,6 +59,32 @@ describe('the schema as text', () => {
     const again = await send(service, { path: SDL, headers: known });
     expect([again.status, again.body]).toEqual([304, '']);
     expect((await send(service, { path: SDL, method: 'HEAD' })).headers.etag).toBe(headers.etag);
+  });
+});
+
+describe('the pages of the schema', () => {
+  let html: string;
+
+  beforeAll(async () => {
+    const answers = await Promise.all(PAGES.map((path) => send(service, { path: `/reference${path}` })));
+    html = answers.map(({ body }) => body).join('');
+  });
+
+  const anchorOf = (coordinate: string) =>
+    coordinate.replace(/^(Query|Mutation)\./, '').replace(/[(:)]/g, (sign) => (sign === '(' ? '.' : ''));
+
+  it('have a place for everything that it declares', () => {
+    const anchors = declarationsOf(schema)
+      .map(({ coordinate }) => anchorOf(coordinate))
+      .filter((anchor) => !['Query', 'Mutation'].includes(anchor));
+    expect(anchors.length).toBeGreaterThan(300);
+    expect(anchors.filter((anchor) => html.split(` id="${anchor}"`).length !== 2)).toEqual([]);
+  });
+
+  it.each(Object.entries(NEEDED))('say what it needs: %s', (coordinate, scopes = []) => {
+    const [, section = ''] = html.split(` id="${anchorOf(coordinate)}"`);
+    const [, said = ''] = /<em>(.+)<\/em>/.exec(section) ?? [];
+    expect([...said.matchAll(/<code>(\w+)<\/code>/g)].map(([, scope]) => scope)).toEqual(scopes);
   });
 });
 
