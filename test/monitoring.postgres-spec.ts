@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { type CollectedSpan, Collector } from './support/collector.js';
 import { buildLdif } from './support/directory.js';
@@ -192,6 +193,33 @@ describe('the metrics', () => {
     expect(labels.map((family) => [family.name, family.labels?.filter((label) => label !== 'le')])).toEqual(
       expected.map((family) => [family.name, family.labels]),
     );
+  });
+});
+
+describe('the alerts and the dashboard', () => {
+  it('ask for values of labels that there are', async () => {
+    const samples = readSamples((await askMetrics()).body);
+    const texts = ['alerts.yaml', 'dashboard.json'].map((name) =>
+      readFileSync(`deploy/monitoring/${name}`, 'utf8').replaceAll('\\"', '"'),
+    );
+    const asked = texts.flatMap((text) =>
+      [...text.matchAll(/\b((?:directory|nodejs|process)_\w+)\{([^}]*)\}/g)].flatMap(
+        ([, metric = '', labels = '']) =>
+          [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label = '', value = '']) => ({
+            metric,
+            label,
+            value,
+          })),
+      ),
+    );
+    const unknown = asked
+      .filter(({ label }) => label !== 'job')
+      .filter(
+        ({ metric, label, value }) =>
+          !samples.some(({ name, labels }) => name === metric && labels[label] === value),
+      );
+    expect(asked.length).toBeGreaterThan(30);
+    expect(unknown).toEqual([]);
   });
 });
 
