@@ -14,6 +14,7 @@ import { ReadModel1763683200004 } from './migrations/0005-read-model.js';
 import { AccessLog1763683200005 } from './migrations/0006-access-log.js';
 import { OpenConnections } from './open-connections.js';
 import { embeddedPoolOptions, serverPoolOptions, STATEMENT_TIMEOUT } from './pool-options.js';
+import { SharedConnections } from './shared-connections.js';
 import { reasonOf } from './reason-of.js';
 
 export const MIGRATIONS = [
@@ -35,6 +36,7 @@ const MIGRATION_LOCK = 0x6d696772;
 export class DirectoryDataSource extends DataSource {
   private embedded: EmbeddedPostgres | null = null;
   private ownOverlays: pg.Pool | null = null;
+  private ownShared: SharedConnections | null = null;
   private readonly connections: OpenConnections;
 
   constructor(
@@ -71,6 +73,7 @@ export class DirectoryDataSource extends DataSource {
       await super.initialize();
       await this.migrate();
       this.ownOverlays = createOverlays(this.database, this.connections);
+      this.ownShared = this.database.kind === 'pglite' ? null : new SharedConnections(this.pool);
     } catch (error) {
       await this.stopQuietly();
       throw startError(error, this.database);
@@ -92,6 +95,11 @@ export class DirectoryDataSource extends DataSource {
   /** TypeORM's own connections: it sends unnamed statements only, and the pool takes named ones too. */
   get pool(): pg.Pool {
     return (this.driver as unknown as { master: pg.Pool }).master;
+  }
+
+  /** Those of the pool that short statements share; null: there is one only. */
+  get shared(): SharedConnections | null {
+    return this.ownShared;
   }
 
   /** Where overlays have their connections: apart from all others, where there is more than one. */

@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Pool } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import { ServiceUnavailableError } from '../common/errors.js';
 import type { DirectoryDataSource } from './data-source.js';
@@ -18,7 +17,14 @@ export class Database implements Reader {
   constructor(@Inject(DataSource) private readonly dataSource: DirectoryDataSource) {}
 
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    return readThrough((query) => queryPatiently<Row>(this.pool, query), statement, values);
+    this.refuseInVain();
+    const { pool, shared } = this.dataSource;
+    return readThrough(
+      (query) =>
+        shared !== null && statement.isShort ? shared.query<Row>(query) : queryPatiently<Row>(pool, query),
+      statement,
+      values,
+    );
   }
 
   /** Runs `work` in one transaction, and nothing of it stays when it throws. */
@@ -59,12 +65,6 @@ export class Database implements Reader {
   /** A revision can be read from the server: of no use where there is one server only. */
   noteRevision(_revision: number): void {
     return;
-  }
-
-  /** TypeORM sends unnamed statements only; the pool beneath it takes named ones. */
-  private get pool(): Pool {
-    this.refuseInVain();
-    return this.dataSource.pool;
   }
 
   private refuseInVain(): void {

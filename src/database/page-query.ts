@@ -78,7 +78,7 @@ export function planPage(
   }
   const text = `select ${[...told, REVISION].join(', ')}${from.length > 0 ? `\nfrom ${from.join(' cross join ')}` : ''}`;
   return {
-    statement: statement(text, { tellsRevision: true }),
+    statement: statement(text, { tellsRevision: true, isShort: !isMany && isAlongIndex(source, selection) }),
     values: values.all,
     source,
     limit,
@@ -88,6 +88,19 @@ export function planPage(
     parentWidth: sought?.columns.length ?? 0,
     orderWidth: places.length,
   };
+}
+
+/** Whether it takes no longer to find the rows than to read them. */
+function isAlongIndex(
+  { conditions, stretches, parent, total }: PageSource,
+  { totalCount }: PageSelection,
+): boolean {
+  return (
+    parent !== null &&
+    conditions.length === 0 &&
+    stretches === undefined &&
+    (!totalCount || total !== undefined)
+  );
 }
 
 function parentTable(parents: readonly number[] | SoughtParent, values: Values): string {

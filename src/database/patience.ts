@@ -1,4 +1,5 @@
 import type { Pool, PoolClient, QueryArrayConfig } from 'pg';
+import { breakOff } from './break-off.js';
 
 /**
  * Milliseconds after which a connection is given up that says nothing. Above the time that a statement may take, so
@@ -33,9 +34,9 @@ export function queryPatiently<Row extends unknown[]>(pool: Pool, query: QueryAr
         reject(failure ?? new Error('Connection terminated'));
         return;
       }
-      const asked = watch(client);
+      const forget = watch(client);
       client.query<Row>(query, (error: Error | null, result) => {
-        underWay.delete(asked);
+        forget();
         release(error ?? undefined);
         if (error === null) resolve(result.rows);
         else reject(error);
@@ -44,11 +45,15 @@ export function queryPatiently<Row extends unknown[]>(pool: Pool, query: QueryAr
   });
 }
 
-function watch(client: PoolClient): Asked {
+/**
+ * Gives a connection up when it says nothing to one query.
+ * @returns to be called when that is answered
+ */
+export function watch(client: PoolClient): () => void {
   const asked = { client, at: performance.now() };
   underWay.add(asked);
   looking ??= setInterval(look, INTERVAL).unref();
-  return asked;
+  return () => underWay.delete(asked);
 }
 
 function look(): void {
@@ -56,8 +61,8 @@ function look(): void {
   for (const asked of underWay) {
     if (now - asked.at < PATIENCE) break;
     underWay.delete(asked);
-    // While a query is under way this breaks the connection off, and the query fails by that.
-    void (asked.client as PoolClient & { end(): Promise<void> }).end().catch(() => undefined);
+    // The query fails by that.
+    breakOff(asked.client);
   }
   if (underWay.size > 0 || looking === null) return;
   clearInterval(looking);

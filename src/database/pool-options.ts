@@ -30,6 +30,7 @@ export function serverPoolOptions(max: number, connections: OpenConnections): ob
     max,
     connectionTimeoutMillis: CONNECTION_TIMEOUT,
     keepAlive: true,
+    pipeline: true,
     onConnect: async (client: pg.ClientBase) => {
       receive(client, connections);
       await client.query({ text, ...PROMPTLY });

@@ -7,6 +7,7 @@ import { serverPoolOptions } from './pool-options.js';
 import { Pulse } from './pulse.js';
 import { readThrough } from './reader.js';
 import { reasonOf } from './reason-of.js';
+import { SharedConnections } from './shared-connections.js';
 import type { Statement } from './statement.js';
 
 /** Milliseconds between two looks at what it has: for so long it is left alone after a revision, though it may have it. */
@@ -26,6 +27,7 @@ export class Replica {
   private readonly logger = new Logger('Database');
   private readonly connections = new OpenConnections();
   private readonly pool: pg.Pool;
+  private readonly shared: SharedConnections;
   /** As it goes by in the log: without user and password. */
   private readonly host: string;
   /** What it had when it was looked at last; null: it is not to be asked. */
@@ -45,6 +47,7 @@ export class Replica {
     });
     // An idle connection was lost: the next reader opens another one.
     this.pool.on('error', () => undefined);
+    this.shared = new SharedConnections(this.pool);
   }
 
   /** Looks at it until the signal, and then lets go of it. */
@@ -90,7 +93,12 @@ export class Replica {
    */
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[]): Promise<Row[] | null> {
     try {
-      return await readThrough((query) => queryPatiently<Row>(this.pool, query), statement, values);
+      const { pool, shared } = this;
+      return await readThrough(
+        (query) => (statement.isShort ? shared.query<Row>(query) : queryPatiently<Row>(pool, query)),
+        statement,
+        values,
+      );
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'TIMEOUT') throw error;
       // Until the next look.

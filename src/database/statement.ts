@@ -6,6 +6,8 @@ export interface Statement {
   readonly text: string;
   /** Whether the last column of every row is the revision that was read: see REVISION. */
   readonly tellsRevision: boolean;
+  /** Whether it reads a few rows along an index, whatever is in the directory: it may share a connection. */
+  readonly isShort: boolean;
 }
 
 /** The revision that a statement reads: one statement sees one, and several can be compared by it. */
@@ -15,7 +17,7 @@ export const REVISION = '(select revision from mirror_state)';
 const known = new Map<string, Statement>();
 
 /** The prepared statement of an SQL text with `$1`, `$2` … for its values. */
-export function statement(text: string, { tellsRevision = false } = {}): Statement {
+export function statement(text: string, { tellsRevision = false, isShort = false } = {}): Statement {
   let prepared = known.get(text);
   if (prepared === undefined) {
     // PostgreSQL cuts names at 63 bytes.
@@ -23,6 +25,7 @@ export function statement(text: string, { tellsRevision = false } = {}): Stateme
       name: createHash('sha256').update(text).digest('base64url').slice(0, 22),
       text,
       tellsRevision,
+      isShort,
     };
     known.set(text, prepared);
   }

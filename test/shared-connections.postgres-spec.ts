@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { OpenConnections } from '../src/database/open-connections.js';
+import { serverPoolOptions } from '../src/database/pool-options.js';
+import { SharedConnections } from '../src/database/shared-connections.js';
+import { eventually } from './support/eventually.js';
+import { createDatabase, type TestDatabase } from './support/store.js';
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let shared: SharedConnections;
+
+/** Runs a statement, and gives the only value of its answer. */
+async function ask(text: string, ...values: unknown[]): Promise<unknown> {
+  const rows = await shared.query<[unknown]>({ name: text.slice(0, 60), text, values, rowMode: 'array' });
+  return rows[0]?.[0];
+}
+
+const times = <Value>(count: number, make: (index: number) => Value) =>
+  Array.from({ length: count }, (_, i) => make(i));
+const ECHO = 'select $1::integer';
+const BACKEND = 'select pg_backend_pid()';
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+
+function open(url: string, max: number): void {
+  pool = new pg.Pool({ connectionString: url, ...serverPoolOptions(max, new OpenConnections()) });
+  shared = new SharedConnections(pool);
+}
+
+beforeEach(() => {
+  open(database.url, 8);
+});
+
+afterEach(() => pool.end());
+afterAll(() => database.drop());
+
+it('answers each who asks at once, on one connection, and gives it back', async () => {
+  expect(await Promise.all(times(200, (index) => ask(ECHO, index)))).toEqual(times(200, (index) => index));
+  expect([pool.totalCount, pool.idleCount]).toEqual([1, 1]);
+  expect(new Set(await Promise.all(times(50, () => ask(BACKEND)))).size).toBe(1);
+});
+
+it('lets one fail alone, and keeps what has failed out of the pool', async () => {
+  const before = await ask(BACKEND);
+  const answers = await Promise.allSettled(times(20, (index) => ask('select 1 / ($1::integer - 7)', index)));
+  const failed = answers.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []));
+  expect(failed).toEqual([7]);
+  expect(pool.totalCount).toBe(0);
+  expect(await ask(BACKEND)).not.toBe(before);
+});
+
+it('does not wait behind what takes long', async () => {
+  const slow = ask('select pg_sleep(1)::text');
+  const order: string[] = [];
+  const first = slow.then(() => order.push('slow'));
+  // Once nothing has been heard for a while, and both of them are held up, others are taken.
+  for (let index = 0; index < 5; index++) {
+    await sleep(30);
+    await ask(ECHO, index);
+  }
+  order.push('others');
+  await first;
+  expect(order).toEqual(['others', 'slow']);
+});
+
+it('tells all who wait that a connection was lost, and opens another', async () => {
+  const backend = await ask(BACKEND);
+  const other = new pg.Client({ connectionString: database.url });
+  await other.connect();
+  const waiting = times(3, () => ask('select pg_sleep(30)::text'));
+  const outcomes = Promise.allSettled(waiting);
+  const isBusy = async () => {
+    const busy = `select 1 from pg_stat_activity where pid = $1 and state = 'active' and query like '%sleep%'`;
+    return (await other.query(busy, [backend])).rowCount === 1;
+  };
+  await eventually(isBusy, true);
+  await other.query('select pg_terminate_backend($1)', [backend]);
+  await other.end();
+  expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  expect(await ask(ECHO, 1)).toBe(1);
+});
+
+it('tells all who wait that no connection can be had', async () => {
+  await pool.end();
+  open('postgres://127.0.0.1:1/none', 8);
+  const outcomes = await Promise.allSettled(times(5, (index) => ask(ECHO, index)));
+  expect(outcomes.map(({ status }) => status)).toEqual(times(5, () => 'rejected'));
+});
+
+it('leaves a small pool to those who need a connection of their own', async () => {
+  await pool.end();
+  open(database.url, 3);
+  expect(await Promise.all(times(20, (index) => ask(ECHO, index)))).toEqual(times(20, (index) => index));
+  expect(pool.totalCount).toBe(3);
+});
