@@ -17,8 +17,7 @@ export interface Step {
 }
 
 const GROUPS = '{ groups(first: 3) { totalCount nodes { name } } }';
-const PROFILE =
-  '{ profile { name groups(first: 3) { totalCount nodes { group { name } role { value } } } } }';
+const PROFILE = '{ profile { name groups(first: 3) { nodes { group { name } role { value } } } } }';
 const TAKE_TOKEN = `sed -E 's/.*"access_token":"([^"]+)".*/\\1/'`;
 const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
 
@@ -56,8 +55,9 @@ function application(config: Config): Example {
   const client = hasKnownClients(config) ? 'demo-basic:demo-basic-secret' : 'CLIENT_ID:CLIENT_SECRET';
   return example(
     'With its own id and secret at the token endpoint.',
-    `TOKEN=$(curl -s ${baseUrl}/oauth2/token -u ${client} \\
-  -d grant_type=client_credentials -d scope=read | ${TAKE_TOKEN})
+    `TOKEN=$(curl -s ${baseUrl}/oauth2/token \\
+  -u ${client} -d grant_type=client_credentials -d scope=read \\
+  | ${TAKE_TOKEN})
 ${ask}`,
   );
 }
@@ -89,14 +89,17 @@ function deviceFlow(config: Config): Step[] {
   return [
     {
       text: 'In a shell, the device flow: ask for a code,',
-      code: `curl -s ${baseUrl}/oauth2/device_authorization -d client_id=${client} -d scope='profile read'`,
+      code: `curl -s ${baseUrl}/oauth2/device_authorization \\
+  -d client_id=${client} -d scope='profile read'`,
     },
     {
       text: `open the <code>verification_uri_complete</code> of the answer, and sign in${anybody}. Then, with its
 <code>device_code</code>:`,
       code: `DEVICE_CODE=…
-TOKEN=$(curl -s ${baseUrl}/oauth2/token -d client_id=${client} -d device_code=$DEVICE_CODE \\
-  -d grant_type=${DEVICE_CODE} | ${TAKE_TOKEN})
+TOKEN=$(curl -s ${baseUrl}/oauth2/token \\
+  -d client_id=${client} -d device_code=$DEVICE_CODE \\
+  -d grant_type=${DEVICE_CODE} \\
+  | ${TAKE_TOKEN})
 ${query(baseUrl, 'Bearer', PROFILE)}`,
     },
   ];

@@ -2,7 +2,7 @@ import { PALETTE } from '../pages/style.js';
 
 export const STYLE = `${PALETTE}
 body {
-  margin: 0 auto; padding: 2.5rem 1.25rem 3rem; max-width: 54rem; background: var(--page); color: var(--text);
+  margin: 0 auto; padding: 2.5rem 1.25rem 3rem; max-width: 62rem; background: var(--page); color: var(--text);
   font: 1rem/1.6 system-ui, sans-serif; overflow-wrap: anywhere;
 }
 h1 { margin: 0 0 0.5rem; font-size: 2rem; line-height: 1.2; }
@@ -14,7 +14,7 @@ a { color: var(--accent); }
 code, pre { font-family: ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; font-size: 0.875em; }
 .endpoint span { color: var(--quiet); margin-right: 0.5rem; }
 nav ul {
-  display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 0.75rem; margin: 1.5rem 0 0;
+  display: grid; grid-template-columns: repeat(auto-fit, minmax(10rem, 1fr)); gap: 0.75rem; margin: 1.5rem 0 0;
   padding: 0; list-style: none;
 }
 nav a {

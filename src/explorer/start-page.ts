@@ -84,7 +84,7 @@ function renderExample({ id, title, steps }: Example): string {
   const body = steps.map(({ text, code }, index) => {
     const target = `${id}-${index + 1}`;
     return `<p>${text}</p>
-${code === null ? '' : renderCode(target, code)}`;
+${code === null ? '' : renderCode(target, code, id)}`;
   });
   return `<section aria-labelledby="${id}">
 <h3 id="${id}">${title}</h3>
@@ -92,9 +92,10 @@ ${body.join('\n')}
 </section>`;
 }
 
-function renderCode(id: string, code: string): string {
+/** @param heading id of what the code is an example of: all buttons have the same name */
+function renderCode(id: string, code: string, heading: string): string {
   return `<div class="code">
 <pre id="${id}">${escapeHtml(code)}</pre>
-<button type="button" class="copy" data-copies="${id}" aria-live="polite" hidden>Copy</button>
+<button type="button" class="copy" data-copies="${id}" aria-describedby="${heading}" aria-live="polite" hidden>Copy</button>
 </div>`;
 }
