@@ -70,6 +70,18 @@ describe('the house', () => {
     );
   });
 
+  it('stands in docs/architecture.md as it is here', () => {
+    const text = readFileSync(join(__dirname, '../docs/architecture.md'), 'utf8');
+    const floors = [...text.matchAll(/^\| \d+ +\| ([^|]+)\| ([^|]+)\|$/gm)].reverse();
+    const written = TABLE.map(({ rooms, besides = {} }) => [
+      rooms.join(' · '),
+      Object.entries(besides)
+        .map(([room, others]) => `${room}: ${others.join(', ')}`)
+        .join('; '),
+    ]);
+    expect(floors.map(([, rooms = '', besides = '']) => [rooms.trim(), besides.trim()])).toEqual(written);
+  });
+
   it('is imported from front to back only', () => {
     const wrong = files.flatMap((file) =>
       importsOf(file)
