@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { DataSource } from 'typeorm';
 import { buildLdif } from './support/directory.js';
 import { type Listing, Listings, type RowFacts } from './support/listings.js';
-import { pageQuery, readListing, walk } from './support/pages.js';
+import { pageQuery, readEnds, readListing, walk } from './support/pages.js';
 import { randomDirectory } from './support/random-directory.js';
 import { TestService } from './support/service.js';
 import { statementsOf } from './support/statements.js';
@@ -59,34 +59,30 @@ describe('a connection', () => {
     const end = fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: null, freq: 3 });
     const ranges = fc.record({
       listing: fc.constantFrom(...listings),
-      ends: fc.tuple(end, end),
+      between: fc.tuple(end, end),
       size: fc.integer({ min: 0, max: 100 }),
       small: fc.boolean(),
       from: fc.constantFrom('first' as const, 'last' as const),
     });
     await fc.assert(
-      fc.asyncProperty(ranges, async ({ listing, ends, size: any, small, from }) => {
+      fc.asyncProperty(ranges, async ({ listing, between, size: any, small, from }) => {
         const all = listing.expected;
         const size = small ? any % 4 : any;
         if (!cursors.has(listing)) {
           cursors.set(listing, (await walk(service, authorization, listing, 100, 'forwards')).cursors);
         }
         const at = (place: number | null) => (place === null ? null : Math.floor(place * (all.length - 1)));
-        const [one, other] = [at(ends[0]), at(ends[1])];
+        const [one, other] = [at(between[0]), at(between[1])];
         const [after, before] =
           all.length < 2 || (one !== null && other !== null && one >= other) ? [null, null] : [one, other];
         const cursor = (index: number) => cursors.get(listing)?.[index] ?? '';
 
-        const page = await readListing(
-          service,
-          authorization,
-          listing,
-          [
-            `${from}: ${size}`,
-            ...(after === null ? [] : [`after: "${cursor(after)}"`]),
-            ...(before === null ? [] : [`before: "${cursor(before)}"`]),
-          ].join(', '),
-        );
+        const range = [
+          `${from}: ${size}`,
+          ...(after === null ? [] : [`after: "${cursor(after)}"`]),
+          ...(before === null ? [] : [`before: "${cursor(before)}"`]),
+        ].join(', ');
+        const page = await readListing(service, authorization, listing, range);
 
         const [low, high] = [after === null ? 0 : after + 1, before ?? all.length];
         const [begin, stop] =
@@ -98,6 +94,8 @@ describe('a connection', () => {
           hasNextPage: stop < all.length,
           totalCount: all.length,
         });
+        const ends = [page.cursors[0] ?? null, page.cursors.at(-1) ?? null];
+        expect(await readEnds(service, authorization, listing, range)).toEqual(ends);
       }),
       { numRuns: 100 },
     );

@@ -9,13 +9,15 @@ export interface PageArguments {
 /** The fields that are selected of an object, by name, each with those selected below it. */
 export type SelectedFields = ReadonlyMap<string, SelectedFields>;
 
+/** Of which rows cursors are asked for: of each edge, of the ends of the page, of none. */
+export type SelectedCursors = 'every' | 'ends' | 'none';
+
 /** What of a connection somebody asked for: the rest is neither counted nor looked up. */
 export interface PageSelection {
   /** Stands for all of the rest: equal for equal selections. */
   readonly name: string;
   readonly rows: boolean;
-  /** Of edges, or of an end of the page. */
-  readonly cursors: boolean;
+  readonly cursors: SelectedCursors;
   readonly totalCount: boolean;
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;

@@ -1,4 +1,10 @@
-import { opposite, type OrderDirection, type PageArguments, type PageSelection } from '../common/page.js';
+import {
+  opposite,
+  type OrderDirection,
+  type PageArguments,
+  type PageSelection,
+  type SelectedCursors,
+} from '../common/page.js';
 import { type Bound, bound } from './page-bound.js';
 import type { OrderColumn, PageOrder, PageSource, SoughtParent } from './page-source.js';
 import { REVISION, type Statement, statement } from './statement.js';
@@ -24,8 +30,8 @@ export interface PageQuery {
   readonly facts: readonly Fact[];
   /** How many values follow of a parent that was looked for. The page is next, where there is one. */
   readonly parentWidth: number;
-  /** How many columns of the order follow the source's own in the page. */
-  readonly orderWidth: number;
+  /** Whose values of the order's columns follow the source's own in the page: see selectPage. */
+  readonly cursors: SelectedCursors;
 }
 
 /**
@@ -63,7 +69,8 @@ export function planPage(
   if (before !== null && selection.hasNextPage) facts.set('ahead', findAnother(source, rows, before));
 
   const direction = backward ? opposite(order.direction) : order.direction;
-  const places = selection.cursors || source.stretches !== undefined ? order.columns : [];
+  const { cursors } = selection;
+  const places = cursors !== 'none' || source.stretches !== undefined ? order.columns : [];
   const isMany = parents !== null && 'length' in parents && parents.length > 1;
   const told = [...(isMany ? ['parent.position'] : []), ...facts.values(), ...(sought?.columns ?? [])];
   const from = parents === null ? [] : [parentTable(parents, values)];
@@ -72,9 +79,9 @@ export function planPage(
   if (isRead || values.all.length > 0) {
     told.push('page.packed');
     // One row more than the page tells whether there is a next one.
-    from.push(
-      `lateral (${selectPage(source, places, within, direction, isRead ? values.add(limit + 1) : '0')}) page`,
-    );
+    const rowLimit = isRead ? values.add(limit + 1) : '0';
+    const shown = selectRows(source, places, within, direction, rowLimit);
+    from.push(`lateral (${selectPage(source, cursors, shown, rowLimit)}) page`);
   }
   const text = `select ${[...told, REVISION].join(', ')}${from.length > 0 ? `\nfrom ${from.join(' cross join ')}` : ''}`;
   return {
@@ -86,7 +93,7 @@ export function planPage(
     isMany,
     facts: [...facts.keys()],
     parentWidth: sought?.columns.length ?? 0,
-    orderWidth: places.length,
+    cursors,
   };
 }
 
@@ -115,15 +122,29 @@ function parentTable(parents: readonly number[] | SoughtParent, values: Values):
     : `unnest(${values.add(parents)}::integer[]) with ordinality parent (key, position)`;
 }
 
-/** A page as one value; its rows come in their order, since they are sorted before they are aggregated. */
-function selectPage(...rows: Parameters<typeof selectRows>): string {
-  const [{ columns }, places] = rows;
-  const names = [
-    ...columns.map((_, index) => `column_${index}`),
-    ...places.map((_, index) => `order_${index}`),
-  ];
-  const arrays = (names.length > 0 ? names : ['1']).map((name) => `json_agg(${name})`);
-  return `\n  select json_build_array(${arrays.join(', ')}) as packed from (\n${selectRows(...rows)}\n  ) shown\n`;
+/**
+ * A page as one value: its rows come in their order, since they are sorted before they are aggregated. Each column of the source has an
+ * array, and so has each column of the order, of what is in every row, or in the first that was read and the last that is shown.
+ * @param rowLimit one more than are shown
+ */
+function selectPage(
+  { columns, order }: PageSource,
+  cursors: SelectedCursors,
+  shown: string,
+  rowLimit: string,
+): string {
+  // Without a column it has to tell how many rows there are.
+  const names = columns.length > 0 ? columns.map((_, index) => `column_${index}`) : ['1'];
+  const arrays = names.map((name) => `json_agg(${name})`);
+  const places = order.columns.map((_, index) => `order_${index}`);
+  if (cursors === 'every') arrays.push(...places.map((name) => `json_agg(${name})`));
+  if (cursors === 'ends') {
+    const last = `least(count(*), ${rowLimit} - 1)::integer`;
+    arrays.push(
+      ...places.map((name) => `json_build_array((array_agg(${name}))[1], (array_agg(${name}))[${last}])`),
+    );
+  }
+  return `\n  select json_build_array(${arrays.join(', ')}) as packed from (\n${shown}\n  ) shown\n`;
 }
 
 /** The rows of a page, of every stretch, with their places in the order. */

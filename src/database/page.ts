@@ -6,12 +6,14 @@ import type { Reader } from './reader.js';
 
 /** One page of rows, in the connection's order, whichever end it was asked from. */
 export class Page<Row extends unknown[]> {
-  /** Rows as they were read: the source's columns first. */
+  /** Rows as they were read: the source's columns. */
   readonly rows: readonly Row[];
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;
   /** Only when it was selected, else 0. */
   readonly totalCount: number;
+  /** The order's columns, each with the values that were selected, in the order in which they were read. */
+  private readonly places: readonly (readonly CursorValue[])[];
 
   /** @param told what was read of the parent and of its page */
   constructor(
@@ -19,7 +21,8 @@ export class Page<Row extends unknown[]> {
     told: readonly unknown[] | undefined,
   ) {
     const { limit, backward } = query;
-    const read = rowsOf<Row>(query, told);
+    const packed = packedIn(query, told);
+    const read = rowsOf<Row>(query, packed);
     const beyond = read.length > limit;
     const ahead = factIn(query, told, 'ahead') === true;
     const behind = factIn(query, told, 'behind') === true;
@@ -28,15 +31,19 @@ export class Page<Row extends unknown[]> {
     this.hasNextPage = backward ? ahead : beyond || ahead;
     this.hasPreviousPage = backward ? beyond || behind : behind;
     this.totalCount = Number(factIn(query, told, 'total') ?? 0);
+    this.places = packed.slice(widthOf(query)) as CursorValue[][];
   }
 
-  /** The cursor of a row; null where there is none. Only when cursors were selected. */
+  /** The cursor of a row; null where there is none. Of those only whose cursors were selected. */
   cursorAt(index: number): string | null {
-    const row = this.rows[index];
-    if (row === undefined) return null;
-    const { source, orderWidth } = this.query;
-    if (orderWidth < source.order.columns.length) throw new Error('No cursors were selected');
-    return encodeCursor(source.binding, row.slice(source.columns.length) as CursorValue[]);
+    const { query, places } = this;
+    const { length } = this.rows;
+    if (index < 0 || index >= length) return null;
+    if (places.length === 0) throw new Error('No cursors were selected');
+    const read = query.backward ? length - 1 - index : index;
+    const place = query.cursors === 'every' ? read : Math.sign(read);
+    const values = places.map((column) => column[place] as CursorValue);
+    return encodeCursor(query.source.binding, values);
   }
 }
 
@@ -91,18 +98,32 @@ function placeOfParent({ isMany, facts }: PageQuery): number {
   return (isMany ? 1 : 0) + facts.length;
 }
 
-/** The rows of a page that came column by column; one that is empty has null for each. */
-function rowsOf<Row extends unknown[]>(query: PageQuery, told: readonly unknown[] | undefined): Row[] {
+/** A page as it came, column by column: the source's own are followed by the order's. Empty where no row was asked for. */
+function packedIn(query: PageQuery, told: readonly unknown[] | undefined): (unknown[] | null)[] {
   const packed = told?.[placeOfParent(query) + query.parentWidth];
   // Where no row was asked for, the revision is in this place.
-  const columns = Array.isArray(packed) ? (packed as (unknown[] | null)[]) : [];
+  return Array.isArray(packed) ? (packed as (unknown[] | null)[]) : [];
+}
+
+/** Columns of a page before those of the order. Without a column of the source there is one that only counts. */
+function widthOf({ source }: PageQuery): number {
+  return Math.max(1, source.columns.length);
+}
+
+/** The rows of a page; one that is empty has null for each column. */
+function rowsOf<Row extends unknown[]>(query: PageQuery, packed: readonly (unknown[] | null)[]): Row[] {
   const { columns: named, instants } = query.source;
   for (const instant of instants) {
-    const column = columns[named.indexOf(instant)];
+    const column = packed[named.indexOf(instant)];
     column?.forEach((value, index) => (column[index] = value === null ? null : new Date(Number(value))));
   }
-  const count = columns[0]?.length ?? 0;
+  const count = packed[0]?.length ?? 0;
+  const width = named.length;
   const rows: Row[] = [];
-  for (let index = 0; index < count; index++) rows.push(columns.map((column) => column?.[index]) as Row);
+  for (let index = 0; index < count; index++) {
+    const row = new Array<unknown>(width);
+    for (let column = 0; column < width; column++) row[column] = packed[column]?.[index];
+    rows.push(row as Row);
+  }
   return rows;
 }

@@ -10,7 +10,7 @@ import {
   type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
-import type { PageSelection, SelectedFields } from '../common/page.js';
+import type { PageSelection, SelectedCursors, SelectedFields } from '../common/page.js';
 
 /** Where a connection stands in a document. */
 type Place = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>;
@@ -88,19 +88,21 @@ function readSelection({ fieldNodes, fragments }: Place): PageSelection {
   const connection = select(fieldNodes);
   const pageInfo = select(connection.get('pageInfo'));
   const edges = select(connection.get('edges'));
+  const hasEnds = pageInfo.has('startCursor') || pageInfo.has('endCursor');
   const selection = {
-    rows:
-      connection.has('nodes') ||
-      connection.has('edges') ||
-      pageInfo.has('startCursor') ||
-      pageInfo.has('endCursor'),
-    cursors: edges.has('cursor') || pageInfo.has('startCursor') || pageInfo.has('endCursor'),
+    rows: connection.has('nodes') || connection.has('edges') || hasEnds,
+    cursors: cursorsOf(edges.has('cursor'), hasEnds),
     totalCount: connection.has('totalCount'),
     hasNextPage: pageInfo.has('hasNextPage'),
     hasPreviousPage: pageInfo.has('hasPreviousPage'),
   };
   const node = fieldsBelow([...(connection.get('nodes') ?? []), ...(edges.get('node') ?? [])], fragments);
   return { name: `${JSON.stringify(selection)} ${nameOf(node)}`, ...selection, node };
+}
+
+function cursorsOf(hasEdges: boolean, hasEnds: boolean): SelectedCursors {
+  if (hasEdges) return 'every';
+  return hasEnds ? 'ends' : 'none';
 }
 
 type Fragments = Place['fragments'];

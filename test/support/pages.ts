@@ -49,6 +49,18 @@ export async function readListing(
   return { ids: nodes.map(idOf), cursors, hasNextPage, hasPreviousPage, totalCount };
 }
 
+/** Asks for the cursors of the ends of a range, and for nothing else: they are read in a way of their own. */
+export async function readEnds(
+  service: TestService,
+  authorization: string,
+  listing: Listing,
+  range: string,
+): Promise<(string | null)[]> {
+  const query = pageQuery(listing, range, 'pageInfo { startCursor endCursor }');
+  const { startCursor, endCursor } = findPage((await service.query(query, { authorization })).data).pageInfo;
+  return [startCursor, endCursor];
+}
+
 /** Walks through a listing in pages of a size, from its beginning or from its end. */
 export async function walk(
   service: TestService,
