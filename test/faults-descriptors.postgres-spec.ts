@@ -15,9 +15,6 @@ const IDLE = 150;
 /** Files that a process may open beyond those that it has. */
 const MORE_FILES = 20;
 
-// A machine that others load may be late once.
-jest.retryTimes(1, { logErrorsBeforeRetry: true });
-
 describe('a process without a file left to open', () => {
   let service: WatchedService;
   let authorization: string;

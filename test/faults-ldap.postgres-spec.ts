@@ -91,8 +91,7 @@ class Follower {
       );
       return data?.user.name;
     };
-    await eventually(nameOf, name, BACK);
-    await eventually(() => this.states(), [200, 'IDLE', 'IDLE'], BACK);
+    await eventually(async () => [await nameOf(), await this.states()], [name, [200, 'IDLE', 'IDLE']], BACK);
     expect(await countLosses(this.service)).toEqual({ people: 0, memberships: 0 });
   }
 
