@@ -6,6 +6,7 @@ import {
   chromium,
   type Page,
 } from 'playwright-core';
+import { eventually } from './eventually.js';
 import { findProgram } from './system-packages.mjs';
 
 /** What runs in a page is text: tests know the names of Node.js, and pages those of the DOM. */
@@ -82,11 +83,14 @@ export class Visit {
     return page;
   }
 
-  /** Takes back what a page has rightly complained of, such as an answer that was to be an error. Fails where it has not. */
-  forgive(pattern: RegExp): void {
-    const index = this.complaints.findIndex((complaint) => pattern.test(complaint));
-    expect(this.complaints[index]).toMatch(pattern);
-    this.complaints.splice(index, 1);
+  /**
+   * Takes back what a page has rightly complained of, such as an answer that was to be an error. Fails where it has not,
+   * and waits for it: the browser tells of it by itself, and not always before the page shows something.
+   */
+  async forgive(pattern: RegExp): Promise<void> {
+    const find = () => this.complaints.findIndex((complaint) => pattern.test(complaint));
+    await eventually(() => Promise.resolve(find() >= 0), true);
+    this.complaints.splice(find(), 1);
   }
 
   /** Closes the window, and fails where a page has left the service or complained. */
