@@ -25,7 +25,7 @@ input[aria-invalid] { border-color: var(--alert); }
 #problem { margin: 0.375rem 0 0; color: var(--alert); }
 .buttons { display: flex; flex-wrap: wrap; gap: 0.75rem; margin-top: 1.25rem; }
 button {
-  flex: 1 1 8rem; min-height: 2.75rem; padding: 0.5rem 1rem; border: 1px solid var(--accent);
+  flex: 1 1 8rem; min-height: 2.75rem; padding: 0.5rem; border: 1px solid var(--accent);
   border-radius: 0.5rem; background: var(--accent); color: var(--on-accent); font: inherit;
   font-weight: 600; cursor: pointer;
 }
