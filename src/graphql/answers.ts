@@ -1,15 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Exhibit } from '../access-log/exhibit.js';
-import { nameOfScopes, type Principal } from '../auth/principal.js';
 import type { CacheStatistics } from '../common/cache-statistics.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Revisions } from '../database/revisions.js';
 import type { Dependence } from './dependence.js';
 import { Doorkeeper } from './doorkeeper.js';
+import type { FlightName } from './flights.js';
 import type { Measure } from './limits.js';
 import type { OperationLabel } from './operation-label.js';
+import type { Question } from './question.js';
 
 /** An answer as it went over the wire. */
 export interface Answer {
@@ -24,15 +25,6 @@ export interface Answer {
   /** What it shows of people, to whoever is given it; null: nothing. */
   readonly exhibit: Exhibit | null;
   readonly operation: OperationLabel | null;
-}
-
-/** Who asks what, in which form. */
-export interface Question {
-  readonly principal: Principal | null;
-  /** The media type of the answer. */
-  readonly contentType: string;
-  /** The body, or of a GET the request target, as it came. */
-  readonly text: string;
 }
 
 /**
@@ -57,8 +49,6 @@ export class Answers {
   private readonly kept: LRUCache<string, Answer>;
   private revision: number | null = null;
   private readonly doorkeeper = new Doorkeeper();
-  /** The part of a key that stands for who asks: a principal asks many times. */
-  private readonly names = new WeakMap<Principal, { scopes: string; subject: string }>();
   private readonly isOff: boolean;
   private hits = 0;
   private misses = 0;
@@ -79,8 +69,8 @@ export class Answers {
   find(question: Question): Answer | null {
     if (this.isOff || !this.isCurrent()) return null;
     const answer =
-      this.kept.get(this.keyOf(question, null)) ??
-      (question.principal === null ? undefined : this.kept.get(this.keyOf(question, question.principal)));
+      this.kept.get(question.sharedKey) ??
+      (question.principal === null ? undefined : this.kept.get(question.ownKey));
     if (answer === undefined || !(answer.minute === null || answer.minute === minuteOf(new Date()))) {
       this.misses++;
       return null;
@@ -96,7 +86,7 @@ export class Answers {
 
   /** Whether the answer is to be kept: the question has been asked before, of whichever revision. */
   isWorthKeeping(question: Question, dependences: ReadonlySet<Dependence>): boolean {
-    return !this.isOff && this.doorkeeper.admits(this.keyFor(question, dependences));
+    return !this.isOff && this.doorkeeper.admits(keyFor(question, dependences));
   }
 
   /** @param revision that all of the answer was read from; null: none, and it is any one's */
@@ -109,17 +99,17 @@ export class Answers {
     if (this.isOff || (revision === null && dependences.has('mirror'))) return;
     if (revision !== null) this.revisions.noteRead(revision);
     if (!this.isCurrent() || (revision ?? this.revision) !== this.revision) return;
-    this.kept.set(this.keyFor(question, dependences), answer);
+    this.kept.set(keyFor(question, dependences), answer);
   }
 
   /**
-   * What stands for a question together with the revision that it is asked of: the same for everybody who is to have
-   * the same answer. Null while that cannot be told.
+   * What stands for a question that is asked now: of the same key, those with the same stamp are to have the same
+   * answer. Null while that cannot be told.
    */
-  nameOf(question: Question, dependences: ReadonlySet<Dependence>): string | null {
+  nameOf(question: Question, dependences: ReadonlySet<Dependence>, minute: number): FlightName | null {
     const { current } = this.revisions;
     if (this.isOff || current === null) return null;
-    return `${current}\n${this.keyFor(question, dependences)}`;
+    return { key: keyFor(question, dependences), stamp: `${current} ${minute}` };
   }
 
   /** The revision of the mirror is one, and it is known; what is of another one is forgotten. */
@@ -131,28 +121,8 @@ export class Answers {
     }
     return current !== null;
   }
+}
 
-  private keyFor(question: Question, dependences: ReadonlySet<Dependence>): string {
-    return this.keyOf(question, dependences.has('subject') ? question.principal : null);
-  }
-
-  /** @param subject whose own answer it is; null: everybody's with the same scopes */
-  private keyOf({ principal, contentType, text }: Question, subject: Principal | null): string {
-    const scopes = principal === null ? '-' : this.callerOf(principal).scopes;
-    const own = subject === null ? '' : this.callerOf(subject).subject;
-    return `${scopes}\n${own}\n${contentType}\n${text}`;
-  }
-
-  private callerOf(principal: Principal): { scopes: string; subject: string } {
-    let name = this.names.get(principal);
-    if (name === undefined) {
-      // A subject is the issuer's to spell: quoted, it cannot be taken for anything else.
-      name = {
-        scopes: nameOfScopes(principal),
-        subject: `of ${JSON.stringify(principal.subject)}`,
-      };
-      this.names.set(principal, name);
-    }
-    return name;
-  }
+function keyFor(question: Question, dependences: ReadonlySet<Dependence>): string {
+  return dependences.has('subject') ? question.ownKey : question.sharedKey;
 }

@@ -5,10 +5,11 @@ import { AccessLog } from '../access-log/access-log.js';
 import { UnauthenticatedError } from '../auth/authentication.error.js';
 import { Authenticator } from '../auth/authenticator.js';
 import type { Principal } from '../auth/principal.js';
-import { type Answer, Answers, type Question } from './answers.js';
+import { type Answer, Answers } from './answers.js';
 import { KnownDocuments } from './known-documents.js';
 import { LoadGate } from './load-gate.js';
 import type { OperationLabel } from './operation-label.js';
+import { Question } from './question.js';
 import { tellStandings } from './rate-limit-headers.js';
 import { RateLimiter, type Standing } from './rate-limiter.js';
 import { buildRefusal, isEndpoint, refuseForNow } from './refusal.js';
@@ -203,9 +204,5 @@ function follow(work: () => void | Promise<void>, goOn: () => void, refuse: (err
 }
 
 function questionOf(request: FastifyRequest): Question {
-  return {
-    principal: request.principal,
-    contentType: request.answerType ?? '',
-    text: request.bodyText ?? request.url,
-  };
+  return new Question(request.principal, request.answerType ?? '', request.bodyText ?? request.url);
 }

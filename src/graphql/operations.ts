@@ -6,7 +6,7 @@ import type { Admitted } from './admission.js';
 import { Answers, minuteOf } from './answers.js';
 import { formatError } from './error-response.js';
 import { type Execution, Executor } from './executor.js';
-import { Flights } from './flights.js';
+import { type FlightName, Flights } from './flights.js';
 import { exhibitOf } from './footprint.js';
 import type { RequestContext } from './request-context.js';
 
@@ -47,10 +47,10 @@ export class Operations {
     { request: { question } }: RequestContext,
     { dependences }: Admitted,
     minute: number,
-  ): string | null {
-    if (question === null || dependences === null) return null;
-    const name = this.answers.nameOf(question, dependences);
-    return name === null ? null : `${minute}\n${name}`;
+  ): FlightName | null {
+    return question === null || dependences === null
+      ? null
+      : this.answers.nameOf(question, dependences, minute);
   }
 
   /** An answer is kept as it is sent, if all of it is of one revision and its URLs are of one minute. */
