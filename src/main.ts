@@ -1,9 +1,11 @@
 import 'reflect-metadata';
 import { loadEnvironmentFile } from './config/environment-file.js';
 import { endOnFaults, explainFailure } from './start/failure.js';
+import { keepHeapSmall } from './start/memory.js';
 import { readUsableConfig } from './start/preconditions.js';
 
 endOnFaults();
+keepHeapSmall();
 try {
   loadEnvironmentFile();
   const config = readUsableConfig();
