@@ -16,7 +16,8 @@ describe('the start page', () => {
   it('has commands to paste where everything is embedded', () => {
     const page = render({}, 'a-token');
     expect(page).toContain('TOKEN=a-token');
-    expect(page).toContain('http://127.0.0.1:3000/oauth2/token -u demo-basic:demo-basic-secret');
+    expect(page).toContain('http://127.0.0.1:3000/oauth2/token');
+    expect(page).toContain('-u demo-basic:demo-basic-secret');
     expect(page).toContain('client_id=demo-app');
     expect(page).toContain('anna.svensson');
     expect(page).toContain('<a href="/explorer">explorer</a>');
