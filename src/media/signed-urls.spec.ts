@@ -4,7 +4,7 @@ import { SignedUrls } from './signed-urls.js';
 
 const key = Buffer.alloc(32, 1);
 const baseUrl = 'https://directory.example';
-const ada = { id: 'ada', hasPhoto: true, hasPicture: false };
+const ada = { key: 1, id: 'ada', hasPhoto: true, hasPicture: false };
 
 function urlsAt(time: { now: Date }): SignedUrls {
   return new SignedUrls(baseUrl, key, () => time.now.getTime());
@@ -36,16 +36,25 @@ describe('the URLs given out', () => {
       urls.find('photo', person, null),
       urls.find('photo', person, 64),
       urls.find('picture', person, null),
-      urls.find('photo', { ...person, id: '64 ada' }, null),
-      urls.find('photo', { ...person, id: 'Ada' }, null),
+      urls.find('photo', { ...person, key: 2, id: '64 ada' }, null),
+      urls.find('photo', { ...person, key: 3, id: 'Ada' }, null),
     ];
     expect(new Set(all).size).toBe(all.length);
+  });
+
+  it('are of the id that a person has now', () => {
+    const urls = urlsAt({ now: new Date() });
+    urls.find('photo', ada, null);
+    expect(urls.find('photo', { ...ada, id: 'ada2' }, null)).toContain('/ada2?');
+    expect(urls.find('photo', ada, null)).toContain('/ada?');
+    expect(urls.statistics).toMatchObject({ entries: 1, hits: 0, misses: 3 });
   });
 
   it('stay right when there are more than are remembered', () => {
     const now = new Date();
     const urls = urlsAt({ now });
-    const find = (number: number) => urls.find('photo', { ...ada, id: `p${number}` }, null) ?? '';
+    const find = (number: number) =>
+      urls.find('photo', { ...ada, key: number, id: `p${number}` }, null) ?? '';
     for (let number = 0; number < 100_010; number += 1) find(number);
     for (const number of [0, 99_999, 100_000, 100_009]) {
       const verification = verifyUrl(find(number).slice(baseUrl.length), [key], now);

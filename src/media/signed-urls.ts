@@ -4,9 +4,17 @@ import { isPictureSize, PICTURE_SIZES, type PictureKind, signUrl } from './signe
 
 /** What has to be known of a person to give out the URLs of their pictures. */
 export interface Pictured {
+  /** Primary key: a number is found again sooner than an id. */
+  readonly key: number;
   readonly id: string;
   readonly hasPhoto: boolean;
   readonly hasPicture: boolean;
+}
+
+interface Remembered {
+  /** Whose URL it is: a person may get another id, and keeps the key. */
+  readonly id: string;
+  readonly url: string;
 }
 
 /** URLs remembered at most, about 30 MB of them. */
@@ -20,8 +28,8 @@ const MINUTE = 60_000;
  * again, and a signature costs more than everything else about a photo (docs/adr/0004).
  */
 export class SignedUrls {
-  /** By kind and size, then by person. */
-  private readonly remembered = new Map<string, Map<string, string>>();
+  /** By kind and size, then by the key of the person. */
+  private readonly remembered = new Map<string, Map<number, Remembered>>();
   private count = 0;
   private hits = 0;
   private misses = 0;
@@ -47,14 +55,15 @@ export class SignedUrls {
     const now = this.clock();
     this.forgetLastMinute(now);
     const urls = this.rememberedOf(kind, size);
-    let url = urls.get(person.id);
-    if (url !== undefined) this.hits++;
-    else {
-      this.misses++;
-      const { baseUrl, key } = this;
-      url = signUrl({ baseUrl, kind, id: person.id, size, now: new Date(now), key });
-      this.remember(urls, person.id, url);
+    const known = urls.get(person.key);
+    if (known !== undefined && known.id === person.id) {
+      this.hits++;
+      return known.url;
     }
+    this.misses++;
+    const { baseUrl, key } = this;
+    const url = signUrl({ baseUrl, kind, id: person.id, size, now: new Date(now), key });
+    this.remember(urls, person, url);
     return url;
   }
 
@@ -63,7 +72,7 @@ export class SignedUrls {
     return { hits, misses, entries: count, bytes: null };
   }
 
-  private rememberedOf(kind: PictureKind, size: number | null): Map<string, string> {
+  private rememberedOf(kind: PictureKind, size: number | null): Map<number, Remembered> {
     const name = size === null ? kind : `${kind} ${size}`;
     let urls = this.remembered.get(name);
     if (urls === undefined) {
@@ -74,10 +83,12 @@ export class SignedUrls {
   }
 
   /** Where there is no more room, those that were asked for first stay: they are as likely to be asked for again. */
-  private remember(urls: Map<string, string>, id: string, url: string): void {
-    if (this.count === REMEMBERED) return;
-    urls.set(id, url);
-    this.count++;
+  private remember(urls: Map<number, Remembered>, { key, id }: Pictured, url: string): void {
+    if (!urls.has(key)) {
+      if (this.count === REMEMBERED) return;
+      this.count++;
+    }
+    urls.set(key, { id, url });
   }
 
   private forgetLastMinute(now: number): void {

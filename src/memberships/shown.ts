@@ -30,7 +30,12 @@ export const SHOWN_USER: ShownSide = {
     createdAt: 'u.created_at',
     updatedAt: 'u.updated_at',
   },
-  needs: { __typename: [], photo: ['id', 'hasPhoto'], picture: ['id', 'hasPicture'], groups: ['key'] },
+  needs: {
+    __typename: [],
+    photo: ['key', 'id', 'hasPhoto'],
+    picture: ['key', 'id', 'hasPicture'],
+    groups: ['key'],
+  },
 };
 
 export const SHOWN_GROUP: ShownSide = {
