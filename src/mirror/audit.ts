@@ -5,7 +5,7 @@ import type { Entry } from '../ldap/entry.js';
 import { KINDS, type LdapDirectory } from '../sources/ldap-directory.js';
 import type { EntryKind } from '../sources/source.js';
 import { mapGroup } from './map.js';
-import { hashGroup } from './plan.js';
+import { hashGroup } from './plan-hash.js';
 import { readKnown, readStoredDns, readStoredEntries } from './stored.js';
 
 /** An entry that is not as it is mirrored; null: it is gone. */

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { CONTENT_VERSION } from '../sources/source.js';
+import { hashGroup, hashPerson, hashPlan } from './plan-hash.js';
 import type { Subject, Subjects } from './relate.js';
 import type { Group, NamedAs, Person, Snapshot } from './snapshot.js';
 
@@ -72,7 +71,8 @@ export interface Plan {
   readonly hash: string;
 }
 
-type Visible = Omit<Plan, 'hash' | 'regrouped' | 'unresolved'>;
+/** What somebody can see of it. */
+export type Visible = Omit<Plan, 'hash' | 'regrouped' | 'unresolved'>;
 
 /** A comparison of entries, before it is known who is behind the DNs in groups. */
 export interface Comparison {
@@ -247,78 +247,4 @@ export function countRemovals({ memberships, deletedPeople, deletedGroups }: Vis
 /** Whether there is nothing to do that anybody could see. */
 export function isEmpty({ hash, regrouped, unresolved, ...visible }: Plan): boolean {
   return Object.values(visible).every(({ length }) => length === 0);
-}
-
-function hashPerson(person: Person): Hashed<Person> {
-  const contentHash = digest([
-    ...contentOf(person),
-    person.givenName,
-    person.familyName,
-    person.schoolYear,
-    person.photo?.toString('hex') ?? null,
-    person.picture?.toString('hex') ?? null,
-  ]);
-  return { value: person, contentHash };
-}
-
-/** A group with what stands for its content, and for whom it names. */
-export function hashGroup(group: Group): HashedGroup {
-  return {
-    value: group,
-    contentHash: digest([...contentOf(group), group.description, group.website]),
-    referencesHash: digest([...group.references].sort(byFirst)),
-  };
-}
-
-function contentOf({ dn, id, name, email, sourceValues, createdAt }: Person | Group): unknown[] {
-  const values = sourceValues === null ? null : Object.entries(sourceValues).sort(byFirst);
-  return [CONTENT_VERSION, dn, id, name, email, values, createdAt?.getTime() ?? null];
-}
-
-/** Piece by piece: a first run has hundreds of thousands of roles, which are not held a second time as text. */
-function hashPlan(plan: Visible): string {
-  const hash = createHash('sha256');
-  const addHashed = (changes: readonly Hashed<{ uuid: string }>[]) => {
-    const uuids = changes.map(({ value, contentHash }) => [value.uuid, contentHash] as const).sort(byFirst);
-    for (const [uuid, contentHash] of uuids) hash.update(uuid).update(contentHash);
-    hash.update(END_OF_LIST);
-  };
-  const addGone = (entries: readonly StoredEntry[]) => {
-    for (const uuid of entries.map((entry) => entry.uuid).sort()) hash.update(uuid);
-    hash.update(END_OF_LIST);
-  };
-  const addRoles = (changes: readonly RoleChange[]) => {
-    for (const { group, subject, before, after } of [...changes].sort(byGroupAndSubject)) {
-      hash.update(`${group} ${subject} ${before ?? 0} ${after ?? 0}`);
-    }
-    hash.update(END_OF_LIST);
-  };
-  addHashed(plan.createdPeople);
-  addHashed(plan.updatedPeople);
-  addGone(plan.deletedPeople);
-  addHashed(plan.createdGroups);
-  addHashed(plan.updatedGroups);
-  addGone(plan.deletedGroups);
-  addRoles(plan.memberships);
-  addRoles(plan.nestings);
-  return hash.digest('hex');
-}
-
-/** What is in the lists has a fixed length, or a form without this character: none runs into the next. */
-const END_OF_LIST = '\n';
-
-function byGroupAndSubject(left: RoleChange, right: RoleChange): number {
-  return compare(left.group, right.group) || compare(left.subject, right.subject);
-}
-
-function byFirst([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {
-  return compare(left, right);
-}
-
-function compare(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0;
-}
-
-function digest(value: unknown): Buffer {
-  return createHash('sha256').update(JSON.stringify(value)).digest();
 }
