@@ -1,5 +1,6 @@
 import type { Writer } from '../database/writer.js';
-import { compareEntries, type Comparison, type Plan, planChanges } from './plan.js';
+import { compareEntries, type Comparison, planChanges } from './make-plan.js';
+import { type Plan } from './plan.js';
 import { countSkipped, type Subjects, subjectsOf } from './relate.js';
 import type { Skipped, Snapshot } from './snapshot.js';
 import { type Identities, readStoredEntries, readStoredReferences, readSubjects } from './stored.js';

@@ -1,7 +1,8 @@
 import type { Writer } from '../database/writer.js';
 import type { EntryKind } from '../sources/source.js';
 import type { Counts } from './guard.js';
-import type { StoredEntries, StoredEntry, StoredGroup, StoredReference } from './plan.js';
+import type { StoredEntries, StoredReference } from './make-plan.js';
+import type { StoredEntry, StoredGroup } from './plan.js';
 import type { Subject } from './relate.js';
 
 /** People and groups, by entryUUID. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { compareEntries, isEmpty, planChanges, type Plan, type StoredReference } from './plan.js';
+import { compareEntries, planChanges, type StoredReference } from './make-plan.js';
+import { isEmpty, type Plan } from './plan.js';
 import { subjectsOf } from './relate.js';
 import type { Group, NamedAs, Person, Snapshot } from './snapshot.js';
 
