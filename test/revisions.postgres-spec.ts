@@ -66,7 +66,7 @@ describe('the revision that is read', () => {
     await client.connect();
     await client.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and query in ('listen directory_revision', 'select revision from mirror_state')
+       where datname = current_database() and query ~ 'listen directory_revision|takesWrites'
          and pid <> pg_backend_pid()`,
     );
     await client.end();
