@@ -119,8 +119,10 @@ class TestPostgres {
 
   /** All of its processes at once, as when the machine loses its power. */
   async kill() {
-    this.#signal('SIGKILL');
+    const killed = this.#signal('SIGKILL');
     await this.#ended;
+    // No other one starts on its data as long as one of them has its memory.
+    while (killed.some(isRunning)) await sleep(10);
   }
 
   /** It takes connections and answers nothing. */
@@ -136,19 +138,31 @@ class TestPostgres {
     await this.run('pg_ctl', '-D', this.data, '-w', 'promote');
   }
 
+  /** @returns the processes that were there */
   #signal(signal) {
     const { pid, exitCode, signalCode } = this.#server;
-    if (exitCode !== null || signalCode !== null) return;
+    if (exitCode !== null || signalCode !== null) return [];
     // It begins nothing while it is looked what it has begun.
     process.kill(pid, 'SIGSTOP');
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
-    for (const each of [...children.map(Number), pid]) {
+    const all = [...children.map(Number), pid];
+    for (const each of all) {
       try {
         process.kill(each, signal);
       } catch (error) {
         if (error.code !== 'ESRCH') throw error; // It has ended by itself meanwhile.
       }
     }
+    return all;
+  }
+}
+
+/** A zombie holds nothing any more. */
+function isRunning(pid) {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
   }
 }
 
