@@ -13,17 +13,27 @@ const CLIENTS = 12;
 const SECONDS = 60;
 /** How many times as much it is asked for as it can answer. */
 const TIMES = 10;
-/** The time is looked at in parts of so many seconds: in one of them all bounds have to be kept, whatever others do on the machine. */
+/** The time is looked at in parts of so many seconds. */
 const PART = 5;
+/**
+ * `npm run overload` says that nothing else runs on the machine: then the bounds hold for the whole time, and for 99 of 100
+ * refusals. Among other tests they have to hold in one part, and for half of them: the rest waits for what others do.
+ */
+const IS_ALONE = process.env['OVERLOAD_ALONE'] === 'true';
+/** Milliseconds within which it is refused. */
+const REFUSAL = 50;
+/** Of the answers that there are otherwise. */
+const GOODPUT = 0.9;
 
 const people = Array.from({ length: 100 }, (_, at) => ({ id: `p${at}`, name: `Person ${at}` }));
 const groups = Array.from({ length: 40 }, (_, at) => ({ id: `g${at}`, members: people.map(({ id }) => id) }));
-/** Takes much longer than to refuse it, which has its price too: nine are refused for one that is answered. */
+/** Takes a hundred times as long as to refuse it, which has its price too: nine are refused for one that is answered. */
 const QUERY = `{
   group(group: {id: "g0"}) { members(first: 100) { ...page } }
 }
+fragment person on User { id name givenName familyName email schoolYear photo }
 fragment page on GroupMembershipConnection {
-  totalCount nodes { role { value } user { id name photo groups(first: 20) { nodes { group { id name } } } } }
+  totalCount nodes { role { value } user { ...person groups(first: 40) { nodes { group { id name email } } } } }
 }`;
 
 describe('ten times as many requests as can be answered', () => {
@@ -41,7 +51,13 @@ describe('ten times as many requests as can be answered', () => {
     });
     const authorization = await service.accessToken('read', 'demo-basic');
     const body = JSON.stringify({ query: QUERY });
-    const what: Load = { url: `${service.url}/graphql/v1`, body, headers: { authorization }, seconds: 5 };
+    const what: Load = {
+      url: `${service.url}/graphql/v1`,
+      body,
+      headers: { authorization },
+      seconds: 5,
+      server: service.id,
+    };
     putFirst(service.id);
     const measure = async () => {
       const begun = lookAt(service, 200);
@@ -68,10 +84,20 @@ describe('ten times as many requests as can be answered', () => {
     const begun = outcomes[0]?.at ?? NaN;
     const parts = Array.from({ length: SECONDS / PART }, (_, part) => {
       const isWithin = ({ at }: { at: number }) => Math.floor((at - begun) / 1000 / PART) === part;
-      return describePart(outcomes.filter(isWithin), shareOf(looks.filter(isWithin)));
+      return { outcomes: outcomes.filter(isWithin), share: shareOf(looks.filter(isWithin)) };
     });
-    const kept = parts.filter(({ answered, refusal }) => answered > 0.9 * knee && refusal < 50);
-    if (kept.length === 0) throw new Error(`None keeps to ${knee} a second: ${JSON.stringify(parts)}`);
+    const together = (some: typeof parts) =>
+      describePart(
+        some.flatMap((part) => part.outcomes),
+        meanOf(some),
+        some.length,
+      );
+    const keeps = (part: Described, which: 'most' | 'half') =>
+      part.answered > GOODPUT * knee && part.refusal[which] < REFUSAL;
+    const described = parts.map((part) => together([part]));
+    const areKept = IS_ALONE ? keeps(together(parts), 'most') : described.some((part) => keeps(part, 'half'));
+    if (IS_ALONE) console.log({ knee, ...together(parts), afterwards });
+    if (!areKept) throw new Error(`Of ${knee} a second: ${JSON.stringify(described)}`);
   });
 
   it('are refused with when to come again, and none is lost', () => {
@@ -119,23 +145,30 @@ function lookAt(service: WatchedService, health: number): Look {
   return { at: Date.now(), waited: processorWait(service.id), size: megabytesOf(service.id), health };
 }
 
-/** Which share of the time the process had for itself: others may have had the processors for the rest. */
+/** Which share of the time the process had for itself: others may have had the processors for the rest. NaN: nobody looked. */
 function shareOf(looks: readonly Look[]): number {
   const [first, last] = [looks[0], looks[looks.length - 1]];
-  if (first === undefined || last === undefined || first === last) return 1;
+  if (first === undefined || last === undefined || first === last) return NaN;
   return 1 - (last.waited - first.waited) / (last.at - first.at);
 }
 
-/** How many were answered a second, and after how many milliseconds half of the others were refused: of its own time. */
-function describePart(outcomes: readonly Outcome[], share: number) {
-  const refused = outcomes.filter(({ status }) => status !== 200);
-  const times = refused.map(({ milliseconds }) => milliseconds);
-  return {
-    answered: (outcomes.length - refused.length) / PART / share,
-    refusal: percentile(times, 0.5) * share,
-    share,
-  };
+interface Described {
+  readonly share: number;
+  /** How many were answered a second, of the process's own time. */
+  readonly answered: number;
+  /** Milliseconds after which 99 of 100 others were refused, and half of them, without those in which a processor was waited for. */
+  readonly refusal: { readonly most: number; readonly half: number };
 }
+
+function describePart(outcomes: readonly Outcome[], share: number, parts: number): Described {
+  const refused = outcomes.filter(({ status }) => status !== 200);
+  const times = refused.map(({ milliseconds, waited }) => milliseconds - waited);
+  const answered = (outcomes.length - refused.length) / (parts * PART) / share;
+  return { share, answered, refusal: { most: percentile(times, 0.99), half: percentile(times, 0.5) } };
+}
+
+const meanOf = (parts: readonly { share: number }[]) =>
+  parts.reduce((sum, { share }) => sum + share, 0) / parts.length;
 
 /** What a request takes that nobody else disturbs, in milliseconds. */
 async function quietly(what: Load): Promise<number> {

@@ -7,6 +7,8 @@ export interface Load {
   readonly body: string;
   readonly headers: Record<string, string>;
   readonly seconds: number;
+  /** The process that is asked, if it is on this machine. */
+  readonly server?: number;
 }
 
 /** What came of a request. */
@@ -19,6 +21,8 @@ export interface Outcome {
   /** When it was sent, in milliseconds since 1970. */
   readonly at: number;
   readonly milliseconds: number;
+  /** Those of them for which it may have waited for a processor, here or at the server. */
+  readonly waited: number;
 }
 
 /**

@@ -3,10 +3,14 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { constants, setPriority } from 'node:os';
 import { performance } from 'node:perf_hooks';
+import { clearInterval, setInterval } from 'node:timers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { processorWait } from './processor-wait.mjs';
 
 /** Milliseconds between two looks at how many requests are due. */
 const TICK = 2;
+/** And at how long others had the processors. */
+const LOOK = 5;
 /** Connections at most: for those that wait for an answer, and some more. */
 const CONNECTIONS = 300;
 
@@ -17,10 +21,37 @@ try {
   // Only root may.
 }
 
-const { url, body, headers, seconds, rate, clients } = JSON.parse(process.argv[2]);
+const { url, body, headers, seconds, rate, clients, server } = JSON.parse(process.argv[2]);
 const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, maxFreeSockets: CONNECTIONS });
 const options = { method: 'POST', agent, headers: { 'content-type': 'application/json', ...headers } };
 const answers = [];
+
+/** Milliseconds for which a request can have waited for a processor, here or at the server, after each look. */
+const waits = [0];
+const begunAt = performance.now();
+let last = { at: begunAt, waited: waitedSoFar() };
+
+function waitedSoFar() {
+  return processorWait() + (server === undefined ? 0 : processorWait(server));
+}
+
+/** One look; where looks were late, it stands for those that were left out. */
+function noteWait() {
+  const now = { at: performance.now(), waited: waitedSoFar() };
+  const missing = Math.floor((now.at - begunAt) / LOOK) - (waits.length - 1);
+  if (missing < 1) return;
+  // Both may wait at once, and for no longer than there is time.
+  const more = Math.min(now.at - last.at, now.waited - last.waited);
+  const before = waits.at(-1);
+  for (let at = 1; at <= missing; at++) waits.push(before + (more * at) / missing);
+  last = now;
+}
+
+function waitedUntil(moment) {
+  const place = Math.min((moment - begunAt) / LOOK, waits.length - 1);
+  const low = Math.floor(place);
+  return waits[low] + ((waits[low + 1] ?? waits[low]) - waits[low]) * (place - low);
+}
 
 /** One request; whatever becomes of it is an answer. */
 function ask() {
@@ -32,7 +63,7 @@ function ask() {
         status,
         code,
         retryAfter,
-        at: performance.timeOrigin + begun,
+        begun,
         milliseconds: performance.now() - begun,
       });
       resolve();
@@ -78,6 +109,15 @@ async function askInTurn() {
   await Promise.all(Array.from({ length: clients }, client));
 }
 
+const looking = setInterval(noteWait, LOOK);
 await (rate === undefined ? askInTurn() : askAtRate());
+clearInterval(looking);
+noteWait();
 agent.destroy();
-process.stdout.write(JSON.stringify(answers));
+const told = answers.map(({ begun, milliseconds, ...answer }) => ({
+  ...answer,
+  at: performance.timeOrigin + begun,
+  milliseconds,
+  waited: waitedUntil(begun + milliseconds) - waitedUntil(begun),
+}));
+process.stdout.write(JSON.stringify(told));
