@@ -15,6 +15,7 @@ import { Decisions } from './decisions.js';
 import { resolveDirectly } from './direct.js';
 import { Documents } from './documents.js';
 import { GraphQLEndpoint } from './endpoint.js';
+import { Flood } from './flood.js';
 import { formatError, withoutSuggestion } from './error-response.js';
 import { ExecutionPlugin } from './execution.plugin.js';
 import { Executor } from './executor.js';
@@ -80,6 +81,7 @@ import { finishSchema } from './schema.js';
     ExecutionPlugin,
     Executor,
     Flights,
+    Flood,
     GraphQLEndpoint,
     KnownDocuments,
     LoadGate,

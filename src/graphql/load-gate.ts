@@ -29,7 +29,7 @@ export class LoadGate {
   private doneWithin = 0;
   private fewestWithin = 0;
   private refusedWithin = 0;
-  private isFlooded = false;
+  private flooded = false;
   private refused = 0;
 
   /** Takes on one operation, if it can be done in time: then `end` has to be called. */
@@ -46,9 +46,14 @@ export class LoadGate {
   /** Whether a request is one to be refused before it is read: there is no room, and most of what comes is refused. */
   refusesUnread(now: number): boolean {
     this.look(now);
-    if (!this.isFlooded || this.underWay < this.most) return false;
+    if (!this.flooded || this.underWay < this.most) return false;
     this.refuse();
     return true;
+  }
+
+  /** Whether most of what came lately was refused. */
+  get isFlooded(): boolean {
+    return this.flooded;
   }
 
   /** An operation has been answered, in whichever way. */
@@ -74,7 +79,7 @@ export class LoadGate {
     if (elapsed < INTERVAL) return;
     const wasBusy = this.fewestWithin >= BUSY;
     this.most = wasBusy ? Math.max(FEWEST, (this.doneWithin / elapsed) * PATIENCE) : MOST;
-    this.isFlooded = this.refusedWithin > Math.max(TRICKLE, FLOOD * this.doneWithin);
+    this.flooded = this.refusedWithin > Math.max(TRICKLE, FLOOD * this.doneWithin);
     this.intervalBegan = now;
     this.doneWithin = 0;
     this.refusedWithin = 0;

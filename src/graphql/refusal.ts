@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { Logger } from '@nestjs/common';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
@@ -46,8 +47,8 @@ export function isEndpoint(request: Pick<FastifyRequest, 'url' | 'routeOptions'>
 }
 
 /** The media type that the client prefers; undefined when it accepts none of ours. */
-export function responseType(request: FastifyRequest): string | undefined {
-  return new Negotiator(request.raw).mediaType(RESPONSE_TYPES);
+export function responseType({ raw }: Pick<FastifyRequest, 'raw'>): string | undefined {
+  return new Negotiator(raw).mediaType(RESPONSE_TYPES);
 }
 
 /** Answers a request that never became an operation. */
@@ -77,6 +78,13 @@ export function refuseForNow(request: FastifyRequest, reply: FastifyReply): void
     .headers(headers)
     .type(request.answerType ?? responseType(request) ?? RESPONSE_TYPES[0] ?? '')
     .send(BEFORE_ID + request.id + AFTER_ID);
+}
+
+/** The same, to a request that nobody has looked at. */
+export function refusalForNow(raw: IncomingMessage, requestId: string): Refusal {
+  const type = responseType({ raw }) ?? RESPONSE_TYPES[0] ?? '';
+  const { status, headers } = TOO_MUCH;
+  return { status, headers: { ...headers, 'content-type': type }, body: BEFORE_ID + requestId + AFTER_ID };
 }
 
 /** The refusal as a GraphQL response. A failure of ours is masked, and logged here. */

@@ -1,12 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
+import type { FloodGate } from '../graphql/flood.js';
 import { buildRefusal, StatusError } from '../graphql/refusal.js';
 import { NothingHereError, refuseRequest } from './refuse-request.js';
 import { securityHeaders } from './security-headers.js';
@@ -51,6 +52,8 @@ export class HttpAdapter extends FastifyAdapter {
     this.always = always;
     const fastify = this.getInstance<FastifyInstance>();
     fastify.decorate('errorsPage', `${config.baseUrl}/reference/errors`);
+    fastify.decorate('flood', { gate: null, watch: null });
+    this.standBefore(fastify);
     // Node would drop what is above two thousand without a word: their size bounds them.
     fastify.server.maxHeadersCount = 0;
     fastify.addHook('onRequest', (request, reply, done) => {
@@ -66,6 +69,38 @@ export class HttpAdapter extends FastifyAdapter {
     // Now, because routes keep the handler that they found when they were made.
     fastify.setErrorHandler(refuseRequest);
     readJsonOnly(fastify);
+  }
+
+  /** Lets the flood's gate look at requests before Fastify does. */
+  private standBefore({ server, flood }: FastifyInstance): void {
+    const listeners = server.listeners('request') as RequestListener[];
+    server.removeAllListeners('request').on('request', (request, response) => {
+      if (flood.gate?.refuses(request) !== true) {
+        for (const listener of listeners) listener(request, response);
+        return;
+      }
+      const requestId = chooseRequestId(request);
+      const status = this.refuseUnread(flood.gate, request, response, requestId);
+      flood.watch?.(requestId, request.method ?? '', status);
+    });
+  }
+
+  private refuseUnread(
+    gate: FloodGate,
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+  ): number {
+    const { status, headers, body } = gate.refusalOf(request, requestId);
+    const length = String(Buffer.byteLength(body));
+    response.writeHead(status, {
+      ...this.always,
+      ...headers,
+      'x-request-id': requestId,
+      'content-length': length,
+    });
+    response.end(body);
+    return status;
   }
 
   /** The first that is done when the service ends: whoever is answered from now on leaves the connection. */

@@ -58,6 +58,14 @@ export class RequestWatch {
       }
       done();
     });
+    if (fastify.hasDecorator('flood')) {
+      fastify.flood.watch = (requestId, method, status) => {
+        this.noteUnread(
+          { requestId, method, route: GRAPHQL_PATH, status, milliseconds: 0 },
+          isLogged ? log : null,
+        );
+      };
+    }
     // Once a connection: to listen for it at each request would cost more than all the rest here.
     fastify.server.on('connection', (socket: WatchedSocket) => {
       socket.once('close', () => {
@@ -67,6 +75,12 @@ export class RequestWatch {
           this.note(reply.request, reply, CLIENT_CLOSED_REQUEST, isLogged ? log : null);
       });
     });
+  }
+
+  /** One that was refused before anything was found out about it: on the spot, so that it took no time. */
+  private noteUnread(line: RequestLine, log: Log | null): void {
+    addRequest(this.counts.of(line.route, NONE), line.status, 0);
+    log?.lines.info(line, 'request');
   }
 
   private note(request: FastifyRequest, reply: FastifyReply, status: number, log: Log | null): void {
