@@ -65,9 +65,9 @@ describe('a connection', () => {
       from: fc.constantFrom('first' as const, 'last' as const),
     });
     await fc.assert(
-      fc.asyncProperty(ranges, async ({ listing, between, size: any, small, from }) => {
+      fc.asyncProperty(ranges, async ({ listing, between, size: drawn, small, from }) => {
         const all = listing.expected;
-        const size = small ? any % 4 : any;
+        const size = small ? drawn % 4 : drawn;
         if (!cursors.has(listing)) {
           cursors.set(listing, (await walk(service, authorization, listing, 100, 'forwards')).cursors);
         }

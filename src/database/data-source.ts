@@ -87,6 +87,7 @@ export class DirectoryDataSource extends DataSource {
       await super.destroy();
     } finally {
       this.ownOverlays = null;
+      this.ownShared = null;
       await this.embedded?.stop();
       this.embedded = null;
     }

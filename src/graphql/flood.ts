@@ -5,20 +5,13 @@ import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { LoadGate } from './load-gate.js';
-import { GRAPHQL_PATH, type Refusal, refusalForNow } from './refusal.js';
-
-/** Refuses requests before Fastify sees them. */
-export interface FloodGate {
-  refuses(request: IncomingMessage): boolean;
-  /** @param requestId as it is told to the client */
-  refusalOf(request: IncomingMessage, requestId: string): Refusal;
-}
+import { GRAPHQL_PATH } from './refusal.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
     flood: {
       /** Null: nothing is refused so early. */
-      gate: FloodGate | null;
+      gate: Pick<Flood, 'refuses'> | null;
       /** Is told of each request that was; null: nobody is. */
       watch: ((requestId: string, method: string, status: number) => void) | null;
     };
@@ -30,7 +23,7 @@ declare module 'fastify' {
  * take longer than all the rest of a refusal. What may be anything but a plain request to the endpoint goes on to Fastify.
  */
 @Injectable()
-export class Flood implements FloodGate, OnModuleInit {
+export class Flood implements OnModuleInit {
   /** The endpoint as it may come: a proxy in front may keep the path of BASE_URL, or take it away. */
   private readonly paths: readonly string[];
 
@@ -49,6 +42,7 @@ export class Flood implements FloodGate, OnModuleInit {
     if (fastify?.hasDecorator('flood') === true) fastify.flood.gate = this;
   }
 
+  /** Whether a request is one too many; then it counts as refused. */
   refuses({ url = '', headers }: IncomingMessage): boolean {
     // Pages of other origins are told by headers of Fastify's that they may read the refusal.
     return (
@@ -57,9 +51,5 @@ export class Flood implements FloodGate, OnModuleInit {
       this.paths.some((path) => url === path || url.startsWith(`${path}?`)) &&
       this.gate.refusesUnread(performance.now())
     );
-  }
-
-  refusalOf(request: IncomingMessage, requestId: string): Refusal {
-    return refusalForNow(request, requestId);
   }
 }

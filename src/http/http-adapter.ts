@@ -1,14 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type RequestListener, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
-import type { FloodGate } from '../graphql/flood.js';
-import { buildRefusal, StatusError } from '../graphql/refusal.js';
+import { buildRefusal, refusalForNow, StatusError } from '../graphql/refusal.js';
 import { NothingHereError, refuseRequest } from './refuse-request.js';
 import { securityHeaders } from './security-headers.js';
 
@@ -80,27 +79,11 @@ export class HttpAdapter extends FastifyAdapter {
         return;
       }
       const requestId = chooseRequestId(request);
-      const status = this.refuseUnread(flood.gate, request, response, requestId);
+      const { status, headers, body } = refusalForNow(request, requestId);
+      const own = { 'x-request-id': requestId, 'content-length': String(Buffer.byteLength(body)) };
+      response.writeHead(status, { ...this.always, ...headers, ...own }).end(body);
       flood.watch?.(requestId, request.method ?? '', status);
     });
-  }
-
-  private refuseUnread(
-    gate: FloodGate,
-    request: IncomingMessage,
-    response: ServerResponse,
-    requestId: string,
-  ): number {
-    const { status, headers, body } = gate.refusalOf(request, requestId);
-    const length = String(Buffer.byteLength(body));
-    response.writeHead(status, {
-      ...this.always,
-      ...headers,
-      'x-request-id': requestId,
-      'content-length': length,
-    });
-    response.end(body);
-    return status;
   }
 
   /** The first that is done when the service ends: whoever is answered from now on leaves the connection. */

@@ -89,15 +89,8 @@ const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest();
 
 /** Path and query of a URL that the service signed, with the path of the base URL. */
 function signed(overrides: Partial<Parameters<typeof signUrl>[0]> = {}): string {
-  return signUrl({
-    baseUrl: '/school',
-    kind: 'photo',
-    id: ID,
-    size: null,
-    now: new Date(),
-    key,
-    ...overrides,
-  });
+  const whole = { baseUrl: '/school', kind: 'photo', id: ID, size: null } as const;
+  return signUrl({ ...whole, now: new Date(), key, ...overrides });
 }
 
 function get(url: string, headers: Record<string, string> = {}) {

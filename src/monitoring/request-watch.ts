@@ -60,10 +60,7 @@ export class RequestWatch {
     });
     if (fastify.hasDecorator('flood')) {
       fastify.flood.watch = (requestId, method, status) => {
-        this.noteUnread(
-          { requestId, method, route: GRAPHQL_PATH, status, milliseconds: 0 },
-          isLogged ? log : null,
-        );
+        this.noteUnread(requestId, method, status, isLogged ? log : null);
       };
     }
     // Once a connection: to listen for it at each request would cost more than all the rest here.
@@ -78,9 +75,12 @@ export class RequestWatch {
   }
 
   /** One that was refused before anything was found out about it: on the spot, so that it took no time. */
-  private noteUnread(line: RequestLine, log: Log | null): void {
-    addRequest(this.counts.of(line.route, NONE), line.status, 0);
-    log?.lines.info(line, 'request');
+  private noteUnread(requestId: string, method: string, status: number, log: Log | null): void {
+    addRequest(this.counts.of(GRAPHQL_PATH, NONE), status, 0);
+    if (log === null) return;
+    const nothing = { operation: null, field: null, principal: null, price: null, statements: 0 };
+    const line: RequestLine = { requestId, method, route: GRAPHQL_PATH, status, milliseconds: 0, ...nothing };
+    log.lines.info(line, 'request');
   }
 
   private note(request: FastifyRequest, reply: FastifyReply, status: number, log: Log | null): void {

@@ -1,0 +1,48 @@
+import type { IncomingMessage } from 'node:http';
+import type { HttpAdapterHost } from '@nestjs/core';
+import { readConfig } from '../config/config.js';
+import { Flood } from './flood.js';
+import { LoadGate } from './load-gate.js';
+
+/** A gate that takes on as many as it may, and has just refused more than it could read. */
+function flooded(): LoadGate {
+  const gate = new LoadGate();
+  // So far ahead that no further look comes while it is asked.
+  const now = performance.now() + 3_600_000;
+  gate.begin(now);
+  for (let taken = 1; taken < gate.standing.most; taken++) gate.begin(now);
+  for (let refused = 0; refused < 100; refused++) gate.begin(now);
+  // The next look, after its interval.
+  gate.begin(now + 150);
+  return gate;
+}
+
+function ask(gate: LoadGate, url: string, headers: IncomingMessage['headers'] = {}): boolean {
+  const config = readConfig({ BASE_URL: 'http://127.0.0.1:3000/school' });
+  return new Flood({} as HttpAdapterHost, config, gate).refuses({ url, headers } as IncomingMessage);
+}
+
+describe('a flood', () => {
+  it('is refused at the endpoint, with the path of the service or without it, and counted', () => {
+    for (const url of ['/graphql/v1', '/graphql/v1?query={a}', '/school/graphql/v1']) {
+      const gate = flooded();
+      const { refused } = gate.standing;
+      expect([url, ask(gate, url), gate.standing.refused]).toEqual([url, true, refused + 1]);
+    }
+  });
+
+  it.each(['/', '/_health', '/photo/v1/anna', '/graphql/v1x', '/graphql/v1/schema.graphql'])(
+    'leaves %s to others',
+    (url) => {
+      expect(ask(flooded(), url)).toBe(false);
+    },
+  );
+
+  it('leaves pages of other origins to who tells them that they may read it', () => {
+    expect(ask(flooded(), '/graphql/v1', { origin: 'https://club.example.org' })).toBe(false);
+  });
+
+  it('is none where there is room', () => {
+    expect(ask(new LoadGate(), '/graphql/v1')).toBe(false);
+  });
+});
