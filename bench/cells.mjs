@@ -5,8 +5,8 @@ import { CONNECTIONS } from './options.mjs';
 
 const GENERATOR = new URL('load/generator.mjs', import.meta.url);
 
-/** Requests a second that are paced: a part of what one process can answer. */
-const PACE = 1000;
+/** Requests a second that each process is sent where they are paced: a part of what it can answer. */
+const PACE = 500;
 
 /** Everybody's questions: the contender, the question, the variables. What nobody has asked before is spelled anew. */
 const ASKED = [
@@ -37,8 +37,9 @@ const ASKED = [
   ['postgraphile', 'search', 'terms'],
   ['more', 'members', 'groups'],
   ['twice', 'members', 'differentGroups'],
-  ['service', 'members', 'differentGroups', 'paced'],
-  ['twice', 'members', 'differentGroups', 'paced'],
+  ['service', 'members', 'pacedGroups', 'paced'],
+  ['service', 'members', 'pacedGroupsForTwo', 'paced-for-two'],
+  ['twice', 'members', 'pacedGroups', 'paced'],
 ];
 
 const LARGE = (args, total) => `query Large($id: String!, $after: String) {
@@ -65,7 +66,7 @@ export async function prepareCells(stage, resources) {
     const directory = name === 'more' ? stage.more : stage.main;
     const load = { ...contender.questions[question], variables: directory.variables[variables] };
     const cellName = [name, question, mode].filter(Boolean).join('/');
-    const rate = mode === 'paced' ? PACE : null;
+    const rate = rateOf(mode, contender);
     cells.push(await prepareCell(loader, cellName, contender, load, directory, rate));
   }
   const forgetful = stage.contenders.get('forgetful');
@@ -76,6 +77,12 @@ export async function prepareCells(stage, resources) {
   }
   if (stage.slapd !== null) cells.push(slapdCell(stage.slapd));
   return cells;
+}
+
+/** Requests a second; null: as many as are answered. */
+function rateOf(mode, { ports }) {
+  if (mode === 'paced') return PACE * ports.length;
+  return mode === 'paced-for-two' ? PACE * 2 : null;
 }
 
 /** @param rate requests a second; null: as many as are answered */

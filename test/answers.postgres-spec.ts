@@ -45,11 +45,19 @@ describe('an answer that is asked for again', () => {
   const steady = (headers: Record<string, string>) =>
     Object.entries(headers).filter(([name]) => !VARYING.includes(name));
 
-  it('is the same in every byte and header, and nothing is read for it', async () => {
-    const first = await send(CLUB, reader);
+  it.each([
+    ['a service account', CLUB, () => reader],
+    [
+      'who is known by a token',
+      `${CLUB} # Answered before Fastify sees it.`,
+      () => service.accessToken('read'),
+    ],
+  ])('is the same in every byte and header for %s, and nothing is read for it', async (_who, query, as) => {
+    const authorization = await as();
+    const first = await send(query, authorization);
     // What is asked for once may never be asked for again.
-    expect((await send(CLUB, reader)).read).toBe(true);
-    const again = await send(CLUB, reader);
+    expect((await send(query, authorization)).read).toBe(true);
+    const again = await send(query, authorization);
     expect(first.read).toBe(true);
     expect(again.read).toBe(false);
     expect(again.body).toBe(first.body);

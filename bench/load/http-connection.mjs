@@ -4,21 +4,24 @@ import { connect } from 'node:net';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 const CHUNKS_END = Buffer.from('0\r\n\r\n');
+/** Bytes that are read at once. Most answers are shorter, and come in one piece. */
+const PIECE = 65_536;
 
 export class HttpConnection {
   #socket;
-  #received = [];
-  #length = 0;
+  /** What there is of an answer that comes in several pieces; null: nothing. */
+  #begun = null;
   #isExpecting = false;
-  /** Bytes of the whole answer; null while its head is not there, infinite when it comes in chunks. */
-  #expected = null;
 
-  /** @param onAnswer is given the whole answer, head and body, as bytes */
+  /** @param onAnswer is given the whole answer, head and body, as bytes: they are others when it has returned */
   constructor(port, onAnswer, onFailure) {
     this.onAnswer = onAnswer;
-    this.onFailure = onFailure;
-    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true });
-    this.#socket.on('data', (bytes) => this.#receive(bytes));
+    // Into the same memory again and again: otherwise there would be a new piece of it for each answer.
+    const onread = {
+      buffer: Buffer.allocUnsafe(PIECE),
+      callback: (length, buffer) => this.#receive(buffer.subarray(0, length)),
+    };
+    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true, onread });
     this.#socket.on('error', (error) => onFailure(error));
     this.#socket.on('close', () => {
       if (this.#isExpecting) onFailure(new Error('The server closed the connection'));
@@ -35,36 +38,25 @@ export class HttpConnection {
     this.#socket.destroy();
   }
 
-  #receive(bytes) {
-    this.#received.push(bytes);
-    this.#length += bytes.length;
-    this.#expected ??= expectedLength(this.#joined());
-    if (this.#expected === null) return;
-    if (this.#expected === Infinity ? !endsWith(bytes, CHUNKS_END) : this.#length < this.#expected) return;
-    const answer = this.#joined();
-    this.#received = [];
-    this.#length = 0;
-    this.#expected = null;
-    this.#isExpecting = false;
-    this.onAnswer(answer);
-  }
-
-  #joined() {
-    if (this.#received.length > 1) this.#received = [Buffer.concat(this.#received)];
-    return this.#received[0];
+  #receive(piece) {
+    const bytes = this.#begun === null ? piece : Buffer.concat([this.#begun, piece]);
+    if (isWhole(bytes)) {
+      this.#begun = null;
+      this.#isExpecting = false;
+      this.onAnswer(bytes);
+    } else {
+      this.#begun = this.#begun === null ? Buffer.from(piece) : bytes;
+    }
+    // It may go on.
+    return true;
   }
 }
 
-/** Null while the head is not complete. */
-function expectedLength(bytes) {
+function isWhole(bytes) {
   const end = bytes.indexOf(HEAD_END);
-  if (end < 0) return null;
-  const head = bytes.latin1Slice(0, end);
-  const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+  if (end < 0) return false;
+  const length = /\r\ncontent-length: *(\d+)/i.exec(bytes.latin1Slice(0, end))?.[1];
+  if (length !== undefined) return bytes.length >= end + HEAD_END.length + Number(length);
   // JSON has no line feeds outside of the chunks' own: the end of the last chunk stands nowhere else.
-  return length === undefined ? Infinity : end + HEAD_END.length + Number(length);
-}
-
-function endsWith(bytes, ending) {
-  return bytes.length >= ending.length && bytes.subarray(bytes.length - ending.length).equals(ending);
+  return bytes.subarray(-CHUNKS_END.length).equals(CHUNKS_END);
 }

@@ -63,7 +63,7 @@ const GOALS = [
     1.2,
   ),
   cheaper(
-    'A thousand Q1 a second by two processes ÷ by one, processor time',
+    'Q1 by two processes, five hundred a second each ÷ by one, processor time',
     'twice/members/paced',
     'service/members/paced',
     1.1,

@@ -10,11 +10,12 @@ import { KnownDocuments } from './known-documents.js';
 import { LoadGate } from './load-gate.js';
 import type { OperationLabel } from './operation-label.js';
 import { Question } from './question.js';
-import { tellStandings } from './rate-limit-headers.js';
+import { headersOf } from './rate-limit-headers.js';
 import { RateLimiter, type Standing } from './rate-limiter.js';
 import { buildRefusal, isEndpoint, refuseForNow } from './refusal.js';
 import { readHead } from './request-head.js';
 import { passOn, readRequest } from './request-shape.js';
+import type { Introduction } from './short-way.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -80,9 +81,10 @@ export class GraphQLEndpoint implements OnModuleInit {
         done();
         return;
       }
-      request.question = questionOf(request);
+      const known = request.raw.introduction ?? null;
+      request.question = known?.question ?? questionOf(request);
       // What is remembered is given also when there is too much to do: it costs no more than to refuse it.
-      const answer = this.answers.find(request.question);
+      const answer = known === null ? this.answers.find(request.question) : null;
       if (answer !== null) {
         // It goes no further then.
         follow(
@@ -110,7 +112,7 @@ export class GraphQLEndpoint implements OnModuleInit {
         }, done);
         return;
       }
-      if (request.standings !== null) tellStandings(reply, request.standings);
+      tellStandings(request, reply);
       if (request.keep === null || typeof payload !== 'string' || reply.statusCode !== 200) {
         done(null, payload);
         return;
@@ -138,8 +140,13 @@ export class GraphQLEndpoint implements OnModuleInit {
   }
 
   private receive(request: FastifyRequest): void | Promise<void> {
-    request.answerType = readHead(request);
     request.standings = [];
+    const known = request.raw.introduction;
+    if (known !== undefined) {
+      adopt(known, request);
+      return this.limiter.countRequest(request);
+    }
+    request.answerType = readHead(request);
     const principal = this.authenticator.recall(request.raw);
     if (principal === undefined) return this.authenticate(request);
     request.principal = principal;
@@ -171,7 +178,7 @@ export class GraphQLEndpoint implements OnModuleInit {
         .removeHeader('www-authenticate');
       return body;
     } finally {
-      if (request.standings !== null) tellStandings(reply, request.standings);
+      tellStandings(request, reply);
     }
   }
 
@@ -201,6 +208,20 @@ function follow(work: () => void | Promise<void>, goOn: () => void, refuse: (err
   }
   if (underWay === undefined) goOn();
   else underWay.then(goOn, refuse);
+}
+
+/** Takes over what is known already. Its body has been read: as far as Fastify is to mind, there is none. */
+function adopt({ principal, answerType, bodyText }: Introduction, request: FastifyRequest): void {
+  request.principal = principal;
+  request.answerType = answerType;
+  request.bodyText = bodyText;
+  request.raw.headers['content-type'] = undefined;
+  request.raw.headers['content-length'] = undefined;
+}
+
+function tellStandings({ standings }: FastifyRequest, reply: FastifyReply): void {
+  const headers = standings === null ? null : headersOf(standings);
+  if (headers !== null) void reply.headers(headers);
 }
 
 function questionOf(request: FastifyRequest): Question {

@@ -15,7 +15,6 @@ import { Decisions } from './decisions.js';
 import { resolveDirectly } from './direct.js';
 import { Documents } from './documents.js';
 import { GraphQLEndpoint } from './endpoint.js';
-import { Flood } from './flood.js';
 import { formatError, withoutSuggestion } from './error-response.js';
 import { ExecutionPlugin } from './execution.plugin.js';
 import { Executor } from './executor.js';
@@ -28,6 +27,7 @@ import { Operations } from './operations.js';
 import { GRAPHQL_PATH } from './refusal.js';
 import { RequestContext } from './request-context.js';
 import { finishSchema } from './schema.js';
+import { ShortWay } from './short-way.js';
 
 /** The GraphQL endpoint: Apollo behind Nest, with what must be decided about an operation decided around it. */
 @Module({
@@ -81,13 +81,13 @@ import { finishSchema } from './schema.js';
     ExecutionPlugin,
     Executor,
     Flights,
-    Flood,
     GraphQLEndpoint,
     KnownDocuments,
     LoadGate,
     Operations,
     RateLimiter,
     RateLimitResolver,
+    ShortWay,
   ],
   exports: [
     Answers,

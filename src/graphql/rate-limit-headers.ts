@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify';
 import type { Limit } from '../limits/limit.js';
 import type { Standing } from './rate-limiter.js';
 
@@ -6,7 +5,7 @@ import type { Standing } from './rate-limiter.js';
 const policies = new WeakMap<Limit, string>();
 
 /** The fields of draft-ietf-httpapi-ratelimit-headers. */
-export function tellStandings(reply: FastifyReply, standings: readonly Standing[]): void {
+export function headersOf(standings: readonly Standing[]): Record<string, string> | null {
   let policy = '';
   let limits = '';
   for (const { limit, remaining, reset, cost } of standings) {
@@ -15,7 +14,7 @@ export function tellStandings(reply: FastifyReply, standings: readonly Standing[
     limits += `${separator}"${limit.name}";r=${remaining};t=${reset}`;
     if (cost !== null) limits += `;directory-cost=${cost}`;
   }
-  if (policy !== '') void reply.header('ratelimit-policy', policy).header('ratelimit', limits);
+  return policy === '' ? null : { 'ratelimit-policy': policy, ratelimit: limits };
 }
 
 function policyOf(limit: Limit): string {

@@ -52,6 +52,11 @@ export class RateLimiter {
     this.points = new Limit('points', pointsPerHour, HOUR);
   }
 
+  /** Whether other processes count too: then it takes a round trip. */
+  get isShared(): boolean {
+    return this.limits.isShared;
+  }
+
   /**
    * Counts a request, before it is known what it asks for; or leaves that to its price, where others count too and
    * the caller is not known to have nothing left.
@@ -59,7 +64,7 @@ export class RateLimiter {
    */
   countRequest(caller: Caller): void | Promise<void> {
     const subject = subjectOf(caller);
-    if (!this.limits.isShared) {
+    if (!this.isShared) {
       this.admit(caller, this.requests.take(subject, 1));
     } else if (this.requests.remaining(this.requests.take(subject, 0)) === 0) {
       return this.settle(caller);

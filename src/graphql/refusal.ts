@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { Logger } from '@nestjs/common';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
@@ -51,14 +50,15 @@ export function responseType({ raw }: Pick<FastifyRequest, 'raw'>): string | und
   return new Negotiator(raw).mediaType(RESPONSE_TYPES);
 }
 
+/** As above, and one of ours in any case: who accepts none is told of something else first. */
+export function typeOfRefusal(request: Pick<FastifyRequest, 'raw'>): string {
+  return responseType(request) ?? RESPONSE_TYPES[0] ?? '';
+}
+
 /** Answers a request that never became an operation. */
 export function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { status, headers, body } = buildRefusal(error, request.id);
-  return reply
-    .code(status)
-    .headers(headers)
-    .type(responseType(request) ?? RESPONSE_TYPES[0] ?? '')
-    .send(body);
+  return reply.code(status).headers(headers).type(typeOfRefusal(request)).send(body);
 }
 
 /** What is refused when there is too much to do must not add to it: this refusal is written once, around its request's id. */
@@ -76,15 +76,14 @@ export function refuseForNow(request: FastifyRequest, reply: FastifyReply): void
   void reply
     .code(status)
     .headers(headers)
-    .type(request.answerType ?? responseType(request) ?? RESPONSE_TYPES[0] ?? '')
+    .type(request.answerType ?? typeOfRefusal(request))
     .send(BEFORE_ID + request.id + AFTER_ID);
 }
 
-/** The same, to a request that nobody has looked at. */
-export function refusalForNow(raw: IncomingMessage, requestId: string): Refusal {
-  const type = responseType({ raw }) ?? RESPONSE_TYPES[0] ?? '';
+/** The same, to a request that Fastify has not seen. */
+export function refusalForNow(requestId: string): Refusal {
   const { status, headers } = TOO_MUCH;
-  return { status, headers: { ...headers, 'content-type': type }, body: BEFORE_ID + requestId + AFTER_ID };
+  return { status, headers, body: BEFORE_ID + requestId + AFTER_ID };
 }
 
 /** The refusal as a GraphQL response. A failure of ours is masked, and logged here. */

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../common/errors.js';
@@ -20,7 +21,7 @@ const LONGEST_KEPT = 500;
  * @throws ServiceError, with the status that the table of docs/http.md gives
  */
 export function readHead(request: FastifyRequest): string {
-  const { method, url, headers, raw } = request;
+  const { method, url, raw } = request;
   if (method !== 'GET' && method !== 'POST') {
     throw new ServiceError('METHOD_NOT_ALLOWED', 'The endpoint answers GET and POST');
   }
@@ -31,14 +32,23 @@ export function readHead(request: FastifyRequest): string {
   if (sizeOf(raw.rawHeaders) > LARGEST_HEADERS) {
     throw new StatusError(431, 'PAYLOAD_TOO_LARGE', `The headers are larger than ${LARGEST_HEADERS} bytes`);
   }
-  const { host, accept, 'content-type': type, 'content-encoding': coding } = headers;
-  const key = `${method}\n${host}\n${accept}\n${type}\n${coding}`;
+  const key = keyOf(raw);
   let mediaType = good.get(key);
   if (mediaType === undefined) {
     mediaType = decideHead(request);
     if (key.length <= LONGEST_KEPT) good.set(key, mediaType);
   }
   return mediaType;
+}
+
+/** The same for a request whose head is known to be good, and whose target is short; undefined: it has to be read. */
+export function recallHead(raw: IncomingMessage): string | undefined {
+  return sizeOf(raw.rawHeaders) > LARGEST_HEADERS ? undefined : good.get(keyOf(raw));
+}
+
+function keyOf({ method, headers }: IncomingMessage): string {
+  const { host, accept, 'content-type': type, 'content-encoding': coding } = headers;
+  return `${method}\n${host}\n${accept}\n${type}\n${coding}`;
 }
 
 function sizeOf(rawHeaders: readonly string[]): number {

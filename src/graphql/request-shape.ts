@@ -40,6 +40,8 @@ export function readRequest(request: FastifyRequest): RequestParameters {
 export function passOn(request: FastifyRequest, parameters: RequestParameters): void {
   if (request.method === 'POST') {
     request.body = parameters;
+    // Apollo looks at it once more.
+    request.raw.headers['content-type'] = 'application/json';
     return;
   }
   const [path = ''] = request.url.split('?', 1);

@@ -1,13 +1,16 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, type RequestListener, STATUS_CODES } from 'node:http';
+import { type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../common/errors.js';
+import { chooseRequestId } from '../common/request-id.js';
 import type { Config } from '../config/config.js';
-import { buildRefusal, refusalForNow, StatusError } from '../graphql/refusal.js';
+import { buildRefusal, StatusError } from '../graphql/refusal.js';
+import { headersOf } from '../graphql/rate-limit-headers.js';
+import type { ShortAnswer, ShortRequest, ShortWay } from '../graphql/short-way.js';
 import { NothingHereError, refuseRequest } from './refuse-request.js';
 import { securityHeaders } from './security-headers.js';
 
@@ -16,7 +19,17 @@ const LARGEST_HEAD = 65_536;
 /** Milliseconds in which nothing new has to come before the port is closed, and how often that is looked for. */
 const QUIET = 100;
 const LOOKS = 10;
-const REQUEST_ID = /^[\w.:-]{1,64}$/;
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    short: {
+      /** Null: all requests go through Fastify. */
+      way: Pick<ShortWay, 'take'> | null;
+      /** Is told of each request that has taken it, and when that came, in milliseconds of `performance.now()`; null: nobody is. */
+      watch: ((request: ShortRequest, response: ServerResponse, began: number) => void) | null;
+    };
+  }
+}
 
 /**
  * Fastify, with every refusal in our own words: those of the frameworks repeat the URL, in which a signature may
@@ -51,7 +64,7 @@ export class HttpAdapter extends FastifyAdapter {
     this.always = always;
     const fastify = this.getInstance<FastifyInstance>();
     fastify.decorate('errorsPage', `${config.baseUrl}/reference/errors`);
-    fastify.decorate('flood', { gate: null, watch: null });
+    fastify.decorate('short', { way: null, watch: null });
     this.standBefore(fastify);
     // Node would drop what is above two thousand without a word: their size bounds them.
     fastify.server.maxHeadersCount = 0;
@@ -70,20 +83,34 @@ export class HttpAdapter extends FastifyAdapter {
     readJsonOnly(fastify);
   }
 
-  /** Lets the flood's gate look at requests before Fastify does. */
-  private standBefore({ server, flood }: FastifyInstance): void {
+  /** Lets requests take the short way where there is one. */
+  private standBefore({ server, short }: FastifyInstance): void {
     const listeners = server.listeners('request') as RequestListener[];
     server.removeAllListeners('request').on('request', (request, response) => {
-      if (flood.gate?.refuses(request) !== true) {
+      const leave = () => {
         for (const listener of listeners) listener(request, response);
+      };
+      if (short.way === null || this.held !== null) {
+        leave();
         return;
       }
-      const requestId = chooseRequestId(request);
-      const { status, headers, body } = refusalForNow(request, requestId);
-      const own = { 'x-request-id': requestId, 'content-length': String(Buffer.byteLength(body)) };
-      response.writeHead(status, { ...this.always, ...headers, ...own }).end(body);
-      flood.watch?.(requestId, request.method ?? '', status);
+      const began = performance.now();
+      const send = (answer: ShortAnswer) => {
+        this.send(answer, response);
+        short.watch?.(answer.request, response, began);
+      };
+      short.way.take(request, send, leave);
     });
+  }
+
+  /** A list, because V8 keeps objects that are put together of several for long, and with them what they belong to. */
+  private send({ request, status, type, headers, body }: ShortAnswer, response: ServerResponse): void {
+    const fields = ['x-request-id', request.id, 'content-type', type];
+    fields.push('content-length', String(Buffer.byteLength(body)));
+    for (const some of [this.always, headers, headersOf(request.standings)]) {
+      for (const name in some) fields.push(name, some[name] ?? '');
+    }
+    response.writeHead(status, fields).end(body);
   }
 
   /** The first that is done when the service ends: whoever is answered from now on leaves the connection. */
@@ -123,11 +150,6 @@ export class HttpAdapter extends FastifyAdapter {
   override registerParserMiddleware(): void {
     return;
   }
-}
-
-function chooseRequestId({ headers }: IncomingMessage): string {
-  const given = headers['x-request-id'];
-  return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
 /** RFC 9112 §3.2.2: a server takes the absolute form too. */

@@ -54,13 +54,18 @@ export class RequestWatch {
       // Of what could not be sent the end of its connection tells.
       if (reply.raw.writableFinished) {
         if (socket.waiting === reply) socket.waiting = null;
-        this.note(request, reply, reply.statusCode, isLogged ? log : null);
+        this.note(seenOf(request, reply), reply.statusCode, isLogged ? log : null);
       }
       done();
     });
-    if (fastify.hasDecorator('flood')) {
-      fastify.flood.watch = (requestId, method, status) => {
-        this.noteUnread(requestId, method, status, isLogged ? log : null);
+    if (fastify.hasDecorator('short')) {
+      fastify.short.watch = (request, response, began) => {
+        response.once('close', () => {
+          const status = response.writableFinished ? response.statusCode : CLIENT_CLOSED_REQUEST;
+          const milliseconds = performance.now() - began;
+          const seen = { ...request, route: GRAPHQL_PATH, milliseconds, statements: 0, traceId: null };
+          this.note(seen, status, isLogged ? log : null);
+        });
       };
     }
     // Once a connection: to listen for it at each request would cost more than all the rest here.
@@ -69,24 +74,13 @@ export class RequestWatch {
         const reply = socket.waiting ?? null;
         socket.waiting = null;
         if (reply !== null && !reply.raw.writableFinished)
-          this.note(reply.request, reply, CLIENT_CLOSED_REQUEST, isLogged ? log : null);
+          this.note(seenOf(reply.request, reply), CLIENT_CLOSED_REQUEST, isLogged ? log : null);
       });
     });
   }
 
-  /** One that was refused before anything was found out about it: on the spot, so that it took no time. */
-  private noteUnread(requestId: string, method: string, status: number, log: Log | null): void {
-    addRequest(this.counts.of(GRAPHQL_PATH, NONE), status, 0);
-    if (log === null) return;
-    const nothing = { operation: null, field: null, principal: null, price: null, statements: 0 };
-    const line: RequestLine = { requestId, method, route: GRAPHQL_PATH, status, milliseconds: 0, ...nothing };
-    log.lines.info(line, 'request');
-  }
-
-  private note(request: FastifyRequest, reply: FastifyReply, status: number, log: Log | null): void {
-    const { operation, standings, statements } = request;
-    const { elapsedTime: milliseconds } = reply;
-    const route = standings === null ? routeOf(request) : GRAPHQL_PATH;
+  private note(request: SeenRequest, status: number, log: Log | null): void {
+    const { operation, standings, statements, route, milliseconds } = request;
     const price = standings === null ? null : priceIn(standings);
     const count = this.counts.of(route, operation?.field ?? NONE);
     addRequest(count, status, milliseconds / 1000);
@@ -111,6 +105,21 @@ export class RequestWatch {
     if (traceId !== null) line.traceId = traceId;
     log.lines.info(line, 'request');
   }
+}
+
+/** A request that is over, whichever way it took. */
+interface SeenRequest extends Pick<
+  FastifyRequest,
+  'id' | 'method' | 'operation' | 'principal' | 'standings' | 'statements' | 'traceId'
+> {
+  readonly route: string;
+  readonly milliseconds: number;
+}
+
+function seenOf(request: FastifyRequest, { elapsedTime: milliseconds }: FastifyReply): SeenRequest {
+  const { id, method, operation, principal, standings, statements, traceId } = request;
+  const route = standings === null ? routeOf(request) : GRAPHQL_PATH;
+  return { id, method, operation, principal, standings, statements, traceId, route, milliseconds };
 }
 
 /** What is told of a request: docs/monitoring.md has an example. */

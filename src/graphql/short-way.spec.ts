@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import type { HttpAdapterHost } from '@nestjs/core';
 import { readConfig } from '../config/config.js';
-import { Flood } from './flood.js';
+import type { Answers } from './answers.js';
 import { LoadGate } from './load-gate.js';
+import { type ShortAnswer, ShortWay } from './short-way.js';
 
 /** A gate that takes on as many as it may, and has just refused more than it could read. */
 function flooded(): LoadGate {
@@ -17,9 +17,22 @@ function flooded(): LoadGate {
   return gate;
 }
 
-function ask(gate: LoadGate, url: string, headers: IncomingMessage['headers'] = {}): boolean {
+/** The status of what is answered at once; null: that is left to others. */
+function ask(gate: LoadGate, url: string, headers: IncomingMessage['headers'] = {}): number | null {
   const config = readConfig({ BASE_URL: 'http://127.0.0.1:3000/school' });
-  return new Flood({} as HttpAdapterHost, config, gate).refuses({ url, headers } as IncomingMessage);
+  const nobody = null as never;
+  const answers = { isOff: true } as Answers;
+  const way = new ShortWay(nobody, config, nobody, nobody, answers, gate, nobody);
+  let status: number | null = null;
+  const send = (answer: ShortAnswer) => {
+    status = answer.status;
+  };
+  way.take(
+    { method: 'POST', url, headers, rawHeaders: [] as string[] } as IncomingMessage,
+    send,
+    () => undefined,
+  );
+  return status;
 }
 
 describe('a flood', () => {
@@ -27,22 +40,22 @@ describe('a flood', () => {
     for (const url of ['/graphql/v1', '/graphql/v1?query={a}', '/school/graphql/v1']) {
       const gate = flooded();
       const { refused } = gate.standing;
-      expect([url, ask(gate, url), gate.standing.refused]).toEqual([url, true, refused + 1]);
+      expect([url, ask(gate, url), gate.standing.refused]).toEqual([url, 503, refused + 1]);
     }
   });
 
   it.each(['/', '/_health', '/photo/v1/anna', '/graphql/v1x', '/graphql/v1/schema.graphql'])(
     'leaves %s to others',
     (url) => {
-      expect(ask(flooded(), url)).toBe(false);
+      expect(ask(flooded(), url)).toBeNull();
     },
   );
 
   it('leaves pages of other origins to who tells them that they may read it', () => {
-    expect(ask(flooded(), '/graphql/v1', { origin: 'https://club.example.org' })).toBe(false);
+    expect(ask(flooded(), '/graphql/v1', { origin: 'https://club.example.org' })).toBeNull();
   });
 
   it('is none where there is room', () => {
-    expect(ask(new LoadGate(), '/graphql/v1')).toBe(false);
+    expect(ask(new LoadGate(), '/graphql/v1')).toBeNull();
   });
 });
