@@ -1,10 +1,9 @@
 // Makes load from a process of its own, and tells what came of it: `node make-load.mjs OPTIONS`, JSON both ways (see load.ts).
-import { once } from 'node:events';
-import { Agent, request } from 'node:http';
 import { constants, setPriority } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { clearInterval, setInterval } from 'node:timers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { HttpConnection } from './http-connection.mjs';
 import { processorWait } from './processor-wait.mjs';
 
 /** Milliseconds between two looks at how many requests are due. */
@@ -22,8 +21,21 @@ try {
 }
 
 const { url, body, headers, seconds, rate, clients, server } = JSON.parse(process.argv[2]);
-const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, maxFreeSockets: CONNECTIONS });
-const options = { method: 'POST', agent, headers: { 'content-type': 'application/json', ...headers } };
+const { host, port, pathname } = new URL(url);
+const fields = {
+  host,
+  'content-type': 'application/json',
+  'content-length': Buffer.byteLength(body),
+  ...headers,
+};
+const head = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+const REQUEST = `POST ${pathname} HTTP/1.1\r\n${head.join('')}\r\n${body}`;
+const HEALTH = `GET /_health HTTP/1.1\r\nhost: ${host}\r\n\r\n`;
+
+/** Connections that wait for a request, and requests that wait for a connection. */
+const idle = [];
+const queue = [];
+let opened = 0;
 const answers = [];
 
 /** Milliseconds for which a request can have waited for a processor, here or at the server, after each look. */
@@ -54,38 +66,67 @@ function waitedUntil(moment) {
 }
 
 /** One request; whatever becomes of it is an answer. */
-function ask() {
+async function ask() {
+  const begun = performance.now();
+  const answer = await send(REQUEST);
+  answers.push({ ...answer, begun, milliseconds: performance.now() - begun });
+}
+
+/** Sends a text over the next connection that is free: a client of Node's takes as long for it as the server to refuse it. */
+function send(text) {
   return new Promise((resolve) => {
-    const begun = performance.now();
-    const tell = (status, text, retryAfter = null) => {
-      const code = status === 200 ? null : (/"code":"(\w+)"/.exec(text)?.[1] ?? text);
-      answers.push({
-        status,
-        code,
-        retryAfter,
-        begun,
-        milliseconds: performance.now() - begun,
-      });
-      resolve();
-    };
-    const sent = request(url, options, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (part) => (text = part));
-      response.on('end', () => tell(response.statusCode, text, response.headers['retry-after']));
-      response.on('error', (error) => tell(0, error.message));
-    });
-    sent.on('error', (error) => tell(0, error.message));
-    sent.end(body);
+    queue.push({ text, resolve });
+    sendNext();
   });
+}
+
+function sendNext() {
+  while (queue.length > 0) {
+    const line = idle.pop() ?? (opened < CONNECTIONS ? open() : null);
+    if (line === null) return;
+    if (!line.connection.isOpen) {
+      opened--;
+      continue;
+    }
+    const { text, resolve } = queue.shift();
+    line.resolve = resolve;
+    line.connection.send(text);
+  }
+}
+
+function open() {
+  opened++;
+  const line = { connection: null, resolve: null };
+  const tell = (answer) => {
+    const { resolve } = line;
+    line.resolve = null;
+    idle.push(line);
+    resolve?.(answer);
+    sendNext();
+  };
+  const fail = ({ message }) => {
+    line.connection.close();
+    tell({ status: 0, code: message, retryAfter: null });
+  };
+  line.connection = new HttpConnection(port, (bytes) => tell(read(bytes)), fail);
+  return line;
+}
+
+/** Only errors are read: what is asked is to have the processor. */
+function read(bytes) {
+  const status = Number(bytes.latin1Slice(9, 12));
+  if (status === 200) return { status, code: null, retryAfter: null };
+  const text = bytes.toString();
+  return {
+    status,
+    code: /"code":"(\w+)"/.exec(text)?.[1] ?? text,
+    retryAfter: /^retry-after: (.*)$/im.exec(text)?.[1].trim() ?? null,
+  };
 }
 
 /** Opens all connections, as a proxy has them: Node takes on one at a time, between everything else that it has to do. */
 async function connect() {
-  const opening = Array.from({ length: CONNECTIONS }, async () => {
-    const [response] = await once(request(new URL('/_health', url), { agent }).end(), 'response');
-    await once(response.resume(), 'end');
-  });
-  await Promise.all(opening);
+  await Promise.all(Array.from({ length: CONNECTIONS }, () => send(HEALTH)));
 }
 
 /** So many a second, whether or not those before are answered: as the world does. */
@@ -113,7 +154,7 @@ const looking = setInterval(noteWait, LOOK);
 await (rate === undefined ? askInTurn() : askAtRate());
 clearInterval(looking);
 noteWait();
-agent.destroy();
+for (const { connection } of idle) connection.close();
 const told = answers.map(({ begun, milliseconds, ...answer }) => ({
   ...answer,
   at: performance.timeOrigin + begun,

@@ -12,6 +12,7 @@ export class HttpConnection {
   /** What there is of an answer that comes in several pieces; null: nothing. */
   #begun = null;
   #isExpecting = false;
+  #isOpen = true;
 
   /** @param onAnswer is given the whole answer, head and body, as bytes: they are others when it has returned */
   constructor(port, onAnswer, onFailure) {
@@ -24,8 +25,14 @@ export class HttpConnection {
     this.#socket = connect({ port, host: '127.0.0.1', noDelay: true, onread });
     this.#socket.on('error', (error) => onFailure(error));
     this.#socket.on('close', () => {
+      this.#isOpen = false;
       if (this.#isExpecting) onFailure(new Error('The server closed the connection'));
     });
+  }
+
+  /** Whether something may still be sent. */
+  get isOpen() {
+    return this.#isOpen;
   }
 
   send(text) {
@@ -34,6 +41,7 @@ export class HttpConnection {
   }
 
   close() {
+    this.#isOpen = false;
     this.#isExpecting = false;
     this.#socket.destroy();
   }
