@@ -45,6 +45,20 @@ it('answers each who asks at once, on one connection, and gives it back', async 
   expect(new Set(await Promise.all(times(50, () => ask(BACKEND)))).size).toBe(1);
 });
 
+it('asks what columns a statement has once, whatever connection it goes over', async () => {
+  const connection = pg.Connection.prototype as unknown as { describe: (message: object) => void };
+  const describe = jest.spyOn(connection, 'describe');
+  const text = `select json_build_object('at', $1::integer, 'ids', array[1, 2])`;
+  expect(await ask(text, 1)).toEqual({ at: 1, ids: [1, 2] });
+  expect(describe).toHaveBeenCalledTimes(1);
+  expect(await Promise.all([ask(text, 2), ask(text, 3)])).toEqual([2, 3].map((at) => ({ at, ids: [1, 2] })));
+  await pool.end();
+  open(database.url, 8);
+  expect(await ask(text, 4)).toEqual({ at: 4, ids: [1, 2] });
+  expect(describe).toHaveBeenCalledTimes(1);
+  describe.mockRestore();
+});
+
 it('lets one fail alone, and keeps what has failed out of the pool', async () => {
   const before = await ask(BACKEND);
   const answers = await Promise.allSettled(times(20, (index) => ask('select 1 / ($1::integer - 7)', index)));

@@ -1,7 +1,6 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
-import type { QueryArrayConfig } from 'pg';
 import { databaseError } from './database-error.js';
-import type { Statement } from './statement.js';
+import type { NamedQuery, Statement } from './statement.js';
 
 /** Every statement of the reading path is published here, as a SentStatement, when somebody listens. */
 export const statementChannel = diagnosticsChannel.channel('directory:statement');
@@ -29,7 +28,7 @@ export interface Reader {
  * @param send takes it to the database
  */
 export async function readThrough<Row extends unknown[]>(
-  send: (query: QueryArrayConfig) => Promise<Row[]>,
+  send: (query: NamedQuery) => Promise<Row[]>,
   { name, text }: Statement,
   values: readonly unknown[],
 ): Promise<Row[]> {

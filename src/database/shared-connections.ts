@@ -1,6 +1,8 @@
-import type { Pool, PoolClient, QueryArrayConfig } from 'pg';
+import type { Pool, PoolClient, QueryArrayResult } from 'pg';
 import { socketOf } from './break-off.js';
 import { queryPatiently, watch } from './patience.js';
+import type { NamedQuery } from './statement.js';
+import { UndescribedQuery } from './undescribed-query.js';
 
 /** Connections of a pool that are shared at most. One is enough for what a process can take in; two have two servers at work. */
 const MOST_SHARED = 2;
@@ -11,7 +13,7 @@ const PATIENCE = 10;
 
 /** Somebody who waits for an answer. */
 interface Asked {
-  readonly query: QueryArrayConfig;
+  readonly query: NamedQuery;
   readonly resolve: (rows: never[]) => void;
   readonly reject: (error: Error) => void;
 }
@@ -32,7 +34,7 @@ export class SharedConnections {
   }
 
   /** Runs a short statement: a slow one would keep those waiting that come after it. */
-  query<Row extends unknown[]>(query: QueryArrayConfig): Promise<Row[]> {
+  query<Row extends unknown[]>(query: NamedQuery): Promise<Row[]> {
     const lane = this.current ?? this.choose();
     if (lane === null) return queryPatiently<Row>(this.pool, query);
     return new Promise((resolve, reject) => {
@@ -132,12 +134,13 @@ class SharedConnection {
 
   private sendOne({ query, resolve, reject }: Asked): void {
     const forget = watch(this.client);
-    this.client.query(query, (error: Error | null, result) => {
+    const told = (error: Error | null, result: QueryArrayResult) => {
       forget();
       this.note(error);
       if (error === null) resolve(result.rows as never[]);
       else reject(error);
-    });
+    };
+    this.client.query(new UndescribedQuery(query, told));
   }
 
   private note(error: Error | null): void {
