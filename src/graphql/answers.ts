@@ -49,7 +49,7 @@ export class Answers {
   private readonly kept: LRUCache<string, Answer>;
   private revision: number | null = null;
   private readonly doorkeeper = new Doorkeeper();
-  readonly isOff: boolean;
+  private readonly isOff: boolean;
   private hits = 0;
   private misses = 0;
 

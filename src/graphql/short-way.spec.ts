@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { readConfig } from '../config/config.js';
-import type { Answers } from './answers.js';
 import { LoadGate } from './load-gate.js';
+import type { RateLimiter } from './rate-limiter.js';
 import { type ShortAnswer, ShortWay } from './short-way.js';
 
 /** A gate that takes on as many as it may, and has just refused more than it could read. */
@@ -21,8 +21,7 @@ function flooded(): LoadGate {
 function ask(gate: LoadGate, url: string, headers: IncomingMessage['headers'] = {}): number | null {
   const config = readConfig({ BASE_URL: 'http://127.0.0.1:3000/school' });
   const nobody = null as never;
-  const answers = { isOff: true } as Answers;
-  const way = new ShortWay(nobody, config, nobody, nobody, answers, gate, nobody);
+  const way = new ShortWay(nobody, config, nobody, { isShared: true } as RateLimiter, nobody, gate, nobody);
   let status: number | null = null;
   const send = (answer: ShortAnswer) => {
     status = answer.status;

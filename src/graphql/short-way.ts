@@ -98,7 +98,7 @@ export class ShortWay implements OnModuleInit {
       leave();
     } else if (this.gate.isFlooded && this.gate.refusesUnread(performance.now())) {
       send(this.refuse(request));
-    } else if (request.method !== 'POST' || this.isTraced || this.answers.isOff || this.limiter.isShared) {
+    } else if (request.method !== 'POST' || this.isTraced || this.limiter.isShared) {
       leave();
     } else {
       // By then all of the body is there that came together with the head.
