@@ -3,10 +3,10 @@ import { makeRandom, shuffle } from './random.mjs';
 
 /** Groups that are asked for again and again, by those who may remember them. */
 const FAMILIAR = 200;
-/** Requests that are different: more than are sent to anybody as often as they can. */
-const DIFFERENT = 250_000;
-/** And more of them for each of those who are sent so many a second, and who may have been sent the others. */
-const PACED = 25_000;
+/** Requests that are different, at most: more than are sent to anybody. A small directory has fewer. */
+const DIFFERENT = 300_000;
+/** Share of them for each of those who are sent so many a second, and who may have been sent the others. */
+const PACED = 1 / 12;
 
 /**
  * @param {import('pg').Client} connection
@@ -44,13 +44,14 @@ function makeTerms(names, random) {
 export function variablesFor({ groups, terms }) {
   const ofGroup = (id) => JSON.stringify({ id });
   const ofTerm = (query) => JSON.stringify({ query });
-  const spelled = spellings(groups, DIFFERENT + 2 * PACED).map(ofGroup);
+  const spelled = spellings(groups, DIFFERENT).map(ofGroup);
+  const paced = Math.floor(spelled.length * PACED);
   return {
     groups: groups.map(ofGroup),
     familiarGroups: groups.slice(0, FAMILIAR).map(ofGroup),
-    differentGroups: spelled.slice(0, -2 * PACED),
-    pacedGroups: spelled.slice(-2 * PACED, -PACED),
-    pacedGroupsForTwo: spelled.slice(-PACED),
+    differentGroups: spelled.slice(0, -2 * paced),
+    pacedGroups: spelled.slice(-2 * paced, -paced),
+    pacedGroupsForTwo: spelled.slice(-paced),
     terms: terms.map(ofTerm),
     differentTerms: spellings(terms, DIFFERENT).map(ofTerm),
     none: ['{}'],
