@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { Answers } from '../src/graphql/answers.js';
 import { ShortWay } from '../src/graphql/short-way.js';
 import { buildLdif } from './support/directory.js';
-import { type HttpAnswer, post, refusalOf } from './support/http.js';
+import { type HttpAnswer, post, refusalOf, send } from './support/http.js';
 import { TestService } from './support/service.js';
 
 const ldif = buildLdif([{ id: 'zoé', name: 'Zoé' }], [{ id: 'club', members: ['zoé'] }]);
@@ -37,11 +37,11 @@ describe('a question that may be answered before Fastify sees it', () => {
     const fastify: FastifyInstance = service.app.getHttpAdapter().getInstance();
     fastify.short.way = {
       take: (request, answer, leave) => {
-        const send: typeof answer = (given) => {
+        const tell: typeof answer = (given) => {
           short.push(given.status);
           answer(given);
         };
-        way.take(request, send, leave);
+        way.take(request, tell, leave);
       },
     };
     authorization = await service.accessToken('read');
@@ -116,6 +116,19 @@ describe('a question that may be answered before Fastify sees it', () => {
     expect(await write(head.slice(0, 40), head.slice(40) + body)).toContain('Zoé');
     const chunked = head.replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked');
     expect(await write(`${chunked}${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`)).toContain('Zoé');
+  });
+
+  it('is refused where its target is too long, whatever it asks for', async () => {
+    const headers = { 'content-type': 'application/json', authorization };
+    const path = `/graphql/v1?${'x'.repeat(9000)}`;
+    const answer = await send(service, {
+      method: 'POST',
+      path,
+      headers,
+      body: JSON.stringify({ query: CLUB }),
+    });
+    expect(refusalOf(answer)).toEqual([414, 'PAYLOAD_TOO_LARGE']);
+    expect(short).toEqual([]);
   });
 
   it('is refused where its bytes are no text', async () => {

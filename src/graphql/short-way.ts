@@ -98,7 +98,7 @@ export class ShortWay implements OnModuleInit {
       leave();
     } else if (this.gate.isFlooded && this.gate.refusesUnread(performance.now())) {
       send(this.refuse(request));
-    } else if (request.method !== 'POST' || this.isTraced || this.limiter.isShared) {
+    } else if (!this.isPlain(request) || this.isTraced || this.limiter.isShared) {
       leave();
     } else {
       // By then all of the body is there that came together with the head.
@@ -115,6 +115,11 @@ export class ShortWay implements OnModuleInit {
     const type = recallHead(request) ?? typeOfRefusal({ raw: request });
     const { status, headers, body } = refusalForNow(short.id);
     return { request: short, status, type, headers, body };
+  }
+
+  /** What is behind the path may be too long, and is never what a POST asks for. */
+  private isPlain({ method, url = '' }: IncomingMessage): boolean {
+    return method === 'POST' && this.paths.includes(url);
   }
 
   private isForEndpoint(url: string): boolean {
