@@ -131,6 +131,17 @@ describe('a question that may be answered before Fastify sees it', () => {
     expect(short).toEqual([]);
   });
 
+  it.each(['application/json; a b', 'application/json; charset="utf-8"', 'Application/JSON;charset=UTF-8'])(
+    'is answered each time as it was at first when its type is %s',
+    async (type) => {
+      const headers = { authorization, 'content-type': type };
+      const statuses = [];
+      for (let time = 0; time < 3; time++)
+        statuses.push((await post(service, { query: CLUB }, headers)).status);
+      expect(new Set(statuses).size).toBe(1);
+    },
+  );
+
   it('is refused where its bytes are no text', async () => {
     const bytes = Buffer.concat([Buffer.from('{"query":"{ a'), Buffer.from([0xff]), Buffer.from('"}')]);
     expect(refusalOf(await post(service, bytes, { authorization }))).toEqual([400, 'BAD_REQUEST']);
