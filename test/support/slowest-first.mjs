@@ -8,6 +8,7 @@ const SLOWEST = [
   'soak.postgres-spec.ts',
   'overload.postgres-spec.ts',
   'rolling-restart.postgres-spec.ts',
+  'equal-answers.postgres-spec.ts',
   'mirror-kill.postgres-spec.ts',
   'ldap-convergence.postgres-spec.ts',
   'ldap-kill.postgres-spec.ts',
@@ -19,6 +20,7 @@ const SLOWEST = [
   'effective-roles.e2e-spec.ts',
   'ldap-trouble.postgres-spec.ts',
   'faults-ldap.postgres-spec.ts',
+  'preview-round-trip.postgres-spec.ts',
   'preview-sequences.postgres-spec.ts',
   'ldap-commands.postgres-spec.ts',
   'ldap-guard.postgres-spec.ts',
@@ -28,6 +30,7 @@ const SLOWEST = [
   'fuzz.postgres-spec.ts',
   'hostile-requests.postgres-spec.ts',
   'pages.postgres-spec.ts',
+  'start-embedded.spec.ts',
 ];
 
 /** The others end with those that need no service: many, and short. */
