@@ -48,7 +48,6 @@ export interface Introduction {
   readonly question: Question;
 }
 
-const PLAIN_TYPE = /^application\/json(; ?charset=utf-8)?$/i;
 const NOT_STORED = { 'cache-control': 'no-store' };
 
 declare module 'node:http' {
@@ -118,9 +117,9 @@ export class ShortWay implements OnModuleInit {
     return { request: short, status, type, headers, body };
   }
 
-  /** What is behind the path may be too long, and of other spellings of the type Fastify does not take all. */
-  private isPlain({ method, url = '', headers }: IncomingMessage): boolean {
-    return method === 'POST' && this.paths.includes(url) && PLAIN_TYPE.test(headers['content-type'] ?? '');
+  /** What is behind the path may be too long, and is never what a POST asks for. */
+  private isPlain({ method, url = '' }: IncomingMessage): boolean {
+    return method === 'POST' && this.paths.includes(url);
   }
 
   private isForEndpoint(url: string): boolean {
