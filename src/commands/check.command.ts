@@ -97,6 +97,8 @@ function describeSum(findings: readonly Finding[]): string {
 function describeSettings(): { name: string; value: string }[] {
   return (Object.keys(SETTINGS) as SettingName[]).map((name) => {
     const value = process.env[name] ?? '';
+    if (value === '' && process.env[name] !== undefined && 'emptyIsValue' in SETTINGS[name])
+      return { name, value: '(empty)' };
     const isSet = value !== '' || (process.env[`${name}_FILE`] ?? '') !== '';
     const hidden = 'secret' in SETTINGS[name];
     return { name, value: isSet ? (hidden ? '(set)' : value) : '(default)' };

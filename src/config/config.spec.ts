@@ -31,7 +31,23 @@ describe('the configuration', () => {
   });
 
   it('takes an empty variable for one that is not set', () => {
-    expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(readConfig({}));
+    const ordinary = names.filter((name) => !('emptyIsValue' in SETTINGS[name]));
+    expect(readConfig(Object.fromEntries(ordinary.map((name) => [name, ''])))).toEqual(readConfig({}));
+  });
+
+  it('takes an empty base of people or groups for the base DN itself', () => {
+    const basesOf = (environment: Environment) => {
+      const { people, groups } = readConfig(environment).directory.mapping;
+      return [people.base, groups.base];
+    };
+    expect(basesOf({})).toEqual(['ou=people,dc=example,dc=org', 'ou=groups,dc=example,dc=org']);
+    const suffix = { DIRECTORY_BASE_DN: 'o=school' };
+    expect(basesOf({ ...suffix, DIRECTORY_PEOPLE_BASE: '', DIRECTORY_GROUPS_BASE: '' })).toEqual([
+      'o=school',
+      'o=school',
+    ]);
+    expect(basesOf({ ...suffix, DIRECTORY_PEOPLE_BASE: ' ' })).toEqual(['o=school', 'ou=groups,o=school']);
+    expect(problemsOf({ DIRECTORY_USER_ID: '' })).toEqual([]);
   });
 
   it('keeps the path of a base URL, without slashes at the end', () => {

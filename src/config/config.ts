@@ -79,9 +79,13 @@ function readSettings(environment: Environment): { settings: Settings; problems:
   return { settings: settings as Settings, problems };
 }
 
-/** An empty variable counts as absent: that is how compose files and unit files spell «not set». */
+/**
+ * An empty variable counts as absent, unless its setting says otherwise: that is how compose files and unit files
+ * spell «not set».
+ */
 function readVariable(environment: Environment, name: SettingName, problems: string[]): string | undefined {
-  const value = environment[name] === '' ? undefined : environment[name];
+  const isAbsent = environment[name] === '' && !('emptyIsValue' in SETTINGS[name]);
+  const value = isAbsent ? undefined : environment[name];
   if (!('secret' in SETTINGS[name])) return value;
   const file = environment[`${name}_FILE`];
   if (file === undefined || file === '') return value;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseUrl } from '../common/url.js';
-import { secret, setting, type ValuesOf } from './setting.js';
+import { secret, setting, settingOrEmpty, type ValuesOf } from './setting.js';
 import { certificates, integer, list, text, yesOrNo } from './value-kinds.js';
 
 const attribute = text.regex(/^[A-Za-z][A-Za-z0-9-]*$/, { error: 'must be the name of an LDAP attribute' });
@@ -55,17 +55,17 @@ export const DIRECTORY_SETTINGS = {
     integer(1, 86_400, 30),
     'How often, in seconds, a directory that tells nothing by itself is asked whether anything has changed',
   ),
-  DIRECTORY_PEOPLE_BASE: setting(
+  DIRECTORY_PEOPLE_BASE: settingOrEmpty(
     distinguishedName.default('ou=people'),
-    'Where people are, relative to DIRECTORY_BASE_DN',
+    'Where people are, relative to DIRECTORY_BASE_DN. Empty: DIRECTORY_BASE_DN itself',
   ),
   DIRECTORY_PEOPLE_FILTER: setting(
     text.default('(objectClass=inetOrgPerson)'),
     'Which entries there are people (RFC 4515)',
   ),
-  DIRECTORY_GROUPS_BASE: setting(
+  DIRECTORY_GROUPS_BASE: settingOrEmpty(
     distinguishedName.default('ou=groups'),
-    'Where groups are, relative to DIRECTORY_BASE_DN',
+    'Where groups are, relative to DIRECTORY_BASE_DN. Empty: DIRECTORY_BASE_DN itself',
   ),
   DIRECTORY_GROUPS_FILTER: setting(
     text.default('(objectClass=groupOfNames)'),
