@@ -3,6 +3,7 @@ import { followContent } from '../ldap/content-sync.js';
 import { keyOfDn } from '../ldap/dn-key.js';
 import { Entry } from '../ldap/entry.js';
 import type { SearchRequest } from '../ldap/requests.js';
+import { mergeCookies } from '../ldap/sync-cookie.js';
 import type { ContentEvent } from '../ldap/sync-stage.js';
 import { DeltaBuilder, weigh } from './delta.js';
 import { EventQueue } from './event-queue.js';
@@ -205,7 +206,9 @@ export class ContentSession {
   }
 
   private keepCookie(kind: EntryKind, cookie: Buffer | null): void {
-    if (cookie !== null) this.cookies.set(kind, cookie);
+    if (cookie === null) return;
+    const merged = mergeCookies(this.cookies.get(kind) ?? null, cookie);
+    if (merged !== null) this.cookies.set(kind, merged);
   }
 
   private noteContainer(event: ContentEvent): void {

@@ -1,3 +1,10 @@
+import { compareVectors, type CsnDifference, type CsnVector, vectorOf } from '../ldap/csn-vector.js';
+import { csnsOf, parseSyncCookie } from '../ldap/sync-cookie.js';
+import type { EntryKind } from './source.js';
+
+/** How far a server has come in the databases of people and of groups; null: it does not show it. */
+export type ServerState = Readonly<Record<EntryKind, CsnVector | null>>;
+
 /**
  * From where a directory can be followed: the cookies of content synchronisation, or what a later look is compared
  * with. Kept as text beside the revision that it belongs to.
@@ -25,16 +32,54 @@ export function formatPosition(position: Position): string {
   );
 }
 
-/** Null for what was not written by formatPosition. */
+/** Null for what was not written by formatPosition, and for a cookie that names a server (see readCookie). */
 export function parsePosition(text: string | null): Position | null {
   if (text === null) return null;
   const value = parse(text);
-  const { person, group, token, since, latest } = value;
-  if (typeof person === 'string' && typeof group === 'string') {
-    return { kind: 'cookies', person: Buffer.from(person, 'base64'), group: Buffer.from(group, 'base64') };
-  }
+  const { token, since, latest } = value;
+  const person = readCookie(value['person']);
+  const group = readCookie(value['group']);
+  if (person !== null && group !== null) return { kind: 'cookies', person, group };
   if (typeof since !== 'string' || typeof latest !== 'string') return null;
   return { kind: 'look', token: typeof token === 'string' ? token : null, since, latest };
+}
+
+/** How far the server had come that a position is of, as far as the position says. */
+export function stateOf(position: Position | null): ServerState {
+  if (position === null) return { person: null, group: null };
+  if (position.kind === 'cookies') {
+    return { person: shownIn(csnsOf(position.person)), group: shownIn(csnsOf(position.group)) };
+  }
+  const csns = shownIn(vectorOf(position.token?.split(' ') ?? []));
+  return { person: csns, group: csns };
+}
+
+/** Compares two states of a directory, possibly of two servers. What one of them does not show is left out. */
+export function compareStates(known: ServerState, current: ServerState): CsnDifference {
+  const [people, groups] = (['person', 'group'] as const).map((kind) => {
+    const before = known[kind];
+    const now = current[kind];
+    return before === null || now === null ? { behind: [], added: [] } : compareVectors(before, now);
+  });
+  return {
+    behind: [...new Set([...(people?.behind ?? []), ...(groups?.behind ?? [])])],
+    added: [...new Set([...(people?.added ?? []), ...(groups?.added ?? [])])],
+  };
+}
+
+function shownIn(csns: CsnVector): CsnVector | null {
+  return csns.size === 0 ? null : csns;
+}
+
+/**
+ * Null for a cookie with the ID of a server, which a former release kept: sent back, it made the server leave out its own
+ * changes, so the mirror has to be compared with everything.
+ */
+function readCookie(text: unknown): Buffer | null {
+  if (typeof text !== 'string') return null;
+  const cookie = Buffer.from(text, 'base64');
+  const serverId = parseSyncCookie(cookie)?.serverId ?? null;
+  return serverId === null ? cookie : null;
 }
 
 function parse(text: string): Record<string, unknown> {
