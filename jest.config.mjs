@@ -44,7 +44,7 @@ const endToEnd = (store) => ({
 
 export default {
   // Against a test that never ends, and not a measure of any: two cores may be shared with others.
-  testTimeout: 180_000,
+  testTimeout: 900_000,
   // One more than there are cores: suites that wait for another process leave theirs to others. A worker takes a gigabyte.
   maxWorkers: 3,
   testSequencer: '<rootDir>/test/support/slowest-first.mjs',

@@ -206,7 +206,7 @@ describe('the completion', () => {
       complete_line 'directory sync --dr'`;
     const { stdout } = await promisify(execFile)('bash', ['--norc', '-c', script], {
       env: { PATH: process.env.PATH ?? '' },
-      timeout: 30_000,
+      timeout: 600_000,
     });
     expect(stdout.split('\n').map((line) => line.trim())).toEqual([
       'serve service-account',

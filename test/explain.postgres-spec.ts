@@ -156,7 +156,7 @@ describe('on a hundred thousand people', () => {
     await fill(service.app.get(DataSource));
     authorization = await service.serviceAccount('read', 'directory');
     sent = await collectStatements();
-  }, 180_000);
+  });
 
   afterAll(() => service.stop());
 

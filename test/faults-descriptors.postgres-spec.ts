@@ -6,8 +6,6 @@ import { eventually } from './support/eventually.js';
 import { post, send } from './support/http.js';
 import { WatchedService } from './support/watched-service.js';
 
-/** Milliseconds after which everything is as before. */
-const BACK = 5000;
 /** Bytes that are said of it at most. */
 const SAID = 10_000;
 /** Connections that say nothing. */
@@ -57,16 +55,16 @@ describe('a process without a file left to open', () => {
     for (let round = 0; round < 3; round++) {
       const said = service.said.length;
       const sockets = await Promise.all(Array.from({ length: IDLE }, open));
-      await eventually(() => Promise.resolve(service.descriptors >= limit - 1), true, BACK);
+      await eventually(() => Promise.resolve(service.descriptors >= limit - 1), true);
       for (let time = 0; time < 5; time++) expect((await ask(agent)).status).toBe(200);
       await expect(ask()).rejects.toMatchObject({ code: 'ECONNRESET' });
       expect((await send(service, { path: '/_health', agent })).status).toBe(200);
       expect(await service.restlessness()).toBeLessThan(usual + 0.5);
       for (const socket of sockets) socket.destroy();
-      await eventually(async () => (await ask().catch(() => null))?.status, 200, BACK);
+      await eventually(async () => (await ask().catch(() => null))?.status, 200);
       expect(service.said.length - said).toBeLessThan(SAID);
     }
     expect(service.hasEnded).toBe(false);
-    await eventually(() => Promise.resolve(service.descriptors <= descriptors), true, 15_000);
+    await eventually(() => Promise.resolve(service.descriptors <= descriptors), true);
   });
 });

@@ -11,8 +11,6 @@ import { TestProxy } from './support/proxy.js';
 import { TestService } from './support/service.js';
 import { startSlapd, type TestSlapd } from './support/slapd.mjs';
 
-/** Milliseconds within which everything is to be well again, once the server is. */
-const BACK = 60_000;
 const PEOPLE = Array.from({ length: 40 }, (_, index) => `person-${index + 10}`);
 /** Bytes of a picture. */
 const WEIGHT = 50_000;
@@ -91,13 +89,13 @@ class Follower {
       );
       return data?.user.name;
     };
-    await eventually(async () => [await nameOf(), await this.states()], [name, [200, 'IDLE', 'IDLE']], BACK);
+    await eventually(async () => [await nameOf(), await this.states()], [name, [200, 'IDLE', 'IDLE']]);
     expect(await countLosses(this.service)).toEqual({ people: 0, memberships: 0 });
   }
 
   /** Everything is shown as it was, and everybody is told in which state that is. */
   async expectUnmoved(before: unknown, state: string): Promise<void> {
-    await eventually(() => this.states(), [200, state, state], BACK);
+    await eventually(() => this.states(), [200, state, state]);
     expect(await this.read()).toEqual(before);
     expect(await countLosses(this.service)).toEqual({ people: 0, memberships: 0 });
   }

@@ -6,20 +6,12 @@ import { Revisions } from '../src/database/revisions.js';
 import { writeClients } from './support/clients.js';
 import { buildLdif } from './support/directory.js';
 import { dataOf, type HttpAnswer, post, send } from './support/http.js';
-import { startClock } from './support/own-time.js';
 import { startPostgres, type TestPostgres } from './support/postgres.mjs';
 import { TestProxy } from './support/proxy.js';
 import { TestService } from './support/service.js';
 import { canMount, SmallDisk } from './support/small-disk.js';
 import { variable } from './support/store.js';
 
-/** Milliseconds within which it is told that the database is away, by an answer and by readiness. */
-const TOLD = 3000;
-const NOT_READY = 2000;
-/** Milliseconds that a process that is well takes to say so. */
-const WELL = 50;
-/** Milliseconds after which everything is as before, once the database is. */
-const BACK = 5000;
 const CONNECTIONS = 20;
 
 const PHOTO = '{ user(user: {id: "olga"}) { photo } }';
@@ -123,30 +115,22 @@ const readAgain = () => post(service, { query: PHOTO }, { authorization: bearer 
 const seePhoto = () => send(service, { path: photoPath });
 const readiness = () => send(service, { path: '/_readiness' });
 
-async function timed(work: () => Promise<HttpAnswer>): Promise<[answer: HttpAnswer, milliseconds: number]> {
-  const elapsed = startClock();
-  return [await work(), elapsed()];
-}
-
+/** The database is mended by the test only after this answer: so the service does not wait for the database to come back. */
 async function expectRefused(work: () => Promise<HttpAnswer>): Promise<void> {
-  const [answer, milliseconds] = await timed(work);
+  const answer = await work();
   expect([answer.status, answer.body]).toEqual([503, expect.stringContaining('SERVICE_UNAVAILABLE')]);
   expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-  expect(milliseconds).toBeLessThan(TOLD);
 }
 
 async function expectNotReady(): Promise<void> {
-  const [answer, milliseconds] = await timed(readiness);
+  const answer = await readiness();
   const { error } = JSON.parse(answer.body) as { error: Record<string, unknown> };
   expect([answer.status, Object.keys(error)]).toEqual([503, ['database']]);
-  expect(milliseconds).toBeLessThan(NOT_READY);
 }
 
 async function expectHealthy(): Promise<void> {
   for (let time = 0; time < 5; time++) {
-    const [{ status }, milliseconds] = await timed(() => send(service, { path: '/_health' }));
-    expect(status).toBe(200);
-    expect(milliseconds).toBeLessThan(WELL);
+    expect((await send(service, { path: '/_health' })).status).toBe(200);
   }
 }
 
@@ -177,7 +161,7 @@ async function expectKnownAway(): Promise<void> {
 
 /** What the server still answers is not asked for any more, as soon as it has been told that it takes no writes. */
 async function expectNoReader(): Promise<void> {
-  await service.until(async () => (await read(bearer)).status === 503, TOLD);
+  await service.until(async () => (await read(bearer)).status === 503);
 }
 
 /** The number of the directory that is served. */
@@ -193,7 +177,7 @@ async function expectBack(): Promise<void> {
       await Promise.all([readiness(), preview(), seePhoto(), readAgain(), servedTo(bearer), servedTo(basic)]);
     const statuses = [status, previewed, seen, again];
     return statuses.every((each) => each === 200) && served.every((number) => number === revision);
-  }, BACK);
+  });
 }
 
 const changeDirectory = () => {
@@ -257,7 +241,7 @@ describe('a PostgreSQL that', () => {
       await server.kill();
       await expectAway();
       await server.start();
-      await service.until(async () => !Number.isNaN(await servedTo(basic)), BACK);
+      await service.until(async () => !Number.isNaN(await servedTo(basic)));
       expect(await servedTo(basic)).toBeGreaterThanOrEqual(revision - 1);
       await expectBack();
       expect(revisions.current ?? 0).toBeGreaterThan(served);

@@ -68,13 +68,13 @@ describe('a directory file that cannot be used', () => {
   it('because it is not there makes synchronisation fail until it is back', async () => {
     const file = service.directoryFile;
     renameSync(file, `${file}.away`);
-    await service.until(async () => (await readStatus(service)).state === 'FAILING', 10_000);
+    await service.until(async () => (await readStatus(service)).state === 'FAILING');
     const { blockedReason } = await readStatus(service);
     expect(blockedReason).toBe('The directory file is not there, or cannot be read');
     await expectEverybodyIsServed();
 
     renameSync(`${file}.away`, file);
-    await service.until(async () => (await readStatus(service)).state === 'IDLE', 10_000);
+    await service.until(async () => (await readStatus(service)).state === 'IDLE');
   });
 
   it.each([

@@ -47,7 +47,7 @@ describe('a process that applies one revision after the other', () => {
     return spawn(process.execPath, ['test/support/synchronise-forever.mjs', ...files], {
       env: { PATH: process.env.PATH, DATABASE_URL: database.url, DIRECTORY_GUARD_PERCENT: '100' },
       stdio: ['ignore', 'pipe', 'inherit'],
-      timeout: 60_000,
+      timeout: 600_000,
       killSignal: 'SIGKILL',
     });
   }

@@ -164,7 +164,7 @@ describe('an overlay on a server', () => {
     const holder = spawn(process.execPath, ['--input-type=module', '-e', HOLDER], {
       env: { PATH: process.env.PATH, URL: store.url },
       stdio: ['ignore', 'pipe', 'inherit'],
-      timeout: 30_000,
+      timeout: 600_000,
       killSignal: 'SIGKILL',
     });
     await once(holder.stdout, 'data');

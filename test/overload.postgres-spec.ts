@@ -2,9 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildLdif } from './support/directory.js';
+import { LONGEST_WAIT } from './support/eventually.js';
 import { type Load, load, type Outcome } from './support/load.js';
 import { percentile } from './support/percentile.js';
-import { processorWait } from './support/processor-wait.mjs';
+import { processorWait } from './support/processor-time.mjs';
 import { WatchedService } from './support/watched-service.js';
 
 /** Clients that keep the service busy all the time, and of whom nobody waits for long. */
@@ -17,13 +18,15 @@ const TIMES = 10;
 const PART = 5;
 /**
  * `npm run overload` says that nothing else runs on the machine: then the bounds hold for the whole time, and for 99 of 100
- * refusals. Among other tests they have to hold in one part, and for half of them: the rest waits for what others do.
+ * refusals, in milliseconds. Among other tests the service is compared with itself, in one part of the time at least.
  */
 const IS_ALONE = process.env['OVERLOAD_ALONE'] === 'true';
-/** Milliseconds within which it is refused. */
+/** Milliseconds within which it is refused where nothing else runs. */
 const REFUSAL = 50;
 /** Of the answers that there are otherwise. */
-const GOODPUT = 0.9;
+const GOODPUT = IS_ALONE ? 0.9 : 0.5;
+/** Milliseconds within which it is as quick as before. */
+const CALM_AGAIN = IS_ALONE ? 10_000 : LONGEST_WAIT;
 
 const people = Array.from({ length: 100 }, (_, at) => ({ id: `p${at}`, name: `Person ${at}` }));
 const groups = Array.from({ length: 40 }, (_, at) => ({ id: `g${at}`, members: people.map(({ id }) => id) }));
@@ -73,14 +76,14 @@ describe('ten times as many requests as can be answered', () => {
     outcomes = await load({ ...what, seconds: SECONDS }, { rate: TIMES * before.perSecond });
     looks = await watching.end();
     const ended = performance.now();
-    while ((await quietly(what)) > 2 * calm && performance.now() - ended < 10_000);
+    while ((await quietly(what)) > 2 * calm && performance.now() - ended < CALM_AGAIN);
     afterwards = performance.now() - ended;
     knee = Math.min(before.ofOwnTime, (await measure()).ofOwnTime);
-  }, 200_000);
+  }, 600_000);
 
   afterAll(() => service.stop());
 
-  it('are answered as fast as otherwise, or refused within 50 milliseconds', () => {
+  it('are answered as otherwise, or refused sooner than answered', () => {
     const begun = outcomes[0]?.at ?? NaN;
     const parts = Array.from({ length: SECONDS / PART }, (_, part) => {
       const isWithin = ({ at }: { at: number }) => Math.floor((at - begun) / 1000 / PART) === part;
@@ -92,10 +95,12 @@ describe('ten times as many requests as can be answered', () => {
         meanOf(some),
         some.length,
       );
-    const keeps = (part: Described, which: 'most' | 'half') =>
-      part.answered > GOODPUT * knee && part.refusal[which] < REFUSAL;
+    const keeps = (part: Described) => {
+      const isRefusedSoon = IS_ALONE ? part.refusal.most < REFUSAL : part.refusal.half < part.answer;
+      return isRefusedSoon && part.answered > GOODPUT * knee;
+    };
     const described = parts.map((part) => together([part]));
-    const areKept = IS_ALONE ? keeps(together(parts), 'most') : described.some((part) => keeps(part, 'half'));
+    const areKept = IS_ALONE ? keeps(together(parts)) : described.some(keeps);
     if (IS_ALONE) console.log({ knee, ...together(parts), afterwards });
     if (!areKept) throw new Error(`Of ${knee} a second: ${JSON.stringify(described)}`);
   });
@@ -115,8 +120,8 @@ describe('ten times as many requests as can be answered', () => {
     expect(Math.min(...sizes.slice(-third)) - Math.min(...sizes.slice(third, 2 * third))).toBeLessThan(30);
   });
 
-  it('are forgotten within ten seconds', () => {
-    expect(afterwards).toBeLessThan(10_000);
+  it('are forgotten soon', () => {
+    expect(afterwards).toBeLessThan(CALM_AGAIN);
   });
 });
 
@@ -162,13 +167,22 @@ interface Described {
   readonly answered: number;
   /** Milliseconds after which 99 of 100 others were refused, and half of them, without those in which a processor was waited for. */
   readonly refusal: { readonly most: number; readonly half: number };
+  /** Milliseconds after which half of those that were answered had their answer, likewise. */
+  readonly answer: number;
 }
 
 function describePart(outcomes: readonly Outcome[], share: number, parts: number): Described {
-  const refused = outcomes.filter(({ status }) => status !== 200);
-  const times = refused.map(({ milliseconds, waited }) => milliseconds - waited);
-  const answered = (outcomes.length - refused.length) / (parts * PART) / share;
-  return { share, answered, refusal: { most: percentile(times, 0.99), half: percentile(times, 0.5) } };
+  const timesOf = (wanted: boolean) =>
+    outcomes
+      .filter(({ status }) => (status === 200) === wanted)
+      .map(({ milliseconds, waited }) => milliseconds - waited);
+  const [answers, refusals] = [timesOf(true), timesOf(false)];
+  return {
+    share,
+    answered: answers.length / (parts * PART) / share,
+    refusal: { most: percentile(refusals, 0.99), half: percentile(refusals, 0.5) },
+    answer: percentile(answers, 0.5),
+  };
 }
 
 const meanOf = (parts: readonly { share: number }[]) =>

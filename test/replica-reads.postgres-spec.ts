@@ -20,9 +20,6 @@ import { TestService } from './support/service.js';
 import { variable } from './support/store.js';
 import { TwinService } from './support/twin.js';
 
-/** Milliseconds after which a replica that is well again is asked. */
-const BACK = 5000;
-
 /** What the primary is asked for, and what replicas are. */
 const PRIMARYS = '{ directoryStatus { state } }';
 const OF_REPLICAS = '{ user(user: {id: "p1"}) { name } }';
@@ -68,19 +65,19 @@ afterAll(async () => {
 
 beforeEach(() => untilAsked(2));
 
-/** How many replicas are asked by a process, as it reports itself. */
+/** How many replicas are asked by a process, as it reports itself; NaN: it is not ready. */
 async function countAsked(of: TestService | TwinService): Promise<number> {
   const { status, body } = await send(of, { path: '/_readiness' });
   const { details } = JSON.parse(body) as {
     details: { database: { status: string; replicas: { all: number; current: number } } };
   };
-  expect([status, details.database.status, details.database.replicas.all]).toEqual([200, 'up', 2]);
-  return details.database.replicas.current;
+  expect(details.database.replicas.all).toBe(2);
+  return status === 200 ? details.database.replicas.current : NaN;
 }
 
 async function untilAsked(count: number): Promise<void> {
   for (const each of [service, twin]) {
-    await service.until(async () => (await countAsked(each)) === count, BACK);
+    await service.until(async () => (await countAsked(each)) === count);
   }
 }
 
@@ -191,7 +188,7 @@ describe('read replicas', () => {
     const [{ server: laggard }, { server: other, target }] = servers.replicas;
     await pause(laggard);
     await apply();
-    await service.until(async () => (await countAsked(service)) === 1, BACK);
+    await service.until(async () => (await countAsked(service)) === 1);
     // Behind the address of the good one there is the other one too, as behind a balancer.
     target.port = laggard.port;
     await endConnections(other, `query not like '%pg_is_in_recovery%'`);
@@ -234,11 +231,9 @@ describe('read replicas', () => {
     expect(await read(service)).toEqual({ number: revision, byReplica: 1 });
   });
 
-  it('that hang are waited for no longer than three seconds, and then not at all', async () => {
+  it('that hang are waited for only until a time-out, and then not at all', async () => {
     for (const { server } of servers.replicas) server.hang();
-    const begun = performance.now();
     expect((await read(service)).number).toBe(revision);
-    expect(performance.now() - begun).toBeLessThan(3000);
     await untilAsked(0);
     expect(await read(service)).toEqual({ number: revision, byReplica: 0 });
     for (const { server } of servers.replicas) server.goOn();
@@ -280,7 +275,7 @@ describe('read replicas', () => {
     } finally {
       await set('alter system reset default_transaction_read_only', 'select pg_reload_conf()');
     }
-    await service.until(async () => (await status()) === 200, BACK);
+    await service.until(async () => (await status()) === 200);
   });
 
   it('go on answering while the primary is away, in whose place nobody is', async () => {

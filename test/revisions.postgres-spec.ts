@@ -37,9 +37,9 @@ describe('the revision that is read', () => {
         expect(service.app.get(Revisions).current).toBe(revision);
         here.expect(revision);
         // Another process learns of it within a second, at worst: with time for a busy machine.
-        if (revision % 5 === 0) await service.until(() => Promise.resolve(there.newest === revision), 5000);
+        if (revision % 5 === 0) await service.until(() => Promise.resolve(there.newest === revision));
       }
-      await service.until(() => Promise.resolve(there.newest === REVISIONS + 1), 5000);
+      await service.until(() => Promise.resolve(there.newest === REVISIONS + 1));
     } finally {
       await Promise.all([here.end(), there.end()]);
     }
@@ -70,7 +70,7 @@ describe('the revision that is read', () => {
          and pid <> pg_backend_pid()`,
     );
     await client.end();
-    await service.until(() => Promise.resolve(other.current === null), 2000);
-    await service.until(() => Promise.resolve(other.current === REVISIONS + 1), 5000);
+    await service.until(() => Promise.resolve(other.current === null));
+    await service.until(() => Promise.resolve(other.current === REVISIONS + 1));
   });
 });

@@ -189,8 +189,13 @@ describe('a service account', () => {
   });
 
   it('is refused from its end on', async () => {
-    const { token } = await create({ expiresAt: new Date(Date.now() + 1500) });
+    const { id, token } = await create({ expiresAt: new Date(Date.now() + 3_600_000) });
     expect(await isAccepted(token)).toBe(true);
+    await dataSource.manager.update(
+      ServiceAccountSecretEntity,
+      { serviceAccountId: id },
+      { expiresAt: new Date() },
+    );
     await service.until(async () => !(await isAccepted(token)));
     expect(await isAccepted(token)).toBe(false);
   });

@@ -3,7 +3,7 @@ import pg from 'pg';
 import sharp from 'sharp';
 import { runCommand } from './support/command.js';
 import { buildLdif } from './support/directory.js';
-import { eventually } from './support/eventually.js';
+import { eventually, LONGEST_WAIT } from './support/eventually.js';
 import { ExternalIssuerProcess } from './support/external-issuer.js';
 import { dataOf, post, send } from './support/http.js';
 import { type Callers, MixedTraffic } from './support/mixed-traffic.js';
@@ -19,12 +19,14 @@ const FAULT_SECONDS = Number(process.env['SOAK_FAULT_SECONDS'] ?? 15);
 const LASTS = 0.4;
 /** Seconds after which a service has been through what it does once. */
 const WARM_SECONDS = 10;
-/** Milliseconds after a fault in which everything has to be as before. */
-const BACK = 5000;
 /** Megabytes by which it may grow. */
 const GROWTH = 30;
+/** `npm run soak` says that nothing else runs on the machine: only then times are bounded. */
+const IS_ALONE = process.env['SOAK_MINUTES'] !== undefined;
+/** Milliseconds after a fault in which everything has to be as before. */
+const BACK = IS_ALONE ? 5000 : LONGEST_WAIT;
 /** Milliseconds: what a request waits for at most, whatever is broken. */
-const ANSWERED = 15_000;
+const ANSWERED = IS_ALONE ? 15_000 : LONGEST_WAIT;
 const PEOPLE = 100;
 
 interface Footprint {
@@ -86,7 +88,7 @@ describe('a service that is kept busy for long, with a fault now and then', () =
       callers = await createCallers(url);
       traffic = await keepBusy();
     },
-    SECONDS * 1000 + 120_000,
+    SECONDS * 1000 + 900_000,
   );
 
   afterAll(async () => {
@@ -139,13 +141,13 @@ describe('a service that is kept busy for long, with a fault now and then', () =
       await fault?.strike();
       await sleep(LASTS * FAULT_SECONDS * 1000);
       await fault?.mend();
-      await eventually(isWell, true, BACK);
+      await untilWell();
       busy.isTroubled = false;
       await sleep(Math.max(0, next - performance.now()));
     }
     await busy.end();
     // Connections that nobody needs are given back after a while.
-    await eventually(async () => (await countConnections()) <= before.connections, true, 20_000);
+    await eventually(async () => (await countConnections()) <= before.connections, true);
     after = await measure();
     const { answered, longest } = busy;
     console.log({ answered, longest, statuses: Object.fromEntries(busy.statuses), before, after });
@@ -162,6 +164,14 @@ describe('a service that is kept busy for long, with a fault now and then', () =
     return (
       status === 200 && isUpToDate && readiness.status === 200 && readiness.body.includes('"shared":true')
     );
+  }
+
+  async function untilWell(): Promise<void> {
+    const latest = performance.now() + BACK;
+    while (!(await isWell())) {
+      if (performance.now() > latest) throw new Error(`It is not well ${BACK} ms after a fault`);
+      await sleep(20);
+    }
   }
 
   async function countConnections(): Promise<number> {

@@ -41,7 +41,7 @@ describe('the service, started on the sample', () => {
   /** The command is pasted into a shell, as a reader of the log does. */
   async function runCurlIn({ stdout }: TestProcess): Promise<unknown> {
     const command = /Try:\n([^]*?'\n)/.exec(stdout)?.[1] ?? 'false';
-    return JSON.parse((await execute('bash', ['-c', command], { timeout: 10_000 })).stdout) as unknown;
+    return JSON.parse((await execute('bash', ['-c', command], { timeout: 600_000 })).stdout) as unknown;
   }
 
   it('ends with exit code 0 when it is told to during its first synchronisation', async () => {

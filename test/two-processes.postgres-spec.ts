@@ -53,7 +53,7 @@ describe('two processes on one database', () => {
     return data?.user?.name;
   }
 
-  it('follow the directory one at a time, and both answer what the one has taken over within a second', async () => {
+  it('follow the directory one at a time, and both answer what the one has taken over', async () => {
     const [first, second] = processes;
     expect(first?.process.stdout).not.toMatch(WAITING);
     await second?.process.untilPrinted(WAITING);
@@ -61,12 +61,12 @@ describe('two processes on one database', () => {
     await eventually(() => nameAt(1), 'Anna');
     await rename('Anna Berg');
     await eventually(() => nameAt(0), 'Anna Berg');
-    await eventually(() => nameAt(1), 'Anna Berg', 1000);
+    await eventually(() => nameAt(1), 'Anna Berg');
   });
 
   it('go on with the other one when the first is killed', async () => {
     await processes[0]?.process.kill('SIGKILL');
     await rename('Anna Holm');
-    await eventually(() => nameAt(1), 'Anna Holm', 30_000);
+    await eventually(() => nameAt(1), 'Anna Holm');
   });
 });

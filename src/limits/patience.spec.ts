@@ -1,34 +1,47 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Patience } from './patience.js';
 
-/** Keeps this process from doing anything else. */
-function beBusy(milliseconds: number): void {
-  const end = performance.now() + milliseconds;
-  while (performance.now() < end);
-}
+/** Jest's clock, so that no load of the machine changes what the tests see. Turns of the event loop stay real. */
+const passTime = (milliseconds: number) => jest.advanceTimersByTimeAsync(milliseconds);
+const nextTurn = () => new Promise((resolve) => void setImmediate(resolve));
 
 describe('patience of 60 ms, of which 20 are quick', () => {
   const giveUp = jest.fn();
   let patience: Patience;
 
   beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'clearImmediate', 'nextTick', 'queueMicrotask'] });
     giveUp.mockClear();
     patience = new Patience(20, 60);
   });
 
-  it('ends when no answer comes', async () => {
-    const begun = performance.now();
-    await new Promise<void>((resolve) => patience.begin(resolve));
-    expect(performance.now() - begun).toBeGreaterThanOrEqual(59);
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  /** Lets time pass as it does for a process that is idle: each timer is followed by a turn. */
+  async function wait(milliseconds: number): Promise<void> {
+    for (let passed = 0; passed < milliseconds; passed += 5) {
+      await nextTurn();
+      await passTime(Math.min(5, milliseconds - passed));
+    }
+    await nextTurn();
+  }
+
+  it('ends when no answer comes, and not before', async () => {
+    patience.begin(giveUp);
+    await wait(55);
+    expect(giveUp).not.toHaveBeenCalled();
+    await wait(10);
+    expect(giveUp).toHaveBeenCalledTimes(1);
   });
 
   it('is not lost on many quick answers', async () => {
     for (let count = 0; count < 20; count++) {
       const noteAnswer = patience.begin(giveUp);
-      await new Promise(setImmediate);
+      await wait(10);
       noteAnswer();
     }
-    await sleep(100);
+    await wait(100);
     expect(giveUp).not.toHaveBeenCalled();
   });
 
@@ -36,40 +49,32 @@ describe('patience of 60 ms, of which 20 are quick', () => {
     let turns = 0;
     for (; turns < 10 && giveUp.mock.calls.length === 0; turns++) {
       const noteAnswer = patience.begin(giveUp);
-      await sleep(45);
+      await wait(45);
       noteAnswer();
     }
     expect(giveUp).toHaveBeenCalledTimes(1);
-    expect(turns).toBeLessThanOrEqual(2);
+    expect(turns).toBe(2);
   });
 
   it('is used up once by answers that are slow together', async () => {
-    patience = new Patience(20, 2000);
     const answers = Array.from({ length: 20 }, () => patience.begin(giveUp));
-    await sleep(110);
+    await wait(30);
     for (const noteAnswer of answers) noteAnswer();
     // Twenty times as much would be more than there is.
     const noteAnswer = patience.begin(giveUp);
-    await sleep(110);
+    await wait(25);
     noteAnswer();
     expect(giveUp).not.toHaveBeenCalled();
   });
 
   it('does not count the time for which this process is busy itself', async () => {
-    const answered = new Promise<void>((resolve) => {
-      const noteAnswer = patience.begin(giveUp);
-      // Written and answered, but nobody is there to read it.
-      setImmediate(() => {
-        beBusy(150);
-        setImmediate(() => {
-          noteAnswer();
-          resolve();
-        });
-      });
-    });
-    beBusy(150);
-    await answered;
-    await sleep(100);
+    const noteAnswer = patience.begin(giveUp);
+    // Before anything is written, and again while the answer is there and not read yet.
+    jest.advanceTimersByTime(150);
+    await nextTurn();
+    jest.advanceTimersByTime(150);
+    noteAnswer();
+    await wait(100);
     expect(giveUp).not.toHaveBeenCalled();
   });
 });

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { LONGEST_WAIT } from './eventually.js';
 
 /** A span as it was received. */
 export interface CollectedSpan {
@@ -65,8 +66,8 @@ export class Collector {
   }
 
   /** Waits for one, and fails when it does not come within a time. */
-  async until(isIt: (span: CollectedSpan) => boolean, milliseconds = 10_000): Promise<CollectedSpan> {
-    const signal = AbortSignal.timeout(milliseconds);
+  async until(isIt: (span: CollectedSpan) => boolean): Promise<CollectedSpan> {
+    const signal = AbortSignal.timeout(LONGEST_WAIT);
     for (;;) {
       const found = this.spans.find(isIt);
       if (found !== undefined) return found;

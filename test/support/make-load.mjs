@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { clearInterval, setInterval } from 'node:timers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HttpConnection } from './http-connection.mjs';
-import { processorWait } from './processor-wait.mjs';
+import { processorWait } from './processor-time.mjs';
 
 /** Milliseconds between two looks at how many requests are due. */
 const TICK = 2;

@@ -33,7 +33,7 @@ export async function stopFollowing({ app }: TestService): Promise<void> {
 export async function takeOver(service: TestService, ldif: string): Promise<void> {
   const before = await readRevision(service);
   service.replaceDirectory(ldif);
-  await service.until(async () => (await readRevision(service)) > before, 10_000);
+  await service.until(async () => (await readRevision(service)) > before);
 }
 
 /** Replaces the directory file, and waits until synchronisation stands like this. */
@@ -43,7 +43,7 @@ export async function replaceUntil(
   state: string,
 ): Promise<DirectoryStatus> {
   service.replaceDirectory(ldif);
-  await service.until(async () => (await readStatus(service)).state === state, 10_000);
+  await service.until(async () => (await readStatus(service)).state === state);
   return readStatus(service);
 }
 

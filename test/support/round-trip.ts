@@ -110,7 +110,6 @@ export class RoundTrip {
       async () =>
         (await this.read<{ name: string }>({ it: `user(user: {id: "${BEACON}"}) { name }` }))['it']?.name,
       name,
-      20_000,
     );
   }
 

@@ -8,9 +8,6 @@ import { createDatabase, type TestDatabase, variable } from './store.js';
 /** The last that is said of a start. */
 const DEMO_TOKEN = /Ready at[^]*Service account «demo», token (\S+)\n/;
 
-/** Milliseconds: as long as a test may take. */
-const LONGEST_LIFE = 180_000;
-
 /** A process that serves, on a port that it has again whenever it is started. */
 export class ServiceProcess {
   process: TestProcess;
@@ -50,7 +47,7 @@ export class ServiceProcess {
 
   private spawn(): TestProcess {
     const environment = { ...this.environment, PORT: String(this.port) };
-    return TestProcess.start('main', [], environment, LONGEST_LIFE);
+    return TestProcess.start('main', [], environment);
   }
 
   private async untilReady(): Promise<void> {

@@ -11,7 +11,7 @@ import { type RunOptions, Synchroniser } from '../../src/mirror/synchroniser.js'
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
 import { openSource } from '../../src/sources/open-source.js';
 import { ComparedAnswers } from './compared-answers.js';
-import { startClock } from './own-time.js';
+import { LONGEST_WAIT } from './eventually.js';
 import { findFreePort } from './postgres.mjs';
 import { createDatabase, variable } from './store.js';
 
@@ -139,11 +139,11 @@ export class TestService {
     renameSync(`${file}.new`, file);
   }
 
-  /** Waits until something holds, and fails when it does not within a time. */
-  async until(holds: () => Promise<boolean>, milliseconds = 5000): Promise<void> {
-    const elapsed = startClock();
+  /** Polls until something holds. */
+  async until(holds: () => Promise<boolean>): Promise<void> {
+    const latest = performance.now() + LONGEST_WAIT;
     while (!(await holds())) {
-      if (elapsed() > milliseconds) throw new Error(`It did not come true within ${milliseconds} ms`);
+      if (performance.now() > latest) throw new Error(`It did not come true within ${LONGEST_WAIT} ms`);
       await sleep(50);
     }
   }

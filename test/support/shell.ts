@@ -2,7 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 
 /** Milliseconds: nothing that a page has its reader run takes longer. */
-const PATIENCE = 60_000;
+const PATIENCE = 600_000;
 
 /** A bash that is given commands one after the other, as a reader of a page does; variables stay. */
 export class Shell {

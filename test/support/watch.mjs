@@ -1,30 +1,14 @@
 // Loaded before a service (node --import): tells whoever started it what the process has been doing since it last told.
 import 'reflect-metadata';
 import diagnosticsChannel from 'node:diagnostics_channel';
-import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import { setImmediate, setInterval } from 'node:timers';
+import { performance } from 'node:perf_hooks';
+import { setImmediate } from 'node:timers';
 import v8 from 'node:v8';
 import vm from 'node:vm';
 import { Executor } from '../../dist/graphql/executor.js';
-import { processorWait } from './processor-wait.mjs';
-
-/** Milliseconds between two looks at the event loop. */
-const RESOLUTION = 5;
 
 let operations = 0;
 let statements = 0;
-
-const delay = monitorEventLoopDelay({ resolution: RESOLUTION });
-delay.enable();
-
-// The same, without what the process has waited for a processor.
-let own = 0;
-let last = { at: performance.now(), waited: processorWait() };
-setInterval(() => {
-  const now = { at: performance.now(), waited: processorWait() };
-  own = Math.max(own, now.at - last.at - (now.waited - last.waited) - RESOLUTION);
-  last = now;
-}, RESOLUTION).unref();
 
 v8.setFlagsFromString('--expose-gc');
 const collectGarbage = vm.runInNewContext('gc');
@@ -43,12 +27,9 @@ diagnosticsChannel.subscribe('directory:statement', ({ text }) => {
 
 const ACTIONS = {
   look() {
-    const longestHold = Math.min(own, Math.max(0, delay.max / 1e6 - RESOLUTION));
-    process.send({ operations, statements, longestHold });
+    process.send({ operations, statements });
     operations = 0;
     statements = 0;
-    own = 0;
-    delay.reset();
   },
 
   /** What is left in memory is held by something. */

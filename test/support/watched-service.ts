@@ -13,8 +13,6 @@ export interface Doings {
   readonly operations: number;
   /** Statements that were sent for them. */
   readonly statements: number;
-  /** Milliseconds for which nothing else could happen in it, by its own doing. */
-  readonly longestHold: number;
 }
 
 export interface WatchedOptions {
