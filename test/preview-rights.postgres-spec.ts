@@ -59,7 +59,7 @@ describe('the right to preview', () => {
 
   async function authorizationOf(caller: (typeof CALLERS)[number]): Promise<string> {
     if (caller === 'administrator') return service.serviceAccount('profile', 'directory', 'write');
-    return caller === 'account' ? service.serviceAccount('profile', 'write') : caller;
+    return caller === 'account' ? service.serviceAccount('profile', 'read', 'write') : caller;
   }
 
   it.each(CALLERS)('is what the table of docs/previews.md says, for %s', async (caller) => {

@@ -1,5 +1,5 @@
 import { GraphQLSchemaHost } from '@nestjs/graphql';
-import { isObjectType } from 'graphql';
+import { type GraphQLObjectType, isIntrospectionType, isObjectType } from 'graphql';
 import type { Access } from '../src/auth/access.js';
 import { type Scope, SCOPES } from '../src/auth/scopes.js';
 import { writeClients } from './support/clients.js';
@@ -11,7 +11,7 @@ import {
   walkMutations,
   walkQueries,
 } from './support/schema-walk.js';
-import { argumentsOf, LDIF, NEEDED, schema } from './support/scope-walk.js';
+import { ACCESS, argumentsOf, LDIF, NAMINGS, NEEDED, READING, schema } from './support/scope-walk.js';
 import { type Answer, TestService } from './support/service.js';
 
 /** Root fields that need no token. */
@@ -68,6 +68,23 @@ function byText(left: ScopeError, right: ScopeError): number {
   return JSON.stringify(left).localeCompare(JSON.stringify(right));
 }
 
+/** The mutations of the walk that name what a token with these scopes cannot read, and the argument that does. */
+function unreadableAmong(scopes: readonly Scope[]): [coordinate: string, argument: string][] {
+  if (scopes.includes('read') || scopes.includes('directory')) return [];
+  const members: [string, string][] = [
+    ['Mutation.addGroupMember', 'user'],
+    ['Mutation.updateGroupMember', 'user'],
+    ['Mutation.removeGroupMember', 'user'],
+  ];
+  if (scopes.includes('profile')) return members;
+  return [
+    ['Mutation.createGroup', 'parent'],
+    ['Mutation.updateGroup', 'group'],
+    ['Mutation.deleteGroup', 'group'],
+    ...members.map(([coordinate]): [string, string] => [coordinate, 'group']),
+  ];
+}
+
 describe('scopes', () => {
   let service: TestService;
 
@@ -95,15 +112,16 @@ describe('scopes', () => {
     return errors.filter(({ extensions }) => extensions.code === 'INSUFFICIENT_SCOPE');
   }
 
-  it('are asked for by exactly the fields that the contract names', () => {
+  it('are asked for by each field as the table says, and each field has its line there', () => {
     const asked = Object.values(service.app.get(GraphQLSchemaHost).schema.getTypeMap())
-      .filter(isObjectType)
-      .flatMap((type) => Object.values(type.getFields()).map((field) => ({ type, field })))
-      .flatMap(({ type, field }): [string, readonly Scope[]][] => {
-        const access = field.extensions['access'] as Access | undefined;
-        return access?.kind === 'scopes' ? [[`${type.name}.${field.name}`, access.scopes]] : [];
-      });
-    expect(Object.fromEntries(asked)).toEqual(NEEDED);
+      .filter((type) => isObjectType(type) && !isIntrospectionType(type))
+      .flatMap((type) =>
+        Object.values((type as GraphQLObjectType).getFields()).map(({ name, extensions }) => {
+          const access = extensions['access'] as Access;
+          return [`${type.name}.${name}`, access.kind === 'scopes' ? access.scopes.join(' ') : access.kind];
+        }),
+      );
+    expect(Object.fromEntries(asked)).toEqual(Object.fromEntries(ACCESS));
   });
 
   it('let a token with all of them read rows in every list and an object behind every field', async () => {
@@ -168,21 +186,74 @@ describe('scopes', () => {
         return;
       }
       expect(answer.errors.filter(({ extensions }) => extensions.code !== 'INSUFFICIENT_SCOPE')).toEqual([]);
+      const unreadable = unreadableAmong(scopes);
       const withheld = withheldIn(mutations, scopes);
       expect(
         scopeErrors(answer)
           .map(({ message }) => message)
           .sort(),
-      ).toEqual(withheld.map((step) => expectedError(step).message).sort());
+      ).toEqual(
+        [
+          ...withheld.map((step) => expectedError(step).message),
+          ...unreadable.map(
+            ([, argument]) =>
+              `The argument ${argument} names what this token cannot read: that needs the scope read`,
+          ),
+        ].sort(),
+      );
       for (const step of mutations) {
-        const isWithheld = withheld.includes(step);
+        const isRefused =
+          withheld.includes(step) || unreadable.some(([coordinate]) => coordinate === step.coordinate);
         expect([step.coordinate, valuesAt(answer.data, step.path)[0] === null]).toEqual([
           step.coordinate,
-          isWithheld,
+          isRefused,
         ]);
       }
+      const below = withheld.filter(({ path }) => path.length > 1);
+      expect(below.flatMap(({ path }) => valuesAt(answer.data, path)).every((value) => value === null)).toBe(
+        true,
+      );
     },
   );
+
+  describe.each(READING)('with write, and %s to read', (reading) => {
+    const scopes: Scope[] = reading === 'nothing' ? ['write'] : [reading, 'write'];
+
+    it.each(NAMINGS)('let $mutation name what can be read, and nothing else', async (naming) => {
+      const { status, data, errors } = await service.query(
+        `mutation { payload: ${naming.mutation} { clientMutationId preview { ldif } } }`,
+        { authorization: await tokenWith(scopes) },
+      );
+      const outcome = naming.outcomes[reading];
+      const [error] = errors;
+      if (outcome === 'ok') expect([errors, data?.['payload']]).toEqual([[], expect.any(Object)]);
+      else if (outcome === 'withheld')
+        expect([status, data, error?.extensions.code]).toEqual([403, undefined, 'INSUFFICIENT_SCOPE']);
+      else {
+        const code = outcome === 'unreadable' ? 'INSUFFICIENT_SCOPE' : outcome;
+        expect([status, data, errors.map(({ extensions }) => extensions.code)]).toEqual([
+          200,
+          { payload: null },
+          [code],
+        ]);
+      }
+    });
+  });
+
+  it('let a service account, which has no profile, name nothing by the scopes profile and write', async () => {
+    const authorization = await service.serviceAccount('profile', 'write');
+    const unreadable = NAMINGS.filter(({ outcomes }) => outcomes.nothing === 'unreadable');
+    expect(unreadable.length).toBeGreaterThan(20);
+    for (const { mutation } of unreadable) {
+      const { errors } = await service.query(`mutation { payload: ${mutation} { clientMutationId } }`, {
+        authorization,
+      });
+      expect([mutation, errors.map(({ extensions }) => extensions)]).toMatchObject([
+        mutation,
+        [{ code: 'INSUFFICIENT_SCOPE', requiredScopes: ['read'], grantedScopes: ['profile', 'write'] }],
+      ]);
+    }
+  });
 
   it.each(BY_NAME)(
     'refuse with $name the whole request when no root field is reached',

@@ -16,9 +16,19 @@ import { applyNaming } from './apply-naming.js';
 import type { CreateGroupInput, DeleteGroupInput, UpdateGroupInput } from './group-change.inputs.js';
 import type { CreateGroupPayload, DeleteGroupPayload, UpdateGroupPayload } from './group-change.model.js';
 import { buildGroupDeletion, buildNewGroup, changeGroup } from './group-record.js';
-import { findActor, getGroup, isTaken, listOuterGroups, readNesting, readStanding } from './mirrored.js';
+import {
+  findActor,
+  getGroup,
+  getNewGroup,
+  isNamed,
+  isTaken,
+  listOuterGroups,
+  readNesting,
+  readStanding,
+} from './mirrored.js';
 import type { MirroredGroup } from './mirrored.queries.js';
 import { canCreateGroup, canCreateGroupIn, canDeleteGroup, canUpdateGroup } from './policy.js';
+import { type Caller, canReadAll } from './readable.js';
 import { callerOf, noUserContext, refuseUnless } from './rights.js';
 import { validateClientMutationId, validateGroupChange, validateNewGroup } from './validate.js';
 import { withChange } from './with-change.js';
@@ -39,19 +49,16 @@ export class GroupPreviewsService {
 
   /** @throws ServiceError NOT_FOUND, NO_USER_CONTEXT, FORBIDDEN, BAD_USER_INPUT or CONFLICT */
   async createGroup(input: CreateGroupInput, context: RequestContext): Promise<CreateGroupPayload> {
-    const { overlay } = context;
-    const parent = input.parent ? await getGroup(overlay, input.parent, 'parent') : null;
-    const creator = await findActor(overlay, callerOf(context));
-    if (!canCreateGroup(callerOf(context), creator)) throw noUserContext('a new group would have no owner');
-    if (parent !== null) await this.refuseParent(parent, context);
+    const caller = callerOf(context);
+    const { overlay, principal } = caller;
+    const parent = input.parent ? await getGroup(caller, input.parent, 'parent') : null;
+    const creator = await findActor(overlay, principal);
+    if (!canCreateGroup(principal, creator)) throw noUserContext('a new group would have no owner');
+    if (parent !== null) await refuseParent(parent, caller);
     const clientMutationId = validateClientMutationId(input);
     const wanted = validateNewGroup(input);
     const record = buildNewGroup(wanted, creator?.value.dn ?? null, this.mapping);
-    if (await isTaken(overlay, wanted.id, record.dn)) {
-      throw new ServiceError('CONFLICT', 'The directory has an entry with this id already', {
-        argument: 'id',
-      });
-    }
+    await refuseTaken(wanted.id, record.dn, caller);
     await addGroup(overlay, record, randomUUID(), this.mapping);
     const records = [record, ...(parent === null ? [] : await this.nest(parent, wanted.id, overlay))];
     const group = await this.groups.get(wanted, 'id', overlay);
@@ -60,10 +67,11 @@ export class GroupPreviewsService {
 
   /** @throws ServiceError NOT_FOUND, FORBIDDEN, BAD_USER_INPUT or CONFLICT */
   async updateGroup(input: UpdateGroupInput, context: RequestContext): Promise<UpdateGroupPayload> {
-    const { overlay } = context;
-    const before = await getGroup(overlay, input.group, 'group');
-    const standing = await readStanding(overlay, callerOf(context), before);
-    refuseUnless(canUpdateGroup(callerOf(context), standing), OWNER, 'change it', standing, 'group');
+    const caller = callerOf(context);
+    const { overlay, principal } = caller;
+    const before = await getGroup(caller, input.group, 'group');
+    const standing = await readStanding(overlay, principal, before);
+    refuseUnless(canUpdateGroup(principal, standing), OWNER, 'change it', standing, 'group');
     const clientMutationId = validateClientMutationId(input);
     const change = validateGroupChange(input);
     const { record, sourceValues } = changeGroup(before.value, change, this.mapping);
@@ -75,10 +83,11 @@ export class GroupPreviewsService {
 
   /** @throws ServiceError NOT_FOUND, FORBIDDEN, BAD_USER_INPUT or CONFLICT */
   async deleteGroup(input: DeleteGroupInput, context: RequestContext): Promise<DeleteGroupPayload> {
-    const { overlay } = context;
-    const group = await getGroup(overlay, input.group, 'group');
-    const standing = await readStanding(overlay, callerOf(context), group);
-    refuseUnless(canDeleteGroup(callerOf(context), standing), OWNER, 'delete it', standing, 'group');
+    const caller = callerOf(context);
+    const { overlay, principal } = caller;
+    const group = await getGroup(caller, input.group, 'group');
+    const standing = await readStanding(overlay, principal, group);
+    refuseUnless(canDeleteGroup(principal, standing), OWNER, 'delete it', standing, 'group');
     const clientMutationId = validateClientMutationId(input);
     const outer = await listOuterGroups(overlay, group);
     const references = outer.map(({ group: { value }, namedAs }) => ({ group: value, namedAs }));
@@ -88,19 +97,30 @@ export class GroupPreviewsService {
     return { clientMutationId, preview: await previewOf(overlay, records), deletedGroupId };
   }
 
-  private async refuseParent(parent: MirroredGroup, context: RequestContext): Promise<void> {
-    const standing = await readStanding(context.overlay, callerOf(context), parent);
-    const isAllowed = canCreateGroupIn(callerOf(context), standing);
-    refuseUnless(isAllowed, ADMIN, 'put a new group into it', standing, 'parent');
-  }
-
   /** The record that names a new group in its parent; none when the parent named its DN all along. */
   private async nest(parent: MirroredGroup, id: string, overlay: Overlay): Promise<ChangeRecord[]> {
-    const inner = await getGroup(overlay, { id }, 'id');
+    const inner = await getNewGroup(overlay, id);
     const before = await readNesting(overlay, parent, inner);
     const after = before | NAMED_AS_MEMBER;
     if (after === before) return [];
     const naming = { kind: 'nestings', group: parent, subject: inner, before, after } as const;
     return [await applyNaming(overlay, naming, this.mapping)];
   }
+}
+
+async function refuseParent(parent: MirroredGroup, { overlay, principal }: Caller): Promise<void> {
+  const standing = await readStanding(overlay, principal, parent);
+  const isAllowed = canCreateGroupIn(principal, standing);
+  refuseUnless(isAllowed, ADMIN, 'put a new group into it', standing, 'parent');
+}
+
+/**
+ * Whoever creates groups learns which ids are taken: the directory would say the same. A token that cannot read groups is
+ * refused an id that groups name already, too, because the new group would show them as its parents.
+ */
+async function refuseTaken(id: string, dn: string, { overlay, principal }: Caller): Promise<void> {
+  const isFree =
+    !(await isTaken(overlay, id, dn)) && (canReadAll(principal) || !(await isNamed(overlay, dn)));
+  if (isFree) return;
+  throw new ServiceError('CONFLICT', 'The directory has an entry with this id already', { argument: 'id' });
 }

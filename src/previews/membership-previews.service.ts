@@ -64,7 +64,7 @@ export class MembershipPreviewsService {
   async addGroupMember(input: AddGroupMemberInput, context: RequestContext): Promise<AddGroupMemberPayload> {
     const { role } = input;
     const facts = await readFacts(input, context);
-    const isAllowed = canAddMember(callerOf(context), facts.standing, role);
+    const isAllowed = canAddMember(callerOf(context).principal, facts.standing, role);
     refuseUnless(isAllowed, neededFor(role), `add somebody as ${role}`, facts.standing, 'group');
     const clientMutationId = validateClientMutationId(input);
     const preview = await this.rename(facts, addNaming(facts.membership, role), context);
@@ -77,7 +77,7 @@ export class MembershipPreviewsService {
     context: RequestContext,
   ): Promise<UpdateGroupMemberPayload> {
     const facts = await readFacts(input, context);
-    const isAllowed = canChangeRoles(callerOf(context), facts.standing);
+    const isAllowed = canChangeRoles(callerOf(context).principal, facts.standing);
     refuseUnless(isAllowed, OWNER, 'change roles in it', facts.standing, 'group');
     const clientMutationId = validateClientMutationId(input);
     const preview = await this.rename(facts, changeNaming(facts.membership, input.role), context);
@@ -93,7 +93,7 @@ export class MembershipPreviewsService {
     const { namedAs } = facts.membership;
     // Whoever is not named at all: who may not even remove a member is not told that.
     const role = namedAs === NOT_NAMED ? MEMBER : roleOfNaming(namedAs);
-    const isAllowed = canRemoveMember(callerOf(context), facts.standing, role);
+    const isAllowed = canRemoveMember(callerOf(context).principal, facts.standing, role);
     refuseUnless(isAllowed, neededFor(role), `remove somebody who is ${role}`, facts.standing, 'group');
     const clientMutationId = validateClientMutationId(input);
     const preview = await this.rename(facts, removeNaming(facts.membership), context);
@@ -125,13 +125,14 @@ export class MembershipPreviewsService {
   }
 }
 
-/** @throws NotFoundError when either of them is not in the directory */
+/** @throws ServiceError INSUFFICIENT_SCOPE, or NOT_FOUND when either of them is not in the directory */
 async function readFacts(input: RemoveGroupMemberInput, context: RequestContext): Promise<Facts> {
-  const { overlay } = context;
-  const group = await getGroup(overlay, input.group, 'group');
-  const person = await getPerson(overlay, input.user, 'user');
+  const caller = callerOf(context);
+  const { overlay, principal } = caller;
+  const group = await getGroup(caller, input.group, 'group');
+  const person = await getPerson(caller, input.user, 'user');
   const membership = await readMembership(overlay, group, person);
-  return { group, person, membership, standing: await readStanding(overlay, callerOf(context), group) };
+  return { group, person, membership, standing: await readStanding(overlay, principal, group) };
 }
 
 /** Admins look after members, and owners after everybody. */

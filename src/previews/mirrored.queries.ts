@@ -68,6 +68,12 @@ export const FIND_PERSON = statement(`select ${PERSON_COLUMNS} from users e wher
 /** By folded id. */
 export const FIND_GROUP = statement(`select ${GROUP_COLUMNS} from groups e where e.id_folded = $1`);
 
+/** By folded id, if a person belongs to it, directly or through others: by the folded id of the person. */
+export const FIND_GROUP_OF_PERSON = statement(`
+  select ${GROUP_COLUMNS} from groups e where e.id_folded = $1 and exists (
+    select 1 from effective_memberships m join users u on u.key = m.user_key
+    where m.group_key = e.key and u.id_folded = $2)`);
+
 /** The groups that name a group, by its key, and how they do. */
 export const LIST_OUTER_GROUPS = statement(`
   select n.named_as, ${GROUP_COLUMNS} from nestings n join groups e on e.key = n.outer_key

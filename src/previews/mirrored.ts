@@ -7,11 +7,12 @@ import type { GroupInput } from '../groups/group.inputs.js';
 import { keyOfDn } from '../ldap/dn-key.js';
 import { roleOf } from '../memberships/role.js';
 import type { NamedAs } from '../mirror/snapshot.js';
-import { readClaimants, readSubjects } from '../mirror/stored.js';
+import { readClaimants, readStoredReferences, readSubjects } from '../mirror/stored.js';
 import type { UserInput } from '../users/user.inputs.js';
 import { NOT_NAMED, type StoredMembership } from './membership-record.js';
 import {
   FIND_GROUP,
+  FIND_GROUP_OF_PERSON,
   FIND_MEMBERSHIP,
   FIND_NESTING,
   FIND_PERSON,
@@ -28,23 +29,43 @@ import {
   type PersonRow,
 } from './mirrored.queries.js';
 import type { Standing } from './policy.js';
+import { type Caller, canReadAll, canReadPerson, ownId, unreadable } from './readable.js';
 
-/** @throws NotFoundError */
+/**
+ * A person whom a mutation names.
+ * @throws ServiceError INSUFFICIENT_SCOPE, before anything is looked up, for a person whom the token cannot read, and
+ *   NOT_FOUND
+ */
 export async function getPerson(
-  reader: Reader,
+  { overlay, principal }: Caller,
   { id }: UserInput,
   argument: string,
 ): Promise<MirroredPerson> {
-  const person = await findPerson(reader, id);
+  if (!canReadPerson(principal, id)) throw unreadable(principal, argument);
+  const person = await findPerson(overlay, id);
   if (person === null) throw new NotFoundError('There is no person with this id', argument);
   return person;
 }
 
-/** @throws NotFoundError */
-export async function getGroup(reader: Reader, { id }: GroupInput, argument: string): Promise<MirroredGroup> {
-  const [row] = await reader.read<GroupRow>(FIND_GROUP, [foldId(id)]);
-  if (row === undefined) throw new NotFoundError('There is no group with this id', argument);
-  return groupOf(row);
+/**
+ * A group that a mutation names. A group that the token cannot read is one that does not exist: the same statement finds
+ * neither of them.
+ * @throws ServiceError INSUFFICIENT_SCOPE, before anything is looked up, for a token that can read no group, and NOT_FOUND
+ */
+export async function getGroup(
+  { overlay, principal }: Caller,
+  { id }: GroupInput,
+  argument: string,
+): Promise<MirroredGroup> {
+  if (canReadAll(principal)) return findOrThrow(overlay.read<GroupRow>(FIND_GROUP, [foldId(id)]), argument);
+  const person = ownId(principal);
+  if (person === null) throw unreadable(principal, argument);
+  return findOrThrow(overlay.read<GroupRow>(FIND_GROUP_OF_PERSON, [foldId(id), person]), argument);
+}
+
+/** The group that this operation has made. */
+export function getNewGroup(overlay: Overlay, id: string): Promise<MirroredGroup> {
+  return findOrThrow(overlay.read<GroupRow>(FIND_GROUP, [foldId(id)]), 'id');
 }
 
 /** The person that a token acts for; null: it acts for nobody of the directory. */
@@ -104,6 +125,20 @@ export async function isTaken(overlay: Overlay, id: string, dn: string): Promise
   const subjects = await readSubjects(overlay, [dnKey]);
   const quarantined = await overlay.read<[dn: string]>(LIST_QUARANTINED_DNS, [id]);
   return claimants.length + subjects.size > 0 || quarantined.some(([other]) => keyOfDn(other) === dnKey);
+}
+
+/**
+ * Whether a group names a DN that is nobody's: an entry of this DN is a member of that group from the beginning, and what
+ * is shown below it tells of the group.
+ */
+export async function isNamed(overlay: Overlay, dn: string): Promise<boolean> {
+  return (await readStoredReferences(overlay, [], [keyOfDn(dn)])).length > 0;
+}
+
+async function findOrThrow(found: Promise<GroupRow[]>, argument: string): Promise<MirroredGroup> {
+  const [row] = await found;
+  if (row === undefined) throw new NotFoundError('There is no group with this id', argument);
+  return groupOf(row);
 }
 
 async function findPerson(reader: Reader, id: string): Promise<MirroredPerson | null> {

@@ -1,8 +1,8 @@
-import type { Principal } from '../auth/principal.js';
 import { ServiceError } from '../common/errors.js';
 import type { RequestContext } from '../graphql/request-context.js';
 import { GroupRole } from '../memberships/role.js';
 import type { Standing } from './policy.js';
+import type { Caller } from './readable.js';
 
 const WHOM: Record<Standing, string> = {
   OWNER: 'an OWNER of it',
@@ -13,9 +13,9 @@ const WHOM: Record<Standing, string> = {
 };
 
 /** Who asks for a preview: no mutation is reached without a token. */
-export function callerOf({ principal }: RequestContext): Principal {
+export function callerOf({ overlay, principal }: RequestContext): Caller {
   if (principal === null) throw new Error('A mutation has been reached without a token');
-  return principal;
+  return { overlay, principal };
 }
 
 /**

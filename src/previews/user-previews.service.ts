@@ -33,9 +33,10 @@ export class UserPreviewsService {
 
   /** @throws ServiceError NO_USER_CONTEXT, BAD_USER_INPUT or CONFLICT */
   async updateProfile(input: UpdateProfileInput, context: RequestContext): Promise<UpdateProfilePayload> {
-    const person = await findActor(context.overlay, callerOf(context));
+    const { overlay, principal } = callerOf(context);
+    const person = await findActor(overlay, principal);
     if (!canUpdateProfile(person)) throw noUserContext('there is no profile to change');
-    const { user, ...payload } = await this.update(person, input, context.overlay);
+    const { user, ...payload } = await this.update(person, input, overlay);
     return { ...payload, profile: new Profile(user) };
   }
 
@@ -43,8 +44,9 @@ export class UserPreviewsService {
    * The scopes of the field are all that it takes.
    * @throws ServiceError NOT_FOUND, BAD_USER_INPUT or CONFLICT
    */
-  async updateUser(input: UpdateUserInput, { overlay }: RequestContext): Promise<UpdateUserPayload> {
-    return this.update(await getPerson(overlay, input.user, 'user'), input, overlay);
+  async updateUser(input: UpdateUserInput, context: RequestContext): Promise<UpdateUserPayload> {
+    const caller = callerOf(context);
+    return this.update(await getPerson(caller, input.user, 'user'), input, caller.overlay);
   }
 
   private async update(

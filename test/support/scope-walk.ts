@@ -2,30 +2,48 @@ import { readFileSync } from 'node:fs';
 import { buildSchema, isObjectType } from 'graphql';
 import type { Scope } from '../../src/auth/scopes.js';
 import { buildLdif } from './directory.js';
+import { NAMING_TABLE, SCOPE_TABLE } from './scope-table.js';
 
 export const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
 
-/** What needs a scope, as the contract has it. */
-export const NEEDED: Partial<Record<string, readonly Scope[]>> = {
-  'Query.profile': ['profile'],
-  'Query.group': ['read'],
-  'Query.groups': ['read'],
-  'Query.user': ['read'],
-  'Query.users': ['directory'],
-  'Query.search': ['read'],
-  'Query.isMember': ['read'],
-  'Query.changes': ['directory'],
-  'Profile.user': ['read'],
-  'Group.members': ['read'],
-  'Mutation.updateProfile': ['profile', 'write'],
-  'Mutation.updateUser': ['directory', 'write'],
-  'Mutation.createGroup': ['write'],
-  'Mutation.updateGroup': ['write'],
-  'Mutation.deleteGroup': ['write'],
-  'Mutation.addGroupMember': ['write'],
-  'Mutation.updateGroupMember': ['write'],
-  'Mutation.removeGroupMember': ['write'],
-};
+/** What each field asks of a token. */
+export const ACCESS: ReadonlyMap<string, string> = new Map(
+  linesOf(SCOPE_TABLE).map((line) => {
+    const [coordinate = '', ...access] = line.split(/\s+/);
+    return [coordinate, access.join(' ')];
+  }),
+);
+
+/** What needs a scope. */
+export const NEEDED: Partial<Record<string, readonly Scope[]>> = Object.fromEntries(
+  [...ACCESS]
+    .filter(([, access]) => !['public', 'token', 'inherited'].includes(access))
+    .map(([coordinate, access]) => [coordinate, access.split(' ') as Scope[]]),
+);
+
+/** What a token can read besides its scope `write`. */
+export const READING = ['nothing', 'profile', 'read', 'directory'] as const;
+
+export interface Naming {
+  readonly mutation: string;
+  readonly outcomes: Readonly<Record<(typeof READING)[number], string>>;
+}
+
+/** What a mutation gives, by what it names. */
+export const NAMINGS: readonly Naming[] = linesOf(NAMING_TABLE)
+  .slice(1)
+  .map((line) => {
+    const [, field = '', given = '', outcomes = ''] = /^(\w+)\((.*)\)\s+(.*)$/.exec(line) ?? [];
+    const [nothing = '', profile = '', read = '', directory = ''] = outcomes.split(/\s+/);
+    return { mutation: `${field}(input: {${given}})`, outcomes: { nothing, profile, read, directory } };
+  });
+
+function linesOf(table: string): string[] {
+  return table
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => line.trim());
+}
 
 /** Mutations are walked by name: somebody is added before somebody is removed. */
 const ARGUMENTS: Partial<Record<string, string>> = {
@@ -66,5 +84,6 @@ export const LDIF = buildLdif(
     { id: 'middle', name: 'Middle', members: ['@inner', 'anna'], owners: ['mia'] },
     { id: 'inner', name: 'Inner', members: ['@outer', 'zoe'], owners: ['anna'] },
     { id: 'zoo', name: 'Zoo', members: ['zoe', 'mia'], owners: ['anna'] },
+    { id: 'far', name: 'Far', members: ['mia'] },
   ],
 );
