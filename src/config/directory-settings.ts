@@ -120,7 +120,7 @@ export const DIRECTORY_SETTINGS = {
   ),
   DIRECTORY_GUARD_PERCENT: setting(
     integer(0, 100, 5),
-    'Share of people, groups or memberships that may be deleted within the window',
+    'Share of people, groups or memberships that may be deleted, or lose an attribute, within the window',
   ),
   DIRECTORY_GUARD_SECONDS: setting(
     integer(1, 86_400, 600),

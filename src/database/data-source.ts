@@ -12,6 +12,7 @@ import { References1763683200002 } from './migrations/0003-references.js';
 import { Changes1763683200003 } from './migrations/0004-changes.js';
 import { ReadModel1763683200004 } from './migrations/0005-read-model.js';
 import { AccessLog1763683200005 } from './migrations/0006-access-log.js';
+import { Reconciliation1763683200008 } from './migrations/0009-reconciliation.js';
 import { OpenConnections } from './open-connections.js';
 import { embeddedPoolOptions, serverPoolOptions, STATEMENT_TIMEOUT } from './pool-options.js';
 import { SharedConnections } from './shared-connections.js';
@@ -24,6 +25,7 @@ export const MIGRATIONS = [
   Changes1763683200003,
   ReadModel1763683200004,
   AccessLog1763683200005,
+  Reconciliation1763683200008,
 ];
 
 /** Key of the advisory lock under which one process at a time migrates: the bytes of «migr». */

@@ -1,4 +1,5 @@
 import { type Counts, guardPlan } from './guard.js';
+import type { AttributeLoss } from './losses.js';
 import type { Plan, RoleChange } from './plan.js';
 
 const NOTHING: Counts = { people: 0, groups: 0, memberships: 0 };
@@ -39,8 +40,11 @@ function removals(count: number, more: Partial<RoleChange> = {}): RoleChange[] {
   }));
 }
 
-function guard(plan: Plan, { stored = SCHOOL, recentlyDeleted = NOTHING } = {}) {
-  return guardPlan(plan, { stored, recentlyDeleted }, 5);
+function guard(
+  plan: Plan,
+  { stored = SCHOOL, recentlyDeleted = NOTHING, losses = [] as AttributeLoss[] } = {},
+) {
+  return guardPlan(plan, { stored, recentlyDeleted, losses }, 5);
 }
 
 describe('the guard', () => {
@@ -89,5 +93,28 @@ describe('the guard', () => {
 
   it('lets the first run through', () => {
     expect(guard(planWith({}), { stored: NOTHING })).toBeNull();
+  });
+
+  it.each([
+    ['5 % of those who have it lose an attribute', { lost: 5, held: 100 }, null],
+    [
+      'one more loses it',
+      { lost: 6, held: 100 },
+      'It would take the attribute mail from 6 of 100 people: at most 5 are let through',
+    ],
+    ['three lose it, however few have it', { lost: 3, held: 3 }, null],
+    [
+      'four lose it where few have it',
+      { lost: 4, held: 10 },
+      'It would take the attribute mail from 4 of 10 people: at most 3 are let through',
+    ],
+    [
+      'they lose it one by one',
+      { lost: 1, held: 95, recentlyLost: 5 },
+      'It would take the attribute mail from 1 of 95 people after 5 shortly before: at most 5 are let through',
+    ],
+  ])('decides by attribute: %s', (_, loss, reason) => {
+    const losses = [{ attribute: 'mail', kind: 'people', recentlyLost: 0, ...loss } as const];
+    expect(guard(planWith({}), { losses })).toBe(reason);
   });
 });

@@ -1,3 +1,4 @@
+import type { AttributeLoss } from './losses.js';
 import { countRemovals, type Plan } from './plan.js';
 
 /** Deletions that are always let through: somebody leaves, and takes a group along. */
@@ -21,16 +22,18 @@ export interface GuardFacts {
   readonly stored: Counts;
   /** Deleted within the window, by plans that nobody has confirmed. */
   readonly recentlyDeleted: Counts;
+  /** Attributes that entries lose which stay. */
+  readonly losses: readonly AttributeLoss[];
 }
 
 /**
- * Whether a plan would delete more than a directory loses in a normal moment: then something is wrong with the
+ * Whether a plan would delete more, or take an attribute from more entries, than a directory loses in a normal moment: then something is wrong with the
  * source, or with what the account may see of it, and the plan is held until somebody confirms it (pure).
  * @param percent share that may go within the window
  * @returns why the plan is held; null when it may be applied
  */
 export function guardPlan(plan: Plan, facts: GuardFacts, percent: number): string | null {
-  const { stored, recentlyDeleted } = facts;
+  const { stored, recentlyDeleted, losses } = facts;
   if (stored.people === 0 && stored.groups === 0) return null;
   const peopleInSource = stored.people + plan.createdPeople.length - plan.deletedPeople.length;
   if (stored.people > 0 && peopleInSource === 0) return 'The directory suddenly has no people at all';
@@ -40,14 +43,32 @@ export function guardPlan(plan: Plan, facts: GuardFacts, percent: number): strin
     memberships: countRemovals(plan),
   };
   for (const kind of ['people', 'groups', 'memberships'] as const) {
-    const together = deleted[kind] + recentlyDeleted[kind];
-    // Of what there was when the window began.
-    const base = stored[kind] + recentlyDeleted[kind];
-    const allowed = Math.max(ALWAYS_ALLOWED, Math.floor((base * percent) / 100));
-    if (deleted[kind] > 0 && together > allowed) {
-      const before = recentlyDeleted[kind] > 0 ? ` after ${recentlyDeleted[kind]} shortly before` : '';
-      return `It would delete ${deleted[kind]} of ${stored[kind]} ${kind}${before}: at most ${allowed} are let through`;
-    }
+    const excess = findExcess(deleted[kind], stored[kind], recentlyDeleted[kind], percent);
+    if (excess !== null) return `It would delete ${excess(kind)}`;
+  }
+  for (const { attribute, kind, lost, held, recentlyLost } of losses) {
+    const excess = findExcess(lost, held, recentlyLost, percent);
+    if (excess !== null) return `It would take the attribute ${attribute} from ${excess(kind)}`;
   }
   return null;
+}
+
+/**
+ * @param now how many go
+ * @param stored how many there are
+ * @param recently how many went within the window
+ * @returns null when so many may go; else what says how many, of what, and how many may
+ */
+function findExcess(
+  now: number,
+  stored: number,
+  recently: number,
+  percent: number,
+): ((kind: string) => string) | null {
+  // Of what there was when the window began.
+  const base = stored + recently;
+  const allowed = Math.max(ALWAYS_ALLOWED, Math.floor((base * percent) / 100));
+  if (now === 0 || now + recently <= allowed) return null;
+  const before = recently > 0 ? ` after ${recently} shortly before` : '';
+  return (kind) => `${now} of ${stored} ${kind}${before}: at most ${allowed} are let through`;
 }

@@ -9,6 +9,7 @@ import { LdifError } from '../ldap/ldif-error.js';
 import { type Application, applyPlan, applyUnseen, OutdatedPlanError } from './apply.js';
 import { type Delta } from '../sources/delta.js';
 import { deletesAnything, guardPlan } from './guard.js';
+import { countLosses, describeLosses, lackingInPlan, type LossCounts, noteLosses } from './losses.js';
 import { MirrorState, type MirrorStatus, SyncState } from './mirror-state.js';
 import { PictureStore } from './picture-store.js';
 import type { Findings, Outcome } from './outcome.js';
@@ -150,7 +151,9 @@ export class Synchroniser {
     { dryRun, confirm, progress }: RunOptions = {},
   ): Promise<Outcome> {
     const { plan, quarantined } = findings;
-    const heldBecause = await this.guard(plan, reading.asOf);
+    const { mapping } = this.config.directory;
+    const lost = await countLosses(this.dataSource.manager, lackingInPlan(plan, mapping), mapping);
+    const heldBecause = await this.guard(plan, lost, reading.asOf);
     if (dryRun === true) return { kind: 'planned', heldBecause, ...findings };
     if (confirm !== undefined && confirm !== plan.hash) {
       await this.state.restore(before);
@@ -179,7 +182,11 @@ export class Synchroniser {
       return { kind: 'unchanged' };
     }
     const revision = await this.revisions.change(() =>
-      this.dataSource.transaction((manager) => applyPlan(manager, application)),
+      this.dataSource.transaction(async (manager) => {
+        const number = await applyPlan(manager, application);
+        await noteLosses(manager, number, lost);
+        return number;
+      }),
     );
     return { kind: 'applied', revision, ...findings };
   }
@@ -189,13 +196,16 @@ export class Synchroniser {
     return changesKeptSince(now, this.config.directory.changesDays);
   }
 
-  private async guard(plan: Plan, now: Date): Promise<string | null> {
-    if (!deletesAnything(plan)) return null;
-    const { percent, windowSeconds } = this.config.directory.guard;
+  private async guard(plan: Plan, lost: LossCounts, now: Date): Promise<string | null> {
+    if (!deletesAnything(plan) && Object.keys(lost).length === 0) return null;
+    const { guard, mapping } = this.config.directory;
+    const { percent, windowSeconds } = guard;
     const { manager } = this.dataSource;
+    const since = new Date(now.getTime() - windowSeconds * 1000);
     const facts = {
       stored: await countStored(manager),
-      recentlyDeleted: await countRecentlyDeleted(manager, new Date(now.getTime() - windowSeconds * 1000)),
+      recentlyDeleted: await countRecentlyDeleted(manager, since),
+      losses: await describeLosses(manager, lost, mapping, since),
     };
     return guardPlan(plan, facts, percent);
   }
