@@ -236,7 +236,7 @@ describe('a PostgreSQL that', () => {
     for (let kill = 0; kill < 2; kill++) {
       changeDirectory();
       await service.until(async () => (await servedTo(bearer)) === revision);
-      const served = revisions.current ?? 0;
+      const served = revisions.current?.number ?? 0;
       changeDirectory();
       await server.kill();
       await expectAway();
@@ -244,7 +244,7 @@ describe('a PostgreSQL that', () => {
       await service.until(async () => !Number.isNaN(await servedTo(basic)));
       expect(await servedTo(basic)).toBeGreaterThanOrEqual(revision - 1);
       await expectBack();
-      expect(revisions.current ?? 0).toBeGreaterThan(served);
+      expect(revisions.current?.number ?? 0).toBeGreaterThan(served);
     }
   });
 

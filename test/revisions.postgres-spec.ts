@@ -1,4 +1,5 @@
 import pg from 'pg';
+import type { Revision } from '../src/database/revision.js';
 import { Revisions } from '../src/database/revisions.js';
 import { Asking, directoryOf } from './support/asking.js';
 import { stopFollowing } from './support/mirror.js';
@@ -19,7 +20,7 @@ describe('the revision that is read', () => {
     await stopFollowing(service);
     twin = await TwinService.start(service);
     other = twin.app.get(Revisions);
-    await service.until(() => Promise.resolve(other.current === 1));
+    await service.until(() => Promise.resolve(other.current?.number === 1));
   });
 
   afterAll(async () => {
@@ -34,7 +35,7 @@ describe('the revision that is read', () => {
       for (let revision = 2; revision <= REVISIONS + 1; revision++) {
         service.replaceDirectory(directoryOf(revision));
         expect((await service.synchronise()).kind).toBe('applied');
-        expect(service.app.get(Revisions).current).toBe(revision);
+        expect(service.app.get(Revisions).current?.number).toBe(revision);
         here.expect(revision);
         // Another process learns of it within a second, at worst: with time for a busy machine.
         if (revision % 5 === 0) await service.until(() => Promise.resolve(there.newest === revision));
@@ -51,12 +52,14 @@ describe('the revision that is read', () => {
   });
 
   it('is not known while it changes', async () => {
-    let finish: (revision: number) => void = () => undefined;
-    const changed = other.change(() => new Promise<number>((resolve) => (finish = resolve)));
+    const known = other.current;
+    if (known === null) throw new Error('It has not been told');
+    let finish: (revision: Revision) => void = () => undefined;
+    const changed = other.change(() => new Promise<Revision>((resolve) => (finish = resolve)));
     expect(other.current).toBeNull();
-    finish(REVISIONS + 1);
-    expect(await changed).toBe(REVISIONS + 1);
-    expect(other.current).toBe(REVISIONS + 1);
+    finish(known);
+    expect(await changed).toBe(known);
+    expect(other.current).toEqual({ number: REVISIONS + 1, id: known.id });
   });
 
   it('is not known without the database, and is again when that is back', async () => {
@@ -71,6 +74,6 @@ describe('the revision that is read', () => {
     );
     await client.end();
     await service.until(() => Promise.resolve(other.current === null));
-    await service.until(() => Promise.resolve(other.current === REVISIONS + 1));
+    await service.until(() => Promise.resolve(other.current?.number === REVISIONS + 1));
   });
 });

@@ -51,11 +51,19 @@ export class ChangeEntity {
   @Column({ type: 'text', name: 'user_id', nullable: true })
   userId!: string | null;
 
+  /** The entryUUID of the person; null in changes that an earlier release wrote. */
+  @Column({ type: 'uuid', name: 'user_uuid', nullable: true })
+  userUuid!: string | null;
+
   @Column({ type: 'integer', name: 'group_key', nullable: true })
   groupKey!: number | null;
 
   @Column({ type: 'text', name: 'group_id', nullable: true })
   groupId!: string | null;
+
+  /** The entryUUID of the group; null in changes that an earlier release wrote. */
+  @Column({ type: 'uuid', name: 'group_uuid', nullable: true })
+  groupUuid!: string | null;
 
   @Column({ type: 'smallint', name: 'role_before', nullable: true })
   roleBefore!: number | null;

@@ -102,7 +102,7 @@ export const CHANGE_BINDING = bindCursor('changes', {}, {});
 export const READ_PAST = statement(
   `
   select greatest(m.changes_pruned_to,
-    (select p.id from changes p where p.at < $1::timestamptz order by p.at desc, p.id desc limit 1))::float8, m.revision
+    (select p.id from changes p where p.at < $1::timestamptz order by p.at desc, p.id desc limit 1))::float8, m.revision_uuid
   from mirror_state m`,
   { tellsRevision: true },
 );

@@ -12,6 +12,7 @@ import { References1763683200002 } from './migrations/0003-references.js';
 import { Changes1763683200003 } from './migrations/0004-changes.js';
 import { ReadModel1763683200004 } from './migrations/0005-read-model.js';
 import { AccessLog1763683200005 } from './migrations/0006-access-log.js';
+import { RevisionIds1763683200006 } from './migrations/0007-revision-ids.js';
 import { Reconciliation1763683200008 } from './migrations/0009-reconciliation.js';
 import { OpenConnections } from './open-connections.js';
 import { embeddedPoolOptions, serverPoolOptions, STATEMENT_TIMEOUT } from './pool-options.js';
@@ -25,6 +26,7 @@ export const MIGRATIONS = [
   Changes1763683200003,
   ReadModel1763683200004,
   AccessLog1763683200005,
+  RevisionIds1763683200006,
   Reconciliation1763683200008,
 ];
 

@@ -3,6 +3,7 @@ import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { Config } from '../config/config.js';
+import { CurrentRevision } from './current-revision.js';
 import { DirectoryDataSource } from './data-source.js';
 import { Database } from './database.js';
 import { EmbeddedKeys } from './embedded-keys.js';
@@ -35,12 +36,23 @@ export class DatabaseModule {
         }),
       ],
       providers: [
-        { provide: Replicas, useFactory: () => Replicas.of(config.database) },
+        CurrentRevision,
+        {
+          provide: Replicas,
+          inject: [CurrentRevision],
+          useFactory: (revision: CurrentRevision) => Replicas.of(config.database, revision),
+        },
         {
           provide: Database,
-          inject: [DataSource, Replicas],
-          useFactory: (dataSource: DirectoryDataSource, replicas: Replicas | null) =>
-            replicas === null ? new Database(dataSource) : new RoutedDatabase(dataSource, replicas),
+          inject: [DataSource, CurrentRevision, Replicas],
+          useFactory: (
+            dataSource: DirectoryDataSource,
+            revision: CurrentRevision,
+            replicas: Replicas | null,
+          ) =>
+            replicas === null
+              ? new Database(dataSource, revision)
+              : new RoutedDatabase(dataSource, revision, replicas),
         },
         EmbeddedKeys,
         Revisions,

@@ -2,10 +2,12 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { ServiceUnavailableError } from '../common/errors.js';
 import type { DirectoryDataSource } from './data-source.js';
+import { CurrentRevision } from './current-revision.js';
 import { databaseError } from './database-error.js';
 import { Overlay } from './overlay.js';
 import { queryPatiently } from './patience.js';
 import { type Reader, readThrough } from './reader.js';
+import { revisionOf } from './revision-reader.js';
 import type { Statement } from './statement.js';
 
 /** How the rest of the house reads, and how it opens a transaction. */
@@ -14,17 +16,24 @@ export class Database implements Reader {
   /** The server takes connections and answers nothing, or answers and takes no writes: it is not asked. */
   private isAway = false;
 
-  constructor(@Inject(DataSource) private readonly dataSource: DirectoryDataSource) {}
+  constructor(
+    @Inject(DataSource) private readonly dataSource: DirectoryDataSource,
+    /** The revision that the server has. */
+    readonly revision: CurrentRevision = new CurrentRevision(),
+  ) {}
 
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     this.refuseInVain();
     const { pool, shared } = this.dataSource;
-    return readThrough(
+    const rows = await readThrough<Row>(
       (query) =>
         shared !== null && statement.isShort ? shared.query<Row>(query) : queryPatiently<Row>(pool, query),
       statement,
       values,
     );
+    const id = revisionOf(statement, rows);
+    if (id !== null) this.revision.noteRead(id);
+    return rows;
   }
 
   /** Runs `work` in one transaction, and nothing of it stays when it throws. */
@@ -60,11 +69,6 @@ export class Database implements Reader {
   /** The server has been heard of, and is well. */
   goOn(): void {
     this.isAway = false;
-  }
-
-  /** A revision can be read from the server: of no use where there is one server only. */
-  noteRevision(_revision: number): void {
-    return;
   }
 
   private refuseInVain(): void {

@@ -24,6 +24,8 @@ export interface PulseQuestion {
 }
 
 export interface PulseListener<Row extends object> {
+  /** The question is about to be sent. */
+  readonly onQuestion?: () => void;
   readonly onAnswer: (row: Row | undefined) => void;
   /** What the server tells by itself: the payload of a notification. */
   readonly onNotification?: (payload: string | undefined) => void;
@@ -49,6 +51,9 @@ class SilenceError extends Error {
  */
 export class Pulse<Row extends object> {
   private isDoubted = false;
+  /** The next question does not wait for the interval. */
+  private isHurried = false;
+  private resting = new AbortController();
 
   constructor(
     private readonly question: PulseQuestion,
@@ -71,6 +76,12 @@ export class Pulse<Row extends object> {
     }
   }
 
+  /** Sends the question again at once; after an answer that is on its way, once more. */
+  askNow(): void {
+    this.isHurried = true;
+    this.resting.abort();
+  }
+
   private tell(failure: unknown): void {
     this.isDoubted = failure instanceof SilenceError;
     if (this.isDoubted) this.listener.onDoubt();
@@ -91,10 +102,19 @@ export class Pulse<Row extends object> {
     await this.connect(client);
     if (greeting !== null) await say(client, greeting);
     while (!signal.aborted) {
+      this.isHurried = false;
+      this.listener.onQuestion?.();
       this.listener.onAnswer(await say<Row>(client, text));
       this.isDoubted = false;
-      await sleep(interval, undefined, { signal: either }).catch(() => undefined);
+      await this.rest(interval, either);
     }
+  }
+
+  private async rest(interval: number, signal: AbortSignal): Promise<void> {
+    if (this.isHurried) return;
+    this.resting = new AbortController();
+    const either = AbortSignal.any([signal, this.resting.signal]);
+    await sleep(interval, undefined, { signal: either }).catch(() => undefined);
   }
 
   private async connect(client: pg.Client): Promise<void> {

@@ -7,6 +7,7 @@ import { serverPoolOptions } from './pool-options.js';
 import { Pulse } from './pulse.js';
 import { readThrough } from './reader.js';
 import { reasonOf } from './reason-of.js';
+import { type Revision, revisionIn } from './revision.js';
 import { SharedConnections } from './shared-connections.js';
 import type { Statement } from './statement.js';
 
@@ -15,11 +16,13 @@ const INTERVAL = 250;
 /** Milliseconds that a connection may take to be opened: the primary is there to be asked instead. */
 const CONNECTION_TIMEOUT = 500;
 
-const LOOK = 'select pg_is_in_recovery() as "isReplica", revision from mirror_state';
+const LOOK =
+  'select pg_is_in_recovery() as "isReplica", revision as number, revision_uuid as id from mirror_state';
 
 interface Seen {
   readonly isReplica: boolean;
-  readonly revision: number | null;
+  readonly number: number | null;
+  readonly id: string | null;
 }
 
 /** One read replica, which is asked while it is well. */
@@ -31,7 +34,7 @@ export class Replica {
   /** As it goes by in the log: without user and password. */
   private readonly host: string;
   /** What it had when it was looked at last; null: it is not to be asked. */
-  private revision: number | null = null;
+  private revision: Revision | null = null;
   /** Why it is left alone; null: it is not. */
   private reason: string | null = null;
 
@@ -76,14 +79,14 @@ export class Replica {
   }
 
   /** Its name, what it has, and its connections. */
-  get standing(): { readonly host: string; readonly revision: number | null; readonly pool: pg.Pool } {
+  get standing(): { readonly host: string; readonly revision: Revision | null; readonly pool: pg.Pool } {
     const { host, revision, pool } = this;
     return { host, revision, pool };
   }
 
-  /** Whether it can be asked for what is of this revision, or newer. */
-  has(revision: number): boolean {
-    return this.revision !== null && this.revision >= revision;
+  /** Whether it can be asked for what is of this revision. */
+  has({ id }: Revision): boolean {
+    return this.revision?.id === id;
   }
 
   /**
@@ -112,7 +115,7 @@ export class Replica {
       this.leave('it is no replica');
       return;
     }
-    this.revision = seen.revision;
+    this.revision = revisionIn(seen);
     if (this.reason !== null) this.logger.log(`The replica ${this.host} is read from again`);
     this.reason = null;
   }

@@ -1,26 +1,33 @@
 import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { Config } from '../config/config.js';
+import type { CurrentRevision } from './current-revision.js';
 import { Replica } from './replica.js';
+import type { Revision } from './revision.js';
 import { revisionOf } from './revision-reader.js';
 import type { Statement } from './statement.js';
 
 /**
- * The read replicas, and which of them has what is to be read. A replica is always a little behind: it is asked for nothing
- * that it does not have yet, so that nobody who has seen a revision sees an older one (docs/adr/0021).
+ * The read replicas, and which of them has the revision of the primary. A replica is always a little behind, and after a
+ * failover it may have revisions that the primary never had: it is asked only while it has the very revision that the
+ * primary has told (docs/adr/0021).
  */
 export class Replicas implements OnModuleInit, OnApplicationShutdown {
   private readonly stopping = new AbortController();
   private watching: Promise<unknown> = Promise.resolve();
-  /** The newest revision that is known to this process; null: none yet, and then the primary knows best. */
-  private needed: number | null = null;
   private turn = 0;
 
-  constructor(private readonly all: readonly Replica[]) {}
+  constructor(
+    private readonly all: readonly Replica[],
+    private readonly revision: CurrentRevision,
+  ) {}
 
   /** Null where there are none. */
-  static of(database: Config['database']): Replicas | null {
+  static of(database: Config['database'], revision: CurrentRevision): Replicas | null {
     if (database.kind === 'pglite' || database.replicaUrls.length === 0) return null;
-    return new Replicas(database.replicaUrls.map((url) => new Replica(url, database.poolSize)));
+    return new Replicas(
+      database.replicaUrls.map((url) => new Replica(url, database.poolSize)),
+      revision,
+    );
   }
 
   onModuleInit(): void {
@@ -36,19 +43,14 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
 
   /** How many there are, and how many of them are asked at this moment. */
   get count(): { readonly all: number; readonly current: number } {
-    const { needed } = this;
+    const needed = this.revision.known;
     const current = needed === null ? 0 : this.all.filter((replica) => replica.has(needed)).length;
     return { all: this.all.length, current };
   }
 
-  /** Each of them, and the newest revision that is known. */
-  get standing(): { readonly needed: number | null; readonly each: readonly Replica['standing'][] } {
-    return { needed: this.needed, each: this.all.map(({ standing }) => standing) };
-  }
-
-  /** From here on nothing older is read. */
-  need(revision: number): void {
-    if (this.needed === null || revision > this.needed) this.needed = revision;
+  /** Each of them, and the revision that the primary has. */
+  get standing(): { readonly needed: Revision | null; readonly each: readonly Replica['standing'][] } {
+    return { needed: this.revision.known, each: this.all.map(({ standing }) => standing) };
   }
 
   /**
@@ -61,12 +63,14 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
     if (replica === null) return null;
     const rows = await replica.read<Row>(statement, values);
     // Without a row there is no revision: that something is not there is only believed of the primary.
-    const revision = rows === null ? null : revisionOf(statement, rows);
-    return revision === null || this.needed === null || revision < this.needed ? null : rows;
+    const id = rows === null ? null : revisionOf(statement, rows);
+    // The primary may have told another one meanwhile.
+    return id === null || id !== this.revision.known?.id ? null : rows;
   }
 
   private choose(): Replica | null {
-    const { needed, all } = this;
+    const { all } = this;
+    const needed = this.revision.known;
     if (needed === null) return null;
     for (let tried = 0; tried < all.length; tried++) {
       this.turn = (this.turn + 1) % all.length;

@@ -1,9 +1,9 @@
 import type { Reader } from './reader.js';
 import type { Statement } from './statement.js';
 
-/** Reads, and notes which revisions what it has read is of: more than one, and it does not belong together. */
+/** Reads, and notes the ids of the revisions that what it has read is of: more than one, and it does not belong together. */
 export class RevisionReader implements Reader {
-  readonly revisions = new Set<number | null>();
+  readonly revisions = new Set<string | null>();
 
   /** @param counter counts what is read */
   constructor(
@@ -16,15 +16,15 @@ export class RevisionReader implements Reader {
     const rows = await this.reader.read<Row>(statement, values);
     const [row] = rows;
     if (statement.tellsRevision && row !== undefined)
-      this.revisions.add(row[row.length - 1] as number | null);
+      this.revisions.add(row[row.length - 1] as string | null);
     return rows;
   }
 }
 
-/** The revision that an answer is of; null: it does not tell, or there is none yet. */
+/** The id of the revision that an answer is of; null: it does not tell, or there is none yet. */
 export function revisionOf(
   { tellsRevision }: Statement,
   [row]: readonly (readonly unknown[])[],
-): number | null {
-  return tellsRevision && row !== undefined ? (row[row.length - 1] as number | null) : null;
+): string | null {
+  return tellsRevision && row !== undefined ? (row[row.length - 1] as string | null) : null;
 }

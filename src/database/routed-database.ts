@@ -1,7 +1,7 @@
 import type { DirectoryDataSource } from './data-source.js';
+import type { CurrentRevision } from './current-revision.js';
 import { Database } from './database.js';
 import type { Replicas } from './replicas.js';
-import { revisionOf } from './revision-reader.js';
 import type { Statement } from './statement.js';
 
 /**
@@ -11,9 +11,10 @@ import type { Statement } from './statement.js';
 export class RoutedDatabase extends Database {
   constructor(
     dataSource: DirectoryDataSource,
+    revision: CurrentRevision,
     private readonly replicas: Replicas,
   ) {
-    super(dataSource);
+    super(dataSource, revision);
   }
 
   override async read<Row extends unknown[]>(
@@ -21,14 +22,6 @@ export class RoutedDatabase extends Database {
     values: readonly unknown[] = [],
   ): Promise<Row[]> {
     if (!statement.tellsRevision) return super.read(statement, values);
-    const rows =
-      (await this.replicas.read<Row>(statement, values)) ?? (await super.read<Row>(statement, values));
-    const revision = revisionOf(statement, rows);
-    if (revision !== null) this.replicas.need(revision);
-    return rows;
-  }
-
-  override noteRevision(revision: number): void {
-    this.replicas.need(revision);
+    return (await this.replicas.read<Row>(statement, values)) ?? (await super.read<Row>(statement, values));
   }
 }

@@ -5,7 +5,7 @@ import type { QueryArrayConfig } from 'pg';
 export interface Statement {
   readonly name: string;
   readonly text: string;
-  /** Whether the last column of every row is the revision that was read: see REVISION. */
+  /** Whether the last column of every row is the id of the revision that was read: see REVISION. */
   readonly tellsRevision: boolean;
   /** Whether it reads a few rows along an index, whatever is in the directory: it may share a connection. */
   readonly isShort: boolean;
@@ -14,8 +14,8 @@ export interface Statement {
 /** A statement with its values, as the driver is given it. */
 export type NamedQuery = QueryArrayConfig & { readonly name: string };
 
-/** The revision that a statement reads: one statement sees one, and several can be compared by it. */
-export const REVISION = '(select revision from mirror_state)';
+/** The id of the revision that a statement reads: one statement sees one, and several can be compared by it. */
+export const REVISION = '(select revision_uuid from mirror_state)';
 
 /** Statements by text: a text is hashed once, however often it is built. Bounded by the shapes we can build. */
 const known = new Map<string, Statement>();

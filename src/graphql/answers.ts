@@ -47,7 +47,8 @@ export function minuteOf(now: Date): number {
 @Injectable()
 export class Answers {
   private readonly kept: LRUCache<string, Answer>;
-  private revision: number | null = null;
+  /** The id of the revision that the answers are of. */
+  private revision: string | null = null;
   private readonly doorkeeper = new Doorkeeper();
   private readonly isOff: boolean;
   private hits = 0;
@@ -89,15 +90,14 @@ export class Answers {
     return !this.isOff && this.doorkeeper.admits(keyFor(question, dependences));
   }
 
-  /** @param revision that all of the answer was read from; null: none, and it is any one's */
+  /** @param revision the id of the revision that all of the answer was read from; null: none, and it is any one's */
   keep(
     question: Question,
     answer: Answer,
     dependences: ReadonlySet<Dependence>,
-    revision: number | null,
+    revision: string | null,
   ): void {
     if (this.isOff || (revision === null && dependences.has('mirror'))) return;
-    if (revision !== null) this.revisions.noteRead(revision);
     if (!this.isCurrent() || (revision ?? this.revision) !== this.revision) return;
     this.kept.set(keyFor(question, dependences), answer);
   }
@@ -109,12 +109,12 @@ export class Answers {
   nameOf(question: Question, dependences: ReadonlySet<Dependence>, minute: number): FlightName | null {
     const { current } = this.revisions;
     if (this.isOff || current === null) return null;
-    return { key: keyFor(question, dependences), stamp: `${current} ${minute}` };
+    return { key: keyFor(question, dependences), stamp: `${current.id} ${minute}` };
   }
 
   /** The revision of the mirror is one, and it is known; what is of another one is forgotten. */
   private isCurrent(): boolean {
-    const { current } = this.revisions;
+    const current = this.revisions.current?.id ?? null;
     if (current !== this.revision) {
       this.kept.clear();
       this.revision = current;

@@ -50,8 +50,8 @@ export class RequestContext {
     this.withheldAt.clear();
   }
 
-  /** The revisions of the mirror that the answer has been read from. */
-  get revisions(): ReadonlySet<number | null> {
+  /** The ids of the revisions of the mirror that the answer has been read from. */
+  get revisions(): ReadonlySet<string | null> {
     return this.revisionReader.revisions;
   }
 

@@ -46,7 +46,7 @@ const COLUMNS = GROUP_COLUMNS.join(', ');
 
 /** One row, also where no group has the id: then it has nothing but the revision in it. */
 export const FIND_GROUP = statement(
-  `select ${COLUMNS}, s.revision from mirror_state s left join groups g on g.id_folded = $1`,
+  `select ${COLUMNS}, s.revision_uuid from mirror_state s left join groups g on g.id_folded = $1`,
   { tellsRevision: true, isShort: true },
 );
 

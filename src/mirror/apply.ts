@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import type { Revision } from '../database/revision.js';
 import { REVISION_CHANNEL } from '../database/revisions.js';
 import { applyEntries, applyReferences } from './apply-entries.js';
 import { EffectiveRoles } from './effective-roles.js';
@@ -13,8 +14,8 @@ const MANY_CHANGES = 1000;
 /** What is written together with a plan. */
 export interface Application {
   readonly plan: Plan;
-  /** The revision that the plan was made against; null: the first. */
-  readonly basedOn: number | null;
+  /** The id of the revision that the plan was made against; null: there was none. */
+  readonly basedOn: string | null;
   /** The entryUUIDs of what was read for the plan; null: everything there is. */
   readonly covers: Identities | null;
   /** What of that is left out. */
@@ -42,10 +43,10 @@ export class OutdatedPlanError extends Error {
 
 /**
  * Applies a plan as one new revision, in the caller's transaction: readers see all of it or nothing.
- * @returns the number of the revision
+ * @returns the new revision
  * @throws OutdatedPlanError when the mirror is no longer what the plan was made against
  */
-export async function applyPlan(manager: EntityManager, application: Application): Promise<number> {
+export async function applyPlan(manager: EntityManager, application: Application): Promise<Revision> {
   const { plan, now, signal } = application;
   await begin(manager, application);
   const pictures = await SweptPictures.note(manager, application);
@@ -58,11 +59,11 @@ export async function applyPlan(manager: EntityManager, application: Application
   await pictures.sweep();
   await writeQuarantine(manager, application);
   const revision = await insertRevision(manager, application);
-  await changes.finish(revision, now);
+  await changes.finish(revision.number, now);
   signal.throwIfAborted();
   await pruneChanges(manager, application.keptSince);
-  await writeState(manager, application, revision);
-  await manager.query('select pg_notify($1, $2)', [REVISION_CHANNEL, String(revision)]);
+  await writeState(manager, application, revision.number);
+  await manager.query('select pg_notify($1, $2)', [REVISION_CHANNEL, String(revision.number)]);
   if (countRows(plan) > MANY_CHANGES) {
     await manager.query(
       'analyze users, groups, memberships, nestings, effective_memberships, pictures, changes',
@@ -80,25 +81,26 @@ export async function applyUnseen(manager: EntityManager, application: Applicati
   await applyReferences(manager, application.plan);
   await writeQuarantine(manager, application);
   await pruneChanges(manager, application.keptSince);
-  await writeState(manager, application, application.basedOn);
+  await writeState(manager, application, null);
 }
 
 async function begin(manager: EntityManager, { basedOn }: Application): Promise<void> {
   await manager.query('set local statement_timeout = 0');
   await manager.query('set local idle_in_transaction_session_timeout = 0');
-  const [state]: { revision: number | null }[] = await manager.query(
-    'select revision from mirror_state for update',
+  const [state]: { id: string | null }[] = await manager.query(
+    'select revision_uuid as id from mirror_state for update',
   );
-  if ((state?.revision ?? null) !== basedOn) throw new OutdatedPlanError();
+  if ((state?.id ?? null) !== basedOn) throw new OutdatedPlanError();
 }
 
+/** @param revision the number of the new one; null: it stays what it is */
 async function writeState(
   manager: EntityManager,
   { plan, asOf, fingerprint, position }: Application,
   revision: number | null,
 ): Promise<void> {
   await manager.query(
-    `update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = $1, revision = $2,
+    `update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = $1, revision = coalesce($2, revision),
        source_fingerprint = $3, source_position = $4, user_count = user_count + $5, group_count = group_count + $6`,
     [
       asOf,
@@ -180,12 +182,12 @@ async function writeQuarantine(manager: EntityManager, { covers, quarantined }: 
 async function insertRevision(
   manager: EntityManager,
   { plan, now, confirmed }: Application,
-): Promise<number> {
+): Promise<Revision> {
   const count = (kind: (change: RoleChange) => boolean) => plan.memberships.filter(kind).length;
-  const [row]: { id: number }[] = await manager.query(
+  const [row]: Revision[] = await manager.query(
     `insert into revisions (applied_at, users_created, users_updated, users_deleted, groups_created, groups_updated,
        groups_deleted, memberships_added, memberships_changed, memberships_removed, confirmed)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning id`,
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning id as number, uuid as id`,
     [
       now,
       plan.createdPeople.length,
@@ -201,7 +203,7 @@ async function insertRevision(
     ],
   );
   if (row === undefined) throw new Error('The revision was not written');
-  return row.id;
+  return row;
 }
 
 function countRows(plan: Plan): number {

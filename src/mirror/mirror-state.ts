@@ -18,6 +18,8 @@ export interface MirrorStatus {
   readonly blockedPlan: string | null;
   readonly fingerprint: string | null;
   readonly revision: number | null;
+  /** Identifies the revision: its number repeats after a failover or a restore. */
+  readonly revisionId: string | null;
   readonly position: string | null;
 }
 
@@ -28,14 +30,15 @@ type StatusRow = [
   blockedPlan: string | null,
   fingerprint: string | null,
   revision: number | null,
+  revisionId: string | null,
   position: string | null,
 ];
 
 const READ_STATUS = statement(
-  'select state, as_of, reason, blocked_plan, source_fingerprint, revision, source_position from mirror_state',
+  'select state, as_of, reason, blocked_plan, source_fingerprint, revision, revision_uuid, source_position from mirror_state',
 );
 
-const NEVER_RUN: StatusRow = [SyncState.NEVER_RUN, null, null, null, null, null, null];
+const NEVER_RUN: StatusRow = [SyncState.NEVER_RUN, null, null, null, null, null, null, null];
 
 /** The one row that says how synchronisation stands. */
 @Injectable()
@@ -47,8 +50,8 @@ export class MirrorState {
 
   async get(): Promise<MirrorStatus> {
     const [row] = await this.database.read<StatusRow>(READ_STATUS);
-    const [state, asOf, reason, blockedPlan, fingerprint, revision, position] = row ?? NEVER_RUN;
-    return { state, asOf, reason, blockedPlan, fingerprint, revision, position };
+    const [state, asOf, reason, blockedPlan, fingerprint, revision, revisionId, position] = row ?? NEVER_RUN;
+    return { state, asOf, reason, blockedPlan, fingerprint, revision, revisionId, position };
   }
 
   async markRunning(): Promise<void> {

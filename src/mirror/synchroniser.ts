@@ -172,20 +172,20 @@ export class Synchroniser {
       ...reading,
       plan,
       quarantined,
-      basedOn: before.revision,
+      basedOn: before.revisionId,
       confirmed: heldBecause !== null,
       now,
       keptSince: this.keptSince(now),
     };
-    if (isEmpty(plan) && before.revision !== null) {
+    if (isEmpty(plan) && before.revisionId !== null) {
       await this.dataSource.transaction((manager) => applyUnseen(manager, application));
       return { kind: 'unchanged' };
     }
-    const revision = await this.revisions.change(() =>
+    const { number: revision } = await this.revisions.change(() =>
       this.dataSource.transaction(async (manager) => {
-        const number = await applyPlan(manager, application);
-        await noteLosses(manager, number, lost);
-        return number;
+        const applied = await applyPlan(manager, application);
+        await noteLosses(manager, applied.number, lost);
+        return applied;
       }),
     );
     return { kind: 'applied', revision, ...findings };

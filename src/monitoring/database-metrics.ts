@@ -75,7 +75,9 @@ export class DatabaseMetrics implements MetricGroup {
     this.replicaUp.take(each.map(({ host, revision }) => [{ server: host }, revision === null ? 0 : 1]));
     this.lag.take(
       each.flatMap(({ host, revision }): LabelledValue[] =>
-        needed === null || revision === null ? [] : [[{ server: host }, Math.max(0, needed - revision)]],
+        needed === null || revision === null
+          ? []
+          : [[{ server: host }, Math.max(0, needed.number - revision.number)]],
       ),
     );
     this.limitsShared.set(this.limits.isShared ? 1 : 0);

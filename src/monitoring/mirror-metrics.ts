@@ -29,7 +29,7 @@ export class MirrorMetrics implements MetricGroup {
   private entries!: GaugeReading;
   private runs!: CounterReading;
   private lastRun!: GaugeReading;
-  private known: { readonly revision: number | null; readonly sizes: Sizes } | null = null;
+  private known: { readonly revision: string | null; readonly sizes: Sizes } | null = null;
 
   constructor(
     private readonly database: Database,
@@ -70,7 +70,7 @@ export class MirrorMetrics implements MetricGroup {
     const { ended, lastRevisionSeconds } = this.synchroniser.runs;
     this.runs.take(ENDS.map((outcome) => [{ outcome }, ended.get(outcome) ?? 0]));
     this.lastRun.set(lastRevisionSeconds);
-    this.readRevision.set(this.revisions.current);
+    this.readRevision.set(this.revisions.current?.number ?? null);
     const status = await this.ask();
     this.databaseUp.set(status === null ? 0 : 1);
     this.state.take(Object.values(SyncState).map((state) => [{ state }, status?.state === state ? 1 : 0]));
@@ -93,9 +93,9 @@ export class MirrorMetrics implements MetricGroup {
 
   private async read(): Promise<MirrorStatus> {
     const status = await this.mirror.get();
-    if (this.known?.revision !== status.revision) {
+    if (this.known?.revision !== status.revisionId) {
       const [sizes] = await this.database.read<Sizes>(READ_SIZES);
-      if (sizes !== undefined) this.known = { revision: status.revision, sizes };
+      if (sizes !== undefined) this.known = { revision: status.revisionId, sizes };
     }
     return status;
   }

@@ -52,7 +52,7 @@ const COLUMNS = USER_COLUMNS.join(', ');
 
 /** One row, also where nobody has the id: then it has nothing but the revision in it. */
 export const FIND_USER = statement(
-  `select ${COLUMNS}, s.revision from mirror_state s left join users u on u.id_folded = $1`,
+  `select ${COLUMNS}, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1`,
   { tellsRevision: true, isShort: true },
 );
 

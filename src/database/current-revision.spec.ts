@@ -1,0 +1,89 @@
+import { CurrentRevision } from './current-revision.js';
+
+const revision = (number: number, id: string) => ({ number, id });
+const [first, second, third] = [revision(1, 'a'), revision(2, 'b'), revision(3, 'c')];
+
+describe('the current revision', () => {
+  let current: CurrentRevision;
+  let doubts: number;
+
+  beforeEach(() => {
+    current = new CurrentRevision();
+    doubts = 0;
+    current.onDoubt = () => doubts++;
+  });
+
+  function tell(told: typeof first | null): boolean {
+    current.beginAsking();
+    return current.noteAnswer(told);
+  }
+
+  it('is the one that the primary tells, also when its number goes down or stays', () => {
+    expect(current.known).toBeNull();
+    for (const told of [first, third, second, revision(2, 'other'), null, first]) {
+      expect(tell(told)).toBe(true);
+      expect(current.known).toEqual(told);
+    }
+    expect(doubts).toBe(0);
+  });
+
+  it('is not known once another one was read, until the primary is asked', () => {
+    tell(second);
+    current.noteRead('b');
+    expect([current.known, doubts]).toEqual([second, 0]);
+    current.noteRead('c');
+    expect([current.known, doubts]).toEqual([null, 1]);
+    expect(tell(third)).toBe(true);
+    expect(current.known).toEqual(third);
+  });
+
+  it('stays what it is when a slow statement has read one that the primary told before', () => {
+    tell(first);
+    tell(second);
+    current.noteRead('a');
+    expect([current.known, doubts]).toEqual([second, 0]);
+  });
+
+  it('stays what it is when something was read that the primary does not tell afterwards', () => {
+    tell(second);
+    current.noteRead('lost');
+    tell(second);
+    expect(current.known).toEqual(second);
+    current.noteRead('lost');
+    expect([current.known, doubts]).toEqual([second, 1]);
+  });
+
+  it('is not taken from an answer that was on its way when this process applied one, or read another one', () => {
+    tell(first);
+    current.beginAsking();
+    current.noteApplied(second);
+    expect(current.noteAnswer(first)).toBe(false);
+    expect(current.known).toEqual(second);
+
+    current.beginAsking();
+    current.noteRead('c');
+    expect(current.noteAnswer(second)).toBe(false);
+    expect(current.known).toBeNull();
+    expect(tell(third)).toBe(true);
+    expect(current.known).toEqual(third);
+  });
+
+  it('is one that was superseded, when the primary has it again', () => {
+    tell(first);
+    tell(second);
+    tell(first);
+    expect(current.known).toEqual(first);
+    current.noteRead('b');
+    expect([current.known, doubts]).toEqual([first, 0]);
+  });
+
+  it('remembers a bounded number of those that it was', () => {
+    for (let number = 0; number < 10_000; number++) tell(revision(number, String(number)));
+    current.noteRead('9990');
+    expect(doubts).toBe(0);
+    current.noteRead('10');
+    expect([current.known, doubts]).toEqual([null, 1]);
+    tell(revision(9999, '9999'));
+    expect(current.known).toEqual(revision(9999, '9999'));
+  });
+});
