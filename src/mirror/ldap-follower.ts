@@ -5,6 +5,7 @@ import type { DirectoryConfig, LdapSourceConfig } from '../config/directory.js';
 import type { LdapConnection } from '../ldap/connection.js';
 import { ContentSyncRefusedError, RefreshRequiredError } from '../ldap/content-sync-error.js';
 import { ContentSession } from '../sources/content-session.js';
+import { requireCoverage } from '../sources/coverage.js';
 import { DirectoryClock, sinceAfter } from '../sources/directory-clock.js';
 import { LdapDirectory } from '../sources/ldap-directory.js';
 import { LdapSource } from '../sources/ldap-source.js';
@@ -72,6 +73,7 @@ export class LdapFollower implements Follower {
     try {
       if (await this.directory.canTellChanges(connection)) {
         try {
+          await requireCoverage(this.directory, connection, signal);
           await this.listen(this.openIntake(connection, signal), connection, signal, isWell);
           return;
         } catch (error) {
@@ -126,14 +128,16 @@ export class LdapFollower implements Follower {
   }
 
   private async readWhole(session: ContentSession, intake: Intake, signal: AbortSignal): Promise<Outcome> {
-    const outcome = await this.run(
-      {
-        fingerprint: () => Promise.resolve(fingerprintOf(this.config)),
-        read: () => session.readAll(),
-        position: () => session.position(),
-      },
-      signal,
-    );
+    const refusals: ContentSyncRefusedError[] = [];
+    const source = {
+      fingerprint: () => Promise.resolve(fingerprintOf(this.config)),
+      read: () => notingRefusals(session.readAll(), refusals),
+      position: () => session.position(),
+    };
+    const outcome = await this.run(source, signal).catch((error: unknown) => {
+      // The run only tells the reason. A refusal has to be seen as one, since the directory can be read otherwise.
+      throw refusals[0] ?? error;
+    });
     intake.noteWhole();
     this.reporter.tellWay(TOLD);
     return outcome;
@@ -212,12 +216,8 @@ export class LdapFollower implements Follower {
       return;
     }
     const asOf = new Date();
+    // Only for comparisons between servers: a database below may change without a change of the token.
     const token = await this.directory.readStateToken(connection);
-    const isSame = token !== null && token === position.token && before.state === SyncState.IDLE;
-    if (isSame && intake.patience > 0) {
-      await this.state.confirmUnchanged(asOf);
-      return;
-    }
     const changed: string[] = [];
     const clock = new DirectoryClock(this.config.mapping.people.modifiedAt, position.latest);
     for await (const { uuid, entry } of this.directory.listChangedSince(connection, position.since)) {
@@ -268,5 +268,17 @@ export class LdapFollower implements Follower {
     this.reporter.tellFailure(error.message);
     // The database may be away as well: that is told by whoever needs it.
     await this.state.markFailing(error.message).catch(() => undefined);
+  }
+}
+
+async function* notingRefusals<Item>(
+  items: AsyncIterable<Item>,
+  refusals: ContentSyncRefusedError[],
+): AsyncGenerator<Item> {
+  try {
+    yield* items;
+  } catch (error) {
+    if (error instanceof ContentSyncRefusedError) refusals.push(error);
+    throw error;
   }
 }

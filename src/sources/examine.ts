@@ -6,6 +6,7 @@ import { LdapError, LdapResultError } from '../ldap/ldap-error.js';
 import { readPaged } from '../ldap/paged-search.js';
 import { ANY_ENTRY } from '../ldap/requests.js';
 import { readRootDse } from '../ldap/root-dse.js';
+import { requireCoverage } from './coverage.js';
 import { KINDS, LdapDirectory } from './ldap-directory.js';
 import { passwordRisk } from './password-risk.js';
 import type { EntryKind } from './source.js';
@@ -97,7 +98,7 @@ class Examination {
       yield problem('directory bases', `${dn}: ${absence}`);
     }
     if (missing.size === 0) yield ok('directory bases', 'all of them are there');
-    this.notTold = await this.findWhyNotTold();
+    this.notTold = await this.findWhyNotTold(missing.size === 0);
     const together = { entries: 0, dated: 0 };
     for (const kind of KINDS) {
       if (missing.has(this.directory.searches[kind].base)) continue;
@@ -126,12 +127,26 @@ class Examination {
     }
   }
 
-  private async findWhyNotTold(): Promise<string | null> {
-    if (await this.directory.offersContentSync(this.connection)) return null;
+  /** @param hasBases all bases are there, so that each one can be tried */
+  private async findWhyNotTold(hasBases: boolean): Promise<string | null> {
+    if (await this.directory.offersContentSync(this.connection))
+      return hasBases ? this.findWhatIsNotCovered() : null;
     const { uuid } = this.config.mapping.people;
     return uuid.toLowerCase() === 'entryuuid'
       ? 'The server does not offer to tell them (RFC 4533; OpenLDAP does with the overlay syncprov)'
       : `Servers tell them by entryUUID, and DIRECTORY_ENTRY_UUID is ${uuid}`;
+  }
+
+  private async findWhatIsNotCovered(): Promise<string | null> {
+    try {
+      await requireCoverage(this.directory, this.connection, this.signal);
+      return null;
+    } catch (error) {
+      if (error instanceof ContentSyncRefusedError) return error.message;
+      // The entries are counted in the same way, and whatever fails is told there.
+      if (error instanceof LdapResultError) return null;
+      throw error;
+    }
   }
 
   /** Counts in the way in which the service will read: the limits of an account differ from way to way. */

@@ -4,6 +4,7 @@ import { ContentSyncRefusedError } from '../ldap/content-sync-error.js';
 import type { Entry } from '../ldap/entry.js';
 import { readPaged } from '../ldap/paged-search.js';
 import { ContentSession } from './content-session.js';
+import { requireCoverage } from './coverage.js';
 import { DirectoryClock } from './directory-clock.js';
 import { KINDS, LdapDirectory } from './ldap-directory.js';
 import { formatPosition } from './position.js';
@@ -28,16 +29,9 @@ export class LdapSource implements DirectorySource {
   async *read(signal: AbortSignal): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
     const connection = await this.directory.connect(signal);
     try {
-      if (await this.directory.canTellChanges(connection)) {
-        try {
-          yield* this.readBySession(signal);
-          return;
-        } catch (error) {
-          // It is refused before anything is sent.
-          if (!(error instanceof ContentSyncRefusedError)) throw error;
-        }
-      }
-      yield* this.readByPages(connection, signal);
+      yield* (await this.isAllTold(connection, signal))
+        ? this.readBySession(signal)
+        : this.readByPages(connection, signal);
     } finally {
       connection.close();
     }
@@ -45,6 +39,17 @@ export class LdapSource implements DirectorySource {
 
   position(): string | null {
     return this.reached;
+  }
+
+  private async isAllTold(connection: LdapConnection, signal: AbortSignal): Promise<boolean> {
+    if (!(await this.directory.canTellChanges(connection))) return false;
+    try {
+      await requireCoverage(this.directory, connection, signal);
+      return true;
+    } catch (error) {
+      if (error instanceof ContentSyncRefusedError) return false;
+      throw error;
+    }
   }
 
   private async *readBySession(signal: AbortSignal): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
@@ -61,7 +66,7 @@ export class LdapSource implements DirectorySource {
     connection: LdapConnection,
     signal: AbortSignal,
   ): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
-    // Asked before: what changes meanwhile is found by the next look.
+    // These are read first: the next look finds what changes while the entries are read.
     const token = await this.directory.readStateToken(connection);
     const { modifiedAt } = this.config.mapping.people;
     const before = new DirectoryClock(modifiedAt);

@@ -3,6 +3,11 @@ export interface SlapdOptions {
   syncprov?: boolean;
   /** The overlay that rewrites the DNs in groups when an entry is renamed or deleted. */
   refint?: boolean;
+  /**
+   * Keeps ou=people in a database of its own, without syncprov. The database is a part of the one above (glued), or
+   * separate.
+   */
+  peopleDatabase?: 'glued' | 'separate';
   /** The content. The suffix, ou=people, ou=groups and the account of the mirror are added when they are missing. */
   ldif?: string;
   /** Lines of slapd.conf in the place of those that let the mirror read everything and others nothing. */

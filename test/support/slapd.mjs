@@ -90,10 +90,25 @@ class TestSlapd {
   async load() {
     mkdirSync(join(this.directory, 'data'));
     if (this.#options.tls) await makeCertificates(this.directory);
+    const content = completeLdif(this.#options.ldif);
+    if (this.#options.peopleDatabase === undefined) {
+      await this.#load(SUFFIX, content);
+      return;
+    }
+    mkdirSync(join(this.directory, 'people'));
+    const records = content.split(/\n\n+/).filter((record) => record.trim() !== '');
+    const isPeople = (record) => dnsOf(record)[0]?.endsWith(`ou=people,${SUFFIX}`);
+    await this.#load(SUFFIX, records.filter((record) => !isPeople(record)).join('\n\n'));
+    await this.#load(`ou=people,${SUFFIX}`, records.filter(isPeople).join('\n\n'));
+  }
+
+  async #load(suffix, content) {
     const file = join(this.directory, 'content.ldif');
-    writeFileSync(file, completeLdif(this.#options.ldif));
-    // -w writes the contextCSN, without which the first synchronisation would have no cookie.
-    await execute(findProgram('slapadd'), ['-q', '-w', '-f', this.#writeConfiguration(), '-l', file]);
+    writeFileSync(file, `${content}\n`);
+    // -w writes the contextCSN, without which the first synchronisation would have no cookie. -g keeps to one database.
+    const contextCsn = suffix === SUFFIX ? ['-w'] : [];
+    const options = [...contextCsn, '-q', '-g', '-b', suffix, '-f', this.#writeConfiguration(), '-l', file];
+    await execute(findProgram('slapadd'), options);
     rmSync(file);
   }
 
@@ -199,7 +214,8 @@ class TestSlapd {
   }
 }
 
-function configurationOf(directory, { syncprov, refint, tls, acl = ACL, limits = LIMITS }) {
+function configurationOf(directory, options) {
+  const { syncprov, refint, tls, acl = ACL, limits = LIMITS, peopleDatabase } = options;
   const at = (name) => `"${join(directory, name)}"`;
   return [
     ...['core', 'cosine', 'inetorgperson'].map((name) => `include ${SCHEMAS}/${name}.schema`),
@@ -218,6 +234,21 @@ function configurationOf(directory, { syncprov, refint, tls, acl = ACL, limits =
           `TLSCertificateKeyFile ${at('server.key')}`,
         ]
       : []),
+    ...(peopleDatabase === undefined
+      ? []
+      : [
+          // The innermost database of a name comes first.
+          'database mdb',
+          'maxsize 1073741824',
+          `suffix "ou=people,${SUFFIX}"`,
+          `rootdn "${ROOT_DN}"`,
+          `directory ${at('people')}`,
+          'dbnosync',
+          'index objectClass,entryUUID,uid,cn eq',
+          ...(peopleDatabase === 'glued' ? ['subordinate'] : []),
+          `limits ${limits}`,
+          ...acl,
+        ]),
     'database mdb',
     // A bound of the file, which only takes up what is in it.
     'maxsize 1073741824',
@@ -239,13 +270,15 @@ function configurationOf(directory, { syncprov, refint, tls, acl = ACL, limits =
 /** What slapadd takes: no version, and every entry after the one above it. */
 function completeLdif(ldif) {
   const content = ldif.replace(/^version: 1\n+/, '');
-  const dns = new Set(
-    [...content.matchAll(/^dn:(:?) *(.*)$/gm)].map(([, isEncoded, dn]) => decode(isEncoded, dn)),
-  );
+  const dns = new Set(dnsOf(content));
   const missing = FRAME.filter(([dn]) => !dns.has(dn)).map(([dn, lines]) =>
     [`dn: ${dn}`, ...lines, ''].join('\n'),
   );
   return [...missing, content].join('\n');
+}
+
+function dnsOf(ldif) {
+  return [...ldif.matchAll(/^dn:(:?) *(.*)$/gm)].map(([, isEncoded, dn]) => decode(isEncoded, dn));
 }
 
 function decode(isEncoded, value) {
