@@ -23,7 +23,7 @@ let service: TestService;
 let visit: Visit;
 /** With a path, which every link and every file has to have. */
 let url: string;
-let demoToken: string;
+let token: string;
 /** Of a service in production whose issuer is the first one. */
 let otherPort: string;
 
@@ -47,7 +47,7 @@ beforeAll(async () => {
       compared: false,
     }),
   ]);
-  demoToken = (await service.app.get(DemoServiceAccount).ensure()) ?? '';
+  [, token = ''] = (await service.serviceAccount('read')).split(' ');
 });
 
 afterAll(async () => {
@@ -66,7 +66,7 @@ describe('the start page', () => {
     await page.getByRole('button', { name: 'Copy' }).first().click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     const copied = await page.evaluate<string>('navigator.clipboard.readText()');
-    expect(copied).toContain(`TOKEN=${demoToken}\n`);
+    expect(copied).toContain('TOKEN=…\n');
     expect(copied).toContain(`curl -s ${url}/graphql/v1`);
     await visit.end();
   });
@@ -76,7 +76,11 @@ describe('the start page', () => {
     const commands = [...answer.matchAll(/<pre id="(?:service-account|application)-1">([^<]*)</g)];
     expect(commands).toHaveLength(2);
     for (const [, escaped = ''] of commands) {
-      const command = escaped.replaceAll('&quot;', '"').replaceAll('&#39;', `'`).replaceAll('&amp;', '&');
+      const command = escaped
+        .replaceAll('&quot;', '"')
+        .replaceAll('&#39;', `'`)
+        .replaceAll('&amp;', '&')
+        .replace('TOKEN=…', `TOKEN=${token}`);
       const groups = { totalCount: 1, nodes: [{ name: 'Chess' }] };
       expect(JSON.parse((await promisify(execFile)('sh', ['-c', command])).stdout)).toEqual({
         data: { groups },
@@ -317,10 +321,15 @@ describe('the explorer of a service in production, where it is wanted', () => {
 
 describe('in production', () => {
   let production: TestService;
+  let demoToken: string;
 
   beforeAll(async () => {
     production = await TestService.start({
-      environment: { NODE_ENV: 'production', ALLOW_EMBEDDED: 'true' },
+      environment: {
+        NODE_ENV: 'production',
+        ALLOW_EMBEDDED: 'true',
+        DIRECTORY_URL: 'file:sample/directory.ldif',
+      },
       compared: false,
     });
     demoToken = (await production.app.get(DemoServiceAccount).ensure()) ?? '';

@@ -1,11 +1,14 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Strategy } from 'passport';
 import type { CacheStatistics } from '../common/cache-statistics.js';
 import { ServiceError } from '../common/errors.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { DEMO_ACCOUNT, EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/embedded.js';
 import { FailedLogins } from '../limits/failed-logins.js';
 import { UnauthenticatedError } from './authentication.error.js';
 import { BasicStrategy, readBasic } from './basic.strategy.js';
@@ -36,6 +39,7 @@ export class Authenticator {
     private readonly bearer: BearerStrategy,
     private readonly basic: BasicStrategy,
     private readonly failedLogins: FailedLogins,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /** Who sends a request, where that can be told at once: undefined is for `authenticate` to find out. */
@@ -73,6 +77,7 @@ export class Authenticator {
     if (scheme === undefined || credentials === undefined) throw UnauthenticatedError.malformedHeader();
     const isBearer = scheme.toLowerCase() === 'bearer';
     const authorization = `${isBearer ? 'Bearer' : 'Basic'} ${credentials}`;
+    if (!isBearer) this.refuseDemonstration(authorization, request);
     const token = isBearer
       ? await run(this.bearer, { headers: { authorization }, ip: address })
       : await this.logIn(authorization, address);
@@ -83,6 +88,12 @@ export class Authenticator {
   get statistics(): CacheStatistics {
     const { hits, misses, verified } = this;
     return { hits, misses, entries: verified.size, bytes: null };
+  }
+
+  /** The token of the demonstration is for this machine. With an external issuer the id has no meaning of its own. */
+  private refuseDemonstration(authorization: string, { headers }: IncomingMessage): void {
+    if (this.config.auth.issuer !== null || readBasic(authorization)?.id !== DEMO_ACCOUNT) return;
+    if (!mayUseEmbedded(this.config, headers.host)) throw new ServiceError('FORBIDDEN', EMBEDDED_REFUSAL);
   }
 
   /** A secret can be guessed at; what an access token is made of cannot, and one that has expired is no attack. */

@@ -18,6 +18,16 @@ function problemsOf(environment: Environment): readonly string[] {
   }
 }
 
+describe('the setting NODE_ENV', () => {
+  it.each(['prod', 'Production', 'PRODUCTION', 'staging', 'live', 'dev'])('refuses %s', (name) => {
+    expect(() => readConfig({ NODE_ENV: name })).toThrow('NODE_ENV must be production, development or test');
+  });
+
+  it.each([undefined, '', 'development', 'test'])('takes %s for development', (name) => {
+    expect(readConfig({ NODE_ENV: name }).production).toBe(false);
+  });
+});
+
 describe('the configuration', () => {
   it('needs nothing to be set, and then is embedded and local', () => {
     expect(readConfig({})).toMatchObject({

@@ -17,6 +17,11 @@ export interface FileSourceConfig {
   readonly file: string;
 }
 
+/** Whether people and groups are those of the sample. */
+export function isSampleDirectory({ source }: Pick<DirectoryConfig, 'source'>): boolean {
+  return source.kind === 'file' && source.file === resolve('sample/directory.ldif');
+}
+
 export interface LdapSourceConfig {
   readonly kind: 'ldap';
   /** As it was given. */

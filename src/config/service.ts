@@ -39,10 +39,19 @@ export const SERVICE_SETTINGS = {
     'URL under which clients reach the service; may have a path. Default: http://HOST:PORT',
   ),
   NODE_ENV: setting(
-    text.default('development'),
-    'production refuses everything embedded, and hides the schema',
+    text
+      .pipe(
+        z.enum(['production', 'development', 'test'], {
+          error: 'must be production, development or test',
+        }),
+      )
+      .default('development'),
+    'production refuses everything embedded, and hides the schema; else development or test',
   ),
-  ALLOW_EMBEDDED: setting(yesOrNo, 'Lets embedded parts run in production, for a demonstration'),
+  ALLOW_EMBEDDED: setting(
+    yesOrNo,
+    'Lets embedded parts run in production and answer under every host name, for a demonstration',
+  ),
   LOG_LEVEL: setting(
     z
       .enum(['fatal', 'error', 'warn', 'log', 'debug', 'verbose'], {

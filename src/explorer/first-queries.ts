@@ -1,5 +1,6 @@
 import { hasSampleClients } from '../config/auth.js';
 import type { Config } from '../config/config.js';
+import { isSampleDirectory } from '../config/directory.js';
 import { escapeHtml } from '../pages/html.js';
 
 /** How one kind of token is had and used. */
@@ -85,7 +86,7 @@ and ask with the access token.`,
 function deviceFlow(config: Config): Step[] {
   const { baseUrl } = config;
   const client = hasKnownClients(config) ? 'demo-app' : 'CLIENT_ID';
-  const anybody = hasSampleDirectory(config) ? ' as <code>anna.svensson</code>' : '';
+  const anybody = isSampleDirectory(config.directory) ? ' as <code>anna.svensson</code>' : '';
   return [
     {
       text: 'In a shell, the device flow: ask for a code,',
@@ -114,8 +115,4 @@ function query(baseUrl: string, scheme: 'Basic' | 'Bearer', text: string): strin
 /** Whether the clients are those of the sample, whose secrets everybody knows. Nobody is to be told so in production. */
 function hasKnownClients({ production, auth }: Config): boolean {
   return !production && hasSampleClients(auth);
-}
-
-function hasSampleDirectory({ directory: { source } }: Config): boolean {
-  return source.kind === 'file' && source.file.endsWith('/sample/directory.ldif');
 }

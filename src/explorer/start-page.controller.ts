@@ -1,8 +1,10 @@
-import { Controller, Get, Inject, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import { isSampleDirectory } from '../config/directory.js';
+import { mayUseEmbedded } from '../config/embedded.js';
 import { pageHeaders } from '../pages/policy.js';
 import { ServedPages } from '../pages/served-pages.js';
 import { DemoServiceAccount } from '../service-accounts/demo-service-account.js';
@@ -17,16 +19,21 @@ export class StartPageController {
   ) {}
 
   @Get('/')
-  async page(@Res() reply: FastifyReply): Promise<void> {
-    const demoToken = await this.findDemoToken();
+  async page(@Req() { raw }: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const demoToken = await this.findDemoToken(raw.headers.host);
     void reply
       .headers(pageHeaders(START_PAGE_DIRECTIVES))
       .send(renderStartPage(this.config, { demoToken, isServed: this.pages.isServed }));
   }
 
-  /** Nothing is told in production, whatever is embedded there. The page is worth reading without its database, too. */
-  private async findDemoToken(): Promise<string | null> {
-    if (this.config.production) return null;
+  /**
+   * The token is told on this machine, and where it opens nothing but the sample. Nothing is told in production, whatever is
+   * embedded there. The page is worth reading without its database, too.
+   * @param host the Host header field
+   */
+  private async findDemoToken(host: string | undefined): Promise<string | null> {
+    const { production, directory } = this.config;
+    if (production || !isSampleDirectory(directory) || !mayUseEmbedded(this.config, host)) return null;
     try {
       return await this.demo.find();
     } catch (error) {

@@ -9,10 +9,12 @@ import { EmbeddedIssuer } from '../auth/embedded-issuer.js';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import { EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/embedded.js';
 import { Database } from '../database/database.js';
 import { EmbeddedKeys } from '../database/embedded-keys.js';
 import { FailedLogins } from '../limits/failed-logins.js';
 import { explorerClient, readClients } from './clients.js';
+import { ProblemError } from '../media/problem.js';
 import { createKeys, type ProviderKeys, publicKeys } from './keys.js';
 import { ProviderLogins } from './logins.js';
 import { findPerson, type Person } from './people.js';
@@ -60,7 +62,7 @@ export class IdentityProvider implements OnModuleInit {
       logins,
     });
     this.logErrors(provider);
-    await mount(adapter, provider.callback(), logins);
+    await mount(adapter, provider.callback(), logins, this.config);
   }
 
   /** The database being away is not the provider's fault, and the client may come back. */
@@ -95,12 +97,17 @@ async function mount(
   adapter: FastifyAdapter,
   handle: RequestListener,
   logins: ProviderLogins,
+  config: Config,
 ): Promise<void> {
   await adapter.getInstance().register((fastify, _options, done) => {
     for (const path of PATHS) {
       fastify.all(path, {
         // Not calling on is what ends Fastify's part.
-        onRequest: (request, reply) => {
+        onRequest: (request, reply, refuse) => {
+          if (!mayUseEmbedded(config, request.raw.headers.host)) {
+            refuse(new ProblemError(403, 'FORBIDDEN', EMBEDDED_REFUSAL));
+            return;
+          }
           handOver(reply);
           logins.noteAddress(request.raw, request.ip);
           handle(request.raw, reply.raw);

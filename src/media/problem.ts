@@ -16,6 +16,7 @@ export type ProblemCode =
   | Extract<
       ErrorCode,
       | 'BAD_REQUEST'
+      | 'FORBIDDEN'
       | 'NOT_FOUND'
       | 'METHOD_NOT_ALLOWED'
       | 'PAYLOAD_TOO_LARGE'

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { ServiceError } from '../common/errors.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { isSampleDirectory } from '../config/directory.js';
+import { DEMO_ACCOUNT } from '../config/embedded.js';
 import { EmbeddedKeys } from '../database/embedded-keys.js';
 import { buildSecret, buildToken, SECRET_BYTES } from './secret.js';
 import { ServiceAccountsService } from './service-accounts.service.js';
-
-const ID = 'demo';
 
 /** The service account that is there to try the service with, where the identity provider is embedded. */
 @Injectable()
@@ -15,17 +17,23 @@ export class DemoServiceAccount {
   constructor(
     private readonly accounts: ServiceAccountsService,
     private readonly keys: EmbeddedKeys,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Its token, the same at every start; null once somebody has revoked it. */
+  /**
+   * Makes the account, where there is a demonstration: with the sample directory, or with ALLOW_EMBEDDED. It reads
+   * everything, and its token is printed.
+   * @returns its token, the same at every start; null: there is no account, or it was revoked
+   */
   async ensure(): Promise<string | null> {
+    if (!isSampleDirectory(this.config.directory) && !this.config.allowEmbedded) return null;
     const { secret } = await this.keys.findOrCreate('demo-service-account', () => ({
       secret: buildSecret(randomBytes(SECRET_BYTES)),
     }));
     try {
       await this.accounts.create(
         {
-          id: ID,
+          id: DEMO_ACCOUNT,
           name: 'Demonstration',
           description: 'To try the service with.',
           scopes: ['read', 'directory'],
@@ -43,7 +51,7 @@ export class DemoServiceAccount {
   /** The same, where `ensure` was called before. */
   async find(): Promise<string | null> {
     if (this.secret === null) return null;
-    const exists = (await this.accounts.list()).some(({ id }) => id === ID);
-    return exists ? buildToken(ID, this.secret) : null;
+    const exists = (await this.accounts.list()).some(({ id }) => id === DEMO_ACCOUNT);
+    return exists ? buildToken(DEMO_ACCOUNT, this.secret) : null;
   }
 }

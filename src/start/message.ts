@@ -23,6 +23,9 @@ export function describeStart(config: Config, demoToken: string | null): string 
     });
     lines.push(`  Clients    ${clients.join(', ')}`);
   }
+  if (auth.issuer === null && demoToken === null) {
+    lines.push('  Accounts   npm run directory -- service-account create --id ID --name NAME --scopes read');
+  }
   if (demoToken !== null) {
     lines.push(
       `  Service account «demo», token ${demoToken}`,

@@ -75,6 +75,8 @@ export class ServiceProcesses {
       DATABASE_URL: database.url,
       DIRECTORY_URL: `file:${join(directory, 'directory.ldif')}`,
       DIRECTORY_SYNC_SECONDS: '1',
+      // For the account of the demonstration.
+      ALLOW_EMBEDDED: 'true',
       LIMIT_REQUESTS_PER_MINUTE: '1000000',
       LIMIT_POINTS_PER_HOUR: '100000000',
       ...environment,
