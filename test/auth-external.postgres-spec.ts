@@ -1,3 +1,5 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { Authenticator } from '../src/auth/authenticator.js';
 import type { Environment } from '../src/config/config.js';
 import { runCommand } from './support/command.js';
 import { buildLdif } from './support/directory.js';
@@ -106,20 +108,47 @@ describe('a token of an external issuer', () => {
     expect(await tokenOf(await issuer.sign({ payload: { scope: null } }))).toMatchObject({ scopes: [] });
   });
 
-  it('is a personal one where introspection says so', async () => {
-    const authorization = await issuer.opaque({
-      active: true,
-      token_type: 'personal_access_token',
-      sub: 'ben',
-      scope: 'read',
-      aud: ['urn:test:directory'],
-      exp: now() + HOUR,
-    });
-    expect(await tokenOf(authorization)).toMatchObject({
-      kind: 'PERSONAL_ACCESS_TOKEN',
-      userId: 'ben',
-      scopes: ['read'],
-    });
+  it.each<[string, Record<string, unknown>, string]>([
+    ['a claim gty', { sub: 'ben', client_id: 'app', gty: 'client-credentials' }, 'PERSONAL_ACCESS_TOKEN'],
+    ['a claim grant_type', { sub: 'ben', grant_type: 'client_credentials' }, 'PERSONAL_ACCESS_TOKEN'],
+    ['the client as subject', { sub: 'app', client_id: 'app' }, 'PERSONAL_ACCESS_TOKEN'],
+    ['another grant', { sub: 'ben', client_id: 'app', gty: 'password' }, 'ACCESS_TOKEN'],
+    ['nothing of its grant', { sub: 'ben', client_id: 'app' }, 'ACCESS_TOKEN'],
+    ['only a type', { sub: 'ben', client_id: 'app', token_type: 'personal_access_token' }, 'ACCESS_TOKEN'],
+  ])('with %s is of that kind, JWT or introspected', async (_case, claims, kind) => {
+    const jwt = await issuer.sign({ payload: claims });
+    const opaque = await issuer.opaque({ active: true, scope: 'read', exp: now() + HOUR, ...claims });
+    expect([await tokenOf(jwt), await tokenOf(opaque)]).toMatchObject([{ kind }, { kind }]);
+  });
+
+  it.each([
+    { token_type: 'Bearer' },
+    { token_type: 'bearer', token_use: 'access_token' },
+    { token_use: 'access' },
+    { typ: 'Bearer' },
+    { typ: 'at+jwt', token_use: null, token_type: null },
+  ])('that introspection calls an access token by %j is accepted', async (members) => {
+    expect((await ask(await issuer.opaque({ active: true, sub: 'ben', ...members }))).status).toBe(200);
+  });
+
+  it('is verified and remembered in one spelling', async () => {
+    const authorization = await issuer.sign();
+    const [scheme, token] = authorization.split(' ') as [string, string];
+    expect((await ask(authorization)).status).toBe(200);
+    const { hits, entries } = service.app.get(Authenticator).statistics;
+    for (const spelling of [`bearer ${token}`, `BEARER   ${token}`, `${scheme}  ${token}`])
+      expect([spelling, (await ask(spelling)).status]).toEqual([spelling, 200]);
+    expect(service.app.get(Authenticator).statistics).toMatchObject({ hits: hits + 3, entries });
+    const [last = '', unused] = [
+      token.at(-1),
+      'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_',
+    ];
+    const other = unused[unused.indexOf(last) ^ 1] ?? '';
+    for (const spelling of [`${token}=`, `${token}==`, token.slice(0, -1) + other])
+      expect([spelling.slice(-4), (await ask(`Bearer ${spelling}`)).status]).toEqual([
+        spelling.slice(-4),
+        401,
+      ]);
   });
 
   it.each<[string, SignRequest]>([
@@ -142,6 +171,27 @@ describe('a token of an external issuer', () => {
     ['is of another issuer', { active: true, sub: 'ben', iss: 'https://other.example' }],
     ['has expired', { active: true, sub: 'ben', exp: now() - HOUR }],
     ['begins later', { active: true, sub: 'ben', nbf: now() + HOUR }],
+    ['names no audience', { active: true, sub: 'ben', aud: null }],
+    ...[
+      ...[
+        { token_use: 'refresh_token' },
+        { token_use: 'refresh' },
+        { token_use: 'id' },
+        { token_use: ['access'] },
+      ],
+      ...[
+        { token_type: 'refresh_token' },
+        { token_type: 'id_token' },
+        { token_type: 'DPoP' },
+        { token_type: 7 },
+      ],
+      ...[{ typ: 'Refresh' }, { typ: 'Offline' }, { typ: 'ID' }, { typ: 'Logout' }, { typ: 'id+jwt' }],
+      ...[{ token_type: 'Bearer', token_use: 'refresh_token' }, { at_hash: 'x' }, { c_hash: 'x' }],
+      ...[{ cnf: { jkt: 'x' } }, { cnf: { 'x5t#S256': 'x' } }, { cnf: {} }, { cnf: 'x' }],
+    ].map((members): [string, Record<string, unknown>] => [
+      `has ${JSON.stringify(members)}`,
+      { active: true, sub: 'ben', ...members },
+    ]),
   ])('is refused when introspection says that it %s', async (_case, introspection) => {
     expect(await refusalOf(await issuer.opaque(introspection))).toEqual(REFUSED);
   });
@@ -243,6 +293,49 @@ describe('a service without an introspection client', () => {
       expect(headers.get('www-authenticate')).toMatch(/error="invalid_token"/);
       expect((await service.query(WHO, { authorization: await issuer.sign() })).status).toBe(200);
       expect(await issuer.countRequests('/oauth2/introspect')).toBe(0);
+    } finally {
+      await service.stop();
+      await issuer.stop();
+    }
+  });
+});
+
+describe('an issuer', () => {
+  it('whose introspection never names an audience is believed where a setting says so', async () => {
+    const issuer = await ExternalIssuerProcess.start();
+    const service = await TestService.start({
+      ldif: LDIF,
+      environment: { ...issuer.environment, AUTH_INTROSPECTION_NO_AUDIENCE: 'true' },
+    });
+    try {
+      const statusOf = async (members: object) => {
+        const authorization = await issuer.opaque({ active: true, sub: 'ben', ...members });
+        return (await service.query(WHO, { authorization })).status;
+      };
+      expect(await statusOf({ aud: null })).toBe(200);
+      expect(await statusOf({ aud: 'urn:other' })).toBe(401);
+      expect(await statusOf({ aud: [] })).toBe(401);
+    } finally {
+      await service.stop();
+      await issuer.stop();
+    }
+  });
+
+  it('that signs with a weak key is not believed, and with its other keys it is', async () => {
+    const issuer = await ExternalIssuerProcess.start();
+    const service = await TestService.start({ ldif: LDIF, environment: issuer.environment });
+    try {
+      const statusOf = async (authorization: string) => (await service.query(WHO, { authorization })).status;
+      expect(await statusOf(await issuer.sign())).toBe(200);
+      const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 3 });
+      await issuer.publish({
+        ...privateKey.export({ format: 'jwk' }),
+        kid: 'weak',
+        alg: 'RS256',
+        use: 'sig',
+      });
+      expect(await statusOf(await issuer.sign({ header: { alg: 'RS256' } }))).toBe(401);
+      expect(await statusOf(await issuer.sign({ header: { alg: 'ES256', kid: null } }))).toBe(200);
     } finally {
       await service.stop();
       await issuer.stop();

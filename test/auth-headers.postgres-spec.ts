@@ -79,12 +79,20 @@ describe('the Authorization header', () => {
   const decoded = () => Buffer.from(basic, 'base64').toString();
 
   it.each<[string, () => string, string]>([
-    ['Bearer', () => `Authorization: Bearer ${bearer}`, 'ACCESS_TOKEN'],
-    ['bearer', () => `authorization: bearer ${bearer}`, 'ACCESS_TOKEN'],
-    ['BEARER', () => `AUTHORIZATION: BEARER ${bearer}`, 'ACCESS_TOKEN'],
-    ['two spaces after Bearer', () => `Authorization: Bearer  ${bearer}`, 'ACCESS_TOKEN'],
-    ['spaces and tabs around the whole value', () => `Authorization: \t Bearer ${bearer} \t`, 'ACCESS_TOKEN'],
-    ['no space after the colon of the header', () => `Authorization:Bearer ${bearer}`, 'ACCESS_TOKEN'],
+    ['Bearer', () => `Authorization: Bearer ${bearer}`, 'PERSONAL_ACCESS_TOKEN'],
+    ['bearer', () => `authorization: bearer ${bearer}`, 'PERSONAL_ACCESS_TOKEN'],
+    ['BEARER', () => `AUTHORIZATION: BEARER ${bearer}`, 'PERSONAL_ACCESS_TOKEN'],
+    ['two spaces after Bearer', () => `Authorization: Bearer  ${bearer}`, 'PERSONAL_ACCESS_TOKEN'],
+    [
+      'spaces and tabs around the whole value',
+      () => `Authorization: \t Bearer ${bearer} \t`,
+      'PERSONAL_ACCESS_TOKEN',
+    ],
+    [
+      'no space after the colon of the header',
+      () => `Authorization:Bearer ${bearer}`,
+      'PERSONAL_ACCESS_TOKEN',
+    ],
     ['Basic', () => `Authorization: Basic ${basic}`, 'SERVICE_ACCOUNT_TOKEN'],
     ['basic', () => `Authorization: basic ${basic}`, 'SERVICE_ACCOUNT_TOKEN'],
     ['BASIC', () => `Authorization: BASIC ${basic}`, 'SERVICE_ACCOUNT_TOKEN'],

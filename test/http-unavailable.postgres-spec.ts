@@ -80,7 +80,7 @@ describe('a service whose database is gone', () => {
       buildInfo: { __typename: 'BuildInfo' },
     });
     expect(dataOf(await ask('{ currentToken { kind } }'))).toEqual({
-      currentToken: { kind: 'ACCESS_TOKEN' },
+      currentToken: { kind: 'PERSONAL_ACCESS_TOKEN' },
     });
   });
 

@@ -105,7 +105,7 @@ describe('the embedded identity provider', () => {
     expect(answer).toMatchObject({ token_type: 'Bearer', scope: 'read profile' });
     expect(await who(answer['access_token'])).toEqual({
       status: 200,
-      kind: 'ACCESS_TOKEN',
+      kind: 'PERSONAL_ACCESS_TOKEN',
       clientId,
       userId: 'anna',
       scopes: ['profile', 'read'],

@@ -106,7 +106,7 @@ describe('a service account', () => {
     expect(data).toMatchObject({
       currentServiceAccount: null,
       currentToken: {
-        kind: 'ACCESS_TOKEN',
+        kind: 'PERSONAL_ACCESS_TOKEN',
         scopes: ['profile', 'read'],
         clientId: 'demo-basic',
         userId: 'ada.martin',

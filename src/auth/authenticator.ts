@@ -30,7 +30,7 @@ const AUTHORIZATION = /^(Bearer|Basic) +([A-Za-z0-9\-._~+/]+=*)$/i;
 /** Says who is asking: once per HTTP request, before the document is looked at. */
 @Injectable()
 export class Authenticator {
-  /** Verified tokens by the SHA-256 of the header: the tokens themselves are kept nowhere. */
+  /** Verified tokens by the SHA-256 of scheme and token: the tokens themselves are kept nowhere. */
   private readonly verified = new LRUCache<string, VerifiedToken>({ max: REMEMBERED_TOKENS });
   private hits = 0;
   private misses = 0;
@@ -47,7 +47,9 @@ export class Authenticator {
     const header = authorizationOf(request);
     if (header === null) return null;
     if (header === undefined || BASIC.test(header)) return undefined;
-    const remembered = this.verified.get(keyOf(header));
+    const credentials = AUTHORIZATION.exec(header)?.[2];
+    if (credentials === undefined) return undefined;
+    const remembered = this.verified.get(keyOf('Bearer', credentials));
     if (remembered === undefined || !isBelieved(remembered)) return undefined;
     this.hits++;
     return remembered.principal;
@@ -65,7 +67,10 @@ export class Authenticator {
     if (header === null) return null;
     if (header === undefined) throw UnauthenticatedError.malformedHeader();
     if (BASIC.test(header)) refuseCrossSite(request);
-    const key = keyOf(header);
+    const [, name, credentials] = AUTHORIZATION.exec(header) ?? [];
+    if (name === undefined || credentials === undefined) throw UnauthenticatedError.malformedHeader();
+    const scheme = name.toLowerCase() === 'bearer' ? 'Bearer' : 'Basic';
+    const key = keyOf(scheme, credentials);
     const remembered = this.verified.get(key);
     if (remembered !== undefined && isBelieved(remembered)) {
       this.hits++;
@@ -73,14 +78,12 @@ export class Authenticator {
     }
     this.misses++;
 
-    const [, scheme, credentials] = AUTHORIZATION.exec(header) ?? [];
-    if (scheme === undefined || credentials === undefined) throw UnauthenticatedError.malformedHeader();
-    const isBearer = scheme.toLowerCase() === 'bearer';
-    const authorization = `${isBearer ? 'Bearer' : 'Basic'} ${credentials}`;
-    if (!isBearer) this.refuseDemonstration(authorization, request);
-    const token = isBearer
-      ? await run(this.bearer, { headers: { authorization }, ip: address })
-      : await this.logIn(authorization, address);
+    const authorization = `${scheme} ${credentials}`;
+    if (scheme === 'Basic') this.refuseDemonstration(authorization, request);
+    const token =
+      scheme === 'Bearer'
+        ? await run(this.bearer, { headers: { authorization }, ip: address })
+        : await this.logIn(authorization, address);
     if (isBelieved(token)) this.verified.set(key, token);
     return token.principal;
   }
@@ -123,8 +126,9 @@ function isBelieved({ cacheFrom, cacheUntil }: VerifiedToken): boolean {
   return cacheFrom <= now && now < cacheUntil;
 }
 
-function keyOf(header: string): string {
-  return hash('sha256', header, 'base64');
+/** One for each token, however the scheme is written and whatever spaces follow it. */
+function keyOf(scheme: 'Bearer' | 'Basic', credentials: string): string {
+  return hash('sha256', `${scheme} ${credentials}`, 'base64');
 }
 
 /**

@@ -34,19 +34,21 @@ describe('an issuer whose metadata names no introspection endpoint', () => {
 
   it('is asked where the settings say, with no credentials unless there are some', async () => {
     const named = `${url}/admin/oauth2/introspect`;
-    await expect(new ExternalIssuer(url, { url: named, client: null }).introspect('token')).resolves.toEqual({
+    await expect(
+      new ExternalIssuer(url, { url: named, client: null, mayLackAudience: false }).introspect('token'),
+    ).resolves.toEqual({
       active: true,
       sub: 'anna',
     });
     expect(asked?.headers.authorization).toBeUndefined();
     expect(new URLSearchParams(asked?.body).get('token')).toBe('token');
 
-    await new ExternalIssuer(url, { url: named, client }).introspect('token');
+    await new ExternalIssuer(url, { url: named, client, mayLackAudience: false }).introspect('token');
     expect(asked?.headers.authorization).toBe(`Basic ${btoa('api:a+b')}`);
   });
 
   it('cannot be asked when they do not', async () => {
-    const issuer = new ExternalIssuer(url, { url: null, client });
+    const issuer = new ExternalIssuer(url, { url: null, client, mayLackAudience: false });
     await expect(issuer.introspect('token')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
     expect(asked).toBeNull();
   });

@@ -1,8 +1,10 @@
-import type { JSONWebKeySet } from 'jose';
+import type { JSONWebKeySet, JWK } from 'jose';
+import { Logger } from '@nestjs/common';
 import { z } from 'zod';
 import type { IntrospectionConfig } from '../config/auth.js';
 import { ServiceUnavailableError } from '../common/errors.js';
 import { LATEST_INSTANT } from './jwt.js';
+import { weaknessOf } from './weak-keys.js';
 
 /** Milliseconds that the issuer has for an answer. */
 const TIMEOUT = 2500;
@@ -34,13 +36,24 @@ export const Introspection = z.object({
   iat: NumericDate.optional(),
   iss: z.string().optional(),
   aud: z.union([z.string(), z.array(z.string())]).optional(),
-  token_type: z.string().optional(),
+  // Not of RFC 7662, or not held to it: what they are is for the reader to judge.
+  token_type: z.unknown().optional(),
+  token_use: z.unknown().optional(),
+  typ: z.unknown().optional(),
+  at_hash: z.unknown().optional(),
+  c_hash: z.unknown().optional(),
+  cnf: z.unknown().optional(),
+  gty: z.unknown().optional(),
+  grant_type: z.unknown().optional(),
 });
 export type Introspection = z.infer<typeof Introspection>;
 
 /** Speaks HTTP with the issuer that AUTH_URL names: discovery, keys, introspection. */
 export class ExternalIssuer {
   private metadata: Metadata | null = null;
+  /** Lines about keys that are ignored: each is logged once. */
+  private readonly logged = new Set<string>();
+  private readonly logger = new Logger('Authentication');
 
   constructor(
     private readonly issuer: string,
@@ -51,16 +64,26 @@ export class ExternalIssuer {
     return this.introspection !== null;
   }
 
-  /** The issuer's current public keys. */
+  /** The issuer's current public keys, without those that are too weak to believe. */
   async fetchKeys(): Promise<JSONWebKeySet> {
     const { jwks_uri } = await this.discover();
     try {
-      return await request(jwks_uri, {}, KeySet);
+      const { keys } = await request(jwks_uri, {}, KeySet);
+      return { keys: keys.filter((key) => !this.isWeak(key)) };
     } catch (error) {
       // The issuer may have moved them: the next attempt asks where they are.
       this.metadata = null;
       throw error;
     }
+  }
+
+  private isWeak(key: JWK): boolean {
+    const weakness = weaknessOf(key);
+    if (weakness === null) return false;
+    const line = `A key of the identity provider is ignored: ${weakness}`;
+    if (!this.logged.has(line)) this.logger.warn(line);
+    this.logged.add(line);
+    return true;
   }
 
   /**

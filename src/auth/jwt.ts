@@ -38,6 +38,7 @@ export function isJwt(token: string): boolean {
  * @throws JOSEError
  */
 export function refuseAtSight(token: string, { issuers }: Expected): void {
+  if (!isCanonical(token)) throw new errors.JWTInvalid('Not the canonical spelling');
   const payload = decodeJwt(token);
   if (payload.iss === undefined || !issuers.includes(payload.iss)) throw wrongClaim(payload, 'iss');
   if (typeof payload.sub !== 'string' || payload.sub === '') throw wrongClaim(payload, 'sub');
@@ -46,6 +47,16 @@ export function refuseAtSight(token: string, { issuers }: Expected): void {
   if (payload.exp + CLOCK_TOLERANCE <= now) throw new errors.JWTExpired('Expired', payload, 'exp');
   // The library does not mind a token that is still to be issued.
   if (payload.iat !== undefined && payload.iat - CLOCK_TOLERANCE > now) throw wrongClaim(payload, 'iat');
+  // RFC 7800: only whoever proves to have the key may use it, and a plain bearer token proves nothing.
+  if ((payload['cnf'] ?? null) !== null) throw wrongClaim(payload, 'cnf');
+}
+
+/**
+ * Whether each part is the Base64url of what it decodes to (RFC 7515 §2). Decoders also take padding, the other alphabet
+ * and unused bits: one token would be many, and each would be verified and remembered by itself.
+ */
+function isCanonical(token: string): boolean {
+  return token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part);
 }
 
 /**
@@ -101,6 +112,7 @@ export function mayHaveNewKey(token: string, error: unknown): boolean {
 export function reasonOf(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'it has expired';
   if (error instanceof errors.JWTClaimValidationFailed) {
+    if (error.claim === 'cnf') return 'it is bound to a key, and no proof of that key is accepted';
     const claim = ['iss', 'aud', 'typ', 'exp', 'nbf', 'iat', 'sub'].find((name) => name === error.claim);
     return claim === undefined ? 'a claim is wrong' : `its ${claim} is wrong or missing`;
   }

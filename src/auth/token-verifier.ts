@@ -17,7 +17,9 @@ import {
   refuseAtSight,
   verifyJwt,
 } from './jwt.js';
+import { isAboutAccessToken } from './access-tokens-only.js';
 import type { Principal, TokenKind } from './principal.js';
+import { kindOfToken } from './token-kind.js';
 import { parseScopes } from './scopes.js';
 
 /** Seconds for which a JWT is believed without another look: a key that its issuer withdraws ends its tokens. */
@@ -41,6 +43,8 @@ export class TokenVerifier {
   private readonly external: ExternalIssuer | null;
   private readonly issuerKeys: IssuerKeys | null;
   private readonly expected: Expected;
+  /** Whether an introspection without `aud` is about a token for this service. */
+  private readonly mayLackAudience: boolean;
   private readonly badTokens = new BadTokens();
 
   constructor(
@@ -50,6 +54,7 @@ export class TokenVerifier {
     const { issuer, introspection } = config.auth;
     const external = issuer === null ? null : new ExternalIssuer(issuer, introspection);
     this.external = external;
+    this.mayLackAudience = introspection?.mayLackAudience === true;
     this.issuerKeys = external === null ? null : new IssuerKeys(() => external.fetchKeys());
     const issuers = issuer === null ? [config.baseUrl] : [issuer, `${issuer}/`];
     this.expected = { issuers, audience: config.auth.audience };
@@ -80,7 +85,7 @@ export class TokenVerifier {
     const now = Date.now();
     const expiresAt = (payload.exp ?? 0) * 1000;
     return {
-      principal: principalOf({ ...claimsOf(payload), expiresAt: new Date(expiresAt) }, 'ACCESS_TOKEN'),
+      principal: principalOf({ ...claimsOf(payload), expiresAt: new Date(expiresAt) }, kindOfToken(payload)),
       cacheFrom: now,
       cacheUntil: Math.min(now + JWT_SECONDS * 1000, expiresAt + CLOCK_TOLERANCE * 1000),
     };
@@ -103,8 +108,6 @@ export class TokenVerifier {
     if (!introspection.active) throw UnauthenticatedError.badToken('it is not active');
     this.refuseForeign(introspection, now);
     const expiresAt = introspection.exp === undefined ? null : introspection.exp * 1000;
-    const kind =
-      introspection.token_type === 'personal_access_token' ? 'PERSONAL_ACCESS_TOKEN' : 'ACCESS_TOKEN';
     return {
       principal: principalOf(
         {
@@ -113,7 +116,7 @@ export class TokenVerifier {
           scope: introspection.scope ?? '',
           expiresAt: expiresAt === null ? null : new Date(expiresAt),
         },
-        kind,
+        kindOfToken(introspection),
       ),
       cacheFrom: now,
       cacheUntil: Math.min(now + INTROSPECTION_SECONDS * 1000, expiresAt ?? Infinity),
@@ -121,14 +124,18 @@ export class TokenVerifier {
   }
 
   /** «Active» says that the issuer knows the token, not that it is for us or still good by our clock. */
-  private refuseForeign({ iss, aud, exp, nbf, iat }: Introspection, now: number): void {
+  private refuseForeign(introspection: Introspection, now: number): void {
+    const { iss, aud, exp, nbf, iat, cnf } = introspection;
     const seconds = now / 1000;
+    if (!isAboutAccessToken(introspection)) throw UnauthenticatedError.badToken('it is no access token');
+    if ((cnf ?? null) !== null)
+      throw UnauthenticatedError.badToken('it is bound to a key, and no proof of that key is accepted');
     if (iss !== undefined && !this.expected.issuers.includes(iss))
       throw UnauthenticatedError.badToken('it is of another issuer');
-    const audiences = aud === undefined ? null : [aud].flat();
-    if (audiences !== null && !audiences.includes(this.expected.audience)) {
+    if (aud === undefined && !this.mayLackAudience)
+      throw UnauthenticatedError.badToken('it is for no audience');
+    if (aud !== undefined && ![aud].flat().includes(this.expected.audience))
       throw UnauthenticatedError.badToken('it is for another audience');
-    }
     if (exp !== undefined && exp + CLOCK_TOLERANCE <= seconds)
       throw UnauthenticatedError.badToken('it has expired');
     if (Math.max(nbf ?? 0, iat ?? 0) - CLOCK_TOLERANCE > seconds)

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { secret, setting, type ValuesOf } from './setting.js';
-import { httpUrl, list, text } from './value-kinds.js';
+import { httpUrl, list, text, yesOrNo } from './value-kinds.js';
 
 /** Whose tokens are believed, and what signs URLs. */
 export const AUTH_SETTINGS = {
@@ -18,6 +18,10 @@ export const AUTH_SETTINGS = {
   AUTH_INTROSPECTION_URL: setting(
     httpUrl.optional(),
     'Where they are introspected. Default: what the metadata of the issuer says',
+  ),
+  AUTH_INTROSPECTION_NO_AUDIENCE: setting(
+    yesOrNo,
+    'Accepts introspected tokens without aud, of a provider whose tokens are all for this service',
   ),
   AUTH_EMBEDDED_CLIENTS: setting(
     text.default('sample/clients.json'),
@@ -44,6 +48,8 @@ export interface IntrospectionConfig {
   readonly url: string | null;
   /** Null: whoever reaches the URL may ask. */
   readonly client: { readonly clientId: string; readonly clientSecret: string } | null;
+  /** Whether a token of which no `aud` is told is for this service. */
+  readonly mayLackAudience: boolean;
 }
 
 export interface AuthConfig {
@@ -75,5 +81,6 @@ function buildIntrospection(settings: ValuesOf<typeof AUTH_SETTINGS>): Introspec
   const { AUTH_INTROSPECTION_CLIENT_ID: clientId, AUTH_INTROSPECTION_CLIENT_SECRET: clientSecret } = settings;
   const client = clientId === undefined || clientSecret === undefined ? null : { clientId, clientSecret };
   const url = settings.AUTH_INTROSPECTION_URL ?? null;
-  return client === null && url === null ? null : { url, client };
+  const mayLackAudience = settings.AUTH_INTROSPECTION_NO_AUDIENCE;
+  return client === null && url === null ? null : { url, client, mayLackAudience };
 }

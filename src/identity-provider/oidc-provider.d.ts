@@ -167,7 +167,7 @@ declare module 'oidc-provider/lib/provider.js' {
         readonly jwt: (
           context: ProviderContext,
           token: Token,
-          jwt: { payload: { sub?: string } },
+          jwt: { payload: { sub?: string; gty?: string } },
         ) => Promise<void>;
       };
     };

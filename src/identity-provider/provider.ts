@@ -119,6 +119,8 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
       customizers: {
         jwt: async (_context, token, { payload }) => {
           if (token.kind !== 'ClientCredentials') return;
+          // By this the service tells such a token from one that an application has for a person (token-kind.ts).
+          payload.gty = 'client-credentials';
           // Without an owner, or before the mirror knows that person, the subject remains the client itself
           // (RFC 9068 §2.2): such a token acts for nobody.
           const owner = clientsById.get(token.clientId)?.owner ?? null;

@@ -1,3 +1,5 @@
+import type { TokenKind } from '../auth/principal.js';
+
 /** Seconds up to which a request belongs to a bucket: from what is remembered to what is given up. */
 export const BOUNDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
@@ -16,8 +18,13 @@ export interface RequestCount {
   statements: number;
 }
 
+/** How the callers of operations are known; NONE: without a token. */
+export type PrincipalKind = TokenKind | 'NONE';
+
 /** Requests since the start. Counting one costs a fraction of a microsecond: nothing is made for it. */
 export class RequestCounts {
+  /** Operations by the kind of token that came with them. */
+  readonly byPrincipal = new Map<PrincipalKind, number>();
   private readonly byRoute = new Map<string, Map<string, RequestCount>>();
 
   /**
@@ -26,6 +33,10 @@ export class RequestCounts {
    */
   of(route: string, operation: string): RequestCount {
     return this.byRoute.get(route)?.get(operation) ?? this.begin(route, operation);
+  }
+
+  addOperation(principal: PrincipalKind): void {
+    this.byPrincipal.set(principal, (this.byPrincipal.get(principal) ?? 0) + 1);
   }
 
   get all(): RequestCount[] {

@@ -22,6 +22,7 @@ const KIND = ['route', 'operation'];
 @Injectable()
 export class RequestMetrics implements MetricGroup {
   private requests!: CounterReading;
+  private principals!: CounterReading;
   private points!: CounterReading;
   private statements!: CounterReading;
   private errors!: CounterReading;
@@ -44,6 +45,11 @@ export class RequestMetrics implements MetricGroup {
     );
     metrics.histogram(DURATION, 'Seconds from the head of a request to the end of its answer', () =>
       this.counts.all.flatMap(valuesOf),
+    );
+    this.principals = metrics.counter(
+      'directory_principals_total',
+      'Requests to the GraphQL endpoint, by the kind of token that came with them; NONE: without one',
+      ['kind'],
     );
     this.points = metrics.counter('directory_points_total', 'Points that operations have cost', [
       'operation',
@@ -74,6 +80,9 @@ export class RequestMetrics implements MetricGroup {
       all.flatMap(({ route, operation, codes }) =>
         [...codes].map(([code, count]): LabelledValue => [{ route, operation, code }, count]),
       ),
+    );
+    this.principals.take(
+      [...this.counts.byPrincipal].map(([kind, count]): LabelledValue => [{ kind }, count]),
     );
     const operations = all.filter(({ route }) => route === GRAPHQL_PATH);
     this.points.take(operations.map(({ operation, points }) => [{ operation }, points]));

@@ -84,6 +84,7 @@ export class RequestWatch {
     const price = standings === null ? null : priceIn(standings);
     const count = this.counts.of(route, operation?.field ?? NONE);
     addRequest(count, status, milliseconds / 1000);
+    if (standings !== null) this.counts.addOperation(request.principal?.kind ?? 'NONE');
     count.points += price ?? 0;
     count.statements += statements;
     if (log === null) return;

@@ -13,9 +13,10 @@ registerEnumType(TokenKind, {
   name: 'TokenKind',
   description: 'The kinds of tokens that are accepted.',
   valuesMap: {
-    ACCESS_TOKEN: { description: 'Issued by the identity provider to an application.' },
+    ACCESS_TOKEN: { description: 'An access token that an application holds for a person who signed in.' },
     PERSONAL_ACCESS_TOKEN: {
-      description: 'Made by a person at the identity provider, for their own scripts.',
+      description:
+        'An access token of the client-credentials grant: a client has it for itself, or for the person who owns the client.',
     },
     SERVICE_ACCOUNT_TOKEN: { description: 'Of a program that acts on behalf of nobody.' },
   },

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { JsonWebKey } from 'node:crypto';
 import { createInterface } from 'node:readline';
 
 /** What a test wants changed of a good token: null removes a member, and a text stands for the whole. */
@@ -83,7 +84,15 @@ export class ExternalIssuerProcess {
     return authorizationOf(await this.post('sign', request));
   }
 
-  /** An opaque token, of which introspection tells this from now on; without a name, a new one. */
+  /** Signs with this private key from now on, for its algorithm. */
+  async publish(jwk: JsonWebKey): Promise<void> {
+    await this.post('publish', jwk);
+  }
+
+  /**
+   * An opaque token, of which introspection tells this from now on, and that it is for the service unless `aud` is named;
+   * without a name, a new one.
+   */
   async opaque(introspection: Record<string, unknown>, token?: string): Promise<string> {
     return authorizationOf(
       await this.post(token === undefined ? 'opaque' : `opaque?token=${token}`, introspection),

@@ -23,7 +23,9 @@
 //   POST /test/sign                {access_token} with this {header?, payload?, stranger?: true}: members replace
 //                                  those of a good token, null removes one, a text stands as it is. The key is that of
 //                                  the header's alg, or else RS256; a stranger's is not published
-//   POST /test/opaque[?token=…]    {access_token} of which introspection then tells exactly this body
+//   POST /test/opaque[?token=…]    {access_token} of which introspection then tells this body, and the audience unless
+//                                  `aud` is in it; null removes it
+//   POST /test/publish             sign with this private JWK from now on, for its alg; the other keys stay published
 //   POST /test/say                 answer everything but /test with this {status?, headers?, body?, times?}
 //   POST /test/pause               the same with 503
 //   POST /test/resume              the end of that
@@ -218,6 +220,11 @@ const ACTIONS = {
     return { kid: keys[0].kid };
   },
 
+  publish(jwk) {
+    keys = [jwk, ...keys];
+    handle = createHandler();
+  },
+
   clients: addClient,
 
   async sign({ header = {}, payload = {}, stranger = false }) {
@@ -242,7 +249,8 @@ const ACTIONS = {
 
   opaque(body, parameters) {
     const token = parameters.get('token') ?? randomUUID();
-    toldOpaque.set(token, body);
+    const { aud = AUDIENCE, ...rest } = body;
+    toldOpaque.set(token, aud === null ? rest : { aud, ...rest });
     return { access_token: token };
   },
 

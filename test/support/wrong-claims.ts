@@ -48,6 +48,7 @@ export function wrongTokens(issuer: string, audience: string, now: number): Wron
     ['exp twice, the last one over', { payload: JSON.stringify(good).replace(/}$/, ',"exp":1}') }],
     ...among('payload', 'nbf', [now + HOUR, 1e300, String(now), 'now', true, [now], null]),
     ...among('payload', 'iat', [now + HOUR, 1e300, String(now), 'now', true, [now], null]),
+    ...among('payload', 'cnf', [{ jkt: 'x' }, { 'x5t#S256': 'x' }, { jwk: {} }, {}, 'x', 0, true]),
     ['no claims', { payload: '{}' }],
     ['claims that are a list', { payload: JSON.stringify([good]) }],
     ['claims that are a text', { payload: JSON.stringify('anna') }],
