@@ -218,18 +218,19 @@ export class LdapFollower implements Follower {
     const asOf = new Date();
     // Only for comparisons between servers: a database below may change without a change of the token.
     const token = await this.directory.readStateToken(connection);
-    const changed: string[] = [];
+    const changed = new Set<string>();
     const clock = new DirectoryClock(this.config.mapping.people.modifiedAt, position.latest);
     for await (const { uuid, entry } of this.directory.listChangedSince(connection, position.since)) {
-      changed.push(uuid);
+      changed.add(uuid);
       clock.note(entry);
     }
     const { latest } = clock;
     const since = sinceAfter(position, latest, isLater);
     const reached = { position: formatPosition({ kind: 'look', token, since, latest }), asOf };
     const unmoved = { position: before.position, asOf: before.asOf ?? asOf };
-    const held = (await intake.readAgain(changed, unmoved)) ?? (await intake.lookAround(true, unmoved));
+    const held = (await intake.readAgain([...changed], unmoved)) ?? (await intake.lookAround(true, unmoved));
     if (held === null) await intake.takeOver(reached);
+    for (const risk of this.directory.refusals(connection)) this.reporter.tellRisk(risk);
   }
 
   /** @throws SourceError when the directory cannot be read */

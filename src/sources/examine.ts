@@ -21,6 +21,9 @@ const ENCRYPTION = {
 /** Entries between two reports of progress. */
 const PROGRESS_INTERVAL = 1000;
 
+/** Nothing was changed at this instant or later (RFC 4517 §3.3.13). */
+const END_OF_TIME = '99991231235959Z';
+
 const PLURALS = { person: 'people', group: 'groups' } as const satisfies Record<EntryKind, string>;
 
 /**
@@ -109,7 +112,18 @@ class Examination {
       together.entries += tally.total;
       together.dated += tally.having(people.modifiedAt);
     }
+    if (this.notTold !== null && missing.size === 0) await this.tryToAsk();
     yield this.describeChanges(together);
+  }
+
+  /** Finds out what the server refuses of what is asked for changes. */
+  private async tryToAsk(): Promise<void> {
+    try {
+      await this.directory.listChangedSince(this.connection, END_OF_TIME).next();
+    } catch (error) {
+      // The entries were counted before, and whatever fails was told there.
+      if (!(error instanceof LdapResultError)) throw error;
+    }
   }
 
   /** Null: the entry is there. */
@@ -213,7 +227,8 @@ class Examination {
   private describeChanges({ entries, dated }: { entries: number; dated: number }): Finding {
     if (this.notTold === null) return ok('changes', 'told by the server as they happen (RFC 4533)');
     const { syncSeconds, mapping } = this.config;
-    const asked = `asked for every ${syncSeconds} s. ${this.notTold}`;
+    const reasons = [this.notTold, ...this.directory.refusals(this.connection)];
+    const asked = `asked for every ${syncSeconds} s. ${reasons.join('. ')}`;
     if (dated === entries) return ok('changes', asked);
     const consequence = dated === 0 ? 'everything is read each time' : 'changes of those are missed';
     return warning(

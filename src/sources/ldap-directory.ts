@@ -5,7 +5,9 @@ import { keyOfDn } from '../ldap/dn-key.js';
 import type { Entry } from '../ldap/entry.js';
 import { uuidOfEntry } from '../ldap/entry-uuid.js';
 import { type Filter, parseFilter } from '../ldap/filter-parser.js';
-import { readPaged } from '../ldap/paged-search.js';
+import { LdapResultError } from '../ldap/ldap-error.js';
+import { LimitExceededError } from '../ldap/limit-error.js';
+import { hasRefusedPages, readPaged } from '../ldap/paged-search.js';
 import type { SearchRequest } from '../ldap/requests.js';
 import { readContextCsn, readRootDse } from '../ldap/root-dse.js';
 import type { EntryKind } from './source.js';
@@ -38,6 +40,7 @@ export class LdapDirectory {
   /** The DNs of what people and groups stand below. */
   readonly containers: SearchRequest;
   private readonly mapping: DirectoryMapping;
+  private refusesInstants = false;
 
   constructor(
     private readonly config: DirectoryConfig,
@@ -155,11 +158,36 @@ export class LdapDirectory {
     return this.readChosen(connection, 'group');
   }
 
-  /** Entries that have been changed at an instant or later, by the directory's own clock; with nothing but when. */
+  /** What the server has refused so far, and what is done instead; a sentence each. */
+  refusals(connection: LdapConnection): string[] {
+    const pages = 'The directory server refuses to send pages: all entries are read at once';
+    const instants = `The directory server refuses to compare times: ${this.mapping.people.modifiedAt} of all entries is listed each time`;
+    return [...(hasRefusedPages(connection) ? [pages] : []), ...(this.refusesInstants ? [instants] : [])];
+  }
+
+  /**
+   * Entries that have been changed at an instant or later, by the directory's own clock; with nothing but when. An entry
+   * may come twice.
+   */
   async *listChangedSince(connection: LdapConnection, instant: string): AsyncGenerator<KnownEntry> {
     const { uuid, modifiedAt } = this.mapping.people;
+    const attributes = [uuid, modifiedAt];
     const since: Filter = { kind: 'greaterOrEqual', attribute: modifiedAt, value: Buffer.from(instant) };
-    for (const kind of KINDS) yield* this.readChosen(connection, kind, since, [uuid, modifiedAt]);
+    try {
+      if (!this.refusesInstants)
+        for (const kind of KINDS) yield* this.readChosen(connection, kind, since, attributes);
+    } catch (error) {
+      if (!(error instanceof LdapResultError) || error instanceof LimitExceededError) throw error;
+      this.refusesInstants = true;
+    }
+    if (!this.refusesInstants) return;
+    for (const kind of KINDS) {
+      for await (const known of this.readChosen(connection, kind, undefined, attributes)) {
+        // One server writes all instants in one form, in which their order is that of their characters.
+        const [changedAt] = known.entry.bytes(modifiedAt);
+        if (changedAt !== undefined && changedAt.toString('latin1') >= instant) yield known;
+      }
+    }
   }
 
   /** Every entry with nothing but the time at which it was changed. */
