@@ -1,21 +1,5 @@
 import { fold } from '../common/fold.js';
-import { BadUserInputError } from '../common/errors.js';
 import type { Values } from './values.js';
-
-const SHORTEST = 2;
-const LONGEST = 64;
-
-/**
- * What was typed, folded.
- * @throws BadUserInputError when it has fewer than 2 or more than 64 characters
- */
-export function foldSearch(query: string, argument: string): string {
-  const length = [...query.normalize('NFC')].length;
-  if (length < SHORTEST || length > LONGEST) {
-    throw new BadUserInputError(`${argument} must have ${SHORTEST} to ${LONGEST} characters`, argument);
-  }
-  return fold(query).trim();
-}
 
 /**
  * The SQL condition for rows whose id or name contains the folded text. Three characters and more are found by

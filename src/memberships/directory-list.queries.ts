@@ -1,6 +1,7 @@
 import { bindCursor } from '../common/cursor.js';
+import { asLabel, foldSearch } from '../common/fold.js';
 import type { OrderColumn, PageOrder, PageSource } from '../database/page-source.js';
-import { foldSearch, searchCondition } from '../database/search-condition.js';
+import { searchCondition } from '../database/search-condition.js';
 import { Values } from '../database/values.js';
 import { OrderDirection } from '../graphql/order.js';
 import {
@@ -31,7 +32,7 @@ export function userSource(
   }
   if (filter?.schoolYear !== undefined && filter.schoolYear !== null) {
     // The left side as the index has it; an empty year is nobody's, and no year is not an empty one.
-    const year = values.add(filter.schoolYear.replaceAll('\0', '\uFFFD'));
+    const year = values.add(asLabel(filter.schoolYear));
     conditions.push(`coalesce(u.school_year, '') = nullif(${year}::text, '')`);
   }
   if (filter?.updatedSince)

@@ -1,7 +1,8 @@
 import { bindCursor } from '../common/cursor.js';
+import { asLabel, foldSearch } from '../common/fold.js';
 import type { PageSelection } from '../common/page.js';
 import type { OrderColumn, PageOrder, PageSource } from '../database/page-source.js';
-import { foldSearch, searchCondition } from '../database/search-condition.js';
+import { searchCondition } from '../database/search-condition.js';
 import { REVISION, statement } from '../database/statement.js';
 import { Values } from '../database/values.js';
 import { OrderDirection } from '../graphql/order.js';
@@ -86,7 +87,7 @@ function conditionsOf(
     conditions.push(searchCondition(SIDES[side].alias, foldSearch(search, 'search'), values));
   }
   if (schoolYear !== undefined && schoolYear !== null) {
-    conditions.push(`m.user_school_year = ${values.add(schoolYear.replaceAll('\0', '\uFFFD'))}::text`);
+    conditions.push(`m.user_school_year = ${values.add(asLabel(schoolYear))}::text`);
   }
   return conditions;
 }

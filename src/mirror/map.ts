@@ -1,3 +1,4 @@
+import { LONGEST_ID } from '../common/fold.js';
 import { parseHttpUrl } from '../common/url.js';
 import type { DirectoryMapping } from '../config/directory.js';
 import { keyOfDn } from '../ldap/dn-key.js';
@@ -16,7 +17,6 @@ import {
 } from './snapshot.js';
 
 /** Characters that an attribute may have: what is longer is no name, and would not fit an index either. */
-export const LONGEST_ID = 256;
 export const LONGEST_LINE = 512;
 export const LONGEST_TEXT = 10_000;
 /** A school year shares an index entry with a name. */

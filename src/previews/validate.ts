@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { BadUserInputError } from '../common/errors.js';
+import { LONGEST_ID } from '../common/fold.js';
 import { parseHttpUrl } from '../common/url.js';
-import { LONGEST_ID, LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map.js';
+import { LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map.js';
 import type { CreateGroupInput, UpdateGroupInput } from './group-change.inputs.js';
 import type { UpdateProfileInput, UpdateUserInput } from './user-change.inputs.js';
 

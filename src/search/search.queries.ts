@@ -1,8 +1,8 @@
 import { bindCursor } from '../common/cursor.js';
-import { foldId } from '../common/fold.js';
+import { foldId, foldSearch } from '../common/fold.js';
 import type { PageSelection } from '../common/page.js';
 import type { PageSource } from '../database/page-source.js';
-import { escapeLike, foldSearch, searchCondition } from '../database/search-condition.js';
+import { escapeLike, searchCondition } from '../database/search-condition.js';
 import { Values } from '../database/values.js';
 import { Group } from '../groups/group.model.js';
 import { LISTED_GROUP, LISTED_USER, listedAmong, type Shown } from '../memberships/shown.js';

@@ -1,0 +1,59 @@
+import { ServiceError } from './errors.js';
+import { asLabel, foldId, foldSearch } from './fold.js';
+
+/** Every combining mark in the worst order: Unicode has to move each one past all that stand before it. */
+const MARKS = ['\u0345', '\u0315', '\u0301', '\u0327', '\u0334'];
+const worstCase = (length: number) =>
+  `a${MARKS.map((mark) => mark.repeat(Math.ceil(length / MARKS.length))).join('')}`.slice(0, length);
+
+const LONG = 100_000;
+
+/** The method of a text that costs more the longer it is is not called at all. */
+function countNormalizations(work: () => void): number {
+  const normalize = jest.spyOn(String.prototype, 'normalize');
+  try {
+    work();
+    return normalize.mock.calls.length;
+  } finally {
+    normalize.mockRestore();
+  }
+}
+
+describe('an id', () => {
+  it('is folded up to 256 code units', () => {
+    expect(foldId('Anna')).toBe('anna');
+    expect(foldId('A'.repeat(256))).toBe('a'.repeat(256));
+    expect(foldId('A\u0308'.repeat(128))).toBe('ä'.repeat(128));
+  });
+
+  it('that is longer is not normalized, and becomes what no id is folded to', () => {
+    const folded = [...['x'.repeat(257), 'A\u0308'.repeat(129), worstCase(LONG)].map(foldId)];
+    expect(new Set(folded).size).toBe(1);
+    expect(foldId(folded[0] ?? '')).not.toBe(folded[0]);
+    expect(countNormalizations(() => foldId(worstCase(LONG)))).toBe(0);
+    expect(countNormalizations(() => foldId(worstCase(256)))).toBe(1);
+  });
+});
+
+describe('the text of a search', () => {
+  it('has 2 to 64 characters, however many code units each takes', () => {
+    // The letter that takes the most: alpha with three marks.
+    for (const each of ['a', 'ä', 'A\u0308', '\u{1F600}', '\u03B1\u0313\u0300\u0345']) {
+      expect(() => foldSearch(each.repeat(64), 'query')).not.toThrow();
+      expect(() => foldSearch(each.repeat(65), 'query')).toThrow(ServiceError);
+      expect(() => foldSearch(each, 'query')).toThrow('query must have 2 to 64 characters');
+    }
+  });
+
+  it('is refused without being normalized where it is longer in any case', () => {
+    const refuse = () => {
+      expect(() => foldSearch(worstCase(LONG), 'search')).toThrow('search must have 2 to 64 characters');
+    };
+    expect(countNormalizations(refuse)).toBe(0);
+  });
+});
+
+it('cuts a label to what matches no label', () => {
+  expect(asLabel('1\0a')).toBe('1\uFFFDa');
+  expect(asLabel('1'.repeat(LONG))).toHaveLength(256);
+});
