@@ -112,3 +112,52 @@ it('leaves a small pool to those who need a connection of their own', async () =
   expect(await Promise.all(times(20, (index) => ask(ECHO, index)))).toEqual(times(20, (index) => index));
   expect(pool.totalCount).toBe(3);
 });
+
+describe('a statement', () => {
+  const namesOf = () =>
+    ask("select coalesce(array_agg(name order by name), '{}') from pg_prepared_statements");
+
+  it('stays prepared from its second use on, and is closed when many others have been used since', async () => {
+    const [text, name] = ['select $1::integer + 1', 'select $1::integer + 1'];
+    await namesOf();
+    await ask(text, 1);
+    expect(await namesOf()).not.toContain(name);
+    for (const at of [2, 3, 4]) expect(await ask(text, at)).toBe(at + 1);
+    expect(await namesOf()).toContain(name);
+    for (const turn of [1, 2]) {
+      for (let index = 0; index < 150; index++)
+        expect(await ask(`select $1::integer + ${index}`, turn)).toBe(turn + index);
+    }
+    const names = (await namesOf()) as string[];
+    expect(names).not.toContain('select $1::integer + 2');
+    expect(names).toContain('select $1::integer + 149');
+    expect(names).toHaveLength(100);
+    // What was closed is prepared again.
+    expect(await ask('select $1::integer + 2', 5)).toBe(7);
+  });
+
+  it('that is cancelled while it is being prepared takes no others along that run the same', async () => {
+    const other = new pg.Client({ connectionString: database.url });
+    await other.connect();
+    await other.query('create table locked (key integer); insert into locked values (7)');
+    const text = 'select key from locked where key = $1::integer';
+    expect(await ask(text, 7)).toBe(7);
+    const backend = await ask(BACKEND);
+    await other.query('begin; lock table locked in access exclusive mode');
+    const outcomes = Promise.allSettled(times(3, () => ask(text, 7)));
+    const waits = async () => {
+      const waiting = `select 1 from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'`;
+      return (await other.query(waiting, [backend])).rowCount === 1;
+    };
+    await eventually(waits, true);
+    await other.query('select pg_cancel_backend($1)', [backend]);
+    // The first was cancelled, and the next waits in its place.
+    await eventually(waits, true);
+    await other.query('commit');
+    await other.end();
+    const [first, ...rest] = await outcomes;
+    expect(first).toMatchObject({ status: 'rejected', reason: { code: '57014' } });
+    expect(rest).toEqual([7, 7].map((value) => ({ status: 'fulfilled', value })));
+    expect(await ask(text, 7)).toBe(7);
+  });
+});

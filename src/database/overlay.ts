@@ -2,7 +2,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { Pool, PoolClient } from 'pg';
 import { ServiceError, ServiceUnavailableError } from '../common/errors.js';
 import { databaseError, LostRaceError } from './database-error.js';
-import { PATIENTLY } from './patience.js';
+import { askPatiently, PATIENTLY } from './patience.js';
 import { type Reader, readThrough } from './reader.js';
 import type { Statement } from './statement.js';
 import type { Writer } from './writer.js';
@@ -90,11 +90,7 @@ export class Overlay implements Reader, Writer {
 
   read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     return this.send(() =>
-      readThrough(
-        async (query) => (await this.connection.query<Row>({ ...query, ...PATIENTLY })).rows,
-        statement,
-        values,
-      ),
+      readThrough((query) => askPatiently<Row>(this.connection, query), statement, values),
     );
   }
 

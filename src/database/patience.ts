@@ -1,5 +1,7 @@
-import type { Pool, PoolClient, QueryArrayConfig } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { breakOff } from './break-off.js';
+import { sendPrepared } from './prepared-query.js';
+import type { NamedQuery } from './statement.js';
 
 /**
  * Milliseconds after which a connection is given up that says nothing. Above the time that a statement may take, so
@@ -22,25 +24,40 @@ interface Asked {
 const underWay = new Set<Asked>();
 let looking: NodeJS.Timeout | null = null;
 
-/**
- * Runs one query on a connection of the pool, as `pool.query` does, and gives the connection up when it says nothing.
- * The driver has a setting for that, with a timer for each query: they hang together, and what V8 has found to be old
- * among them keeps the rows of all that come after it.
- */
-export function queryPatiently<Row extends unknown[]>(pool: Pool, query: QueryArrayConfig): Promise<Row[]> {
+/** Runs one statement on a connection of the pool, as `pool.query` does, and gives the connection up when it says nothing. */
+export function queryPatiently<Row extends unknown[]>(pool: Pool, query: NamedQuery): Promise<Row[]> {
   return new Promise((resolve, reject) => {
     pool.connect((failure, client, release) => {
       if (client === undefined) {
         reject(failure ?? new Error('Connection terminated'));
         return;
       }
-      const forget = watch(client);
-      client.query<Row>(query, (error: Error | null, result) => {
-        forget();
-        release(error ?? undefined);
-        if (error === null) resolve(result.rows);
-        else reject(error);
-      });
+      askPatiently<Row>(client, query).then(
+        (rows) => {
+          release();
+          resolve(rows);
+        },
+        (error: unknown) => {
+          release(error);
+          reject(error);
+        },
+      );
+    });
+  });
+}
+
+/**
+ * Runs one statement on a connection, which is given up when it says nothing.
+ * The driver has a setting for that, with a timer for each query: they hang together, and what V8 has found to be old
+ * among them keeps the rows of all that come after it.
+ */
+export function askPatiently<Row extends unknown[]>(client: PoolClient, query: NamedQuery): Promise<Row[]> {
+  return new Promise((resolve, reject) => {
+    const forget = watch(client);
+    sendPrepared(client, query, (error, result) => {
+      forget();
+      if (error === null) resolve(result.rows as Row[]);
+      else reject(error);
     });
   });
 }

@@ -1,8 +1,8 @@
-import type { Pool, PoolClient, QueryArrayResult } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { socketOf } from './break-off.js';
 import { queryPatiently, watch } from './patience.js';
+import { sendPrepared } from './prepared-query.js';
 import type { NamedQuery } from './statement.js';
-import { UndescribedQuery } from './undescribed-query.js';
 
 /** Connections of a pool that are shared at most. One is enough for what a process can take in; two have two servers at work. */
 const MOST_SHARED = 2;
@@ -134,13 +134,12 @@ class SharedConnection {
 
   private sendOne({ query, resolve, reject }: Asked): void {
     const forget = watch(this.client);
-    const told = (error: Error | null, result: QueryArrayResult) => {
+    sendPrepared(this.client, query, (error, result) => {
       forget();
       this.note(error);
       if (error === null) resolve(result.rows as never[]);
       else reject(error);
-    };
-    this.client.query(new UndescribedQuery(query, told));
+    });
   }
 
   private note(error: Error | null): void {

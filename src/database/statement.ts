@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { QueryArrayConfig } from 'pg';
 
 /** A prepared statement: its name is derived from its text, so that equal texts are parsed once a connection. */
@@ -17,8 +18,16 @@ export type NamedQuery = QueryArrayConfig & { readonly name: string };
 /** The id of the revision that a statement reads: one statement sees one, and several can be compared by it. */
 export const REVISION = '(select revision_uuid from mirror_state)';
 
-/** Statements by text: a text is hashed once, however often it is built. Bounded by the shapes we can build. */
-const known = new Map<string, Statement>();
+/** Statements that are remembered at most, and characters of their texts: clients choose what they select. */
+const MOST_KNOWN = 2000;
+const MOST_CHARACTERS = 8_000_000;
+
+/** Statements by text: a text that comes again and again is hashed once. */
+const known = new LRUCache<string, Statement>({
+  max: MOST_KNOWN,
+  maxSize: MOST_CHARACTERS,
+  sizeCalculation: (_statement, text) => text.length,
+});
 
 /** The prepared statement of an SQL text with `$1`, `$2` … for its values. */
 export function statement(text: string, { tellsRevision = false, isShort = false } = {}): Statement {
