@@ -32,33 +32,38 @@ export function queryPatiently<Row extends unknown[]>(pool: Pool, query: NamedQu
         reject(failure ?? new Error('Connection terminated'));
         return;
       }
-      askPatiently<Row>(client, query).then(
-        (rows) => {
-          release();
-          resolve(rows);
-        },
-        (error: unknown) => {
-          release(error);
-          reject(error);
-        },
-      );
+      ask(client, query, (error, rows) => {
+        release(error ?? undefined);
+        if (error === null) resolve(rows as Row[]);
+        else reject(error);
+      });
+    });
+  });
+}
+
+/** Runs one statement on a connection that the caller has, likewise. */
+export function askPatiently<Row extends unknown[]>(client: PoolClient, query: NamedQuery): Promise<Row[]> {
+  return new Promise((resolve, reject) => {
+    ask(client, query, (error, rows) => {
+      if (error === null) resolve(rows as Row[]);
+      else reject(error);
     });
   });
 }
 
 /**
- * Runs one statement on a connection, which is given up when it says nothing.
- * The driver has a setting for that, with a timer for each query: they hang together, and what V8 has found to be old
- * among them keeps the rows of all that come after it.
+ * The driver has a setting for the time that a query may take, with a timer for each: they hang together, and what V8 has
+ * found to be old among them keeps the rows of all that come after it.
  */
-export function askPatiently<Row extends unknown[]>(client: PoolClient, query: NamedQuery): Promise<Row[]> {
-  return new Promise((resolve, reject) => {
-    const forget = watch(client);
-    sendPrepared(client, query, (error, result) => {
-      forget();
-      if (error === null) resolve(result.rows as Row[]);
-      else reject(error);
-    });
+function ask(
+  client: PoolClient,
+  query: NamedQuery,
+  callback: (error: Error | null, rows: unknown[]) => void,
+): void {
+  const forget = watch(client);
+  sendPrepared(client, query, (error, result) => {
+    forget();
+    callback(error, error === null ? result.rows : []);
   });
 }
 
