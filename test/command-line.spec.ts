@@ -1,3 +1,4 @@
+import { SETTINGS } from '../src/config/settings.js';
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -84,6 +85,51 @@ describe('directory check', () => {
       'clients of the embedded identity provider',
     ]);
     expect(checked.stdout).not.toContain('hunter2');
+  });
+});
+
+describe('what directory check prints', () => {
+  const VALUES = [
+    'https://someone:hunter2@host.example/',
+    'https:someone:hunter2@host.example',
+    'postgres://someone:hunter2@host.example/directory',
+    'redis://someone:hunter2@host.example',
+    'ldaps://someone:hunter2@host.example',
+    'ldap://someone:hun/ter2@hunter2@host.example',
+    'socks5://someone:hunter2@host.example',
+    'https://a.example,https://someone:hunter2@host.example',
+  ];
+
+  it.each(VALUES)('has no user information of any setting, where it is %s', async (value) => {
+    const settings = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, value]));
+    for (const args of [['check'], ['check', '--json']]) {
+      const { code, stdout, stderr } = await runCommand(args, settings);
+      expect([code, stderr]).toEqual([2, '']);
+      expect(stdout).toContain('host.example');
+      expect(stdout).not.toMatch(/someone|hunter2|hun\/ter/);
+    }
+  });
+
+  it('warns of plain http to the identity provider, unless it is this machine', async () => {
+    const warningsOf = async (AUTH_URL: string, AUTH_INTROSPECTION_URL = '') => {
+      const checked = await runCommand(['check', '--json'], {
+        ...environment,
+        DIRECTORY_URL: `file:${join(work, 'nothing')}`,
+        DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
+        AUTH_URL,
+        AUTH_INTROSPECTION_URL,
+      });
+      return (
+        json(checked).findings as { what: string; result: string; text: string; mend: unknown }[]
+      ).filter(({ what }) => what === 'encryption of the identity provider');
+    };
+    expect(await warningsOf('http://127.0.0.1:1')).toEqual([]);
+    expect(await warningsOf('http://localhost:1')).toEqual([]);
+    expect(await warningsOf('https://id.invalid')).toEqual([]);
+    expect(await warningsOf('http://id.invalid', 'http://tokens.invalid/introspect')).toMatchObject([
+      { result: 'warning', text: textLike(/^AUTH_URL is plain http/), mend: textLike(/https/) },
+      { result: 'warning', text: textLike(/^AUTH_INTROSPECTION_URL is plain http.* tokens\.invalid /) },
+    ]);
   });
 });
 

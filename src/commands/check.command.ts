@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type Finding, ok, problem } from '../common/finding.js';
+import { hideUserInformation } from '../common/url.js';
 import { type Config, ConfigError, readConfig } from '../config/config.js';
 import { type SettingName, SETTINGS } from '../config/settings.js';
 import { EXIT_FAILED, EXIT_WRONG_USE } from '../start/failure.js';
@@ -21,7 +22,8 @@ export function addCheckCommand(program: Command): void {
         const { look } = await import('./look.js');
         findings.push(ok('settings'), ...(await withProgress((show) => look(config, show))));
       }
-      console.log(json === true ? JSON.stringify(toJson(findings)) : toText(findings));
+      const told = findings.map(withoutUserInformation);
+      console.log(json === true ? JSON.stringify(toJson(told)) : toText(told));
       if (problems.length > 0) process.exitCode = EXIT_WRONG_USE;
       else if (countOf(findings, 'problem') > 0) process.exitCode = EXIT_FAILED;
     });
@@ -93,7 +95,20 @@ function describeSum(findings: readonly Finding[]): string {
   return paint(style, `${findings.length} looked at: ${parts.join(', ')}`);
 }
 
-/** Every setting as it stands in the environment; a secret only tells whether it is there. */
+/** Libraries put URLs into their messages. */
+function withoutUserInformation(finding: Finding): Finding {
+  const { what, text } = finding;
+  return {
+    ...finding,
+    what: hideUserInformation(what),
+    text: text === null ? null : hideUserInformation(text),
+  };
+}
+
+/**
+ * Every setting as it stands in the environment, also one that cannot be used. A secret only tells whether it is there, and
+ * the user information of a URL is hidden.
+ */
 function describeSettings(): { name: string; value: string }[] {
   return (Object.keys(SETTINGS) as SettingName[]).map((name) => {
     const value = process.env[name] ?? '';
@@ -101,6 +116,6 @@ function describeSettings(): { name: string; value: string }[] {
       return { name, value: '(empty)' };
     const isSet = value !== '' || (process.env[`${name}_FILE`] ?? '') !== '';
     const hidden = 'secret' in SETTINGS[name];
-    return { name, value: isSet ? (hidden ? '(set)' : value) : '(default)' };
+    return { name, value: isSet ? (hidden ? '(set)' : hideUserInformation(value)) : '(default)' };
   });
 }

@@ -3,6 +3,7 @@ import { access } from 'node:fs/promises';
 import { ZodError } from 'zod';
 import { ExternalIssuer } from '../auth/external-issuer.js';
 import { type Finding, ok, problem, warning } from '../common/finding.js';
+import { hostOf, isLoopback } from '../common/loopback.js';
 import { type Config, ConfigError } from '../config/config.js';
 import type { DirectoryConfig } from '../config/directory.js';
 import type { RedisConfig } from '../config/redis.js';
@@ -86,9 +87,24 @@ function lookAtClients(config: Config): Finding[] {
 async function lookAtIssuer({ auth }: Config, url: string): Promise<Finding[]> {
   const issuer = new ExternalIssuer(url, auth.introspection);
   const keys = await lookAt('identity provider', url, () => issuer.fetchKeys());
-  if (auth.introspection === null || keys.result !== 'ok') return [keys];
+  const findings = [...describeEncryption(auth, url), keys];
+  if (auth.introspection === null || keys.result !== 'ok') return findings;
   // A token that nobody has given out: whoever may ask is told that it is not active.
-  return [keys, await lookAt('introspection', null, () => issuer.introspect(randomUUID()))];
+  return [...findings, await lookAt('introspection', null, () => issuer.introspect(randomUUID()))];
+}
+
+/** Keys that were changed on their way let in whoever changed them; tokens and the secret of the client can be read there. */
+function describeEncryption({ introspection }: Config['auth'], issuer: string): Finding[] {
+  const named: [name: string, url: string | null][] = [
+    ['AUTH_URL', issuer],
+    ['AUTH_INTROSPECTION_URL', introspection?.url ?? null],
+  ];
+  return named.flatMap(([name, value]) => {
+    const url = value === null ? null : new URL(value);
+    if (url?.protocol !== 'http:' || isLoopback(hostOf(url))) return [];
+    const reason = `${name} is plain http: keys and tokens cross the network to ${url.host} unencrypted`;
+    return [warning('encryption of the identity provider', reason)];
+  });
 }
 
 async function lookAt(what: string, text: string | null, ask: () => Promise<unknown>): Promise<Finding> {

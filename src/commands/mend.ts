@@ -30,6 +30,10 @@ const MENDS: readonly [what: string, mend: string][] = [
   ['service accounts', '`directory service-account create` makes one to go over to before then'],
   ['Redis', 'See that REDIS_URL names a server that runs, and its password'],
   ['clients of', 'Mend the file that AUTH_EMBEDDED_CLIENTS names'],
+  [
+    'encryption of the identity provider',
+    'Give AUTH_URL and AUTH_INTROSPECTION_URL the https URLs of the identity provider',
+  ],
   ['identity provider', 'See that AUTH_URL is the issuer as it spells itself, and can be reached from here'],
   [
     'introspection',

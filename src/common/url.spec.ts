@@ -1,4 +1,4 @@
-import { parseHttpUrl, parseUrl } from './url.js';
+import { hideUserInformation, parseHttpUrl, parseUrl } from './url.js';
 
 describe('a URL', () => {
   it('is one however often it is asked, whatever letters it has', () => {
@@ -15,4 +15,22 @@ describe('a URL', () => {
   it.each(['ldap://host', 'javascript:alert(1)'])('of the web is not «%s»', (text) => {
     expect(parseHttpUrl(text)).toBeNull();
   });
+});
+
+describe('user information', () => {
+  it.each([
+    ['postgres://a:b@host/x', 'postgres://(hidden)@host/x'],
+    ['failed: https://a:b@host refused', 'failed: https://(hidden)@host refused'],
+    ['http:a:b@host', 'http:(hidden)@host'],
+    ['redis://:p@ss@host', 'redis://(hidden)@host'],
+  ])('of %s is hidden', (text, hidden) => {
+    expect(hideUserInformation(text)).toBe(hidden);
+  });
+
+  it.each(['https://host/path', 'someone@example.org', 'file:/srv/a@b.ldif', 'uid=a:b@c,dc=example'])(
+    'is none in %s',
+    (text) => {
+      expect(hideUserInformation(text)).toBe(text);
+    },
+  );
 });

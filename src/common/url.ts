@@ -15,3 +15,11 @@ export function parseHttpUrl(text: string): URL | null {
   const url = parseUrl(text);
   return url !== null && /^https?:$/.test(url.protocol) ? url : null;
 }
+
+/** A URL with an `@` in it. The password may hold every character, so all up to the last `@` counts as user information. */
+const USER_INFORMATION = /\b((?:https?|ldaps?|postgres(?:ql)?|rediss?):\/*|[a-z][a-z0-9+.-]*:\/\/)\S*@/gi;
+
+/** A text without the user information (RFC 3986 §3.2.1) of the URLs in it: it can be a password. */
+export function hideUserInformation(text: string): string {
+  return text.replace(USER_INFORMATION, '$1(hidden)@');
+}
