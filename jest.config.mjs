@@ -32,15 +32,19 @@ const common = {
   ],
 };
 
-/** End-to-end tests act through the endpoint: what exercises SQL on both stores, everything else on one. */
-const endToEnd = (store) => ({
+/** Tests that start PostgreSQL once for all of them. */
+const withServers = (displayName, store, testMatch) => ({
   ...common,
-  displayName: store,
+  displayName,
   globals: { STORE: store },
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
-  testMatch: ['<rootDir>/test/*.e2e-spec.ts', `<rootDir>/test/*.${store}-spec.ts`],
+  testMatch,
 });
+
+/** End-to-end tests act through the endpoint: what exercises SQL on both stores, everything else on one. */
+const endToEnd = (store) =>
+  withServers(store, store, ['<rootDir>/test/*.e2e-spec.ts', `<rootDir>/test/*.${store}-spec.ts`]);
 
 export default {
   // Against a test that never ends, and not a measure of any: two cores may be shared with others.
@@ -53,5 +57,7 @@ export default {
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/*.spec.ts'] },
     { ...endToEnd('pglite'), testEnvironment: '<rootDir>/test/support/pglite-environment.mjs' },
     endToEnd('postgres'),
+    // By npm run test:endurance, on a machine that does nothing else: they take minutes, and measure times.
+    withServers('endurance', 'postgres', ['<rootDir>/test/*.endurance-spec.ts']),
   ],
 };

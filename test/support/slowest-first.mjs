@@ -5,8 +5,6 @@ import TestSequencer from '@jest/test-sequencer';
  * checkout remembers no times, and Jest would go by the length of files.
  */
 const SLOWEST = [
-  'soak.postgres-spec.ts',
-  'overload.postgres-spec.ts',
   'rolling-restart.postgres-spec.ts',
   'equal-answers.postgres-spec.ts',
   'mirror-kill.postgres-spec.ts',
