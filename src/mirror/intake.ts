@@ -7,6 +7,7 @@ import type { LdapDirectory } from '../sources/ldap-directory.js';
 import { Audit } from './audit.js';
 import { addAnew, findRivals, withClaimants } from './claimants.js';
 import { addConsequences, Aftermath, findConsequences } from './consequences.js';
+import { DynamicGroups } from './dynamic-groups.js';
 import type { RunReporter } from './run-reporter.js';
 import type { Outcome } from './outcome.js';
 import type { Synchroniser } from './synchroniser.js';
@@ -49,6 +50,7 @@ interface Surroundings {
 export class Intake {
   private readonly pending = new DeltaBuilder();
   private readonly aftermath = new Aftermath();
+  private readonly dynamicGroups: DynamicGroups;
   /** On a clock that only goes forward, as all times here: that of the machine may be set back. */
   private auditedAt = -Infinity;
   private readAt = performance.now();
@@ -57,7 +59,9 @@ export class Intake {
     private readonly surroundings: Surroundings,
     private readonly connection: LdapConnection,
     private readonly signal: AbortSignal,
-  ) {}
+  ) {
+    this.dynamicGroups = new DynamicGroups(surroundings, connection);
+  }
 
   add(changes: Delta): void {
     this.pending.absorb(changes);
@@ -80,7 +84,8 @@ export class Intake {
 
   /** Milliseconds that nothing has to be looked at for. */
   get patience(): number {
-    return this.isAuditDue ? 0 : this.aftermath.patience(performance.now());
+    const patience = Math.min(this.aftermath.patience(performance.now()), this.dynamicGroups.patience);
+    return this.isAuditDue ? 0 : patience;
   }
 
   /**
@@ -141,6 +146,7 @@ export class Intake {
   private async complete(): Promise<void> {
     const { config, directory, manager } = this.surroundings;
     const { pending, connection, signal } = this;
+    await this.dynamicGroups.addTo(pending);
     const consequences = await findConsequences(manager, pending);
     if (consequences.hasRenamed) await sleep(MOMENT, undefined, { signal });
     await addConsequences(pending, consequences, directory, connection);

@@ -10,6 +10,7 @@ import { LimitExceededError } from '../ldap/limit-error.js';
 import { hasRefusedPages, readPaged } from '../ldap/paged-search.js';
 import type { SearchRequest } from '../ldap/requests.js';
 import { readContextCsn, readRootDse } from '../ldap/root-dse.js';
+import { DYNAMIC_ATTRIBUTES, isDynamicGroup } from './dynamic-group.js';
 import type { EntryKind } from './source.js';
 import { SourceError } from './source.error.js';
 
@@ -64,6 +65,7 @@ export class LdapDirectory {
         groups.member,
         groups.admin,
         groups.owner,
+        ...DYNAMIC_ATTRIBUTES,
       ]),
     };
     this.containers = {
@@ -188,6 +190,26 @@ export class LdapDirectory {
         if (changedAt !== undefined && changedAt.toString('latin1') >= instant) yield known;
       }
     }
+  }
+
+  /** The entryUUIDs of the groups whose members the server may find by a search of its own. */
+  async listDynamicGroups(connection: LdapConnection): Promise<string[]> {
+    const filters = DYNAMIC_ATTRIBUTES.map((attribute): Filter => ({ kind: 'present', attribute }));
+    const attributes = ['objectClass', this.mapping.groups.uuid, ...DYNAMIC_ATTRIBUTES];
+    const found: string[] = [];
+    try {
+      for await (const { uuid, entry } of this.readChosen(
+        connection,
+        'group',
+        { kind: 'or', filters },
+        attributes,
+      ))
+        if (isDynamicGroup(entry)) found.push(uuid);
+    } catch (error) {
+      // A server that does not know the attributes has no such groups.
+      if (!(error instanceof LdapResultError) || error instanceof LimitExceededError) throw error;
+    }
+    return found;
   }
 
   /** Every entry with nothing but the time at which it was changed. */

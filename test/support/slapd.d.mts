@@ -3,6 +3,8 @@ export interface SlapdOptions {
   syncprov?: boolean;
   /** The overlay that rewrites the DNs in groups when an entry is renamed or deleted. */
   refint?: boolean;
+  /** The overlay that finds the members of a groupOfURLs by the searches in memberURL. */
+  dynlist?: boolean;
   /**
    * Keeps ou=people in a database of its own, without syncprov. The database is a part of the one above (glued), or
    * separate.

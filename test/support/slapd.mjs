@@ -215,15 +215,18 @@ class TestSlapd {
 }
 
 function configurationOf(directory, options) {
-  const { syncprov, refint, tls, acl = ACL, limits = LIMITS, peopleDatabase } = options;
+  const { syncprov, refint, tls, acl = ACL, limits = LIMITS, peopleDatabase, dynlist } = options;
   const at = (name) => `"${join(directory, name)}"`;
   return [
-    ...['core', 'cosine', 'inetorgperson'].map((name) => `include ${SCHEMAS}/${name}.schema`),
+    ...['core', 'cosine', 'inetorgperson', ...(dynlist ? ['dyngroup'] : [])].map(
+      (name) => `include ${SCHEMAS}/${name}.schema`,
+    ),
     `include "${new URL('../../ldap/directory.schema', import.meta.url).pathname}"`,
     `modulepath ${MODULES}`,
-    ...['back_mdb', ...(syncprov ? ['syncprov'] : []), ...(refint ? ['refint'] : [])].map(
-      (name) => `moduleload ${name}`,
-    ),
+    ...[
+      'back_mdb',
+      ...Object.entries({ syncprov, refint, dynlist }).flatMap(([name, isOn]) => (isOn ? [name] : [])),
+    ].map((name) => `moduleload ${name}`),
     `pidfile ${at('slapd.pid')}`,
     // Otherwise a request may have 4 MB, and a picture more.
     'sockbuf_max_incoming_auth 67108864',
@@ -263,6 +266,7 @@ function configurationOf(directory, options) {
     ...acl,
     ...(syncprov ? ['overlay syncprov', 'syncprov-checkpoint 100 10', 'syncprov-sessionlog 10000'] : []),
     ...(refint ? ['overlay refint', 'refint_attributes member owner groupAdmin'] : []),
+    ...(dynlist ? ['overlay dynlist', 'dynlist-attrset groupOfURLs memberURL member'] : []),
     '',
   ];
 }
