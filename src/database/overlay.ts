@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { Pool, PoolClient } from 'pg';
+import type { Pool, PoolClient, QueryResult } from 'pg';
 import { ServiceError, ServiceUnavailableError } from '../common/errors.js';
 import { databaseError, LostRaceError } from './database-error.js';
+import { NothingReadError } from './nothing-read.error.js';
 import { askPatiently, PATIENTLY } from './patience.js';
 import { type Reader, readThrough } from './reader.js';
 import type { Statement } from './statement.js';
@@ -16,8 +17,9 @@ const ATTEMPTS = 3;
 /** Milliseconds after which it is: by then the others have what they waited for. */
 const PAUSE = 25;
 
-/** All of it sees one revision. */
-const BEGIN = `begin isolation level repeatable read; set local lock_timeout = ${LOCK_TIMEOUT}`;
+/** All of it sees one revision, if there is one. */
+const BEGIN = `begin isolation level repeatable read; set local lock_timeout = ${LOCK_TIMEOUT};
+  select revision from mirror_state`;
 
 /**
  * The mirror as it would be: a transaction in which rows are changed, which nobody else sees, and which is always
@@ -126,11 +128,18 @@ export class Overlay implements Reader, Writer {
 
   private async run<Result>(work: (overlay: Overlay) => Promise<Result>): Promise<Result> {
     try {
-      await this.query(BEGIN);
+      await this.send(() => this.begin());
       return await Promise.race([work(this), whenAborted(this.lost.signal)]);
     } finally {
       await this.end();
     }
+  }
+
+  private async begin(): Promise<void> {
+    // Several statements have several results, whatever the types of the driver say.
+    const results: unknown = await this.connection.query({ text: BEGIN, ...PATIENTLY });
+    const [state] = (results as QueryResult<{ revision: number | null }>[]).at(-1)?.rows ?? [];
+    if (state?.revision === null) throw new NothingReadError();
   }
 
   private async end(): Promise<void> {

@@ -1,5 +1,6 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { databaseError } from './database-error.js';
+import { NothingReadError } from './nothing-read.error.js';
 import type { NamedQuery, Statement } from './statement.js';
 
 /** Every statement of the reading path is published here, as a SentStatement, when somebody listens. */
@@ -26,15 +27,20 @@ export interface Reader {
 /**
  * Runs one named prepared statement.
  * @param send takes it to the database
+ * @throws NothingReadError when a statement that tells its revision finds that there is none yet
  */
 export async function readThrough<Row extends unknown[]>(
   send: (query: NamedQuery) => Promise<Row[]>,
-  { name, text }: Statement,
+  statement: Statement,
   values: readonly unknown[],
 ): Promise<Row[]> {
+  const { name, text } = statement;
   const sent = statementChannel.hasSubscribers ? publish({ name, text, values, hasFailed: false }) : null;
   try {
-    return await send({ name, text, values: [...values], rowMode: 'array' });
+    const rows = await send({ name, text, values: [...values], rowMode: 'array' });
+    const [row] = rows;
+    if (statement.tellsRevision && row?.at(-1) === null) throw new NothingReadError();
+    return rows;
   } catch (error) {
     if (sent !== null) sent.hasFailed = true;
     throw databaseError(error);

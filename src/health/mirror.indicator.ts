@@ -1,12 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
-import { MirrorState } from '../mirror/mirror-state.js';
+import { describeTrouble, MirrorState } from '../mirror/mirror-state.js';
 import { within } from './within.js';
 
 /** Milliseconds. */
 const PATIENCE = 1000;
 
-/** How old the mirror is: reported, and no reason to send requests elsewhere, where it is the same. */
+/**
+ * Whether there is a mirror at all: before the directory was read for the first time, nothing can be answered. Afterwards its
+ * age is reported, and is no reason to send requests elsewhere, where it is the same.
+ */
 @Injectable()
 export class MirrorIndicator {
   constructor(
@@ -17,10 +20,16 @@ export class MirrorIndicator {
   async check(): Promise<HealthIndicatorResult> {
     const indicator = this.indicators.check('mirror');
     try {
-      const { state, asOf } = await within(PATIENCE, this.state.get());
+      const status = await within(PATIENCE, this.state.get());
+      const { state, asOf, revision } = status;
+      if (revision === null) {
+        const reason = describeTrouble(status) ?? 'The directory has not been read yet';
+        return indicator.down({ state, ageSeconds: null, reason });
+      }
       const ageSeconds = asOf === null ? null : Math.max(0, Math.round((Date.now() - asOf.getTime()) / 1000));
       return indicator.up({ state, ageSeconds });
     } catch {
+      // The database is away, and its own check says so.
       return indicator.up({ state: 'UNKNOWN', ageSeconds: null });
     }
   }

@@ -12,10 +12,15 @@ export interface Person {
 /** Finds a person by id; null when the mirror has nobody of that id. */
 export type FindPerson = (id: string) => Promise<Person | null>;
 
-const PERSON_BY_ID = statement('select id, name from users where id_folded = $1');
+/** One row, also where nobody has the id. */
+const PERSON_BY_ID = statement(
+  'select u.id, u.name, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1',
+  { tellsRevision: true },
+);
 
-/** @throws ServiceUnavailableError when the database is away */
+/** @throws ServiceUnavailableError when the database is away, or the directory has not been read yet */
 export async function findPerson(database: Database, id: string): Promise<Person | null> {
-  const [row] = await database.read<[id: string, name: string]>(PERSON_BY_ID, [foldId(id)]);
-  return row === undefined ? null : { id: row[0], name: row[1] };
+  const rows = await database.read<[id: string | null, name: string]>(PERSON_BY_ID, [foldId(id)]);
+  const [[personId, name] = [null, '']] = rows;
+  return personId === null ? null : { id: personId, name };
 }

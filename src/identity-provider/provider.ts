@@ -121,11 +121,10 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
           if (token.kind !== 'ClientCredentials') return;
           // By this the service tells such a token from one that an application has for a person (token-kind.ts).
           payload.gty = 'client-credentials';
-          // Without an owner, or before the mirror knows that person, the subject remains the client itself
-          // (RFC 9068 §2.2): such a token acts for nobody.
+          // Without an owner the subject remains the client itself (RFC 9068 §2.2): such a token acts for nobody.
           const owner = clientsById.get(token.clientId)?.owner ?? null;
-          const person = owner === null ? null : await findPerson(owner);
-          if (person !== null) payload.sub = person.id;
+          // Whether the directory has the owner is decided by each request: people come and go while a token lives.
+          if (owner !== null) payload.sub = (await findPerson(owner))?.id ?? owner;
         },
       },
     },

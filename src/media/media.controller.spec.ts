@@ -11,6 +11,7 @@ import { Test } from '@nestjs/testing';
 import type { Pool } from 'pg';
 import sharp from 'sharp';
 import { DataSource } from 'typeorm';
+import { writeFirstRevision } from '../../test/support/first-revision.js';
 import { foldId } from '../common/fold.js';
 import { AccessLogModule } from '../access-log/access-log.module.js';
 import { readConfig } from '../config/config.js';
@@ -53,6 +54,7 @@ beforeAll(async () => {
   await app.listen(0, '127.0.0.1');
   dataSource = app.get(DataSource);
   key = app.get<SigningKeys>(SIGNING_KEYS)[0];
+  await writeFirstRevision(dataSource);
   await addPictures();
 }, 60_000);
 
@@ -182,7 +184,11 @@ describe('a signed URL', () => {
       expect(response.headers).toMatchObject({ ...EVERYWHERE, etag, vary: 'Accept' });
       expect(response.headers['cache-control']).toMatch(/^private, max-age=\d+$/);
     }
-    expect(statements).toEqual(Array(4).fill('select photo from users where id_folded = $1'));
+    expect(statements).toEqual(
+      Array(4).fill(
+        'select u.photo, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1',
+      ),
+    );
     expect((await get(url, { 'if-none-match': '"x"' })).statusCode).toBe(200);
     expect((await get(url, { 'if-none-match': etag, accept: 'image/webp' })).statusCode).toBe(200);
   });

@@ -3,16 +3,25 @@ import type { Database } from '../database/database.js';
 import { type Statement, statement } from '../database/statement.js';
 import type { PictureKind } from './signed-url.js';
 
-/** By the unique index on the folded id: one row, whose digest is enough to answer most requests. */
+/** By the unique index on the folded id: one row, also where nobody has it. Its digest is enough to answer most requests. */
+const findDigest = (kind: PictureKind) =>
+  statement(`select u.${kind}, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1`, {
+    tellsRevision: true,
+    isShort: true,
+  });
+
 const DIGEST: Record<PictureKind, Statement> = {
-  photo: statement('select photo from users where id_folded = $1'),
-  picture: statement('select picture from users where id_folded = $1'),
+  photo: findDigest('photo'),
+  picture: findDigest('picture'),
 };
 
 /** Only read to make a rendering that is in nobody's cache. */
 const BYTES = statement('select bytes from pictures where sha256 = $1');
 
-/** The SHA-256 digest of a person's picture; null when there is no such person or picture. */
+/**
+ * The SHA-256 digest of a person's picture; null when there is no such person or picture.
+ * @throws ServiceUnavailableError when that cannot be told
+ */
 export async function findPictureDigest(
   database: Database,
   kind: PictureKind,

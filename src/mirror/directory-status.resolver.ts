@@ -1,7 +1,9 @@
 import { Field, ObjectType, Query, registerEnumType, Resolver } from '@nestjs/graphql';
 import { InheritAccess, Public } from '../auth/access.js';
+import { hasScopes, type Principal } from '../auth/principal.js';
+import { CurrentPrincipal } from '../graphql/current-principal.js';
 import { DateTime } from '../graphql/scalars.js';
-import { MirrorState, SyncState } from './mirror-state.js';
+import { describeTrouble, MirrorState, SyncState } from './mirror-state.js';
 
 registerEnumType(SyncState, {
   name: 'SyncState',
@@ -12,7 +14,8 @@ registerEnumType(SyncState, {
     RUNNING: { description: 'A change is being taken over; answers are as of `asOf` until it is done.' },
     FAILING: { description: 'The directory cannot be read; answers stay as of `asOf`.' },
     BLOCKED: {
-      description: 'A change was held because it would delete too much; answers stay as of `asOf`.',
+      description:
+        'A change was held because it would delete too much, or a first reading because it found no people; answers stay as of `asOf`.',
     },
   },
 });
@@ -34,7 +37,7 @@ export class DirectoryStatus {
   @Field(() => String, {
     nullable: true,
     description:
-      'Why synchronisation fails or has stopped itself, for instance because it would delete too much.',
+      'Why synchronisation fails or has stopped itself, for instance because it would delete too much. The details are for tokens with the scope directory.',
   })
   blockedReason!: string | null;
 }
@@ -47,8 +50,10 @@ export class DirectoryStatusResolver {
   @Query(() => DirectoryStatus, {
     description: 'How fresh the answers are, and whether anything keeps them from being fresher.',
   })
-  async directoryStatus(): Promise<DirectoryStatus> {
-    const { state, asOf, reason } = await this.state.get();
-    return { state, asOf, blockedReason: reason };
+  async directoryStatus(@CurrentPrincipal() principal: Principal | null): Promise<DirectoryStatus> {
+    const status = await this.state.get();
+    const { state, asOf, reason } = status;
+    const isTold = principal !== null && hasScopes(principal, ['directory']);
+    return { state, asOf, blockedReason: isTold ? reason : describeTrouble(status) };
   }
 }

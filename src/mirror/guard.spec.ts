@@ -42,9 +42,9 @@ function removals(count: number, more: Partial<RoleChange> = {}): RoleChange[] {
 
 function guard(
   plan: Plan,
-  { stored = SCHOOL, recentlyDeleted = NOTHING, losses = [] as AttributeLoss[] } = {},
+  { stored = SCHOOL, recentlyDeleted = NOTHING, losses = [] as AttributeLoss[], isFirst = false } = {},
 ) {
-  return guardPlan(plan, { stored, recentlyDeleted, losses }, 5);
+  return guardPlan(plan, { stored, recentlyDeleted, losses, isFirst }, 5);
 }
 
 describe('the guard', () => {
@@ -91,7 +91,27 @@ describe('the guard', () => {
     );
   });
 
-  it('lets the first run through', () => {
+  it('lets the first run through when it has found people', () => {
+    const [person] = entries('person', 1);
+    const createdPeople = [
+      { value: person, contentHash: Buffer.alloc(0) },
+    ] as unknown as Plan['createdPeople'];
+    expect(guard({ ...planWith({}), createdPeople }, { stored: NOTHING, isFirst: true })).toBeNull();
+  });
+
+  it.each([
+    ['nothing at all', planWith({})],
+    [
+      'groups only',
+      { ...planWith({}), createdGroups: entries('group', 2) as unknown as Plan['createdGroups'] },
+    ],
+  ])('holds a first run that has found %s', (_, plan) => {
+    expect(guard(plan, { stored: NOTHING, isFirst: true })).toBe(
+      'The first reading of the directory found no people',
+    );
+  });
+
+  it('lets a later run through where the mirror was empty before', () => {
     expect(guard(planWith({}), { stored: NOTHING })).toBeNull();
   });
 

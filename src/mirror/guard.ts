@@ -18,6 +18,8 @@ export function deletesAnything(plan: Plan): boolean {
 
 /** What the guard knows besides the plan. */
 export interface GuardFacts {
+  /** Nothing was taken over from the directory before. */
+  readonly isFirst: boolean;
   /** In the mirror now. */
   readonly stored: Counts;
   /** Deleted within the window, by plans that nobody has confirmed. */
@@ -29,11 +31,13 @@ export interface GuardFacts {
 /**
  * Whether a plan would delete more, or take an attribute from more entries, than a directory loses in a normal moment: then something is wrong with the
  * source, or with what the account may see of it, and the plan is held until somebody confirms it (pure).
+ * The same is true of a first reading that finds no people: an empty mirror tells every client that everyone has gone.
  * @param percent share that may go within the window
  * @returns why the plan is held; null when it may be applied
  */
 export function guardPlan(plan: Plan, facts: GuardFacts, percent: number): string | null {
-  const { stored, recentlyDeleted, losses } = facts;
+  const { isFirst, stored, recentlyDeleted, losses } = facts;
+  if (isFirst && plan.createdPeople.length === 0) return 'The first reading of the directory found no people';
   if (stored.people === 0 && stored.groups === 0) return null;
   const peopleInSource = stored.people + plan.createdPeople.length - plan.deletedPeople.length;
   if (stored.people > 0 && peopleInSource === 0) return 'The directory suddenly has no people at all';

@@ -34,6 +34,26 @@ type StatusRow = [
   position: string | null,
 ];
 
+/**
+ * Why the answers get no fresher, for everyone: without names of hosts, entries and files, which `reason` has. Null when
+ * nothing is wrong.
+ */
+export function describeTrouble({
+  state,
+  revision,
+}: Pick<MirrorStatus, 'state' | 'revision'>): string | null {
+  switch (state) {
+    case SyncState.FAILING:
+      return 'The directory cannot be read at the moment';
+    case SyncState.BLOCKED:
+      return revision === null
+        ? 'The first reading of the directory found no people, and is held until an operator confirms it'
+        : 'A change would take away too much, and is held until an operator confirms it';
+    default:
+      return null;
+  }
+}
+
 const READ_STATUS = statement(
   'select state, as_of, reason, blocked_plan, source_fingerprint, revision, revision_uuid, source_position from mirror_state',
 );

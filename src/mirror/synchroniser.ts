@@ -153,7 +153,7 @@ export class Synchroniser {
     const { plan, quarantined } = findings;
     const { mapping } = this.config.directory;
     const lost = await countLosses(this.dataSource.manager, lackingInPlan(plan, mapping), mapping);
-    const heldBecause = await this.guard(plan, lost, reading.asOf);
+    const heldBecause = await this.guard(plan, lost, before.revision === null, reading.asOf);
     if (dryRun === true) return { kind: 'planned', heldBecause, ...findings };
     if (confirm !== undefined && confirm !== plan.hash) {
       await this.state.restore(before);
@@ -196,13 +196,14 @@ export class Synchroniser {
     return changesKeptSince(now, this.config.directory.changesDays);
   }
 
-  private async guard(plan: Plan, lost: LossCounts, now: Date): Promise<string | null> {
-    if (!deletesAnything(plan) && Object.keys(lost).length === 0) return null;
+  private async guard(plan: Plan, lost: LossCounts, isFirst: boolean, now: Date): Promise<string | null> {
+    if (!isFirst && !deletesAnything(plan) && Object.keys(lost).length === 0) return null;
     const { guard, mapping } = this.config.directory;
     const { percent, windowSeconds } = guard;
     const { manager } = this.dataSource;
     const since = new Date(now.getTime() - windowSeconds * 1000);
     const facts = {
+      isFirst,
       stored: await countStored(manager),
       recentlyDeleted: await countRecentlyDeleted(manager, since),
       losses: await describeLosses(manager, lost, mapping, since),

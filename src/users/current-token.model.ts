@@ -1,6 +1,7 @@
-import { Field, ID, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { Field, ObjectType, registerEnumType } from '@nestjs/graphql';
 import { InheritAccess } from '../auth/access.js';
-import type { Scope } from '../auth/scopes.js';
+import type { Principal } from '../auth/principal.js';
+import { type Scope, SCOPES } from '../auth/scopes.js';
 import { DateTime } from '../graphql/scalars.js';
 
 export enum TokenKind {
@@ -24,26 +25,26 @@ registerEnumType(TokenKind, {
 
 @ObjectType({ description: 'The token that came with this request.' })
 export class CurrentToken {
+  constructor(readonly principal: Principal) {
+    this.kind = TokenKind[principal.kind];
+    this.scopes = SCOPES.filter((scope) => principal.scopes.has(scope));
+    this.clientId = principal.clientId;
+    this.expiresAt = principal.expiresAt;
+  }
+
   @InheritAccess()
   @Field(() => TokenKind, { description: 'What kind of token it is.' })
-  kind!: TokenKind;
+  readonly kind: TokenKind;
 
   @InheritAccess()
   @Field(() => [String], { description: 'The scopes that it has, of those that mean something here.' })
-  scopes!: Scope[];
+  readonly scopes: Scope[];
 
   @InheritAccess()
   @Field(() => String, { nullable: true, description: 'The OAuth client that it was issued to.' })
-  clientId!: string | null;
-
-  @InheritAccess()
-  @Field(() => ID, {
-    nullable: true,
-    description: 'The person that it acts for; null when it acts for nobody.',
-  })
-  userId!: string | null;
+  readonly clientId: string | null;
 
   @InheritAccess()
   @Field(() => DateTime, { nullable: true, description: 'When it ends; null when that is not known.' })
-  expiresAt!: Date | null;
+  readonly expiresAt: Date | null;
 }

@@ -1,12 +1,12 @@
-import { Context, Query, Resolver } from '@nestjs/graphql';
-import { RequireToken } from '../auth/access.js';
+import { Context, ID, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+import { InheritAccess, RequireToken } from '../auth/access.js';
 import type { Principal } from '../auth/principal.js';
 import { CurrentPrincipal } from '../graphql/current-principal.js';
 import type { RequestContext } from '../graphql/request-context.js';
 import { CurrentToken } from './current-token.model.js';
 import { UsersService } from './users.service.js';
 
-@Resolver()
+@Resolver(() => CurrentToken)
 export class CurrentTokenResolver {
   constructor(private readonly users: UsersService) {}
 
@@ -15,10 +15,19 @@ export class CurrentTokenResolver {
     nullable: true,
     description: 'The token that came with this request: what it is good for.',
   })
-  currentToken(
-    @CurrentPrincipal() principal: Principal | null,
+  currentToken(@CurrentPrincipal() principal: Principal | null): CurrentToken | null {
+    return principal === null ? null : new CurrentToken(principal);
+  }
+
+  @InheritAccess()
+  @ResolveField(() => ID, {
+    nullable: true,
+    description: 'The person that it acts for; null when it acts for nobody.',
+  })
+  userId(
+    @Parent() { principal }: CurrentToken,
     @Context() { reader }: RequestContext,
-  ): Promise<CurrentToken | null> {
-    return this.users.describeToken(principal, reader);
+  ): Promise<string | null> {
+    return this.users.findIdOf(principal, reader);
   }
 }

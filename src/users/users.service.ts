@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.js';
-import { SCOPES } from '../auth/scopes.js';
 import { NotFoundError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
 import type { Reader } from '../database/reader.js';
 import type { Batches } from '../graphql/batches.js';
-import { type CurrentToken, TokenKind } from './current-token.model.js';
 import type { UserInput } from './user.inputs.js';
 import type { User } from './user.model.js';
 import { FIND_USER, findUserOf, LIST_USERS_BY_KEY, userOf, type UserRow } from './user.queries.js';
@@ -34,16 +32,8 @@ export class UsersService {
     });
   }
 
-  /** The token as its bearer sees it; the person is named as the directory spells the id. */
-  async describeToken(principal: Principal | null, reader: Reader): Promise<CurrentToken | null> {
-    if (principal === null) return null;
-    const user = principal.subject === null ? null : await this.find(principal.subject, reader);
-    return {
-      kind: TokenKind[principal.kind],
-      scopes: SCOPES.filter((scope) => principal.scopes.has(scope)),
-      clientId: principal.clientId,
-      userId: user?.id ?? null,
-      expiresAt: principal.expiresAt,
-    };
+  /** The person that a token acts for at this moment, as the directory spells the id; null: it acts for nobody. */
+  async findIdOf({ subject }: Principal, reader: Reader): Promise<string | null> {
+    return subject === null ? null : ((await this.find(subject, reader))?.id ?? null);
   }
 }

@@ -6,6 +6,7 @@ import type { Scope } from '../../src/auth/scopes.js';
 import { type Config, type Environment, readConfig } from '../../src/config/config.js';
 import { createApp } from '../../src/create-app.js';
 import { MirrorService } from '../../src/mirror/mirror.service.js';
+import { MirrorState } from '../../src/mirror/mirror-state.js';
 import type { Outcome } from '../../src/mirror/outcome.js';
 import { type RunOptions, Synchroniser } from '../../src/mirror/synchroniser.js';
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
@@ -33,6 +34,8 @@ export interface ServiceOptions {
   environment?: Environment;
   /** Whether every operation is answered in both ways, and compared; not where statements are counted. */
   compared?: boolean;
+  /** Whether a first reading that finds no people, and is held for that, is confirmed. */
+  confirmed?: boolean;
 }
 
 /** A service of a test's own, on a port of the loopback interface and a database of its own. */
@@ -49,6 +52,7 @@ export class TestService {
     ldif = 'version: 1\n',
     environment = {},
     compared = true,
+    confirmed = true,
   }: ServiceOptions = {}): Promise<TestService> {
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'service-'));
     writeFileSync(join(directory, 'directory.ldif'), ldif);
@@ -68,7 +72,9 @@ export class TestService {
     await app.listen(config.port, config.host);
     await app.get(MirrorService).start();
     const answers = compared ? new ComparedAnswers(app) : null;
-    return new TestService(app, config, () => database.drop(), directory, answers);
+    const service = new TestService(app, config, () => database.drop(), directory, answers);
+    if (confirmed) await service.confirmEmpty();
+    return service;
   }
 
   get url(): string {
@@ -130,6 +136,12 @@ export class TestService {
   /** One run over the whole directory, as the command makes one. */
   synchronise(options: RunOptions = {}): Promise<Outcome> {
     return this.app.get(Synchroniser).run(openSource(this.config.directory), options);
+  }
+
+  /** Lets an empty directory be served: a first reading without people is held until an operator confirms it. */
+  private async confirmEmpty(): Promise<void> {
+    const { revision, blockedPlan } = await this.app.get(MirrorState).get();
+    if (revision === null && blockedPlan !== null) await this.synchronise({ confirm: blockedPlan });
   }
 
   /** Replaces the directory file in one go, as a careful exporter does. */
