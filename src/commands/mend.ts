@@ -16,6 +16,10 @@ const MENDS: readonly [what: string, mend: string][] = [
   ['people', 'docs/ldap.md has what the account and the mapping need'],
   ['groups', 'docs/ldap.md has what the account and the mapping need'],
   ['members', 'docs/ldap.md has what the account and the mapping need'],
+  [
+    'references',
+    'See that the bases and filters choose all people and groups that groups name, and that the account may see them; remove DNs of entries that have gone',
+  ],
   ['changes', 'docs/ldap.md has the overlay that tells of changes'],
   [
     'database',

@@ -1,6 +1,7 @@
 import { type Finding, ok, problem, warning } from '../common/finding.js';
 import type { DirectoryConfig, FileSourceConfig } from '../config/directory.js';
 import { LdifError } from '../ldap/ldif-error.js';
+import { ReferenceTally } from './reference-tally.js';
 import { LdifSource } from './ldif-source.js';
 import { SourceError } from './source.error.js';
 
@@ -19,8 +20,10 @@ export async function examineFile(
 ): Promise<Finding[]> {
   const what = 'directory file';
   const counts = { person: 0, group: 0 };
+  const references = new ReferenceTally(config.mapping);
   try {
-    for await (const { kind } of new LdifSource(config, source).read()) {
+    for await (const { kind, entry } of new LdifSource(config, source).read()) {
+      references.add(kind, entry);
       counts[kind]++;
       const read = counts.person + counts.group;
       if (read % PROGRESS_INTERVAL === 0) progress(read);
@@ -41,5 +44,6 @@ export async function examineFile(
     counts.group > 0
       ? ok('groups', `${counts.group} below ${groups.base}`)
       : warning('groups', nobody(groups)),
+    ...references.findings(),
   ];
 }

@@ -10,6 +10,7 @@ import { requireCoverage } from './coverage.js';
 import { KINDS, LdapDirectory } from './ldap-directory.js';
 import { passwordRisk } from './password-risk.js';
 import type { EntryKind } from './source.js';
+import { ReferenceTally } from './reference-tally.js';
 import { readFollowed, Tally } from './tally.js';
 
 const ENCRYPTION = {
@@ -82,6 +83,7 @@ async function describeServer(
 class Examination {
   /** Why changes are not told by the server; null: they are. */
   private notTold: string | null = null;
+  private readonly references: ReferenceTally;
 
   constructor(
     private readonly config: DirectoryConfig,
@@ -89,7 +91,9 @@ class Examination {
     private readonly connection: LdapConnection,
     private readonly signal: AbortSignal,
     private readonly progress: (entries: number) => void,
-  ) {}
+  ) {
+    this.references = new ReferenceTally(config.mapping);
+  }
 
   async *run(): AsyncGenerator<Finding> {
     const { people, groups } = this.config.mapping;
@@ -103,15 +107,19 @@ class Examination {
     if (missing.size === 0) yield ok('directory bases', 'all of them are there');
     this.notTold = await this.findWhyNotTold(missing.size === 0);
     const together = { entries: 0, dated: 0 };
+    let isWhole = missing.size === 0;
     for (const kind of KINDS) {
       if (missing.has(this.directory.searches[kind].base)) continue;
       const tally = new Tally();
       const trouble = await this.count(kind, tally);
       yield* trouble === null ? this.describeEntries(kind, tally) : [trouble];
       if (kind === 'group' && trouble === null) yield* this.describeMembers(tally);
+      isWhole &&= trouble === null;
       together.entries += tally.total;
       together.dated += tally.having(people.modifiedAt);
     }
+    // Of a part it cannot be told what is missing.
+    if (isWhole) yield* this.references.findings();
     if (this.notTold !== null && missing.size === 0) await this.tryToAsk();
     yield this.describeChanges(together);
   }
@@ -177,6 +185,7 @@ class Examination {
           : readPaged(connection, request, { signal });
       for await (const entry of entries) {
         tally.add(entry);
+        this.references.add(kind, entry);
         if (tally.total % PROGRESS_INTERVAL === 0) this.progress(tally.total);
       }
       return null;
