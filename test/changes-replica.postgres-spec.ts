@@ -6,31 +6,70 @@ import { stopFollowing } from './support/mirror.js';
 import { directories, type RandomDirectory } from './support/random-directory.js';
 import { TestService } from './support/service.js';
 
-describe('a copy that is kept by changes alone', () => {
-  it('has the people, the groups and the roles of the directory, whatever happens to it', async () => {
-    const size = { people: 14, groups: 8 };
-    const service = await TestService.start({ environment: { DIRECTORY_GUARD_PERCENT: '100' } });
-    try {
-      await stopFollowing(service);
-      const authorization = await service.serviceAccount('directory');
-      const replica = new Replica();
+const SIZE = { people: 14, groups: 8 };
+/** More entries than there are ids at one time. */
+const ENTRIES = 20;
+const UUIDS = { people: uuids('1'), groups: uuids('2') };
+
+describe('a copy that is kept by applying changes in their order', () => {
+  let service: TestService;
+  let authorization: string;
+
+  beforeEach(async () => {
+    service = await TestService.start({ environment: { DIRECTORY_GUARD_PERCENT: '100' } });
+    await stopFollowing(service);
+    authorization = await service.serviceAccount('directory');
+  });
+
+  afterEach(() => service.stop());
+
+  it.each([
+    // Entries never pass their ids round in a circle where they keep their order.
+    { key: 'id', entries: fc.subarray([...Array(ENTRIES).keys()], bounds(SIZE.people)), seed: 12 },
+    {
+      key: 'nodeId',
+      entries: fc.shuffledSubarray([...Array(ENTRIES).keys()], bounds(SIZE.people)),
+      seed: 13,
+    },
+  ] as const)(
+    'by $key has what the directory has, whatever happens to it',
+    async ({ key, entries, seed }) => {
+      const replica = new Replica(key);
       let cursor: string | null = null;
-      for (const directory of fc.sample(someOf(size), { numRuns: 20, seed: 12 })) {
-        service.replaceDirectory(buildLdif(directory.people, directory.groups));
+      const drawn = fc.tuple(someOf(SIZE), entries, entries);
+      for (const [directory, ofPeople, ofGroups] of fc.sample(drawn, { numRuns: 20, seed })) {
+        const people = directory.people.map((person, index) => ({
+          ...person,
+          uuid: UUIDS.people[ofPeople[index] ?? index] ?? '',
+        }));
+        const groups = directory.groups.map((group, index) => ({
+          ...group,
+          uuid: UUIDS.groups[ofGroups[index] ?? index] ?? '',
+        }));
+        service.replaceDirectory(buildLdif(people, groups));
         await service.synchronise({ force: true });
         const found = await followChanges(service, authorization, cursor);
         cursor = found.cursor;
         replica.apply(found.changes);
         expect(plain(replica)).toEqual(wanted(directory));
       }
-      const anew = new Replica();
+      const anew = new Replica(key);
       anew.apply((await followChanges(service, authorization, null)).changes);
       expect(plain(anew)).toEqual(plain(replica));
-    } finally {
-      await service.stop();
-    }
-  });
+    },
+  );
 });
+
+function bounds(count: number) {
+  return { minLength: count, maxLength: count };
+}
+
+function uuids(kind: string): string[] {
+  return Array.from(
+    { length: ENTRIES },
+    (_, index) => `00000000-0000-4000-800${kind}-${String(index).padStart(12, '0')}`,
+  );
+}
 
 /** Directories of which some of the people and groups are missing. */
 function someOf(size: { people: number; groups: number }): fc.Arbitrary<RandomDirectory> {

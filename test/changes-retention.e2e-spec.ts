@@ -88,13 +88,6 @@ describe('changes that are past their time', () => {
     });
   });
 
-  it('end the cursors of a database that was there before this one', async () => {
-    const [binding] = JSON.parse(Buffer.from(cursors[0] ?? '', 'base64url').toString()) as string[];
-    const yesterday = (Date.now() - 86_400_000) * 1000;
-    const cursor = Buffer.from(JSON.stringify([binding, yesterday])).toString('base64url');
-    expect(await ask(`first: 1, after: "${cursor}"`)).toBe('CHANGE_CURSOR_EXPIRED');
-  });
-
   it('are deleted by a run that changes something, too', async () => {
     await age(3);
     service.replaceDirectory(buildLdif(PEOPLE.slice(0, 3), GROUPS));

@@ -76,26 +76,26 @@ describe('the log of changes', () => {
     expect(page.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false });
   });
 
-  it('tells of whoever comes, becomes another, changes roles and goes, in this order', async () => {
+  it('tells of what goes, becomes another and comes, and of roles, in an order in which it can be applied', async () => {
     const people = [{ id: 'emma' }, { id: 'anna', name: 'Anne' }, ...PEOPLE.slice(1, 3)];
     const groups: TestGroup[] = [
       { ...CLUB, description: 'Plays chess', members: ['ben', '@team', 'emma'], owners: ['anna'] },
       { id: 'band', admins: ['emma', 'anna'] },
     ];
     expect(await changesBy(people, groups)).toEqual([
-      'USER_CREATED emma',
-      'GROUP_CREATED band',
-      'USER_UPDATED anna',
-      'GROUP_UPDATED club',
       'MEMBER_REMOVED cleo in club: MEMBER to -',
       'MEMBER_REMOVED cleo in team: MEMBER to -',
+      'USER_DELETED dan',
+      'GROUP_DELETED team',
+      'USER_UPDATED anna',
+      'GROUP_UPDATED club',
+      'USER_CREATED emma',
+      'GROUP_CREATED band',
       'ROLE_CHANGED anna in club: MEMBER to OWNER',
       'ROLE_CHANGED ben in club: OWNER to MEMBER',
       'MEMBER_ADDED emma in club: - to MEMBER',
       'MEMBER_ADDED anna in band: - to ADMIN',
       'MEMBER_ADDED emma in band: - to ADMIN',
-      'USER_DELETED dan',
-      'GROUP_DELETED team',
     ]);
   });
 
@@ -127,8 +127,8 @@ describe('the log of changes', () => {
     await changesBy(...named('olga', 'pia', 'guild'));
     // The two swap their ids, in one revision.
     expect(await changesBy(...named('pia', 'olga', 'society'))).toEqual([
-      'USER_UPDATED pia, was olga',
       'USER_UPDATED olga, was pia',
+      'USER_UPDATED pia, was olga',
       'GROUP_UPDATED society, was guild',
     ]);
     const { nodes } = await readChanges(service, authorization, 'first: 9, filter: {user: {id: "PIA"}}');
@@ -137,12 +137,87 @@ describe('the log of changes', () => {
       ['MEMBER_ADDED olga in guild: - to MEMBER', 'pia', 'society'],
       ['USER_UPDATED pia, was olga', 'pia', undefined],
     ]);
-    const replica = new Replica();
+    const replica = new Replica('nodeId');
     replica.apply((await followChanges(service, authorization, null)).changes);
     expect([...(replica.groups.get('society') ?? [])].sort()).toEqual([
       ['olga', 'OWNER'],
       ['pia', 'MEMBER'],
     ]);
+  });
+
+  it('tells that an entry is deleted before it tells that another one gets its id', async () => {
+    const named = (id: string, name: string) => ({ id, name, uuid: randomUUID() });
+    const [first, second, third] = [named('olga', 'First'), named('olga', 'Second'), named('Olga', 'Third')];
+    const guild = () => ({ ...named('guild', 'Guild'), members: ['olga'] });
+    await changesBy([...PEOPLE, first], [CLUB, TEAM, guild()]);
+    expect(await changesBy([...PEOPLE, second], [CLUB, TEAM, guild()])).toEqual([
+      'MEMBER_REMOVED olga in guild: MEMBER to -',
+      'USER_DELETED olga',
+      'GROUP_DELETED guild',
+      'USER_CREATED olga',
+      'GROUP_CREATED guild',
+      'MEMBER_ADDED olga in guild: - to MEMBER',
+    ]);
+    // The entry with this id gets another one, and a third entry gets the id, in other letters.
+    const last = [third, { ...second, id: 'pia' }];
+    expect(await changesBy([...PEOPLE, ...last], [{ ...CLUB, members: ['pia'] }, TEAM])).toEqual([
+      'MEMBER_REMOVED anna in club: MEMBER to -',
+      'MEMBER_REMOVED cleo in club: MEMBER to -',
+      'MEMBER_REMOVED olga in guild: MEMBER to -',
+      'GROUP_DELETED guild',
+      'USER_UPDATED pia, was olga',
+      'USER_CREATED Olga',
+      'MEMBER_ADDED pia in club: - to MEMBER',
+    ]);
+    const replica = new Replica('nodeId');
+    replica.apply((await followChanges(service, authorization, null)).changes);
+    expect(replica.people).toEqual(new Set([...PEOPLE.map(({ id }) => id), 'Olga', 'pia']));
+    expect([...(replica.groups.get('club') ?? [])].sort()).toEqual([
+      ['ben', 'OWNER'],
+      ['pia', 'MEMBER'],
+    ]);
+  });
+
+  it('identifies what it is about through every rename, and after it is gone', async () => {
+    const { changes } = await followChanges(service, authorization, null);
+    const uuids = await service.app
+      .get(DataSource)
+      .query<{ id: string; uuid: string }[]>('select id, entry_uuid as uuid from users');
+    for (const { id, uuid } of uuids) {
+      const nodeId = Buffer.from(`User:${uuid}`).toString('base64url');
+      const about = changes.filter(({ userNodeId }) => userNodeId === nodeId);
+      expect(about.find(({ kind }) => kind === 'USER_CREATED')).toBeDefined();
+      // An entry that was gone for a while is the same one, and was another object here.
+      for (const { user } of about) expect([null, id]).toContain(user?.id ?? null);
+    }
+    for (const { userId, userNodeId, groupId, groupNodeId } of changes) {
+      expect([userNodeId === null, groupNodeId === null]).toEqual([userId === null, groupId === null]);
+    }
+    // Two people had the id one after the other.
+    const created = changes.filter(({ kind, userId }) => kind === 'USER_CREATED' && userId === 'olga');
+    expect(new Set(created.map(({ userNodeId }) => userNodeId)).size).toBe(created.length);
+  });
+
+  it('identifies what earlier releases wrote of those who are there, or went later', async () => {
+    const end = await findEnd();
+    const dan = { id: 'dan2', uuid: randomUUID() };
+    await changesBy([...PEOPLE, dan], [CLUB, { ...TEAM, members: ['cleo', 'dan2'] }]);
+    await service.app
+      .get(DataSource)
+      .query(`update changes set user_uuid = null, group_uuid = null where user_id = 'dan2'`);
+    const nodeIds = async () =>
+      (await followChanges(service, authorization, end)).changes
+        .filter(({ userId }) => userId === 'dan2')
+        .map(({ userNodeId, groupId, groupNodeId }) => [
+          userNodeId,
+          (groupId === null) === (groupNodeId === null),
+        ]);
+    const known = [Buffer.from(`User:${dan.uuid}`).toString('base64url'), true];
+    expect(await nodeIds()).toEqual([known, known, known]);
+    await changesBy(PEOPLE, [CLUB, TEAM]);
+    expect(new Set((await nodeIds()).map((each) => JSON.stringify(each)))).toEqual(
+      new Set([JSON.stringify(known)]),
+    );
   });
 
   it('keeps of whoever is gone nothing but the id, by which their changes are found', async () => {
@@ -194,11 +269,11 @@ describe('the log of changes', () => {
       'USER_DELETED dan',
     ];
     expect(await list('kinds: [USER_DELETED]')).toEqual([deleted]);
-    expect(await list('kinds: [USER_DELETED, GROUP_CREATED, USER_DELETED]')).toEqual([added, deleted]);
+    expect(await list('kinds: [USER_DELETED, GROUP_CREATED, USER_DELETED]')).toEqual([deleted, added]);
     expect(await list('kinds: []')).toEqual([]);
     expect(await list('kinds: [MEMBER_ADDED], user: {id: "anna"}')).toEqual([member]);
     const since = all.changes.at(-1)?.at ?? '';
-    expect(await list(`since: "${since}"`)).toEqual([added, member, deleted]);
+    expect(await list(`since: "${since}"`)).toEqual([deleted, added, member]);
     expect(await list(`kinds: [GROUP_CREATED], since: "${since}"`)).toEqual([added]);
     expect(await list('since: "2099-01-01T00:00:00Z"')).toEqual([]);
 

@@ -54,12 +54,29 @@ export class Change {
   })
   userId!: string | null;
 
+  @Personal()
+  @InheritAccess()
+  @Field(() => ID, {
+    nullable: true,
+    description:
+      'Identifies the person it is about, whatever their id is or was; also one who is gone. Opaque. Null for some changes that an earlier release recorded.',
+  })
+  userNodeId!: string | null;
+
   @InheritAccess()
   @Field(() => ID, {
     nullable: true,
     description: 'The id, at the time, of the group it is about; also of one that is gone.',
   })
   groupId!: string | null;
+
+  @InheritAccess()
+  @Field(() => ID, {
+    nullable: true,
+    description:
+      'Identifies the group it is about, whatever its id is or was; also one that is gone. Opaque. Null for some changes that an earlier release recorded.',
+  })
+  groupNodeId!: string | null;
 
   @InheritAccess()
   @Field(() => ID, {

@@ -1,12 +1,23 @@
 import { bindCursor } from '../common/cursor.js';
 import type { PageSource } from '../database/page-source.js';
+import { nodeIdOf } from '../common/node-id.js';
 import { REVISION, statement } from '../database/statement.js';
 import { Values } from '../database/values.js';
 import { roleOf } from '../memberships/role.js';
 import type { ChangeFilter } from './change.inputs.js';
 import { Change } from './change.model.js';
 import { ChangeKind, kindOf, numberOfKind } from './change-kind.js';
-import { PORTION } from './retention.js';
+import { changesKeptSince, PORTION } from './retention.js';
+
+/**
+ * The entryUUID of what a change is about. A change that an earlier release wrote has none: then it is that of the row that
+ * is still there, or that of the deletion.
+ */
+function identityOf(noun: 'user' | 'group'): string {
+  const deletion = numberOfKind(noun === 'user' ? ChangeKind.USER_DELETED : ChangeKind.GROUP_DELETED);
+  return `coalesce(c.${noun}_uuid, (select o.entry_uuid from ${noun}s o where o.key = c.${noun}_key),
+    (select d.${noun}_uuid from changes d where d.${noun}_key = c.${noun}_key and d.kind = ${deletion}))`;
+}
 
 const COLUMNS = [
   'c.id::text',
@@ -14,8 +25,10 @@ const COLUMNS = [
   'c.at',
   'c.user_key',
   'c.user_id',
+  identityOf('user'),
   'c.group_key',
   'c.group_id',
+  identityOf('group'),
   'c.id_before',
   'c.role_before',
   'c.role_after',
@@ -27,8 +40,10 @@ export type ChangeRow = [
   at: Date,
   userKey: number | null,
   userId: string | null,
+  userUuid: string | null,
   groupKey: number | null,
   groupId: string | null,
+  groupUuid: string | null,
   previousId: string | null,
   roleBefore: number | null,
   roleAfter: number | null,
@@ -36,11 +51,14 @@ export type ChangeRow = [
 
 export function changeOf(row: ChangeRow): Change {
   const change = new Change();
-  const [id, kind, at, userKey, userId, groupKey, groupId, previousId, roleBefore, roleAfter] = row;
+  const [id, kind, at, userKey, userId, userUuid, groupKey, groupId, groupUuid, previousId, before, after] =
+    row;
   Object.assign(change, { id, at, userKey, userId, groupKey, groupId, previousId });
   change.kind = kindOf(kind);
-  change.roleBefore = roleBefore === null ? null : roleOf(roleBefore);
-  change.roleAfter = roleAfter === null ? null : roleOf(roleAfter);
+  change.userNodeId = userUuid === null ? null : nodeIdOf('User', userUuid);
+  change.groupNodeId = groupUuid === null ? null : nodeIdOf('Group', groupUuid);
+  change.roleBefore = before === null ? null : roleOf(before);
+  change.roleAfter = after === null ? null : roleOf(after);
   return change;
 }
 
@@ -52,19 +70,21 @@ export interface ChangeSubjects {
 
 /**
  * The log, from old to new. A cursor is a place in the log whatever the filter: it goes with every one.
- * @param keptSince changes before are past
+ * @param days for which changes are kept
  */
 export function changeSource(
   { kinds, since }: ChangeFilter,
   { userKey, groupKey }: ChangeSubjects,
-  keptSince: Date,
+  days: number,
 ): PageSource {
   const values = new Values();
-  const from = values.add(since === undefined || since === null || since < keptSince ? keptSince : since);
+  const kept = changesKeptSince(`${values.add(days)}::integer`);
+  const from =
+    since === undefined || since === null ? kept : `greatest(${kept}, ${values.add(since)}::timestamptz)`;
   const numbers = kinds === undefined || kinds === null ? null : [...new Set(kinds)].map(numberOfKind);
   const isOfSubject = userKey !== null || groupKey !== null;
   const conditions = [
-    `c.id >= (select f.id from changes f where f.at >= ${from}::timestamptz order by f.at, f.id limit 1)`,
+    `c.id >= (select f.id from changes f where f.at >= ${from} order by f.at, f.id limit 1)`,
   ];
   if (userKey !== null) conditions.push(`c.user_key = ${values.add(userKey)}::integer`);
   if (groupKey !== null) conditions.push(`c.group_key = ${values.add(groupKey)}::integer`);
@@ -75,6 +95,7 @@ export function changeSource(
   const isEverything = !isOfSubject && numbers === null && (since === undefined || since === null);
   return {
     binding: CHANGE_BINDING,
+    cursorsTellRevision: true,
     from: 'changes c',
     columns: COLUMNS,
     instants: ['c.at'],
@@ -92,18 +113,24 @@ export function changeSource(
  * the first part of it is looked at.
  */
 function totalSince(from: string): string {
-  const past = `select from changes p where p.at < ${from}::timestamptz order by p.at, p.id limit ${PORTION}`;
+  const past = `select from changes p where p.at < ${from} order by p.at, p.id limit ${PORTION}`;
   return `(select m.change_count - (select count(*)::integer from (${past}) past) from mirror_state m)`;
 }
 
 export const CHANGE_BINDING = bindCursor('changes', {}, {});
 
-/** The highest id that is past: everything after it can be read. */
+/**
+ * The highest id that is past: everything after it can be read. No row, when the database never had the revision from which
+ * a cursor was read, or has no change yet where the cursor is.
+ */
 export const READ_PAST = statement(
   `
   select greatest(m.changes_pruned_to,
-    (select p.id from changes p where p.at < $1::timestamptz order by p.at desc, p.id desc limit 1))::float8, m.revision_uuid
-  from mirror_state m`,
+    (select p.id from changes p where p.at < ${changesKeptSince('$1::integer')}
+     order by p.at desc, p.id desc limit 1))::float8, m.revision_uuid
+  from mirror_state m
+  where exists (select from revisions r where r.uuid = $2::uuid)
+    and $3::bigint <= greatest(m.changes_pruned_to, (select max(n.id) from changes n))`,
   { tellsRevision: true },
 );
 
@@ -114,7 +141,8 @@ const findSubject = (table: 'users' | 'groups', key: string, deletion: ChangeKin
   select coalesce(
     (select s.key from ${table} s where s.id_folded = $1),
     (select c.${key} from changes c
-     where c.kind = ${numberOfKind(deletion)} and c.id_folded = $1 and c.at >= $2::timestamptz order by c.id desc limit 1)),
+     where c.kind = ${numberOfKind(deletion)} and c.id_folded = $1 and c.at >= ${changesKeptSince('$2::integer')}
+     order by c.id desc limit 1)),
     ${REVISION}`,
     { tellsRevision: true },
   );

@@ -18,7 +18,7 @@ export class ChangesResolver {
   @Query(() => ChangeConnection, {
     nullable: true,
     description:
-      'What was taken over from the directory, from old to new: keep the `endCursor` and ask again with it as `after` to get every change once. Changes are kept for 30 days, unless the operators have set another time; CHANGE_CURSOR_EXPIRED when some after a cursor are gone.',
+      'What was taken over from the directory, from old to new: keep the `endCursor` and ask again with it as `after` to get every change once. Changes are kept for 30 days, unless the operators have set another time; CHANGE_CURSOR_EXPIRED when some after a cursor are gone, INVALID_CURSOR when the database never had the revision of the cursor, as after a failover or a restore: then read everything again.',
   })
   changes(
     @Args() page: ChangeListArguments,

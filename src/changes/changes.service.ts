@@ -25,7 +25,6 @@ import {
   FIND_PERSON,
   READ_PAST,
 } from './change.queries.js';
-import { changesKeptSince } from './retention.js';
 
 /** What synchronisation has changed, for whoever keeps a copy of the directory. */
 @Injectable()
@@ -38,22 +37,24 @@ export class ChangesService {
 
   /**
    * @throws NotFoundError when nobody and nothing has, or had last, the id of `user` or `group`
-   * @throws ServiceError CHANGE_CURSOR_EXPIRED when changes that come after a cursor are past
+   * @throws ServiceError CHANGE_CURSOR_EXPIRED when changes that come after a cursor are past; INVALID_CURSOR when it is none
+   *   of this database's
    */
   async list(
     page: ChangeListArguments,
     selection: PageSelection,
     reader: Reader,
   ): Promise<Connection<Change>> {
-    const keptSince = changesKeptSince(new Date(), this.config.directory.changesDays);
+    const places = findPlaces(page);
+    const { changesDays } = this.config.directory;
     const { user, group, ...filter } = page.filter ?? {};
     const subjects = {
-      userKey: user ? await getKey(reader, FIND_PERSON, [foldId(user.id), keptSince], 'user') : null,
-      groupKey: group ? await getKey(reader, FIND_GROUP, [foldId(group.id), keptSince], 'group') : null,
+      userKey: user ? await getKey(reader, FIND_PERSON, [foldId(user.id), changesDays], 'user') : null,
+      groupKey: group ? await getKey(reader, FIND_GROUP, [foldId(group.id), changesDays], 'group') : null,
     };
-    const source = changeSource(filter, subjects, keptSince);
+    const source = changeSource(filter, subjects, changesDays);
     const rows = await readPage<ChangeRow>(reader, source, page, selection);
-    await refuseExpired(page, keptSince, reader);
+    for (const place of places) await refuseLost(place, changesDays, reader);
     return Connection.of(rows, changeOf);
   }
 
@@ -78,18 +79,52 @@ async function getKey(
   throw new NotFoundError(`${nobody} with this id, nor was there one lately`, argument);
 }
 
-/** After the page has been read: what is past by now was still there then. */
-async function refuseExpired(page: PageArguments, keptSince: Date, reader: Reader): Promise<void> {
-  for (const argument of ['after', 'before'] as const) {
+/** Where a cursor is in the log, and the revision from which it was read. */
+interface Place {
+  readonly argument: 'after' | 'before';
+  readonly id: number;
+  readonly revision: string;
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** @throws ServiceError INVALID_CURSOR when one is not of this log; the previous release told no revision */
+function findPlaces(page: PageArguments): Place[] {
+  return (['after', 'before'] as const).flatMap((argument) => {
     const cursor = page[argument];
-    if (cursor === undefined || cursor === null) continue;
-    const [place = 0] = decodeCursor(cursor, CHANGE_BINDING, ['number'], argument);
-    const [[past] = [0]] = await reader.read<[number]>(READ_PAST, [keptSince]);
-    if (Number(place) >= past) continue;
-    throw new ServiceError(
-      'CHANGE_CURSOR_EXPIRED',
-      `Changes after the cursor in ${argument} are no longer kept: read everything anew, and go on from the latest cursor`,
-      { argument },
-    );
+    if (cursor === undefined || cursor === null) return [];
+    const [id, revision] = decodeChangeCursor(cursor, argument);
+    if (!UUID.test(revision)) throw lostCursor(argument);
+    return [{ argument, id, revision }];
+  });
+}
+
+function decodeChangeCursor(cursor: string, argument: Place['argument']): [id: number, revision: string] {
+  try {
+    const [id, revision] = decodeCursor(cursor, CHANGE_BINDING, ['number', 'string'], argument);
+    return [Number(id), String(revision)];
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'INVALID_CURSOR') throw lostCursor(argument);
+    throw error;
   }
+}
+
+/** After the page has been read: what is past by now was still there then. */
+async function refuseLost({ argument, id, revision }: Place, days: number, reader: Reader): Promise<void> {
+  const [row] = await reader.read<[past: number]>(READ_PAST, [days, revision, id]);
+  if (row === undefined) throw lostCursor(argument);
+  if (id >= row[0]) return;
+  throw new ServiceError(
+    'CHANGE_CURSOR_EXPIRED',
+    `Changes after the cursor in ${argument} are no longer kept: read everything anew, and go on from the latest cursor`,
+    { argument },
+  );
+}
+
+function lostCursor(argument: Place['argument']): ServiceError {
+  return new ServiceError(
+    'INVALID_CURSOR',
+    `The cursor in ${argument} is not of the changes that this service has: read everything again, and go on from the latest cursor`,
+    { argument },
+  );
 }

@@ -7,11 +7,14 @@ const PATIENCE = 2000;
 
 const LOOK = `
   select (select system_identifier from pg_control_system())::text || ' ' || current_database() as "whose",
-    pg_is_in_recovery() as "isReplica"`;
+    pg_is_in_recovery() as "isReplica", (select revision_uuid::text from mirror_state) as revision`;
+
+const IS_KNOWN = `select exists (select from revisions where uuid = $1::uuid) as "isKnown"`;
 
 interface Seen {
   readonly whose: string;
   readonly isReplica: boolean;
+  readonly revision: string | null;
 }
 
 /**
@@ -30,10 +33,20 @@ export async function examineReplica(url: string, primary: pg.Pool): Promise<str
     await client.connect();
     const [here, there] = await Promise.all([primary.query<Seen>(LOOK), client.query<Seen>(LOOK)]);
     if (there.rows[0]?.whose !== here.rows[0]?.whose) return 'it has the data of another server or database';
-    return there.rows[0]?.isReplica === true ? null : 'it is no replica';
+    if (there.rows[0]?.isReplica !== true) return 'it is no replica';
+    // After a failover it may follow a server that is the primary no longer.
+    return (await hasRevision(primary, there.rows[0].revision))
+      ? null
+      : 'it has a revision that the primary never had';
   } catch (error) {
     return reasonOf(error);
   } finally {
     await settlesWithin(PATIENCE, client.end());
   }
+}
+
+async function hasRevision(primary: pg.Pool, id: string | null): Promise<boolean> {
+  if (id === null) return true;
+  const { rows } = await primary.query<{ isKnown: boolean }>(IS_KNOWN, [id]);
+  return rows[0]?.isKnown === true;
 }

@@ -15,13 +15,13 @@ export interface Bound {
 
 /** What a cursor means for rows; null when there is no cursor. */
 export function bound(
-  { binding, order, values }: PageSource,
+  { binding, order, values, cursorsTellRevision = false }: PageSource,
   cursor: string | null | undefined,
   argument: 'after' | 'before',
 ): Bound | null {
   if (cursor === undefined || cursor === null) return null;
   const types = order.columns.map(({ type }) => (type === 'text' ? 'string' : 'number'));
-  const place = decodeCursor(cursor, binding, types, argument);
+  const place = decodeCursor(cursor, binding, cursorsTellRevision ? [...types, 'string'] : types, argument);
   const columns = `(${order.columns.map((column) => column.sql).join(', ')})`;
   const here = `(${order.columns.map((column, index) => inputOf(column, place[index] ?? '', values)).join(', ')})`;
   const onwards = argument === 'after' ? order.direction : opposite(order.direction);

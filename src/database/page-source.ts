@@ -17,6 +17,8 @@ export interface PageOrder {
 export interface PageSource {
   /** What cursors of this connection, with this order and filter, are bound to. */
   readonly binding: CursorBinding;
+  /** Whether a cursor also tells the id of the revision from which its row was read, after the values of the order. */
+  readonly cursorsTellRevision?: boolean;
   readonly from: string;
   readonly columns: readonly string[];
   /** Those of the columns that are instants: JSON has no form for them. They come as a Date. */

@@ -3,6 +3,7 @@ import type { PageArguments, PageSelection } from '../common/page.js';
 import { type PageQuery, planPage } from './page-query.js';
 import type { PageSource } from './page-source.js';
 import type { Reader } from './reader.js';
+import { revisionOf } from './revision-reader.js';
 
 /** One page of rows, in the connection's order, whichever end it was asked from. */
 export class Page<Row extends unknown[]> {
@@ -14,6 +15,8 @@ export class Page<Row extends unknown[]> {
   readonly totalCount: number;
   /** The order's columns, each with the values that were selected, in the order in which they were read. */
   private readonly places: readonly (readonly CursorValue[])[];
+  /** What cursors tell besides. */
+  private readonly told: readonly CursorValue[];
 
   /** @param told what was read of the parent and of its page */
   constructor(
@@ -31,6 +34,8 @@ export class Page<Row extends unknown[]> {
     this.hasNextPage = backward ? ahead : beyond || ahead;
     this.hasPreviousPage = backward ? beyond || behind : behind;
     this.totalCount = Number(factIn(query, told, 'total') ?? 0);
+    this.told =
+      query.source.cursorsTellRevision === true ? [revisionOf(query.statement, [told ?? []]) ?? ''] : [];
     this.places = packed.slice(widthOf(query)) as CursorValue[][];
   }
 
@@ -43,7 +48,7 @@ export class Page<Row extends unknown[]> {
     const read = query.backward ? length - 1 - index : index;
     const place = query.cursors === 'every' ? read : Math.sign(read);
     const values = places.map((column) => column[place] as CursorValue);
-    return encodeCursor(query.source.binding, values);
+    return encodeCursor(query.source.binding, [...values, ...this.told]);
   }
 }
 

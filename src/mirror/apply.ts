@@ -4,7 +4,8 @@ import { REVISION_CHANNEL } from '../database/revisions.js';
 import { applyEntries, applyReferences } from './apply-entries.js';
 import { EffectiveRoles } from './effective-roles.js';
 import { countRemovals, type Plan, type RoleChange } from './plan.js';
-import { ChangeRecorder, pruneChanges } from './record-changes.js';
+import { pruneChanges } from './prune-changes.js';
+import { ChangeRecorder } from './record-changes.js';
 import type { Quarantined } from './snapshot.js';
 import type { Identities } from './stored.js';
 
@@ -24,8 +25,8 @@ export interface Application {
   readonly confirmed: boolean;
   readonly now: Date;
   readonly asOf: Date;
-  /** Changes before are past: see changesKeptSince. */
-  readonly keptSince: Date;
+  /** For which changes are kept. */
+  readonly changesDays: number;
   readonly fingerprint: string;
   /** From where the source can be followed, in its own words. */
   readonly position: string | null;
@@ -59,9 +60,9 @@ export async function applyPlan(manager: EntityManager, application: Application
   await pictures.sweep();
   await writeQuarantine(manager, application);
   const revision = await insertRevision(manager, application);
-  await changes.finish(revision.number, now);
+  await changes.finish(revision.number);
   signal.throwIfAborted();
-  await pruneChanges(manager, application.keptSince);
+  await pruneChanges(manager, application.changesDays);
   await writeState(manager, application, revision.number);
   await manager.query('select pg_notify($1, $2)', [REVISION_CHANNEL, String(revision.number)]);
   if (countRows(plan) > MANY_CHANGES) {
@@ -80,7 +81,7 @@ export async function applyUnseen(manager: EntityManager, application: Applicati
   await begin(manager, application);
   await applyReferences(manager, application.plan);
   await writeQuarantine(manager, application);
-  await pruneChanges(manager, application.keptSince);
+  await pruneChanges(manager, application.changesDays);
   await writeState(manager, application, null);
 }
 

@@ -1,14 +1,16 @@
 import { ChangeKind, numberOfKind } from '../changes/change-kind.js';
-import { PORTION } from '../changes/retention.js';
+import { foldId } from '../common/fold.js';
 import type { Writer } from '../database/writer.js';
+import { orderRenames } from './order-renames.js';
 import type { Plan } from './plan.js';
+import { stampChanges } from './prune-changes.js';
 
 type Table = 'users' | 'groups';
 type Entry = { readonly value: { readonly uuid: string; readonly id: string } };
 /** What all changes of a revision have in common. */
 type Stamp = readonly [revision: number, at: Date];
 
-/** An entry as it was before. */
+/** An entry as it was before, which is deleted or gets another id. */
 interface Former {
   readonly uuid: string;
   readonly key: number;
@@ -16,12 +18,11 @@ interface Former {
   readonly idFolded: string;
 }
 
-/** What is about to be forgotten. */
+/** What cannot be read any more once the rows are written. */
 interface Noted {
   readonly table: Table;
   readonly gone: readonly Former[];
-  /** Ids of those that get another one, by entryUUID. */
-  readonly formerIds: ReadonlyMap<string, string>;
+  readonly renamed: readonly Former[];
 }
 
 /**
@@ -37,7 +38,7 @@ export class ChangeRecorder {
     private readonly groups: Noted,
   ) {}
 
-  /** Notes what nobody knows afterwards: the ids of those who go or get another one. */
+  /** Notes the entries that are deleted or get another id: afterwards nobody knows what their ids were. */
   static async begin(writer: Writer, plan: Plan): Promise<ChangeRecorder> {
     const { deletedPeople, updatedPeople, deletedGroups, updatedGroups } = plan;
     return new ChangeRecorder(
@@ -48,50 +49,52 @@ export class ChangeRecorder {
     );
   }
 
-  /** Who comes, then what becomes of those who are there, then of roles, and at last who goes. */
-  async finish(revision: number, now: Date): Promise<void> {
+  /**
+   * In an order in which a client can apply them one by one: no id is given to an entry before the entry that had it has
+   * given it up, unless entries pass their ids round in a circle. Who leaves a group is named by the ids of before, because
+   * that comes first.
+   */
+  async finish(revision: number): Promise<void> {
     const { plan, people, groups } = this;
-    const stamp: Stamp = [revision, await this.findInstant(now)];
-    await this.recordEntries(ChangeKind.USER_CREATED, plan.createdPeople, people, stamp);
-    await this.recordEntries(ChangeKind.GROUP_CREATED, plan.createdGroups, groups, stamp);
-    await this.recordEntries(ChangeKind.USER_UPDATED, plan.updatedPeople, people, stamp);
-    await this.recordEntries(ChangeKind.GROUP_UPDATED, plan.updatedGroups, groups, stamp);
-    await this.recordRoles(stamp);
+    const stamp: Stamp = [revision, await stampChanges(this.writer)];
+    await this.recordRemovals(stamp);
     await this.recordDeletions(ChangeKind.USER_DELETED, people, stamp);
     await this.recordDeletions(ChangeKind.GROUP_DELETED, groups, stamp);
+    await this.recordEntries(ChangeKind.USER_UPDATED, plan.updatedPeople, people, stamp);
+    await this.recordEntries(ChangeKind.GROUP_UPDATED, plan.updatedGroups, groups, stamp);
+    await this.recordEntries(ChangeKind.USER_CREATED, plan.createdPeople, people, stamp);
+    await this.recordEntries(ChangeKind.GROUP_CREATED, plan.createdGroups, groups, stamp);
+    await this.writer.query(ROLES, [...stamp]);
     await this.count();
-  }
-
-  /** Changes are read by their time too: it never goes back, whatever clocks do. */
-  private async findInstant(now: Date): Promise<Date> {
-    const [row]: { at: Date }[] = await this.writer.query(
-      'select greatest($1::timestamptz, max(at)) as at from changes',
-      [now],
-    );
-    return row?.at ?? now;
   }
 
   private async recordEntries(
     kind: ChangeKind,
     entries: readonly Entry[],
-    { table, formerIds }: Noted,
+    { table, renamed }: Noted,
     stamp: Stamp,
   ): Promise<void> {
     if (entries.length === 0) return;
     const uuids = entries.map(({ value }) => value.uuid);
-    const former = uuids.map((uuid) => formerIds.get(uuid) ?? null);
-    await this.writer.query(ENTRIES[table], [...stamp, numberOfKind(kind), uuids, former]);
+    const before = new Map(renamed.map((former) => [former.uuid, former]));
+    const renames = entries.flatMap(({ value: { uuid, id } }) => {
+      const former = before.get(uuid);
+      return former === undefined ? [] : [{ uuid, key: former.key, from: former.idFolded, to: foldId(id) }];
+    });
+    const ordered = orderRenames(renames.sort((left, right) => left.key - right.key));
+    const places = new Map(ordered.map(({ uuid }, place) => [uuid, place]));
+    await this.writer.query(ENTRIES[table], [
+      ...stamp,
+      numberOfKind(kind),
+      uuids,
+      uuids.map((uuid) => before.get(uuid)?.id ?? null),
+      uuids.map((uuid) => places.get(uuid) ?? ordered.length),
+    ]);
   }
 
-  private async recordRoles(stamp: Stamp): Promise<void> {
-    const { people, groups } = this;
-    await this.writer.query(ROLES, [
-      ...stamp,
-      people.gone.map(({ key }) => key),
-      people.gone.map(({ id }) => id),
-      groups.gone.map(({ key }) => key),
-      groups.gone.map(({ id }) => id),
-    ]);
+  private async recordRemovals(stamp: Stamp): Promise<void> {
+    const [people, groups] = [this.people, this.groups].map(({ gone, renamed }) => [...gone, ...renamed]);
+    await this.writer.query(REMOVALS, [...stamp, ...columnsOf(people ?? []), ...columnsOf(groups ?? [])]);
   }
 
   private async recordDeletions(kind: ChangeKind, { table, gone }: Noted, stamp: Stamp): Promise<void> {
@@ -99,8 +102,7 @@ export class ChangeRecorder {
     await this.writer.query(DELETIONS[table], [
       ...stamp,
       numberOfKind(kind),
-      gone.map(({ key }) => key),
-      gone.map(({ id }) => id),
+      ...columnsOf(gone),
       gone.map(({ idFolded }) => idFolded),
     ]);
   }
@@ -123,21 +125,9 @@ export class ChangeRecorder {
   }
 }
 
-/** Deletes changes that are past, or some of them where they are many, in the caller's transaction. */
-export async function pruneChanges(writer: Writer, keptSince: Date): Promise<void> {
-  const [row]: { id: string | null }[] = await writer.query(
-    `select max(id) as id from (select id from changes where at < $1 order by at, id limit ${PORTION}) past`,
-    [keptSince],
-  );
-  if (row === undefined || row.id === null) return;
-  // As whoever applies a revision does: two that delete would wait for each other.
-  await writer.query('select from mirror_state for update');
-  await writer.query(
-    `with gone as (
-       delete from changes where id > (select changes_pruned_to from mirror_state) and id <= $1::bigint returning 1)
-     update mirror_state set changes_pruned_to = $1::bigint, change_count = change_count - (select count(*) from gone)`,
-    [row.id],
-  );
+/** Keys, ids and entryUUIDs, as parameters of a statement. */
+function columnsOf(entries: readonly Former[]): unknown[] {
+  return [entries.map(({ key }) => key), entries.map(({ id }) => id), entries.map(({ uuid }) => uuid)];
 }
 
 async function note(
@@ -146,7 +136,7 @@ async function note(
   deleted: readonly { uuid: string }[],
   updated: readonly Entry[],
 ): Promise<Noted> {
-  if (deleted.length + updated.length === 0) return { table, gone: [], formerIds: new Map() };
+  if (deleted.length + updated.length === 0) return { table, gone: [], renamed: [] };
   const rows: (Former & { isGone: boolean })[] = await writer.query(
     `select e.entry_uuid as uuid, e.key, e.id, e.id_folded as "idFolded", given.id is null as "isGone"
      from unnest($1::uuid[], $2::text[]) as given (uuid, id) join ${table} e on e.entry_uuid = given.uuid
@@ -159,7 +149,7 @@ async function note(
   return {
     table,
     gone: rows.filter(({ isGone }) => isGone),
-    formerIds: new Map(rows.filter(({ isGone }) => !isGone).map(({ uuid, id }) => [uuid, id])),
+    renamed: rows.filter(({ isGone }) => !isGone),
   };
 }
 
@@ -167,33 +157,49 @@ const ENTRIES = { users: recordEntries('users', 'user'), groups: recordEntries('
 
 function recordEntries(table: Table, noun: string): string {
   return `
-  insert into changes (revision, at, kind, ${noun}_key, ${noun}_id, id_before)
-  select $1::integer, $2::timestamptz, $3::smallint, e.key, e.id, given.id_before
-  from unnest($4::uuid[], $5::text[]) as given (uuid, id_before) join ${table} e on e.entry_uuid = given.uuid
-  order by e.key`;
+  insert into changes (revision, at, kind, ${noun}_key, ${noun}_id, ${noun}_uuid, id_before)
+  select $1::integer, $2::timestamptz, $3::smallint, e.key, e.id, e.entry_uuid, given.id_before
+  from unnest($4::uuid[], $5::text[], $6::integer[]) as given (uuid, id_before, place)
+  join ${table} e on e.entry_uuid = given.uuid
+  order by given.place, e.key`;
 }
 
 const DELETIONS = { users: recordDeletions('user'), groups: recordDeletions('group') };
 
 function recordDeletions(noun: string): string {
   return `
-  insert into changes (revision, at, kind, ${noun}_key, ${noun}_id, id_folded)
-  select $1::integer, $2::timestamptz, $3::smallint, gone.key, gone.id, gone.id_folded
-  from unnest($4::integer[], $5::text[], $6::text[]) as gone (key, id, id_folded) order by gone.key`;
+  insert into changes (revision, at, kind, ${noun}_key, ${noun}_id, ${noun}_uuid, id_folded)
+  select $1::integer, $2::timestamptz, $3::smallint, gone.key, gone.id, gone.uuid, gone.id_folded
+  from unnest($4::integer[], $5::text[], $6::uuid[], $7::text[]) as gone (key, id, uuid, id_folded) order by gone.key`;
 }
 
-/** First those who leave, then those who stay, then those who come. What is only held in another way is no news. */
-const ROLES = `
-  insert into changes (revision, at, kind, user_key, user_id, group_key, group_id, role_before, role_after)
-  select $1::integer, $2::timestamptz,
-    case when c.role_after is null then ${numberOfKind(ChangeKind.MEMBER_REMOVED)}
-      when c.role_before is null then ${numberOfKind(ChangeKind.MEMBER_ADDED)}
-      else ${numberOfKind(ChangeKind.ROLE_CHANGED)} end,
-    c.user_key, coalesce(u.id, gone_user.id), c.group_key, coalesce(g.id, gone_group.id), c.role_before, c.role_after
+const ROLE_COLUMNS = `
+    revision, at, kind, user_key, user_id, user_uuid, group_key, group_id, group_uuid, role_before, role_after`;
+
+/** Who leaves a group, under the ids of before. */
+const REMOVALS = `
+  insert into changes (${ROLE_COLUMNS})
+  select $1::integer, $2::timestamptz, ${numberOfKind(ChangeKind.MEMBER_REMOVED)},
+    c.user_key, coalesce(former_user.id, u.id), coalesce(former_user.uuid, u.entry_uuid),
+    c.group_key, coalesce(former_group.id, g.id), coalesce(former_group.uuid, g.entry_uuid), c.role_before, c.role_after
   from effective_changes c
   left join users u on u.key = c.user_key
   left join groups g on g.key = c.group_key
-  left join unnest($3::integer[], $4::text[]) as gone_user (key, id) on gone_user.key = c.user_key
-  left join unnest($5::integer[], $6::text[]) as gone_group (key, id) on gone_group.key = c.group_key
-  where c.role_before is distinct from c.role_after
-  order by c.role_after is not null, c.role_before is null, c.group_key, c.user_key`;
+  left join unnest($3::integer[], $4::text[], $5::uuid[]) as former_user (key, id, uuid) on former_user.key = c.user_key
+  left join unnest($6::integer[], $7::text[], $8::uuid[]) as former_group (key, id, uuid)
+    on former_group.key = c.group_key
+  where c.role_before is not null and c.role_after is null
+  order by c.group_key, c.user_key`;
+
+/** First those who stay in a group, then those who come. What is only held in another way is no news. */
+const ROLES = `
+  insert into changes (${ROLE_COLUMNS})
+  select $1::integer, $2::timestamptz,
+    case when c.role_before is null then ${numberOfKind(ChangeKind.MEMBER_ADDED)}
+      else ${numberOfKind(ChangeKind.ROLE_CHANGED)} end,
+    c.user_key, u.id, u.entry_uuid, c.group_key, g.id, g.entry_uuid, c.role_before, c.role_after
+  from effective_changes c
+  join users u on u.key = c.user_key
+  join groups g on g.key = c.group_key
+  where c.role_after is not null and c.role_before is distinct from c.role_after
+  order by c.role_before is null, c.group_key, c.user_key`;

@@ -1,6 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { changesKeptSince } from '../changes/retention.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Revisions } from '../database/revisions.js';
@@ -16,7 +15,7 @@ import type { Findings, Outcome } from './outcome.js';
 import { isEmpty, type Plan } from './plan.js';
 import { identitiesIn, planDelta, planWhole } from './planning.js';
 import { type Progress, readSnapshot } from './read.js';
-import { pruneChanges } from './record-changes.js';
+import { pruneChanges } from './prune-changes.js';
 import { Runs } from './runs.js';
 import { type DirectorySource, fingerprintOf } from '../sources/source.js';
 import { SourceError } from '../sources/source.error.js';
@@ -126,7 +125,9 @@ export class Synchroniser {
       if (looksUnchanged && options.force !== true) {
         await this.state.confirmUnchanged(asOf);
         // A quiet directory forgets its changes too.
-        await this.dataSource.transaction((manager) => pruneChanges(manager, this.keptSince(asOf)));
+        await this.dataSource.transaction((manager) =>
+          pruneChanges(manager, this.config.directory.changesDays),
+        );
         return { kind: 'unchanged' };
       }
       // A reason goes on being told until it is known to be gone.
@@ -175,7 +176,7 @@ export class Synchroniser {
       basedOn: before.revisionId,
       confirmed: heldBecause !== null,
       now,
-      keptSince: this.keptSince(now),
+      changesDays: this.config.directory.changesDays,
     };
     if (isEmpty(plan) && before.revisionId !== null) {
       await this.dataSource.transaction((manager) => applyUnseen(manager, application));
@@ -189,11 +190,6 @@ export class Synchroniser {
       }),
     );
     return { kind: 'applied', revision, ...findings };
-  }
-
-  /** Changes before are past. */
-  private keptSince(now: Date): Date {
-    return changesKeptSince(now, this.config.directory.changesDays);
   }
 
   private async guard(plan: Plan, lost: LossCounts, isFirst: boolean, now: Date): Promise<string | null> {

@@ -5,7 +5,9 @@ export interface ListedChange {
   kind: string;
   at: string;
   userId: string | null;
+  userNodeId: string | null;
   groupId: string | null;
+  groupNodeId: string | null;
   previousId: string | null;
   roleBefore: string | null;
   roleAfter: string | null;
@@ -22,7 +24,8 @@ export interface ChangesPage {
   };
 }
 
-const CHANGE = 'id kind at userId groupId previousId roleBefore roleAfter user { id } group { id }';
+const CHANGE =
+  'id kind at userId userNodeId groupId groupNodeId previousId roleBefore roleAfter user { id } group { id }';
 const PAGE = `totalCount nodes { ${CHANGE} } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }`;
 
 /** One page of the log, which has to be answered. */
@@ -63,76 +66,108 @@ export function summarise({
   previousId,
   roleBefore,
   roleAfter,
-}: ListedChange): string {
+}: Omit<ListedChange, 'userNodeId' | 'groupNodeId'>): string {
   const subject = [userId, groupId].filter((id) => id !== null).join(' in ');
   const roles =
     roleBefore === null && roleAfter === null ? '' : `: ${roleBefore ?? '-'} to ${roleAfter ?? '-'}`;
   return `${kind} ${subject}${previousId === null ? '' : `, was ${previousId}`}${roles}`;
 }
 
-/** A copy of the directory that is kept by changes alone. */
+/** A copy of the directory that is kept by applying changes one by one, in their order. */
 export class Replica {
-  people = new Set<string>();
+  /** Ids of people, by what identifies them. */
+  private readonly ids = new Map<string, string>();
+  private readonly roles = new Map<string, { id: string; members: Map<string, string> }>();
+
+  /** @param key what identifies people and groups: the ids of the directory change, and cannot be passed round in a circle */
+  constructor(private readonly key: 'id' | 'nodeId') {}
+
+  /** The ids of the people. */
+  get people(): Set<string> {
+    return new Set(this.ids.values());
+  }
+
   /** Roles by the group's id and the person's. */
-  groups = new Map<string, Map<string, string>>();
+  get groups(): Map<string, Map<string, string>> {
+    const named = (members: Map<string, string>) =>
+      new Map([...members].map(([person, role]) => [this.ids.get(person) ?? `nobody: ${person}`, role]));
+    return new Map([...this.roles.values()].map(({ id, members }) => [id, named(members)]));
+  }
 
   apply(changes: readonly ListedChange[]): void {
-    // Of one instant together: there two may have swapped their ids.
-    for (let start = 0; start < changes.length;) {
-      let end = start + 1;
-      while (changes[end]?.at === changes[start]?.at) end++;
-      const together = changes.slice(start, end);
-      this.rename(together.filter(({ previousId }) => previousId !== null));
-      for (const change of together) this.applyOne(change);
-      start = end;
-    }
+    for (const change of changes) this.applyOne(change);
   }
 
-  private rename(renamed: readonly ListedChange[]): void {
-    const of = (kind: 'userId' | 'groupId') =>
-      new Map(
-        renamed.flatMap((change) => (change[kind] === null ? [] : [[change.previousId, change[kind]]])),
-      );
-    const [people, groups] = [of('userId'), of('groupId')];
-    const person = (id: string) => people.get(id) ?? id;
-    this.people = new Set([...this.people].map(person));
-    this.groups = new Map(
-      [...this.groups].map(([id, roles]) => [
-        groups.get(id) ?? id,
-        new Map([...roles].map(([user, role]) => [person(user), role])),
-      ]),
-    );
-  }
-
-  private applyOne({ kind, userId, groupId, roleBefore, roleAfter }: ListedChange): void {
-    const [user, group] = [userId ?? '', groupId ?? ''];
-    const roles = this.groups.get(group);
+  private applyOne(change: ListedChange): void {
+    const { kind, userId, groupId, previousId, roleBefore, roleAfter } = change;
+    const [person, group] = this.keysOf(change);
+    const members = this.roles.get(group)?.members;
     switch (kind) {
       case 'USER_CREATED':
-        expect(this.people.has(user)).toBe(false);
-        this.people.add(user);
+        expect([this.ids.has(person), this.people.has(userId ?? '')]).toEqual([false, false]);
+        this.ids.set(person, userId ?? '');
+        break;
+      case 'USER_UPDATED':
+        if (previousId !== null) this.renamePerson(person, change);
         break;
       case 'USER_DELETED':
-        expect(this.people.delete(user)).toBe(true);
+        expect(this.ids.get(person)).toBe(userId);
+        this.ids.delete(person);
         break;
       case 'GROUP_CREATED':
-        expect(roles).toBeUndefined();
-        this.groups.set(group, new Map());
+        expect([members, this.groups.has(groupId ?? '')]).toEqual([undefined, false]);
+        this.roles.set(group, { id: groupId ?? '', members: new Map() });
+        break;
+      case 'GROUP_UPDATED':
+        if (previousId !== null) this.renameGroup(group, change);
         break;
       case 'GROUP_DELETED':
         // Whoever was in it has been removed before.
-        expect(roles).toEqual(new Map());
-        this.groups.delete(group);
+        expect(this.roles.get(group)).toEqual({ id: groupId, members: new Map() });
+        this.roles.delete(group);
         break;
       case 'MEMBER_ADDED':
       case 'ROLE_CHANGED':
-        expect([this.people.has(user), roles?.get(user) ?? null]).toEqual([true, roleBefore]);
-        roles?.set(user, roleAfter ?? '');
+        expect([this.ids.get(person), members?.get(person) ?? null]).toEqual([userId, roleBefore]);
+        members?.set(person, roleAfter ?? '');
         break;
       case 'MEMBER_REMOVED':
-        expect(roles?.get(user)).toBe(roleBefore);
-        roles?.delete(user);
+        expect([this.ids.get(person), members?.get(person)]).toEqual([userId, roleBefore]);
+        members?.delete(person);
         break;
     }
+  }
+
+  /** What identifies the person and the group before the change. */
+  private keysOf(change: ListedChange): [person: string, group: string] {
+    if (this.key === 'nodeId') return [change.userNodeId ?? '', change.groupNodeId ?? ''];
+    return [change.previousId ?? change.userId ?? '', change.previousId ?? change.groupId ?? ''];
+  }
+
+  private renamePerson(person: string, { userId, previousId }: ListedChange): void {
+    expect(this.ids.get(person)).toBe(previousId);
+    const next = userId ?? '';
+    if (this.key === 'id') {
+      expect(this.ids.has(next)).toBe(false);
+      this.ids.delete(person);
+      for (const { members } of this.roles.values()) {
+        const role = members.get(person);
+        if (role === undefined) continue;
+        members.delete(person);
+        members.set(next, role);
+      }
+    }
+    this.ids.set(this.key === 'id' ? next : person, next);
+  }
+
+  private renameGroup(group: string, { groupId, previousId }: ListedChange): void {
+    expect(this.roles.get(group)?.id).toBe(previousId);
+    const next = groupId ?? '';
+    const members = this.roles.get(group)?.members ?? new Map<string, string>();
+    if (this.key === 'id') {
+      expect(this.roles.has(next)).toBe(false);
+      this.roles.delete(group);
+    }
+    this.roles.set(this.key === 'id' ? next : group, { id: next, members });
   }
 }

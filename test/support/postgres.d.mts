@@ -13,6 +13,7 @@ export interface TestPostgres {
 export function startPostgres(
   directory: string,
   more?: Record<string, string | number>,
+  environment?: Record<string, string>,
 ): Promise<TestPostgres>;
 export function startPostgresReplica(
   directory: string,

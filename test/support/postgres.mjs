@@ -32,9 +32,10 @@ const SETTINGS = {
 /**
  * @param {string} directory where the cluster is made; removing it afterwards is the caller's
  * @param {Record<string, string | number>} more settings beside, or instead of, those of the tests
+ * @param {Record<string, string>} environment of its processes, beside that of this one
  */
-export async function startPostgres(directory, more = {}) {
-  const server = await prepare(directory, more);
+export async function startPostgres(directory, more = {}, environment = {}) {
+  const server = await prepare(directory, more, environment);
   const locale = ['-E', 'UTF8', '--locale=C.UTF-8'];
   await server.run('initdb', '-D', server.data, '-U', 'postgres', '-A', 'trust', ...locale, '-N');
   await server.start();
@@ -55,12 +56,12 @@ export async function startPostgresReplica(directory, primary, more = {}) {
   return server;
 }
 
-async function prepare(directory, more) {
+async function prepare(directory, more, environment = {}) {
   const programs = findPostgres();
   if (programs === null) throw new Error('PostgreSQL is not installed: npm test installs it first');
   mkdirSync(directory, { recursive: true });
   giveToPostgres(directory);
-  return new TestPostgres(programs, directory, await findLastingPort(), more);
+  return new TestPostgres(programs, directory, await findLastingPort(), more, environment);
 }
 
 /** Lets the user that PostgreSQL runs as write a directory. */
@@ -73,11 +74,13 @@ class TestPostgres {
   #programs;
   #directory;
   #settings;
+  #environment;
   #identity = findIdentity();
   #server = null;
   #ended = Promise.resolve();
 
-  constructor(programs, directory, port, more) {
+  constructor(programs, directory, port, more, environment) {
+    this.#environment = environment;
     this.#programs = programs;
     this.#directory = directory;
     this.#settings = { ...SETTINGS, port, unix_socket_directories: directory, ...more };
@@ -100,6 +103,7 @@ class TestPostgres {
     const options = Object.entries(this.#settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const server = spawn(join(this.#programs, 'postgres'), ['-D', this.data, ...options], {
       stdio: 'ignore',
+      env: { ...process.env, ...this.#environment },
       ...this.#identity,
     });
     this.#server = server;
