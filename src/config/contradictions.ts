@@ -1,3 +1,4 @@
+import { splitUrls } from './directory-settings.js';
 import { explorerAddresses } from './explorer.js';
 import { baseUrlOf } from './service.js';
 import type { SettingName, Settings } from './settings.js';
@@ -26,7 +27,7 @@ export function findContradictions(settings: Settings, wrong: ReadonlySet<Settin
   }
   if (
     settings.DIRECTORY_STARTTLS &&
-    !settings.DIRECTORY_URL.startsWith('ldap:') &&
+    !splitUrls(settings.DIRECTORY_URL).some((url) => url.startsWith('ldap:')) &&
     !wrong.has('DIRECTORY_URL')
   ) {
     problems.push('DIRECTORY_STARTTLS only goes with a DIRECTORY_URL that begins with ldap://');

@@ -27,15 +27,25 @@ function isLdapUrl(value: string): boolean {
   return url !== null && url.hostname !== '';
 }
 
+/** The URLs of LDAP servers, which spaces or commas separate. */
+export function splitUrls(value: string): string[] {
+  return value.split(/[\s,]+/).filter((url) => url !== '');
+}
+
+function areLdapUrls(value: string): boolean {
+  const urls = splitUrls(value);
+  return urls.length > 0 && urls.every(isLdapUrl);
+}
+
 /** The directory: where it is, what it calls things, and how it is followed. */
 export const DIRECTORY_SETTINGS = {
   DIRECTORY_URL: setting(
     text
-      .refine((value) => /^file:.+/.test(value) || isLdapUrl(value), {
-        error: 'must be ldap://host, ldaps://host, or file: and the path of an LDIF file',
+      .refine((value) => /^file:.+/.test(value) || areLdapUrls(value), {
+        error: 'must be ldap://host, ldaps://host, several of these, or file: and the path of an LDIF file',
       })
       .default('file:sample/directory.ldif'),
-    'The directory: an LDAP server, or an LDIF content file',
+    'LDAP servers of one directory, separated by spaces and tried in order, or an LDIF content file',
   ),
   DIRECTORY_STARTTLS: setting(yesOrNo, 'Encrypts the connection to an ldap:// server by StartTLS'),
   DIRECTORY_CA_FILE: setting(
@@ -54,6 +64,10 @@ export const DIRECTORY_SETTINGS = {
   DIRECTORY_SYNC_SECONDS: setting(
     integer(1, 86_400, 30),
     'How often, in seconds, a directory that tells nothing by itself is asked whether anything has changed',
+  ),
+  DIRECTORY_BEHIND_SECONDS: setting(
+    integer(0, 86_400, 300),
+    'How long, in seconds, a server that is behind the mirror is waited for, before an operator decides',
   ),
   DIRECTORY_PEOPLE_BASE: settingOrEmpty(
     distinguishedName.default('ou=people'),

@@ -1,10 +1,12 @@
 import { resolve } from 'node:path';
-import type { DirectorySettings } from './directory-settings.js';
+import { type DirectorySettings, splitUrls } from './directory-settings.js';
 
 export interface DirectoryConfig {
   readonly source: FileSourceConfig | LdapSourceConfig;
   readonly baseDn: string;
   readonly syncSeconds: number;
+  /** Seconds for which a server that is behind what is mirrored is waited for. */
+  readonly behindSeconds: number;
   readonly mapping: DirectoryMapping;
   readonly guard: { readonly percent: number; readonly windowSeconds: number };
   /** Days for which changes are kept. */
@@ -26,13 +28,19 @@ export interface LdapSourceConfig {
   readonly kind: 'ldap';
   /** As it was given. */
   readonly url: string;
-  readonly host: string;
-  readonly port: number;
-  readonly security: 'none' | 'starttls' | 'ldaps';
+  /** All of them hold the same directory. The first is preferred. */
+  readonly servers: readonly LdapServerConfig[];
   /** Certificates of the authorities to trust, as PEM; null: those that Node.js trusts. */
   readonly certificates: string | null;
   /** Null: nobody, an anonymous connection. */
   readonly bind: { readonly dn: string; readonly password: string } | null;
+}
+
+export interface LdapServerConfig {
+  readonly url: string;
+  readonly host: string;
+  readonly port: number;
+  readonly security: 'none' | 'starttls' | 'ldaps';
 }
 
 /** Where people and groups are and what their attributes are called: vendor differences are data, not code. */
@@ -82,6 +90,7 @@ export function buildDirectory(settings: DirectorySettings): DirectoryConfig {
     source: buildSource(settings),
     baseDn: settings.DIRECTORY_BASE_DN,
     syncSeconds: settings.DIRECTORY_SYNC_SECONDS,
+    behindSeconds: settings.DIRECTORY_BEHIND_SECONDS,
     mapping: {
       people: {
         ...everyEntry,
@@ -119,18 +128,25 @@ export function buildDirectory(settings: DirectorySettings): DirectoryConfig {
 function buildSource(settings: DirectorySettings): DirectoryConfig['source'] {
   const { DIRECTORY_URL: url } = settings;
   if (url.startsWith('file:')) return { kind: 'file', file: resolve(url.slice('file:'.length)) };
-  const { protocol, hostname, port } = new URL(url);
-  const isTls = protocol === 'ldaps:';
   return {
     kind: 'ldap',
     url,
-    host: hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: port === '' ? (isTls ? 636 : 389) : Number(port),
-    security: isTls ? 'ldaps' : settings.DIRECTORY_STARTTLS ? 'starttls' : 'none',
+    servers: splitUrls(url).map((each) => buildServer(each, settings.DIRECTORY_STARTTLS)),
     certificates: settings.DIRECTORY_CA_FILE ?? null,
     bind:
       settings.DIRECTORY_BIND_DN === undefined
         ? null
         : { dn: settings.DIRECTORY_BIND_DN, password: settings.DIRECTORY_BIND_PASSWORD ?? '' },
+  };
+}
+
+function buildServer(url: string, wantsStartTls: boolean): LdapServerConfig {
+  const { protocol, hostname, port } = new URL(url);
+  const isTls = protocol === 'ldaps:';
+  return {
+    url,
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: port === '' ? (isTls ? 636 : 389) : Number(port),
+    security: isTls ? 'ldaps' : wantsStartTls ? 'starttls' : 'none',
   };
 }

@@ -1,9 +1,9 @@
 import type { LdapConnection, WaitOptions } from './connection.js';
 import { readContext } from './context-csn.js';
 import { ContentSyncRefusedError, RefreshRequiredError } from './content-sync-error.js';
-import { InvalidDnError, isBelow } from './dn.js';
 import { LdapClosedError, type LdapError, LdapProtocolError, LdapResultError } from './ldap-error.js';
 import { toLimitError } from './limit-error.js';
+import { suffixOf } from './naming-context.js';
 import type { SearchRequest } from './requests.js';
 import { ResultCode } from './result-code.js';
 import { readRootDse } from './root-dse.js';
@@ -81,22 +81,6 @@ async function refuseWhatIsOfNoUse(connection: LdapConnection, request: ContentR
     'The directory server has entries that are newer than its contextCSN, and would leave them out of content ' +
       'synchronisation. OpenLDAP is like that after a crash, until the next change (syncprov-checkpoint 1 1 prevents it)',
   );
-}
-
-/** The database that a base is in: where one is below another, the innermost. */
-function suffixOf(base: string, namingContexts: readonly string[]): string | undefined {
-  try {
-    return namingContexts
-      .filter((context) => isBelow(base, context))
-      .reduce<string | undefined>(
-        (inner, each) => (each.length >= (inner?.length ?? 0) ? each : inner),
-        undefined,
-      );
-  } catch (error) {
-    // The server is asked all the same, and says what it makes of such a name.
-    if (error instanceof InvalidDnError) return undefined;
-    throw error;
-  }
 }
 
 /** Once the refresh is over, a server that ends it does not refuse it: that is asked anew. */

@@ -82,6 +82,11 @@ export class Intake {
     this.readAt = performance.now();
   }
 
+  /** The server has other server IDs than before, or went back: whatever is mirrored may differ from it. */
+  noteServerChanged(): void {
+    this.auditedAt = -Infinity;
+  }
+
   /** Milliseconds that nothing has to be looked at for. */
   get patience(): number {
     const patience = Math.min(this.aftermath.patience(performance.now()), this.dynamicGroups.patience);
@@ -93,8 +98,9 @@ export class Intake {
    * @param before how far the mirror is without them
    * @returns null; or the outcome, when some of it was too much to be kept and is held
    */
-  async readAgain(uuids: readonly string[], before: Reached): Promise<Outcome | null> {
+  async readAgain(wanted: Iterable<string>, before: Reached): Promise<Outcome | null> {
     const { directory } = this.surroundings;
+    const uuids = [...wanted];
     for (let start = 0; start < uuids.length; start += AT_ONCE) {
       const found = await directory.readAgain(this.connection, uuids.slice(start, start + AT_ONCE));
       for (const { kind, uuid, entry } of found) this.pending.put(kind, uuid, entry);

@@ -4,35 +4,47 @@ import { backOff } from '../common/back-off.js';
 import type { DirectoryConfig, LdapSourceConfig } from '../config/directory.js';
 import type { LdapConnection } from '../ldap/connection.js';
 import { ContentSyncRefusedError, RefreshRequiredError } from '../ldap/content-sync-error.js';
-import { ContentSession } from '../sources/content-session.js';
 import { requireCoverage } from '../sources/coverage.js';
 import { DirectoryClock, sinceAfter } from '../sources/directory-clock.js';
 import { LdapDirectory } from '../sources/ldap-directory.js';
 import { LdapSource } from '../sources/ldap-source.js';
 import { passwordRisk } from '../sources/password-risk.js';
-import { formatPosition, parsePosition, type Position } from '../sources/position.js';
+import {
+  compareStates,
+  formatPosition,
+  parsePosition,
+  type Position,
+  type ServerState,
+  stateOf,
+} from '../sources/position.js';
+import { ServerBehindError } from '../sources/server-behind.error.js';
 import { type DirectorySource, fingerprintOf } from '../sources/source.js';
+import type { Choice } from '../sources/ldap-servers.js';
 import { SourceError } from '../sources/source.error.js';
+import { BehindWatch } from './behind-watch.js';
 import type { Follower } from './follower.js';
 import { Intake } from './intake.js';
 import { type MirrorState, type MirrorStatus, SyncState } from './mirror-state.js';
 import type { RunReporter } from './run-reporter.js';
-import { readKnown } from './stored.js';
 import type { Outcome } from './outcome.js';
 import { isOfSource, type Synchroniser } from './synchroniser.js';
+import { type IsWell, ToldChanges } from './told-changes.js';
 
-/** Milliseconds that a change may take from the server to us: after a look, and before nothing is said to be new. */
-const IN_FLIGHT = 250;
 /** Milliseconds after which a server that refused to tell of changes is asked whether it does now. */
 const RETRY_INTERVAL = 60_000;
+/** Milliseconds at most between two looks whether a server that is behind has caught up. */
+const BEHIND_INTERVAL = 2000;
 /** Milliseconds between two looks whether somebody has decided about a plan that is held. */
 const DECISION_INTERVAL = 2000;
-
-const TOLD = 'The directory tells of changes by itself (RFC 4533)';
 
 /** Keeps the mirror true to an LDAP server: told by it where it tells, else by asking. */
 export class LdapFollower implements Follower {
   private readonly directory: LdapDirectory;
+  private readonly behind: BehindWatch;
+  /** Everything has to be read: the server cannot go on from the position. */
+  private readsWhole = false;
+  /** The server differs from the one before: see Intake.noteServerChanged. */
+  private hasServerChanged = false;
 
   constructor(
     private readonly config: DirectoryConfig,
@@ -43,14 +55,16 @@ export class LdapFollower implements Follower {
     private readonly reporter: RunReporter,
   ) {
     this.directory = new LdapDirectory(config, source);
+    this.behind = new BehindWatch(config.behindSeconds * 1000);
   }
 
   async follow(signal: AbortSignal, settled: () => void): Promise<void> {
     const risk = passwordRisk(this.source);
     if (risk !== null) this.reporter.tellRisk(risk);
     let failures = 0;
-    const isWell = () => {
+    const isWell: IsWell = ({ kind }) => {
       failures = 0;
+      if (kind !== 'blocked') this.behind.clear();
       settled();
     };
     for (;;) {
@@ -60,17 +74,27 @@ export class LdapFollower implements Follower {
       failures++;
       await this.tellTrouble(error);
       settled();
-      await sleep(backOff(failures, Math.random()), undefined, { signal }).catch(() => undefined);
+      const pause = backOff(failures, Math.random());
+      const longest = error instanceof ServerBehindError ? BEHIND_INTERVAL : pause;
+      await sleep(Math.min(pause, longest), undefined, { signal }).catch(() => undefined);
     }
     settled();
   }
 
   /** Until something ends it; without an error when it is only to be begun again. */
-  private async followOnce(signal: AbortSignal, isWell: () => void): Promise<void> {
-    const connection = await this.directory.connect(signal);
+  private async followOnce(signal: AbortSignal, isWell: IsWell): Promise<void> {
+    const before = await this.state.get();
+    const known = stateOf(parsePosition(before.position));
+    const choice = await this.directory.servers.choose(known, this.directory.searches, signal);
+    this.hasServerChanged ||= choice.behind !== null || compareStates(known, choice.state).added.length > 0;
+    const { connection } = choice;
     let refusal = 'It does not offer to (RFC 4533), or does not show who is who';
     let latest = Infinity;
     try {
+      if (choice.behind !== null) {
+        await this.faceServerBehind(choice, before, signal, isWell);
+        return;
+      }
       if (await this.directory.canTellChanges(connection)) {
         try {
           await requireCoverage(this.directory, connection, signal);
@@ -95,7 +119,32 @@ export class LdapFollower implements Follower {
   private openIntake(connection: LdapConnection, signal: AbortSignal): Intake {
     const { config, directory, synchroniser, reporter } = this;
     const { manager } = this.dataSource;
-    return new Intake({ config, directory, manager, synchroniser, reporter }, connection, signal);
+    const intake = new Intake({ config, directory, manager, synchroniser, reporter }, connection, signal);
+    if (this.hasServerChanged) intake.noteServerChanged();
+    this.hasServerChanged = false;
+    return intake;
+  }
+
+  /**
+   * A server that is behind is taken over if its contents are those of the mirror all the same; else it is waited for,
+   * and at last an operator has to decide.
+   * @throws ServerBehindError while it is waited for
+   */
+  private async faceServerBehind(
+    { behind, state }: Choice,
+    before: MirrorStatus,
+    signal: AbortSignal,
+    isWell: IsWell,
+  ): Promise<void> {
+    const step = this.behind.next(keyOfState(state), before.state === SyncState.BLOCKED);
+    if (step === 'wait') throw new ServerBehindError(behind ?? '');
+    if (step !== 'await') {
+      const source = new LdapSource(this.config, this.source);
+      const outcome = await this.run(source, signal, step === 'hold' ? 'hold' : 'fail');
+      if (outcome.kind !== 'blocked') return;
+      isWell(outcome);
+    }
+    await this.awaitDecision(signal);
   }
 
   /** By content synchronisation: changes come by themselves. Ends when a plan is held, or there is no going on. */
@@ -103,87 +152,35 @@ export class LdapFollower implements Follower {
     intake: Intake,
     connection: LdapConnection,
     signal: AbortSignal,
-    isWell: () => void,
+    isWell: IsWell,
   ): Promise<void> {
+    const { config, directory, reporter } = this;
+    const { manager } = this.dataSource;
     const before = await this.state.get();
-    const from = this.positionOf(before, 'cookies');
-    const session = await ContentSession.open(this.directory, { from, persist: true, signal });
+    const from = this.readsWhole ? null : this.positionOf(before, 'cookies');
+    const told = new ToldChanges({ config, directory, manager, reporter }, connection, intake);
     try {
-      let outcome =
-        from === null
-          ? await this.readWhole(session, intake, signal)
-          : await this.catchUp(session, intake, before);
-      isWell();
-      if (outcome.kind !== 'blocked') session.follow();
-      while (outcome.kind !== 'blocked') outcome = await this.takeNext(session, intake, connection);
-      isWell();
+      await told.follow(before, from, signal, {
+        run: (source) => this.run(source, signal),
+        isWell: (outcome) => {
+          if (outcome.kind !== 'blocked') this.readsWhole = false;
+          isWell(outcome);
+        },
+      });
     } catch (error) {
-      if (!(error instanceof RefreshRequiredError)) throw error;
-      await this.state.forgetPosition();
+      this.readsWhole = this.hasToReadWhole(error, before);
+      if (!this.readsWhole) throw error;
       return;
-    } finally {
-      session.close();
     }
     await this.awaitDecision(signal);
   }
 
-  private async readWhole(session: ContentSession, intake: Intake, signal: AbortSignal): Promise<Outcome> {
-    const refusals: ContentSyncRefusedError[] = [];
-    const source = {
-      fingerprint: () => Promise.resolve(fingerprintOf(this.config)),
-      read: () => notingRefusals(session.readAll(), refusals),
-      position: () => session.position(),
-    };
-    const outcome = await this.run(source, signal).catch((error: unknown) => {
-      // The run only tells the reason. A refusal has to be seen as one, since the directory can be read otherwise.
-      throw refusals[0] ?? error;
-    });
-    intake.noteWhole();
-    this.reporter.tellWay(TOLD);
-    return outcome;
-  }
-
-  /** Takes over what has happened since the last session. */
-  private async catchUp(session: ContentSession, intake: Intake, before: MirrorStatus): Promise<Outcome> {
-    const begun = performance.now();
-    const behind = () => ({ position: session.position(), asOf: before.asOf ?? session.asOf });
-    const { manager } = this.dataSource;
-    let outcome: Outcome = { kind: 'unchanged' };
-    for await (const { changes, isLast } of session.readChanges((kind) => readKnown(manager, kind))) {
-      intake.add(changes);
-      // A server that shows less than before told nothing of it, and whatever was wrong may still be.
-      const isHeld = isLast && before.state !== SyncState.IDLE && (await intake.lookAround(true, behind()));
-      if (isHeld) return isHeld;
-      outcome = await intake.takeOver(isLast ? { ...behind(), asOf: session.asOf } : behind());
-      if (outcome.kind === 'blocked') return outcome;
-    }
-    this.reporter.tellWay(TOLD);
-    this.reporter.tellCaughtUp(performance.now() - begun);
-    return outcome;
-  }
-
-  private async takeNext(
-    session: ContentSession,
-    intake: Intake,
-    connection: LdapConnection,
-  ): Promise<Outcome> {
-    const changes = await session.nextChanges(Math.min(intake.patience, this.config.syncSeconds * 1000));
-    if (changes !== null) intake.add(changes);
-    let { asOf } = session;
-    const isQuiet = changes === null;
-    if (isQuiet) {
-      asOf = new Date();
-      // The answer tells that the server is there, and that everything before was on its way.
-      await this.directory.readStateToken(connection);
-    }
-    if (isQuiet || session.hasMoved) {
-      // What is still under way is older than what an audit reads: it must not come after it.
-      const late = await session.nextChanges(IN_FLIGHT);
-      if (late !== null) intake.add(late);
-    }
-    const reached = { position: session.position(), asOf };
-    // Nothing may be left over: then this only tells that everything is as it was.
-    return (await intake.lookAround(session.takeMoved(), reached)) ?? intake.takeOver(reached);
+  /** Whether the server cannot go on from where the mirror is, or has been behind for too long. */
+  private hasToReadWhole(error: unknown, before: MirrorStatus): boolean {
+    if (error instanceof RefreshRequiredError) return true;
+    // The server hides how far it is, and only its cookies have shown it.
+    if (!(error instanceof ServerBehindError)) return false;
+    return this.behind.next('', before.state === SyncState.BLOCKED) === 'hold';
   }
 
   /** By asking: what has changed since the last time, and what is still there. */
@@ -191,12 +188,12 @@ export class LdapFollower implements Follower {
     intake: Intake,
     connection: LdapConnection,
     signal: AbortSignal,
-    isWell: () => void,
+    isWell: IsWell,
     latest: number,
   ): Promise<void> {
     for (let isLater = false; performance.now() < latest; isLater = true) {
       await this.look(intake, connection, signal, isLater);
-      isWell();
+      isWell({ kind: 'unchanged' });
       await sleep(this.config.syncSeconds * 1000, undefined, { signal });
     }
   }
@@ -234,11 +231,16 @@ export class LdapFollower implements Follower {
   }
 
   /** @throws SourceError when the directory cannot be read */
-  private async run(source: DirectorySource, signal: AbortSignal): Promise<Outcome> {
+  private async run(
+    source: DirectorySource,
+    signal: AbortSignal,
+    whenBehind: 'hold' | 'fail' = 'hold',
+  ): Promise<Outcome> {
     const outcome = await this.reporter.tell((progress) =>
-      this.synchroniser.run(source, { force: true, signal, progress }),
+      this.synchroniser.run(source, { force: true, signal, progress, whenBehind }),
     );
-    if (outcome.kind === 'failed') throw new SourceError(outcome.reason);
+    if (outcome.kind === 'failed')
+      throw outcome.isBehind ? new ServerBehindError(outcome.reason) : new SourceError(outcome.reason);
     return outcome;
   }
 
@@ -272,14 +274,7 @@ export class LdapFollower implements Follower {
   }
 }
 
-async function* notingRefusals<Item>(
-  items: AsyncIterable<Item>,
-  refusals: ContentSyncRefusedError[],
-): AsyncGenerator<Item> {
-  try {
-    yield* items;
-  } catch (error) {
-    if (error instanceof ContentSyncRefusedError) refusals.push(error);
-    throw error;
-  }
+/** Stands for how far a server is. */
+function keyOfState({ person, group }: ServerState): string {
+  return [...(person?.values() ?? []), '', ...(group?.values() ?? [])].join(' ');
 }

@@ -95,11 +95,6 @@ export class MirrorState {
     ]);
   }
 
-  /** The next run reads everything. */
-  async forgetPosition(): Promise<void> {
-    await this.dataSource.query('update mirror_state set source_position = null');
-  }
-
   async markFailing(reason: string): Promise<void> {
     await this.dataSource.query(
       `update mirror_state set state = 'FAILING', reason = $1, blocked_plan = null`,

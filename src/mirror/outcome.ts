@@ -20,5 +20,7 @@ export type Outcome =
       readonly reason: string;
       /** The contents of the source are wrong: trying again before it changes is no use. */
       readonly isFinal: boolean;
+      /** The server does not have everything that is mirrored. */
+      readonly isBehind: boolean;
     }
   | { readonly kind: 'stopped' };

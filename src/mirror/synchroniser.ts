@@ -17,6 +17,8 @@ import { identitiesIn, planDelta, planWhole } from './planning.js';
 import { type Progress, readSnapshot } from './read.js';
 import { pruneChanges } from './prune-changes.js';
 import { Runs } from './runs.js';
+import { describeBehind, parsePosition, stateOf } from '../sources/position.js';
+import { ServerBehindError } from '../sources/server-behind.error.js';
 import { type DirectorySource, fingerprintOf } from '../sources/source.js';
 import { SourceError } from '../sources/source.error.js';
 import { countRecentlyDeleted, countStored } from './stored.js';
@@ -28,6 +30,11 @@ export interface RunOptions {
   readonly confirm?: string;
   /** Reads the source although it looks as it did last time. */
   readonly force?: boolean;
+  /**
+   * What becomes of a plan from a server that does not have everything that is mirrored, unless it is empty: the mirror
+   * never goes back by itself. It is held unless told otherwise.
+   */
+  readonly whenBehind?: 'hold' | 'fail';
   /** Ends the run early, and nothing of it stays. */
   readonly signal?: AbortSignal;
   readonly progress?: Progress;
@@ -149,19 +156,24 @@ export class Synchroniser {
     findings: Findings,
     before: MirrorStatus,
     reading: Reading,
-    { dryRun, confirm, progress }: RunOptions = {},
+    { dryRun, confirm, progress, whenBehind }: RunOptions = {},
   ): Promise<Outcome> {
     const { plan, quarantined } = findings;
     const { mapping } = this.config.directory;
     const lost = await countLosses(this.dataSource.manager, lackingInPlan(plan, mapping), mapping);
-    const heldBecause = await this.guard(plan, lost, before.revision === null, reading.asOf);
+    const behind = isEmpty(plan) ? null : findBehind(before, reading);
+    if (behind !== null && whenBehind === 'fail') throw new ServerBehindError(behind);
+    const heldBecause =
+      behind === null
+        ? await this.guard(plan, lost, before.revision === null, reading.asOf)
+        : `${behind}. It lags, or it was restored from a backup, and the mirror would go back with it`;
     if (dryRun === true) return { kind: 'planned', heldBecause, ...findings };
     if (confirm !== undefined && confirm !== plan.hash) {
       await this.state.restore(before);
       const reason = isEmpty(plan)
         ? 'There is nothing left to confirm: the mirror equals the directory'
         : `The plan is not the one to confirm: it is ${plan.hash} now`;
-      return { kind: 'failed', reason, isFinal: true };
+      return { kind: 'failed', reason, isFinal: true, isBehind: false };
     }
     if (heldBecause !== null && confirm === undefined) {
       await this.state.markBlocked(heldBecause, plan.hash);
@@ -222,7 +234,12 @@ export class Synchroniser {
     }
     if (options.dryRun !== true) await this.state.markFailing(error.message);
     this.logger.debug(error.stack ?? error.message);
-    return { kind: 'failed', reason: error.message, isFinal: error instanceof LdifError };
+    return {
+      kind: 'failed',
+      reason: error.message,
+      isFinal: error instanceof LdifError,
+      isBehind: error instanceof ServerBehindError,
+    };
   }
 }
 
@@ -234,6 +251,11 @@ export function isOfSource(error: unknown): error is Error {
     error instanceof SourceError ||
     error instanceof OutdatedPlanError
   );
+}
+
+/** How the server that was read is behind what is mirrored; null: it is not, or neither of them shows it. */
+function findBehind({ position }: MirrorStatus, reading: Reading): string | null {
+  return describeBehind(stateOf(parsePosition(position)), stateOf(parsePosition(reading.position)));
 }
 
 function* entriesOf({ people, groups }: Delta) {

@@ -1,5 +1,5 @@
 import { type Finding, ok, problem, warning } from '../common/finding.js';
-import type { DirectoryConfig, LdapSourceConfig } from '../config/directory.js';
+import type { DirectoryConfig, LdapServerConfig, LdapSourceConfig } from '../config/directory.js';
 import type { LdapConnection } from '../ldap/connection.js';
 import { ContentSyncRefusedError } from '../ldap/content-sync-error.js';
 import { LdapError, LdapResultError } from '../ldap/ldap-error.js';
@@ -17,7 +17,7 @@ const ENCRYPTION = {
   none: 'not encrypted',
   starttls: 'encrypted by StartTLS',
   ldaps: 'encrypted (ldaps)',
-} as const satisfies Record<LdapSourceConfig['security'], string>;
+} as const satisfies Record<LdapServerConfig['security'], string>;
 
 /** Entries between two reports of progress. */
 const PROGRESS_INTERVAL = 1000;
@@ -42,14 +42,16 @@ export async function examineDirectory(
   const directory = new LdapDirectory(config, source);
   const risk = passwordRisk(source);
   const findings = risk === null ? [] : [warning('directory password', risk)];
-  let connection: LdapConnection;
+  let connection: LdapConnection | null = null;
   try {
-    connection = await directory.connect(signal);
-  } catch (error) {
-    return [...findings, explainEntrance(error, source)];
-  }
-  try {
-    findings.push(await describeServer(connection, source));
+    // Each of them may have to stand in for the others; the first that lets the account in is looked at.
+    for (const server of source.servers) {
+      const entered = await enter(directory, server, signal);
+      findings.push(entered.finding);
+      if (connection === null) ({ connection } = entered);
+      else entered.connection?.close();
+    }
+    if (connection === null) return findings;
     findings.push(ok('directory account', source.bind?.dn ?? 'none, the connection is anonymous'));
     const examination = new Examination(config, directory, connection, signal, progress);
     for await (const finding of examination.run()) findings.push(finding);
@@ -57,13 +59,28 @@ export async function examineDirectory(
     if (!(error instanceof LdapError)) throw error;
     findings.push(problem('directory server', error.message));
   } finally {
-    connection.close();
+    connection?.close();
   }
   return findings;
 }
 
+async function enter(
+  directory: LdapDirectory,
+  server: LdapServerConfig,
+  signal: AbortSignal,
+): Promise<{ connection: LdapConnection | null; finding: Finding }> {
+  let connection: LdapConnection | null = null;
+  try {
+    connection = await directory.servers.connectTo(server, signal);
+    return { connection, finding: await describeServer(connection, server) };
+  } catch (error) {
+    connection?.close();
+    return { connection: null, finding: explainEntrance(error, server) };
+  }
+}
+
 /** A server that answers, and lets nobody in, is there. */
-function explainEntrance(error: unknown, { url }: LdapSourceConfig): Finding {
+function explainEntrance(error: unknown, { url }: LdapServerConfig): Finding {
   if (!(error instanceof LdapError)) throw error;
   return error instanceof LdapResultError
     ? problem('directory account', error.message)
@@ -72,7 +89,7 @@ function explainEntrance(error: unknown, { url }: LdapSourceConfig): Finding {
 
 async function describeServer(
   connection: LdapConnection,
-  { url, security }: LdapSourceConfig,
+  { url, security }: LdapServerConfig,
 ): Promise<Finding> {
   const { vendorName, vendorVersion } = await readRootDse(connection);
   const vendor = [vendorName ?? 'of a kind that it does not tell', vendorVersion ?? ''].join(' ').trim();

@@ -1,5 +1,5 @@
 import type { DirectoryConfig, DirectoryMapping, LdapSourceConfig } from '../config/directory.js';
-import { LdapConnection } from '../ldap/connection.js';
+import type { LdapConnection } from '../ldap/connection.js';
 import { isBelow } from '../ldap/dn.js';
 import { keyOfDn } from '../ldap/dn-key.js';
 import type { Entry } from '../ldap/entry.js';
@@ -11,6 +11,7 @@ import { hasRefusedPages, readPaged } from '../ldap/paged-search.js';
 import type { SearchRequest } from '../ldap/requests.js';
 import { readContextCsn, readRootDse } from '../ldap/root-dse.js';
 import { DYNAMIC_ATTRIBUTES, isDynamicGroup } from './dynamic-group.js';
+import { LdapServers } from './ldap-servers.js';
 import type { EntryKind } from './source.js';
 import { SourceError } from './source.error.js';
 
@@ -40,13 +41,15 @@ export class LdapDirectory {
   readonly searches: Readonly<Record<EntryKind, SearchRequest>>;
   /** The DNs of what people and groups stand below. */
   readonly containers: SearchRequest;
+  readonly servers: LdapServers;
   private readonly mapping: DirectoryMapping;
   private refusesInstants = false;
 
   constructor(
     private readonly config: DirectoryConfig,
-    private readonly source: LdapSourceConfig,
+    source: LdapSourceConfig,
   ) {
+    this.servers = new LdapServers(source);
     this.mapping = config.mapping;
     const { people, groups } = this.mapping;
     this.searches = {
@@ -77,16 +80,7 @@ export class LdapDirectory {
   }
 
   connect(signal: AbortSignal): Promise<LdapConnection> {
-    const { host, port, security, certificates, bind } = this.source;
-    return LdapConnection.connect({
-      host,
-      port,
-      tls: security,
-      ca: certificates ?? undefined,
-      bindDn: bind?.dn,
-      bindPassword: bind?.password,
-      signal,
-    });
+    return this.servers.connect(signal);
   }
 
   /** Whether entries are seen with their identity: else only a whole directory can be compared with another one. */

@@ -30,7 +30,7 @@ export class LdapSource implements DirectorySource {
     const connection = await this.directory.connect(signal);
     try {
       yield* (await this.isAllTold(connection, signal))
-        ? this.readBySession(signal)
+        ? this.readBySession(connection, signal)
         : this.readByPages(connection, signal);
     } finally {
       connection.close();
@@ -52,8 +52,12 @@ export class LdapSource implements DirectorySource {
     }
   }
 
-  private async *readBySession(signal: AbortSignal): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
-    const session = await ContentSession.open(this.directory, { from: null, persist: false, signal });
+  private async *readBySession(
+    connection: LdapConnection,
+    signal: AbortSignal,
+  ): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
+    const options = { from: null, follows: false, signal };
+    const session = await ContentSession.open(this.directory, connection, options);
     try {
       yield* session.readAll();
       this.reached = session.position();

@@ -1,5 +1,12 @@
-import { compareVectors, type CsnDifference, type CsnVector, vectorOf } from '../ldap/csn-vector.js';
+import {
+  compareVectors,
+  type CsnDifference,
+  type CsnVector,
+  timeOfCsn,
+  vectorOf,
+} from '../ldap/csn-vector.js';
 import { csnsOf, parseSyncCookie } from '../ldap/sync-cookie.js';
+import { ServerBehindError } from './server-behind.error.js';
 import type { EntryKind } from './source.js';
 
 /** How far a server has come in the databases of people and of groups; null: it does not show it. */
@@ -65,6 +72,25 @@ export function compareStates(known: ServerState, current: ServerState): CsnDiff
     behind: [...new Set([...(people?.behind ?? []), ...(groups?.behind ?? [])])],
     added: [...new Set([...(people?.added ?? []), ...(groups?.added ?? [])])],
   };
+}
+
+/**
+ * @throws ServerBehindError when a server with this state does not have everything that is known
+ */
+export function refuseBehind(known: ServerState, current: ServerState): void {
+  const reason = describeBehind(known, current);
+  if (reason !== null) throw new ServerBehindError(reason);
+}
+
+/** In words, how a server with this state is behind what is known; null: it is not. */
+export function describeBehind(known: ServerState, current: ServerState): string | null {
+  const { behind } = compareStates(known, current);
+  if (behind.length === 0) return null;
+  const csns = behind.flatMap((serverId) =>
+    [known.person?.get(serverId), known.group?.get(serverId)].filter((csn) => csn !== undefined),
+  );
+  const since = timeOfCsn(csns.sort().at(-1) ?? '');
+  return `The directory server is behind what is known since ${since} (server ID ${behind.join(', ')})`;
 }
 
 function shownIn(csns: CsnVector): CsnVector | null {

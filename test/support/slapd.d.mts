@@ -20,6 +20,14 @@ export interface SlapdOptions {
   tls?: boolean;
   port?: number;
   tlsPort?: number;
+  /** The ID of the server among those that replicate each other. */
+  serverId?: number;
+  /** Servers whose changes it takes over (RFC 4533), by URL. */
+  providers?: string[];
+  /** Takes changes of clients although it has providers. */
+  multiProvider?: boolean;
+  /** Begins without any content: its providers have it. */
+  empty?: boolean;
   /** Where everything is kept; data that is there already is served as it is. */
   directory?: string;
 }

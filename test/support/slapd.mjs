@@ -47,7 +47,8 @@ export async function startSlapd(options = {}) {
   mkdirSync(directory, { recursive: true });
   const server = new TestSlapd(directory, { syncprov: true, ldif: '', ...options });
   try {
-    if (!existsSync(join(directory, 'data/data.mdb'))) await server.load();
+    if (options.empty) mkdirSync(join(directory, 'data'), { recursive: true });
+    else if (!existsSync(join(directory, 'data/data.mdb'))) await server.load();
     await server.start();
     return server;
   } catch (error) {
@@ -107,7 +108,19 @@ class TestSlapd {
     writeFileSync(file, `${content}\n`);
     // -w writes the contextCSN, without which the first synchronisation would have no cookie. -g keeps to one database.
     const contextCsn = suffix === SUFFIX ? ['-w'] : [];
-    const options = [...contextCsn, '-q', '-g', '-b', suffix, '-f', this.#writeConfiguration(), '-l', file];
+    const serverId = this.#options.serverId === undefined ? [] : ['-S', String(this.#options.serverId)];
+    const options = [
+      ...contextCsn,
+      ...serverId,
+      '-q',
+      '-g',
+      '-b',
+      suffix,
+      '-f',
+      this.#writeConfiguration(),
+      '-l',
+      file,
+    ];
     await execute(findProgram('slapadd'), options);
     rmSync(file);
   }
@@ -216,6 +229,7 @@ class TestSlapd {
 
 function configurationOf(directory, options) {
   const { syncprov, refint, tls, acl = ACL, limits = LIMITS, peopleDatabase, dynlist } = options;
+  const { serverId, providers = [], multiProvider } = options;
   const at = (name) => `"${join(directory, name)}"`;
   return [
     ...['core', 'cosine', 'inetorgperson', ...(dynlist ? ['dyngroup'] : [])].map(
@@ -237,6 +251,7 @@ function configurationOf(directory, options) {
           `TLSCertificateKeyFile ${at('server.key')}`,
         ]
       : []),
+    ...(serverId === undefined ? [] : [`serverID ${serverId}`]),
     ...(peopleDatabase === undefined
       ? []
       : [
@@ -264,11 +279,20 @@ function configurationOf(directory, options) {
     'index objectClass,entryUUID,entryCSN,uid,cn,member eq',
     `limits ${limits}`,
     ...acl,
+    ...providers.map(replicationOf),
+    ...(multiProvider ? ['multiprovider on'] : []),
     ...(syncprov ? ['overlay syncprov', 'syncprov-checkpoint 100 10', 'syncprov-sessionlog 10000'] : []),
     ...(refint ? ['overlay refint', 'refint_attributes member owner groupAdmin'] : []),
     ...(dynlist ? ['overlay dynlist', 'dynlist-attrset groupOfURLs memberURL member'] : []),
     '',
   ];
+}
+
+/** How a server takes over the changes of another one. */
+function replicationOf(url, index) {
+  const account = `bindmethod=simple binddn="${ROOT_DN}" credentials=${ROOT_PASSWORD}`;
+  const mode = 'type=refreshAndPersist retry="1 +" keepalive=1:5:1 timeout=5 network-timeout=5';
+  return `syncrepl rid=00${index + 1} provider=${url} ${account} searchbase="${SUFFIX}" ${mode}`;
 }
 
 /** What slapadd takes: no version, and every entry after the one above it. */

@@ -1,0 +1,38 @@
+import { BehindWatch } from './behind-watch.js';
+
+const MINUTES = 60_000;
+
+describe('a server that is behind', () => {
+  let now = 0;
+  const watch = () => new BehindWatch(5 * MINUTES, () => now);
+
+  it('is compared once, waited for, and held once for each of its states', () => {
+    const behind = watch();
+    const steps: string[] = [];
+    for (const [minutes, state, isHeld] of [
+      [0, 'a', false],
+      [1, 'a', false],
+      [4, 'b', false],
+      [5, 'b', false],
+      [6, 'b', true],
+      [7, 'c', true],
+      [8, 'c', false],
+    ] as const) {
+      now = minutes * MINUTES;
+      steps.push(behind.next(state, isHeld));
+    }
+    expect(steps).toEqual(['compare', 'wait', 'wait', 'hold', 'await', 'hold', 'hold']);
+  });
+
+  it('is waited for again after one that was not', () => {
+    const behind = watch();
+    behind.next('a', false);
+    now += 10 * MINUTES;
+    behind.clear();
+    expect(behind.next('a', false)).toBe('compare');
+  });
+
+  it('is held at once without patience', () => {
+    expect(new BehindWatch(0).next('a', false)).toBe('hold');
+  });
+});

@@ -1,0 +1,55 @@
+import { Entry } from '../ldap/entry.js';
+import { ChangeBuffer } from './change-buffer.js';
+
+/** Every entry takes up more than the half of it. */
+const CAPACITY = 1000;
+const entryOf = (uuid: string) => new Entry(`uid=${uuid}`, [['description', [Buffer.alloc(200)]]]);
+
+describe('a buffer of changes', () => {
+  it('keeps the last state of each entry, and cookies', async () => {
+    const buffer = new ChangeBuffer(CAPACITY);
+    buffer.put('person', 'a', entryOf('a'));
+    buffer.put('group', 'g', entryOf('g'));
+    buffer.remove('person', 'a');
+    buffer.keepCookie('person', Buffer.from('opaque'));
+    expect(await buffer.wait(1000)).toBe(true);
+    const { delta, unread } = buffer.take();
+    expect([[...delta.people.keys()], [...delta.gonePeople], [...delta.groups.keys()]]).toEqual([
+      [],
+      ['a'],
+      ['g'],
+    ]);
+    expect(unread.size).toBe(0);
+    expect(buffer.cookies.get('person')?.toString()).toBe('opaque');
+    expect(buffer.count).toBe(0);
+  });
+
+  it('keeps the identity of what is too much', () => {
+    const buffer = new ChangeBuffer(CAPACITY);
+    for (const uuid of ['a', 'b', 'c', 'd', 'c']) buffer.put('person', uuid, entryOf(uuid));
+    const { delta, unread } = buffer.take();
+    expect([...delta.people.keys()]).toEqual(['a', 'b']);
+    expect([...unread]).toEqual(['c', 'd']);
+    buffer.put('person', 'c', entryOf('c'));
+    expect([...buffer.take().delta.people.keys()]).toEqual(['c']);
+  });
+
+  it('is waited for, as long as is told', async () => {
+    const buffer = new ChangeBuffer(CAPACITY);
+    expect(await buffer.wait(1)).toBe(false);
+    const waiting = buffer.wait(60_000);
+    buffer.note();
+    expect(await waiting).toBe(true);
+    expect(await buffer.wait(1, 1)).toBe(false);
+  });
+
+  it('gives what came before an error first', async () => {
+    const buffer = new ChangeBuffer(CAPACITY);
+    buffer.note();
+    buffer.fail(new Error('the first'));
+    buffer.fail(new Error('the second'));
+    expect(await buffer.wait(60_000)).toBe(true);
+    buffer.take();
+    await expect(buffer.wait(60_000)).rejects.toThrow('the first');
+  });
+});

@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+/** What only whole entries of people have. */
+const MARK = 'inetOrgPerson';
+
+/**
+ * One address in front of several servers, as a TCP balancer has it: connections go to one server after the other, and
+ * past one that does not answer.
+ */
+export class TcpBalancer {
+  /** Connections that each server has been given so far, by its port. */
+  readonly given = new Map<number, number>();
+  /** People that the servers have sent so far with everything that is known of them, and not by name only. */
+  people = 0;
+  private readonly sockets = new Set<Socket>();
+  private turn = 0;
+
+  private constructor(
+    private readonly server: Server,
+    private targets: readonly number[],
+  ) {}
+
+  /** @param targets ports on 127.0.0.1 */
+  static async start(...targets: number[]): Promise<TcpBalancer> {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const balancer = new TcpBalancer(server, targets);
+    server.on('connection', (socket) => {
+      balancer.pass(socket, balancer.targets.length);
+    });
+    return balancer;
+  }
+
+  get url(): string {
+    return `ldap://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** From now on, new connections go to these. */
+  use(...targets: number[]): void {
+    this.targets = targets;
+    this.turn = 0;
+  }
+
+  /** Breaks every connection. New ones are taken. */
+  breakConnections(): void {
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  async stop(): Promise<void> {
+    this.breakConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  /** @param left servers that have not been tried */
+  private pass(client: Socket, left: number): void {
+    const port = this.targets[this.turn++ % this.targets.length];
+    if (left === 0 || port === undefined) {
+      client.destroy();
+      return;
+    }
+    const onward = connect({ host: '127.0.0.1', port });
+    const retry = () => {
+      this.pass(client, left - 1);
+    };
+    onward.once('error', retry);
+    onward.once('connect', () => {
+      onward.off('error', retry);
+      this.given.set(port, (this.given.get(port) ?? 0) + 1);
+      this.count(onward);
+      this.join(client, onward);
+      this.join(onward, client);
+    });
+  }
+
+  private count(onward: Socket): void {
+    let rest = '';
+    onward.on('data', (chunk: Buffer) => {
+      const parts = (rest + chunk.toString('latin1')).split(MARK);
+      this.people += parts.length - 1;
+      rest = (parts.at(-1) ?? '').slice(1 - MARK.length);
+    });
+  }
+
+  private join(from: Socket, to: Socket): void {
+    this.sockets.add(from);
+    from.on('error', () => to.destroy());
+    from.on('close', () => {
+      this.sockets.delete(from);
+      to.destroy();
+    });
+    from.pipe(to);
+  }
+}
