@@ -34,9 +34,11 @@ function corsOptions({ corsOrigins }: Config, { headers }: FastifyRequest) {
   return {
     origin: [...corsOrigins],
     methods: ['GET', 'POST'],
-    allowedHeaders: ['authorization', 'content-type', 'x-request-id'],
+    allowedHeaders: ['authorization', 'content-type', 'directory-max-staleness', 'x-request-id'],
     exposedHeaders: [
       'deprecation',
+      'directory-as-of',
+      'directory-revision',
       'ratelimit',
       'ratelimit-policy',
       'retry-after',

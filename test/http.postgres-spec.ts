@@ -237,7 +237,7 @@ describe('a page of another origin', () => {
     expect(headers).toMatchObject({
       'access-control-allow-origin': ORIGIN,
       'access-control-allow-methods': 'GET, POST',
-      'access-control-allow-headers': 'authorization, content-type, x-request-id',
+      'access-control-allow-headers': 'authorization, content-type, directory-max-staleness, x-request-id',
     });
     expect(headers).not.toHaveProperty('access-control-allow-credentials');
     for (const query of [QUERY, '{']) {

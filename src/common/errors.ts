@@ -23,6 +23,7 @@ export const ERROR_CODES = [
   'RATE_LIMITED',
   'TIMEOUT',
   'CONFLICT',
+  'STALE',
   'SERVICE_UNAVAILABLE',
   'INTERNAL_SERVER_ERROR',
 ] as const;
@@ -39,6 +40,10 @@ export interface ErrorDetails {
   grantedScopes?: readonly string[];
   /** Seconds after which it is worth trying again; becomes `Retry-After`. */
   retryAfter?: number;
+  /** Seconds that the mirror may be old for the request. */
+  maxStaleness?: number;
+  /** Seconds that it is old. */
+  ageSeconds?: number;
 }
 
 /**

@@ -71,6 +71,11 @@ export class Database implements Reader {
     this.isAway = false;
   }
 
+  /** The state of the mirror has changed without a new revision. */
+  noteConfirmed(): void {
+    this.revision.onDoubt();
+  }
+
   private refuseInVain(): void {
     // It is taken away while the service ends.
     if (!this.dataSource.isInitialized) throw new ServiceUnavailableError('The service is ending');

@@ -19,7 +19,7 @@ const PAUSE = 25;
 
 /** All of it sees one revision, if there is one. */
 const BEGIN = `begin isolation level repeatable read; set local lock_timeout = ${LOCK_TIMEOUT};
-  select revision from mirror_state`;
+  select revision_uuid as id from mirror_state`;
 
 /**
  * The mirror as it would be: a transaction in which rows are changed, which nobody else sees, and which is always
@@ -32,6 +32,8 @@ export class Overlay implements Reader, Writer {
   private spoiled: Error | null = null;
   /** Why nothing is sent any more. */
   private over: Error | null = null;
+  /** The id of the revision that it lies over; null before it has begun. */
+  revision: string | null = null;
   /** Counts what is asked. */
   counter: { statements: number } | null = null;
 
@@ -138,8 +140,9 @@ export class Overlay implements Reader, Writer {
   private async begin(): Promise<void> {
     // Several statements have several results, whatever the types of the driver say.
     const results: unknown = await this.connection.query({ text: BEGIN, ...PATIENTLY });
-    const [state] = (results as QueryResult<{ revision: number | null }>[]).at(-1)?.rows ?? [];
-    if (state?.revision === null) throw new NothingReadError();
+    const [state] = (results as QueryResult<{ id: string | null }>[]).at(-1)?.rows ?? [];
+    if (state === undefined || state.id === null) throw new NothingReadError();
+    this.revision = state.id;
   }
 
   private async end(): Promise<void> {

@@ -2,23 +2,36 @@ import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } f
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Database } from './database.js';
+import { Freshness, type ToldFreshness } from './freshness.js';
 import { Pulse } from './pulse.js';
 import { type Revision, revisionIn } from './revision.js';
 import { statement } from './statement.js';
 import { isFull, TAKES_WRITES } from './takes-writes.js';
 
-const READ_REVISION = statement('select revision, revision_uuid from mirror_state');
+/** When the mirror was known to be right, in milliseconds since 1970, and the seconds since then by the clock of the database. */
+const AS_OF = '(extract(epoch from as_of) * 1000)::float8';
+const AGE = 'extract(epoch from clock_timestamp() - as_of)::float8';
+
+const READ_REVISION = statement(`select revision, revision_uuid, ${AS_OF}, ${AGE} from mirror_state`);
 
 /** What the server is asked again and again: one row, also before the first revision. */
 const LOOK = `
-  select (select revision from mirror_state) as number, (select revision_uuid from mirror_state) as id,
-    ${TAKES_WRITES} as "takesWrites"`;
+  select s.number, s.id, s."asOf", s.age, ${TAKES_WRITES} as "takesWrites"
+  from (values (1)) one left join (
+    select revision as number, revision_uuid as id, ${AS_OF} as "asOf", ${AGE} as age from mirror_state) s on true`;
 
-interface Seen {
+interface State {
   readonly number: number | null;
   readonly id: string | null;
+  readonly asOf: number | null;
+  readonly age: number | null;
+}
+
+interface Seen extends State {
   readonly takesWrites: boolean;
 }
+
+type StateRow = [number: number | null, id: string | null, asOf: number | null, age: number | null];
 
 /**
  * The channel on which PostgreSQL tells that there is a new revision, in the moment that it can be read. The payload is its
@@ -41,6 +54,8 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   private isHeard = false;
   /** Revisions that this process is applying. */
   private changing = 0;
+  /** How old the mirror is. */
+  readonly freshness = new Freshness();
   private readonly logger = new Logger('Database');
   /** Why the database is not asked although it answers; null: it is asked. */
   private pausedFor: string | null = null;
@@ -71,6 +86,29 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     return this.changing > 0 || !this.isHeard ? null : this.database.revision.known;
   }
 
+  /** Every change made in the directory before is in this revision; null: the server has another one by now. */
+  async asOfRevision(id: string): Promise<Date | null> {
+    const known = this.freshness.asOfRevision(id);
+    if (known !== null) return known;
+    await this.readState();
+    return this.freshness.asOfRevision(id);
+  }
+
+  /**
+   * Seconds since the mirror was known to be as the directory is; null: there is no revision.
+   * @throws ServiceUnavailableError when that cannot be told
+   */
+  async readAge(): Promise<number | null> {
+    const { current } = this;
+    if (current === null || this.freshness.asOfRevision(current.id) === null) await this.readState();
+    return this.freshness.age;
+  }
+
+  /** The mirror was confirmed without a new revision. */
+  noteConfirmed(): void {
+    this.database.noteConfirmed();
+  }
+
   /**
    * Applies a revision. Until it is done nobody can tell which one is read.
    * @param apply gives the new revision
@@ -80,6 +118,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     try {
       const revision = await apply();
       this.database.revision.noteApplied(revision);
+      this.database.revision.onDoubt();
       return revision;
     } catch (error) {
       // Whether it was applied after all is found out by looking.
@@ -101,7 +140,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
       },
       onAnswer: (seen) => {
         if (seen?.takesWrites !== true) this.pause('it can only be read');
-        else if (!this.goOn(revisionIn(seen))) pulse.askNow();
+        else if (!this.goOn(seen)) pulse.askNow();
       },
       onNotification: () => {
         pulse.askNow();
@@ -126,10 +165,13 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   }
 
   /** @returns false when the server has to be asked again, because of what happened since it was asked */
-  private goOn(seen: Revision | null): boolean {
+  private goOn(seen: State): boolean {
     this.database.goOn();
-    const isReliable = this.database.revision.noteAnswer(seen);
-    if (isReliable) this.isHeard = true;
+    const isReliable = this.database.revision.noteAnswer(revisionIn(seen));
+    if (isReliable) {
+      this.isHeard = true;
+      this.freshness.note(freshnessIn(seen));
+    }
     if (this.pausedFor !== null) this.logger.log('The database takes writes again, and is read');
     this.pausedFor = null;
     return isReliable;
@@ -152,10 +194,21 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     let isReliable = false;
     while (!isReliable) {
       revision.beginAsking();
-      const [[number, id] = [null, null]] =
-        await this.database.read<[number | null, string | null]>(READ_REVISION);
-      isReliable = revision.noteAnswer(revisionIn({ number, id }));
+      isReliable = revision.noteAnswer(revisionIn(await this.readState()));
     }
     this.isHeard = true;
   }
+
+  /** Asks the server on an ordinary connection. */
+  private async readState(): Promise<State> {
+    const rows = await this.database.read<StateRow>(READ_REVISION);
+    const [[number, id, asOf, age] = [null, null, null, null]] = rows;
+    const state = { number, id, asOf, age };
+    this.freshness.note(freshnessIn(state));
+    return state;
+  }
+}
+
+function freshnessIn({ id, asOf, age }: State): ToldFreshness | null {
+  return id === null || asOf === null || age === null ? null : { id, asOf, age };
 }

@@ -25,6 +25,7 @@ import { withOnly } from './rehearsal.js';
 import type { RequestContext } from './request-context.js';
 import { ScopedSchemas } from './schema.js';
 import type { Withheld } from './scope-rule.js';
+import { Staleness } from './staleness.js';
 
 /** Whoever listens is told of an operation, by its RequestContext, before anything is decided about it. */
 export const operationChannel = diagnosticsChannel.channel('directory:operation');
@@ -73,6 +74,7 @@ export class Admission {
     private readonly decisions: Decisions,
     private readonly compiler: Compiler,
     private readonly limiter: RateLimiter,
+    private readonly staleness: Staleness,
   ) {}
 
   /** @throws ServiceError when the operation may not run at all */
@@ -85,6 +87,7 @@ export class Admission {
     const { principal, request } = context;
     const decision = this.decisions.decide(operation, variables, principal);
     const { measure, withheld, rehearsal, isMutation, footprint } = decision;
+    if (rehearsal === null && operation.readsMirror) await this.staleness.refuse(request.maxStaleness);
     context.charge = await this.limiter.charge(request, measure, rehearsal !== null);
     if (rehearsal !== null) {
       return {

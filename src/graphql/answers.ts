@@ -25,6 +25,8 @@ export interface Answer {
   /** What it shows of people, to whoever is given it; null: nothing. */
   readonly exhibit: Exhibit | null;
   readonly operation: OperationLabel | null;
+  /** The id of the revision that it was read from; null: nothing of it is in the directory. */
+  readonly revision: string | null;
 }
 
 /**

@@ -5,9 +5,11 @@ import { AccessLog } from '../access-log/access-log.js';
 import { UnauthenticatedError } from '../auth/authentication.error.js';
 import { Authenticator } from '../auth/authenticator.js';
 import type { Principal } from '../auth/principal.js';
+import { Revisions } from '../database/revisions.js';
 import { type Answer, Answers } from './answers.js';
 import { KnownDocuments } from './known-documents.js';
 import { LoadGate } from './load-gate.js';
+import { headersOfRead, type MirrorRead } from './mirror-read.js';
 import type { OperationLabel } from './operation-label.js';
 import { Question } from './question.js';
 import { headersOf } from './rate-limit-headers.js';
@@ -16,6 +18,7 @@ import { buildRefusal, isEndpoint, refuseForNow } from './refusal.js';
 import { readHead } from './request-head.js';
 import { passOn, readRequest } from './request-shape.js';
 import type { Introduction } from './short-way.js';
+import { readMaxStaleness, Staleness } from './staleness.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -33,6 +36,10 @@ declare module 'fastify' {
     isUnderWay: boolean;
     /** What its operation is called; null while none has come of it. */
     operation: OperationLabel | null;
+    /** Seconds that the mirror may be old for it; null: there is no bound. */
+    maxStaleness: number | null;
+    /** What its answer was read from; null: nothing of it is in the directory. */
+    mirrorRead: MirrorRead | null;
     /** Statements that its operation has sent. */
     statements: number;
     /** What becomes of the answer, if it is one to remember. */
@@ -54,6 +61,8 @@ export class GraphQLEndpoint implements OnModuleInit {
     private readonly knownDocuments: KnownDocuments,
     private readonly gate: LoadGate,
     private readonly accessLog: AccessLog,
+    private readonly revisions: Revisions,
+    private readonly staleness: Staleness,
   ) {}
 
   onModuleInit(): void {
@@ -70,6 +79,8 @@ export class GraphQLEndpoint implements OnModuleInit {
     fastify.decorateRequest('keep', null);
     fastify.decorateRequest('operation', null);
     fastify.decorateRequest('statements', 0);
+    fastify.decorateRequest('maxStaleness', null);
+    fastify.decorateRequest('mirrorRead', null);
     // For all routes, since Nest has made that of the endpoint by now; a look at the path costs nothing.
     fastify.addHook('onRequest', (request, reply, done) => {
       if (!isEndpoint(request)) done();
@@ -113,6 +124,7 @@ export class GraphQLEndpoint implements OnModuleInit {
         return;
       }
       tellStandings(request, reply);
+      if (request.mirrorRead !== null) void reply.headers(headersOfRead(request.mirrorRead));
       if (request.keep === null || typeof payload !== 'string' || reply.statusCode !== 200) {
         done(null, payload);
         return;
@@ -147,6 +159,7 @@ export class GraphQLEndpoint implements OnModuleInit {
       return this.limiter.countRequest(request);
     }
     request.answerType = readHead(request);
+    request.maxStaleness = readMaxStaleness(request.headers);
     const principal = this.authenticator.recall(request.raw);
     if (principal === undefined) return this.authenticate(request);
     request.principal = principal;
@@ -184,8 +197,36 @@ export class GraphQLEndpoint implements OnModuleInit {
 
   /** Gives the answer that was given to the same question before, for the same price. */
   private repeat(answer: Answer, request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
+    const { revision } = answer;
+    if (revision === null) return this.repeatAtOnce(answer, null, request, reply);
+    const asOf = this.revisions.freshness.asOfRevision(revision);
+    if (asOf !== null && request.maxStaleness === null)
+      return this.repeatAtOnce(answer, { revision, asOf }, request, reply);
+    return this.repeatWhenFresh(answer, revision, request, reply);
+  }
+
+  /** Where it has to be found out first how fresh the mirror is. */
+  private async repeatWhenFresh(
+    answer: Answer,
+    revision: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void> {
+    await this.staleness.refuse(request.maxStaleness);
+    const asOf = await this.revisions.asOfRevision(revision);
+    await this.repeatAtOnce(answer, { revision, asOf }, request, reply);
+  }
+
+  private repeatAtOnce(
+    answer: Answer,
+    read: MirrorRead | null,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): void | Promise<void> {
     request.operation = answer.operation;
     const send = () => {
+      // Only now: a refusal has nothing of the directory.
+      request.mirrorRead = read;
       if (answer.exhibit !== null && request.principal !== null)
         this.accessLog.note(request.principal, answer.exhibit);
       if (answer.headers !== null) void reply.headers(answer.headers);

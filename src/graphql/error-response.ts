@@ -14,6 +14,7 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   UNSUPPORTED_MEDIA_TYPE: 415,
   RATE_LIMITED: 429,
   INTERNAL_SERVER_ERROR: 500,
+  STALE: 503,
   SERVICE_UNAVAILABLE: 503,
   TIMEOUT: 503,
 };
@@ -41,7 +42,7 @@ export function unavailabilityOf(errors: readonly GraphQLFormattedError[]): Retu
 
 /** A ServiceError as GraphQL carries it. `refuses`: the whole request, so that HTTP tells it too. */
 export function toGraphQLError(error: ServiceError, { refuses }: { refuses: boolean }): GraphQLError {
-  const { argument, requiredScopes, grantedScopes } = error.details;
+  const { argument, requiredScopes, grantedScopes, maxStaleness, ageSeconds } = error.details;
   return new GraphQLError(error.message, {
     originalError: error,
     extensions: {
@@ -49,6 +50,8 @@ export function toGraphQLError(error: ServiceError, { refuses }: { refuses: bool
       ...(argument === undefined ? {} : { argument }),
       ...(requiredScopes === undefined ? {} : { requiredScopes }),
       ...(grantedScopes === undefined ? {} : { grantedScopes }),
+      ...(maxStaleness === undefined ? {} : { maxStaleness }),
+      ...(ageSeconds === undefined ? {} : { ageSeconds }),
       ...(refuses ? { http: httpOf(error) } : {}),
     },
   });

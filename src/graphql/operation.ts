@@ -56,6 +56,8 @@ export interface Operation {
   readonly hasPrototypeKey: boolean;
   /** What its answer depends on, whatever its variables leave out; null: on more than is declared. */
   readonly dependences: ReadonlySet<Dependence> | null;
+  /** Whether anything of it is in the directory. */
+  readonly readsMirror: boolean;
 }
 
 /** Fields that fragments may unfold to: far above what any limit accepts, and reached in a moment. */
@@ -106,7 +108,7 @@ export function unfoldOperation(
     conditionVariables: [...conditionVariables].sort(),
     introspects,
     hasPrototypeKey,
-    dependences: dependencesOf(roots),
+    ...dependencesOf(roots),
   };
 }
 
@@ -280,13 +282,20 @@ export function accessOf(field: GraphQLField<unknown, unknown>): Access {
   return field.extensions['access'] as Access;
 }
 
-function dependencesOf(roots: ReadonlyMap<string, SelectedField>): ReadonlySet<Dependence> | null {
+/** What the answer depends on; `readsMirror` also where a root field does not declare it. */
+function dependencesOf(
+  roots: ReadonlyMap<string, SelectedField>,
+): Pick<Operation, 'dependences' | 'readsMirror'> {
   const found = new Set<Dependence>();
+  let isDeclared = true;
   for (const root of roots.values()) {
-    if (root.field.name !== '__typename' && declaredBy(root) === null) return null;
+    if (root.field.name !== '__typename' && declaredBy(root) === null) isDeclared = false;
     addDependences(root, found);
   }
-  return found;
+  return {
+    dependences: isDeclared && !found.has('request') ? found : null,
+    readsMirror: !isDeclared || found.has('mirror'),
+  };
 }
 
 function addDependences(selected: SelectedField, into: Set<Dependence>): void {

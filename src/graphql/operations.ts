@@ -2,12 +2,14 @@ import { Injectable } from '@nestjs/common';
 import type { FormattedExecutionResult } from 'graphql';
 import { AccessLog } from '../access-log/access-log.js';
 import type { Exhibit } from '../access-log/exhibit.js';
+import { Revisions } from '../database/revisions.js';
 import type { Admitted } from './admission.js';
 import { Answers, minuteOf } from './answers.js';
 import { formatError } from './error-response.js';
 import { type Execution, Executor } from './executor.js';
 import { type FlightName, Flights } from './flights.js';
 import { exhibitOf } from './footprint.js';
+import type { MirrorRead } from './mirror-read.js';
 import type { RequestContext } from './request-context.js';
 
 /** Answers admitted operations, and remembers the answers. */
@@ -18,6 +20,7 @@ export class Operations {
     private readonly answers: Answers,
     private readonly flights: Flights,
     private readonly accessLog: AccessLog,
+    private readonly revisions: Revisions,
   ) {}
 
   /** The answer as the client sees it; `errors` first, where there are any, and `extensions` last. */
@@ -27,10 +30,14 @@ export class Operations {
     context: RequestContext,
   ): Promise<FormattedExecutionResult> {
     const minute = minuteOf(new Date());
-    const { result, isOwn } = await this.flights.share(this.nameOf(context, admitted, minute), () =>
-      this.executor.execute(admitted, execution, context),
-    );
-    const { data = null, errors } = result;
+    const { freshness } = this.revisions;
+    const before = freshness.asOf;
+    const { result, isOwn } = await this.flights.share(this.nameOf(context, admitted, minute), async () => {
+      const executed = await this.executor.execute(admitted, execution, context);
+      return { executed, revisions: context.revisions };
+    });
+    context.request.mirrorRead = await this.mirrorReadIn(result.revisions, before);
+    const { data = null, errors } = result.executed;
     const exhibit = admitted.footprint === null ? null : exhibitOf(admitted.footprint, data);
     if (exhibit !== null && context.principal !== null) this.accessLog.note(context.principal, exhibit);
     const extensions = admitted.deprecated === null ? null : { deprecations: admitted.deprecated.uses };
@@ -40,6 +47,19 @@ export class Operations {
     }
     if (isOwn) this.remember(context, admitted, minute, exhibit);
     return extensions === null ? { data } : { data, extensions };
+  }
+
+  /**
+   * What an answer tells of the mirror that it was read from.
+   * @param before the `asOf` that was known when the answer was begun: whatever was read since is at least as fresh
+   */
+  private async mirrorReadIn(
+    [id = null]: Iterable<string | null>,
+    before: Date | null,
+  ): Promise<MirrorRead | null> {
+    if (id === null) return null;
+    const asOf = await this.revisions.asOfRevision(id).catch(() => null);
+    return { revision: id, asOf: asOf ?? before };
   }
 
   /** The same for all whose answer is the same; null: it may be another one each time. */
@@ -69,7 +89,7 @@ export class Operations {
     request.keep = (body, contentType) => {
       const headers = deprecated?.headers ?? null;
       const { operation } = request;
-      const answer = { body, contentType, headers, measure, minute, exhibit, operation };
+      const answer = { body, contentType, headers, measure, minute, exhibit, operation, revision };
       this.answers.keep(question, answer, dependences, revision);
     };
   }

@@ -1,5 +1,6 @@
 import { Args, Context, Field, Int, ObjectType, Query, Resolver } from '@nestjs/graphql';
 import { InheritAccess, Public } from '../auth/access.js';
+import { DependsOn } from './dependence.js';
 import type { Charge, RequestContext } from './request-context.js';
 import { DateTime } from './scalars.js';
 
@@ -34,6 +35,7 @@ export class RateLimit implements Charge {
 @Resolver()
 export class RateLimitResolver {
   @Public()
+  @DependsOn('request')
   @Query(() => RateLimit, { description: 'The price of this operation and your standing with the limits.' })
   rateLimit(
     @Args('dryRun', {

@@ -52,7 +52,7 @@ export class RequestContext {
 
   /** The ids of the revisions of the mirror that the answer has been read from. */
   get revisions(): ReadonlySet<string | null> {
-    return this.revisionReader.revisions;
+    return this.preview === null ? this.revisionReader.revisions : new Set([this.preview.revision]);
   }
 
   /** Begins a preview: from here on everything is read from this overlay. */

@@ -21,7 +21,16 @@ function flooded(): LoadGate {
 function ask(gate: LoadGate, url: string, headers: IncomingMessage['headers'] = {}): number | null {
   const config = readConfig({ BASE_URL: 'http://127.0.0.1:3000/school' });
   const nobody = null as never;
-  const way = new ShortWay(nobody, config, nobody, { isShared: true } as RateLimiter, nobody, gate, nobody);
+  const way = new ShortWay(
+    nobody,
+    config,
+    nobody,
+    { isShared: true } as RateLimiter,
+    nobody,
+    gate,
+    nobody,
+    nobody,
+  );
   let status: number | null = null;
   const send = (answer: ShortAnswer) => {
     status = answer.status;

@@ -9,13 +9,16 @@ import type { Principal } from '../auth/principal.js';
 import { chooseRequestId } from '../common/request-id.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import { Revisions } from '../database/revisions.js';
 import { type Answer, Answers } from './answers.js';
 import { LoadGate } from './load-gate.js';
+import { headersOfRead, type MirrorRead } from './mirror-read.js';
 import type { OperationLabel } from './operation-label.js';
 import { Question } from './question.js';
 import { RateLimiter, type Standing } from './rate-limiter.js';
 import { buildRefusal, GRAPHQL_PATH, refusalForNow, typeOfRefusal } from './refusal.js';
 import { recallHead } from './request-head.js';
+import { MAX_STALENESS } from './staleness.js';
 
 /** A request that Fastify has not seen, as far as it is known. */
 export interface ShortRequest {
@@ -77,6 +80,7 @@ export class ShortWay implements OnModuleInit {
     private readonly answers: Answers,
     private readonly gate: LoadGate,
     private readonly accessLog: AccessLog,
+    private readonly revisions: Revisions,
   ) {
     this.paths = [...new Set([GRAPHQL_PATH, `${basePath}${GRAPHQL_PATH}`])];
     this.largestBody = limits.bodyBytes;
@@ -95,6 +99,9 @@ export class ShortWay implements OnModuleInit {
   take(request: IncomingMessage, send: (answer: ShortAnswer) => void, leave: () => void): void {
     // Pages of other origins are told by headers of Fastify's that they may read the answer.
     if (request.headers.origin !== undefined || !this.isForEndpoint(request.url ?? '')) {
+      leave();
+    } else if (request.headers[MAX_STALENESS] !== undefined) {
+      // How old the mirror is may have to be asked for.
       leave();
     } else if (this.gate.isFlooded && this.gate.refusesUnread(performance.now())) {
       send(this.refuse(request));
@@ -142,16 +149,25 @@ export class ShortWay implements OnModuleInit {
     const bodyText = body.toString();
     const question = new Question(principal, answerType, bodyText);
     const answer = this.answers.find(question);
-    if (answer === null) {
+    const read = answer === null ? null : this.mirrorReadOf(answer);
+    if (answer === null || read === undefined) {
       request.introduction = { principal, answerType, bodyText, question };
       return null;
     }
-    return this.repeat(answer, introduce(request, principal), answerType);
+    return this.repeat(answer, read, introduce(request, principal), answerType);
+  }
+
+  /** Null: the answer has nothing of the directory. Undefined: how fresh it is has to be asked for. */
+  private mirrorReadOf({ revision }: Answer): MirrorRead | null | undefined {
+    if (revision === null) return null;
+    const asOf = this.revisions.freshness.asOfRevision(revision);
+    return asOf === null ? undefined : { revision, asOf };
   }
 
   /** Counts and prices it as if it had been worked out anew. */
   private repeat(
     answer: Answer,
+    read: MirrorRead | null,
     request: ShortRequest & { principal: Principal },
     answerType: string,
   ): ShortAnswer {
@@ -167,7 +183,7 @@ export class ShortWay implements OnModuleInit {
       return { request, status, type: answerType, headers, body };
     }
     if (answer.exhibit !== null) this.accessLog.note(principal, answer.exhibit);
-    const headers = answer.headers === null ? NOT_STORED : { ...NOT_STORED, ...answer.headers };
+    const headers = { ...NOT_STORED, ...answer.headers, ...(read === null ? null : headersOfRead(read)) };
     return { request, status: 200, type: answer.contentType, headers, body: answer.body };
   }
 }

@@ -2,6 +2,7 @@ import { Field, ObjectType, Query, registerEnumType, Resolver } from '@nestjs/gr
 import { InheritAccess, Public } from '../auth/access.js';
 import { hasScopes, type Principal } from '../auth/principal.js';
 import { CurrentPrincipal } from '../graphql/current-principal.js';
+import { DependsOn } from '../graphql/dependence.js';
 import { DateTime } from '../graphql/scalars.js';
 import { describeTrouble, MirrorState, SyncState } from './mirror-state.js';
 
@@ -47,6 +48,7 @@ export class DirectoryStatusResolver {
   constructor(private readonly state: MirrorState) {}
 
   @Public()
+  @DependsOn('request')
   @Query(() => DirectoryStatus, {
     description: 'How fresh the answers are, and whether anything keeps them from being fresher.',
   })

@@ -84,6 +84,7 @@ export class MirrorState {
       `update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = $1`,
       [asOf],
     );
+    this.database.noteConfirmed();
   }
 
   /** As it was before a run that came to nothing. */

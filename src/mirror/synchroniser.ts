@@ -192,6 +192,7 @@ export class Synchroniser {
     };
     if (isEmpty(plan) && before.revisionId !== null) {
       await this.dataSource.transaction((manager) => applyUnseen(manager, application));
+      this.revisions.noteConfirmed();
       return { kind: 'unchanged' };
     }
     const { number: revision } = await this.revisions.change(() =>

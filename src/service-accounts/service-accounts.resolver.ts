@@ -2,6 +2,7 @@ import { Query, Resolver } from '@nestjs/graphql';
 import { RequireToken } from '../auth/access.js';
 import type { Principal } from '../auth/principal.js';
 import { CurrentPrincipal } from '../graphql/current-principal.js';
+import { DependsOn } from '../graphql/dependence.js';
 import { ServiceAccount } from './service-account.model.js';
 import { ServiceAccountsService } from './service-accounts.service.js';
 
@@ -10,6 +11,7 @@ export class ServiceAccountsResolver {
   constructor(private readonly accounts: ServiceAccountsService) {}
 
   @RequireToken()
+  @DependsOn('request')
   @Query(() => ServiceAccount, {
     nullable: true,
     description: "The service account that asks; null for a person's token.",

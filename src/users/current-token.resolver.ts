@@ -2,6 +2,7 @@ import { Context, ID, Parent, Query, ResolveField, Resolver } from '@nestjs/grap
 import { InheritAccess, RequireToken } from '../auth/access.js';
 import type { Principal } from '../auth/principal.js';
 import { CurrentPrincipal } from '../graphql/current-principal.js';
+import { DependsOn } from '../graphql/dependence.js';
 import type { RequestContext } from '../graphql/request-context.js';
 import { CurrentToken } from './current-token.model.js';
 import { UsersService } from './users.service.js';
@@ -11,6 +12,7 @@ export class CurrentTokenResolver {
   constructor(private readonly users: UsersService) {}
 
   @RequireToken()
+  @DependsOn('request')
   @Query(() => CurrentToken, {
     nullable: true,
     description: 'The token that came with this request: what it is good for.',
@@ -20,6 +22,7 @@ export class CurrentTokenResolver {
   }
 
   @InheritAccess()
+  @DependsOn('mirror', 'subject')
   @ResolveField(() => ID, {
     nullable: true,
     description: 'The person that it acts for; null when it acts for nobody.',
