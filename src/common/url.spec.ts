@@ -1,4 +1,4 @@
-import { hideUserInformation, parseHttpUrl, parseUrl } from './url.js';
+import { faultOfWebsite, hideUserInformation, parseHttpUrl, parseUrl } from './url.js';
 
 describe('a URL', () => {
   it('is one however often it is asked, whatever letters it has', () => {
@@ -33,4 +33,34 @@ describe('user information', () => {
       expect(hideUserInformation(text)).toBe(text);
     },
   );
+});
+
+describe('a web site', () => {
+  it.each([
+    'https://user@example.org/',
+    'https://user:secret@example.org/',
+    'http:user@example.org',
+    'https://example.org/<script>',
+    'https://example.org/"onclick="x',
+    "https://example.org/'x",
+    'https://example.org/`x',
+    'https://example.org/a b',
+    'https://example.org/a\tb',
+    'https://example.org/a\u0000b',
+    'https://example.org/a\u0085b',
+    'https:\\\\example.org',
+    'javascript:alert(1)',
+    'data:text/html,x',
+  ])('is not %j', (text) => {
+    expect(faultOfWebsite(text)).not.toBeNull();
+  });
+
+  it.each([
+    'https://example.org/~club?a=b&c=d#e',
+    'http://bücher.example/é',
+    'https://[::1]/@name',
+    'https://example.org/%3C',
+  ])('is %s', (text) => {
+    expect(faultOfWebsite(text)).toBeNull();
+  });
 });

@@ -16,6 +16,17 @@ export function parseHttpUrl(text: string): URL | null {
   return url !== null && /^https?:$/.test(url.protocol) ? url : null;
 }
 
+/** What no URI has (RFC 3986 §2), and what ends a text in markup: a client may put a web site into a page as it is. */
+const MARKUP = /[\s\p{Cc}<>"'`\\^{|}]/u;
+
+/** Why a text is no web site to show to others; null: it is one. */
+export function faultOfWebsite(text: string): string | null {
+  if (MARKUP.test(text)) return 'has spaces, control characters, quotes or markup';
+  const url = parseHttpUrl(text);
+  if (url === null) return 'is not an http or https URL';
+  return url.username === '' && url.password === '' ? null : 'has user information';
+}
+
 /** A URL with an `@` in it. The password may hold every character, so all up to the last `@` counts as user information. */
 const USER_INFORMATION = /\b((?:https?|ldaps?|postgres(?:ql)?|rediss?):\/*|[a-z][a-z0-9+.-]*:\/\/)\S*@/gi;
 

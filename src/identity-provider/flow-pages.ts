@@ -1,4 +1,5 @@
 import type { Configuration, ProviderContext } from 'oidc-provider/lib/provider.js';
+import type { DeviceCodes } from './device-codes.js';
 import {
   deviceCodePage,
   deviceConfirmPage,
@@ -11,12 +12,15 @@ import {
 type DeviceFlow = Configuration['features']['deviceFlow'];
 type SignOut = Configuration['features']['rpInitiatedLogout'];
 
+/** Errors of oidc-provider that say that no device waits with the code that was typed. */
+const WRONG_CODE = new Set(['NotFoundError', 'ExpiredError', 'AlreadyUsedError']);
+
 /** The pages of the device flow (RFC 8628 §3.3). The forms that oidc-provider hands over have no labels. */
-export const deviceFlowPages: Pick<
-  DeviceFlow,
-  'userCodeInputSource' | 'userCodeConfirmSource' | 'successSource'
-> = {
-  userCodeInputSource(context, _form, _output, error) {
+export const deviceFlowPages = (
+  codes: DeviceCodes,
+): Pick<DeviceFlow, 'userCodeInputSource' | 'userCodeConfirmSource' | 'successSource'> => ({
+  async userCodeInputSource(context, _form, _output, error) {
+    if (error !== undefined && WRONG_CODE.has(error.name) && (await codes.refusesWrong(context))) return;
     if (error?.name === 'AbortedError') {
       sendPage(context, 200, messagePage('Cancelled', 'The device has not been connected.'));
       return;
@@ -26,7 +30,8 @@ export const deviceFlowPages: Pick<
     sendPage(context, status, page);
   },
 
-  userCodeConfirmSource(context, _form, client, _deviceInfo, userCode) {
+  async userCodeConfirmSource(context, _form, client, _deviceInfo, userCode) {
+    if (await codes.refuses(context)) return;
     const application = client.clientName ?? client.clientId;
     sendPage(context, 200, deviceConfirmPage(deviceForm(context, userCode), application));
   },
@@ -34,7 +39,7 @@ export const deviceFlowPages: Pick<
   successSource(context) {
     sendPage(context, 200, messagePage('Connected', 'Your device is connected. You can close this page.'));
   },
-};
+});
 
 /** The pages around signing out (OpenID Connect RP-Initiated Logout 1.0 §2). */
 export const signOutPages: Pick<SignOut, 'logoutSource' | 'postLogoutSuccessSource'> = {

@@ -17,6 +17,7 @@ import { EmbeddedKeys } from '../database/embedded-keys.js';
 import { ServiceUnavailableError } from '../common/errors.js';
 import { FailedLogins } from '../limits/failed-logins.js';
 import { Limits } from '../limits/limits.js';
+import { WrongCodes } from '../limits/wrong-codes.js';
 import { ClientsFileError } from './clients.js';
 import { IdentityProvider } from './identity-provider.js';
 
@@ -75,6 +76,7 @@ describe('the embedded identity provider', () => {
       providers: [
         EmbeddedIssuer,
         { provide: FailedLogins, useValue: new FailedLogins(config, new Limits(null)) },
+        { provide: WrongCodes, useValue: new WrongCodes(config, new Limits(null)) },
         IdentityProvider,
         { provide: Database, useValue: database },
         { provide: EmbeddedKeys, useValue: new EmbeddedKeys(dataSource) },

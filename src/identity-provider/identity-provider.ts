@@ -13,8 +13,10 @@ import { EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/embedded.js';
 import { Database } from '../database/database.js';
 import { EmbeddedKeys } from '../database/embedded-keys.js';
 import { FailedLogins } from '../limits/failed-logins.js';
+import { WrongCodes } from '../limits/wrong-codes.js';
 import { explorerClient, readClients } from './clients.js';
 import { ProblemError } from '../media/problem.js';
+import { DeviceCodes } from './device-codes.js';
 import { createKeys, type ProviderKeys, publicKeys } from './keys.js';
 import { ProviderLogins } from './logins.js';
 import { findPerson, type Person } from './people.js';
@@ -39,6 +41,7 @@ export class IdentityProvider implements OnModuleInit {
     private readonly embeddedIssuer: EmbeddedIssuer,
     private readonly database: Database,
     private readonly failedLogins: FailedLogins,
+    private readonly wrongCodes: WrongCodes,
   ) {}
 
   /** @throws ClientsFileError when the clients file cannot be used */
@@ -60,6 +63,7 @@ export class IdentityProvider implements OnModuleInit {
       keys,
       findPerson: (id) => this.findPerson(id),
       logins,
+      codes: new DeviceCodes(this.wrongCodes, logins),
     });
     this.logErrors(provider);
     await mount(adapter, provider.callback(), logins, this.config);

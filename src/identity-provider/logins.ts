@@ -24,13 +24,17 @@ export class ProviderLogins {
     this.addresses.set(request, address);
   }
 
+  addressOf({ req }: Pick<Context, 'req'>): string {
+    return this.addresses.get(req) ?? '';
+  }
+
   /**
    * To be told of every login, once it is known whether it is good.
    * @param account with its kind in front; null: there is no such account
    * @throws LockedError, for which Retry-After is set
    */
   async judge(context: Context, account: string | null, isGood: boolean): Promise<void> {
-    const login = { account, address: this.addresses.get(context.req) ?? '' };
+    const login = { account, address: this.addressOf(context) };
     try {
       await (isGood ? this.failedLogins.refuseLocked(login) : this.failedLogins.fail(login));
     } catch (error) {

@@ -128,14 +128,14 @@ declare module 'oidc-provider/lib/provider.js' {
           form: string,
           output?: ErrorOutput,
           error?: Error & { userCode?: string },
-        ) => void;
+        ) => void | Promise<void>;
         readonly userCodeConfirmSource: (
           context: ProviderContext,
           form: string,
           client: RegisteredClient,
           deviceInfo: object,
           userCode: string,
-        ) => void;
+        ) => void | Promise<void>;
         readonly successSource: (context: ProviderContext) => void;
       };
       readonly dPoP: Feature;
@@ -216,6 +216,7 @@ declare module 'oidc-provider/lib/provider.js' {
 
 declare module 'oidc-provider/lib/helpers/errors.js' {
   export class OIDCProviderError extends Error {
+    readonly statusCode: number;
     constructor(status: number, message: string, options?: ErrorOptions);
   }
   export class InvalidScope extends OIDCProviderError {

@@ -25,6 +25,19 @@ const SCOPE_WORDS: Readonly<Record<string, string>> = {
  */
 const CONTENT_SECURITY_POLICY = contentSecurityPolicy({ 'style-src': [hashSource(STYLE)] });
 
+/**
+ * Of answers that are no page of ours: redirects, JSON, and the form of oidc-provider that sends itself on. It adds the hash
+ * of its script to `script-src`.
+ */
+const OTHER_POLICY = contentSecurityPolicy({ 'script-src': [] });
+
+/** What every answer of the provider has; a page of ours has its own policy instead. */
+export function setPolicy(context: Context): void {
+  context.set('Content-Security-Policy', OTHER_POLICY);
+  context.set('X-Content-Type-Options', 'nosniff');
+  context.set('Referrer-Policy', 'no-referrer');
+}
+
 export function sendPage(context: Context, status: number, page: Page): void {
   context.status = status;
   context.type = 'html';

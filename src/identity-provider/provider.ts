@@ -9,36 +9,19 @@ import {
 } from 'oidc-provider/lib/provider.js';
 import { isScope, SCOPES } from '../auth/scopes.js';
 import { type Client, clientMetadata, PROVIDER_SCOPES } from './clients.js';
+import type { DeviceCodes } from './device-codes.js';
 import { deviceFlowPages, renderError, signOutPages } from './flow-pages.js';
 import { answerInteractions, interactionPath } from './interaction.js';
 import type { ProviderKeys } from './keys.js';
 import type { ProviderLogins } from './logins.js';
 import { MemoryAdapter } from './memory-adapter.js';
 import type { FindPerson } from './people.js';
+import { ROUTES } from './routes.js';
+import { answerFaults, answerWrongRequests } from './wrong-requests.js';
 
 /** Seconds. */
 const HOUR = 3600;
 const DAY = 24 * HOUR;
-
-const ROUTES = {
-  authorization: '/oauth2/authorize',
-  token: '/oauth2/token',
-  introspection: '/oauth2/introspect',
-  revocation: '/oauth2/revoke',
-  userinfo: '/oauth2/userinfo',
-  jwks: '/oauth2/jwks',
-  device_authorization: '/oauth2/device_authorization',
-  code_verification: '/oauth2/device',
-  end_session: '/oauth2/logout',
-};
-
-/** RFC 6749 §3.2, RFC 7662 §2.1, RFC 7009 §2.1, RFC 8628 §3.1. */
-const POST_ONLY = new Set([
-  ROUTES.token,
-  ROUTES.introspection,
-  ROUTES.revocation,
-  ROUTES.device_authorization,
-]);
 
 export interface ProviderOptions {
   /** The URL of this service; may have a path, which all links of the provider then begin with. */
@@ -50,22 +33,24 @@ export interface ProviderOptions {
   readonly keys: ProviderKeys;
   readonly findPerson: FindPerson;
   readonly logins: ProviderLogins;
+  readonly codes: DeviceCodes;
 }
 
 /** Builds the OpenID provider. It answers requests whose paths have lost the path of the issuer already. */
 export function buildProvider(options: ProviderOptions): Provider {
-  const { issuer, clients, findPerson, logins } = options;
+  const { issuer, clients, findPerson, logins, codes } = options;
   const clientsById = new Map(clients.map((client) => [client.client_id, client]));
   const provider = new Provider(issuer, configuration(options, clientsById));
   useIssuerForLinks(provider, issuer);
   judgeSecrets(provider, logins);
-  answerWrongRequests(provider, logins);
+  answerFaults(provider);
+  answerWrongRequests(provider, logins, codes);
   provider.use(answerInteractions(provider, { clients: clientsById, findPerson, logins }));
   return provider;
 }
 
 function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string, Client>): Configuration {
-  const { issuer, clients, corsOrigins, keys, findPerson } = options;
+  const { issuer, clients, corsOrigins, keys, findPerson, codes } = options;
   const cookiePath = new URL(issuer).pathname.replace(/\/*$/, '');
   return {
     adapter: () => new MemoryAdapter(),
@@ -87,7 +72,7 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
         charset: 'base-20',
         mask: '****-****',
         deviceInfo: () => ({}),
-        ...deviceFlowPages,
+        ...deviceFlowPages(codes),
       },
       dPoP: { enabled: false },
       introspection: { enabled: true, allowedPolicy: isConfidentialOrOwn },
@@ -229,22 +214,4 @@ function judgeSecrets(provider: Provider, logins: ProviderLogins): void {
     await logins.judge(context, `client:${this.clientId}`, isGood);
     return isGood;
   };
-}
-
-function answerWrongRequests(provider: Provider, logins: ProviderLogins): void {
-  provider.use(async (context, next) => {
-    if (POST_ONLY.has(context.path) && context.method !== 'POST' && context.method !== 'OPTIONS') {
-      context.status = 405;
-      context.set('Allow', 'POST');
-      context.body = { error: 'invalid_request', error_description: 'this endpoint takes POST only' };
-      return;
-    }
-    await next();
-    await logins.judgeUnknownClient(context);
-    if (context.status === 404 && (context.body === undefined || context.body === null)) {
-      context.status = 404;
-      context.body = { error: 'not_found', error_description: 'there is no such endpoint' };
-    }
-    if (context.status === 503) context.set('Retry-After', '1');
-  });
 }

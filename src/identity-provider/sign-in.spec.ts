@@ -7,7 +7,9 @@ import { DEVICE_CODE, parseClients } from './clients.js';
 import { readConfig } from '../config/config.js';
 import { FailedLogins } from '../limits/failed-logins.js';
 import { Limits } from '../limits/limits.js';
+import { WrongCodes } from '../limits/wrong-codes.js';
 import { createKeys } from './keys.js';
+import { DeviceCodes } from './device-codes.js';
 import { ProviderLogins } from './logins.js';
 import { buildProvider } from './provider.js';
 
@@ -36,6 +38,8 @@ describe('signing in', () => {
     server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const config = readConfig({ LIMIT_FAILED_LOGINS: '1000' });
+    const logins = new ProviderLogins(new FailedLogins(config, new Limits(null)));
     const provider = buildProvider({
       issuer,
       audience: 'urn:test:audience',
@@ -43,9 +47,8 @@ describe('signing in', () => {
       corsOrigins: ['https://pages.example.org'],
       keys: await createKeys(),
       findPerson: (id) => Promise.resolve(PEOPLE.includes(id) ? { id, name: id.toUpperCase() } : null),
-      logins: new ProviderLogins(
-        new FailedLogins(readConfig({ LIMIT_FAILED_LOGINS: '1000' }), new Limits(null)),
-      ),
+      logins,
+      codes: new DeviceCodes(new WrongCodes(config, new Limits(null)), logins),
     });
     server.on('request', provider.callback());
   });

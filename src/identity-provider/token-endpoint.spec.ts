@@ -5,7 +5,9 @@ import { type Client, parseClients } from './clients.js';
 import { readConfig } from '../config/config.js';
 import { FailedLogins } from '../limits/failed-logins.js';
 import { Limits } from '../limits/limits.js';
+import { WrongCodes } from '../limits/wrong-codes.js';
 import { createKeys, type ProviderKeys, publicKeys } from './keys.js';
+import { DeviceCodes } from './device-codes.js';
 import { ProviderLogins } from './logins.js';
 import { buildProvider } from './provider.js';
 
@@ -33,6 +35,8 @@ describe('the token endpoint', () => {
     const problems: string[] = [];
     const clients: Client[] = parseClients(JSON.stringify(CLIENTS), problems);
     expect(problems).toEqual([]);
+    const config = readConfig({ LIMIT_FAILED_LOGINS: '1000' });
+    const logins = new ProviderLogins(new FailedLogins(config, new Limits(null)));
     const provider = buildProvider({
       issuer,
       audience: 'urn:test:audience',
@@ -40,9 +44,8 @@ describe('the token endpoint', () => {
       corsOrigins: [],
       keys,
       findPerson: (id) => Promise.resolve(id.toLowerCase() === 'ada' ? { id: 'ada', name: 'Ada' } : null),
-      logins: new ProviderLogins(
-        new FailedLogins(readConfig({ LIMIT_FAILED_LOGINS: '1000' }), new Limits(null)),
-      ),
+      logins,
+      codes: new DeviceCodes(new WrongCodes(config, new Limits(null)), logins),
     });
     server.on('request', provider.callback());
   });

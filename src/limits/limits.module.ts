@@ -6,6 +6,7 @@ import { CONFIG } from '../config/config.module.js';
 import { FailedLogins } from './failed-logins.js';
 import { Limits, SHARED_COUNTS } from './limits.js';
 import type { SharedCounts } from './shared-counts.js';
+import { WrongCodes } from './wrong-codes.js';
 
 /** How much of what may be taken by whom, in this process or in all of them. */
 @Global()
@@ -18,8 +19,9 @@ import type { SharedCounts } from './shared-counts.js';
     },
     Limits,
     FailedLogins,
+    WrongCodes,
   ],
-  exports: [FailedLogins, Limits],
+  exports: [FailedLogins, Limits, WrongCodes],
 })
 export class LimitsModule implements OnModuleInit, OnApplicationShutdown {
   constructor(

@@ -152,6 +152,17 @@ describe('the mapping of a group', () => {
     );
   });
 
+  it.each([
+    ['https://user:secret@example.org/', 'has user information'],
+    ['https://example.org/<b> A label', 'has spaces, control characters, quotes or markup'],
+    ['https://example.org/"x', 'has spaces, control characters, quotes or markup'],
+    ['https://example.org/\u0001', 'has spaces, control characters, quotes or markup'],
+  ])('puts aside the web site %j', (labeledURI, reason) => {
+    const { value, quarantined } = group({ labeledURI });
+    expect(value?.website).toBeNull();
+    expect(quarantined).toEqual([expect.objectContaining({ attribute: 'labeledURI', reason })]);
+  });
+
   it.each(['javascript:alert(1)', 'data:text/html,x', 'ftp://example.org/', 'nonsense'])(
     'refuses the web site %s',
     (labeledURI) => {

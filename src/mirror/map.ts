@@ -1,5 +1,5 @@
 import { LONGEST_ID } from '../common/fold.js';
-import { parseHttpUrl } from '../common/url.js';
+import { faultOfWebsite } from '../common/url.js';
 import type { DirectoryMapping } from '../config/directory.js';
 import { keyOfDn } from '../ldap/dn-key.js';
 import { decodeUtf8, type Entry } from '../ldap/entry.js';
@@ -145,8 +145,8 @@ class EntryReader {
   /** RFC 2079: a URL, and after the first space a label. */
   website(attribute: string): string | null {
     const url = this.single(attribute, LONGEST_TEXT)?.split(' ')[0] ?? null;
-    if (url === null || parseHttpUrl(url) !== null) return url;
-    return this.quarantine(attribute, 'is not an http or https URL');
+    const fault = url === null ? null : faultOfWebsite(url);
+    return fault === null ? url : this.quarantine(attribute, fault);
   }
 
   /**

@@ -114,6 +114,9 @@ describe('the change of a group', () => {
     'javascript:alert(1)',
     'https://',
     'https://example.org chess',
+    'https://user:secret@example.org',
+    'https://example.org/<b>',
+    'https://example.org/"x',
   ])('does not take the web site %s', (website) => {
     expect(refusedBy(() => validateGroupChange({ group, website }))).toBe('website');
   });

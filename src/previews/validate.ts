@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { BadUserInputError } from '../common/errors.js';
 import { LONGEST_ID } from '../common/fold.js';
-import { parseHttpUrl } from '../common/url.js';
+import { faultOfWebsite } from '../common/url.js';
 import { LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map.js';
 import type { CreateGroupInput, UpdateGroupInput } from './group-change.inputs.js';
 import type { UpdateProfileInput, UpdateUserInput } from './user-change.inputs.js';
@@ -131,8 +131,10 @@ function address(text: string, argument: string): string {
 function website(text: string, argument: string): string {
   const value = trimmed(text, argument, /\p{Cc}/u);
   if (value === '') return value;
-  if (/\s/.test(value) || parseHttpUrl(value) === null) {
-    throw new BadUserInputError(`${argument} must be an http or https URL without spaces`, argument);
+  const fault = faultOfWebsite(value);
+  if (fault !== null) {
+    const wanted = 'must be an http or https URL without spaces, quotes, markup or user information';
+    throw new BadUserInputError(`${argument} ${wanted}: it ${fault}`, argument);
   }
   return bounded(value, argument, LONGEST_TEXT);
 }

@@ -3,7 +3,7 @@ import type { DirectoryConfig } from '../config/directory.js';
 import type { Entry } from '../ldap/entry.js';
 
 /** Changes when the meaning of mapped content does, so that every row is compared anew. */
-export const CONTENT_VERSION = 2;
+export const CONTENT_VERSION = 3;
 
 export type EntryKind = 'person' | 'group';
 

@@ -1,0 +1,45 @@
+import { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js';
+import type { Provider } from 'oidc-provider/lib/provider.js';
+import type { DeviceCodes } from './device-codes.js';
+import type { ProviderLogins } from './logins.js';
+import { messagePage, sendPage, setPolicy } from './pages.js';
+import { POST_ONLY, ROUTES } from './routes.js';
+
+/** All answers have the policy, also those that Koa would make of a fault: it drops every header for them. */
+export function answerFaults(provider: Provider): void {
+  provider.use(async (context, next) => {
+    setPolicy(context);
+    try {
+      await next();
+    } catch (error) {
+      const status = error instanceof OIDCProviderError ? error.statusCode : 500;
+      const isRefusal = error instanceof OIDCProviderError && status < 500;
+      if (!isRefusal) provider.emit('server_error', context, error);
+      if (status === 503) context.set('Retry-After', '1');
+      const page = messagePage('This did not work', isRefusal ? error.message : 'Try again later.');
+      sendPage(context, status, page);
+    }
+  });
+}
+
+/** Answers what no route of the provider answers, and counts what was wrong. */
+export function answerWrongRequests(provider: Provider, logins: ProviderLogins, codes: DeviceCodes): void {
+  provider.use(async (context, next) => {
+    if (POST_ONLY.has(context.path) && context.method !== 'POST' && context.method !== 'OPTIONS') {
+      context.status = 405;
+      context.set('Allow', 'POST');
+      context.body = { error: 'invalid_request', error_description: 'this endpoint takes POST only' };
+      return;
+    }
+    const isCodeTyped = context.path === ROUTES.code_verification && context.method === 'POST';
+    if (isCodeTyped && (await codes.refuses(context))) return;
+    await next();
+    await logins.judgeUnknownClient(context);
+    await codes.judgeAnswer(context);
+    if (context.status === 404 && (context.body === undefined || context.body === null)) {
+      context.status = 404;
+      context.body = { error: 'not_found', error_description: 'there is no such endpoint' };
+    }
+    if (context.status === 503) context.set('Retry-After', '1');
+  });
+}
