@@ -35,7 +35,7 @@ export class ReplicatedSlapd {
           ...(index === 0 ? {} : { empty: true }),
           port: ports[index] ?? 0,
           providers: links[index]?.map(({ port }) => `ldap://127.0.0.1:${port}`) ?? [],
-          multiProvider: isProvider,
+          multiProvider: isProvider && (links[index]?.length ?? 0) > 0,
         }),
       );
     }
