@@ -9,6 +9,11 @@ export const LIMITS_SETTINGS = {
   LIMIT_ROOT_FIELDS: setting(integer(1, 1000, 20), 'Root fields that an operation may have'),
   LIMIT_TOKENS: setting(integer(10, 100_000, 1000), 'Tokens that a document may have'),
   LIMIT_BODY_BYTES: setting(integer(1000, 10_000_000, 100_000), 'Bytes that a request body may have'),
+  LIMIT_REQUEST_SECONDS: setting(integer(1, 3600, 30), 'Seconds in which all of a request has to arrive'),
+  LIMIT_CONNECTIONS: setting(
+    integer(1, 1_000_000, 5000),
+    'Connections that one process has open at once: more are closed at once',
+  ),
   LIMIT_NODES: setting(integer(1, 1_000_000, 10_000), 'Nodes that an operation may ask for'),
   LIMIT_POINTS_PER_HOUR: setting(
     integer(1, 999_999_999, 5000),
@@ -39,6 +44,8 @@ export interface LimitsConfig {
   readonly rootFields: number;
   readonly tokens: number;
   readonly bodyBytes: number;
+  readonly requestSeconds: number;
+  readonly connections: number;
   readonly nodes: number;
   readonly pointsPerHour: number;
   readonly requestsPerMinute: number;
@@ -54,6 +61,8 @@ export function buildLimits(settings: ValuesOf<typeof LIMITS_SETTINGS>): LimitsC
     rootFields: settings.LIMIT_ROOT_FIELDS,
     tokens: settings.LIMIT_TOKENS,
     bodyBytes: settings.LIMIT_BODY_BYTES,
+    requestSeconds: settings.LIMIT_REQUEST_SECONDS,
+    connections: settings.LIMIT_CONNECTIONS,
     nodes: settings.LIMIT_NODES,
     pointsPerHour: settings.LIMIT_POINTS_PER_HOUR,
     requestsPerMinute: settings.LIMIT_REQUESTS_PER_MINUTE,

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
 import { ServiceError, ServiceUnavailableError } from '../common/errors.js';
+import { LONGEST_PARSED_FIELD } from '../common/request-fields.js';
 import { formatError, httpOf, toGraphQLError, toldErrors } from './error-response.js';
 
 export const GRAPHQL_PATH = '/graphql/v1';
@@ -47,6 +48,8 @@ export function isEndpoint(request: Pick<FastifyRequest, 'url' | 'routeOptions'>
 
 /** The media type that the client prefers; undefined when it accepts none of ours. */
 export function responseType({ raw }: Pick<FastifyRequest, 'raw'>): string | undefined {
+  // What is too long is refused for it, and not parsed to say so.
+  if ((raw.headers.accept?.length ?? 0) > LONGEST_PARSED_FIELD) return undefined;
   return new Negotiator(raw).mediaType(RESPONSE_TYPES);
 }
 

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../common/errors.js';
+import { findFieldProblem } from '../common/request-fields.js';
 import { parseUrl } from '../common/url.js';
 import { responseType, StatusError } from './refusal.js';
 
@@ -43,7 +44,9 @@ export function readHead(request: FastifyRequest): string {
 
 /** The same for a request whose head is known to be good, and whose target is short; undefined: it has to be read. */
 export function recallHead(raw: IncomingMessage): string | undefined {
-  return sizeOf(raw.rawHeaders) > LARGEST_HEADERS ? undefined : good.get(keyOf(raw));
+  const { rawHeaders } = raw;
+  const isOrdinary = sizeOf(rawHeaders) <= LARGEST_HEADERS && findFieldProblem(rawHeaders) === null;
+  return isOrdinary ? good.get(keyOf(raw)) : undefined;
 }
 
 function keyOf({ method, headers }: IncomingMessage): string {

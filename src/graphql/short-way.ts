@@ -125,8 +125,8 @@ export class ShortWay implements OnModuleInit {
   }
 
   /** What is behind the path may be too long, and is never what a POST asks for. */
-  private isPlain({ method, url = '' }: IncomingMessage): boolean {
-    return method === 'POST' && this.paths.includes(url);
+  private isPlain({ method, url = '', headers }: IncomingMessage): boolean {
+    return method === 'POST' && headers.expect === undefined && this.paths.includes(url);
   }
 
   private isForEndpoint(url: string): boolean {

@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { randomUUID } from 'node:crypto';
-import { type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
@@ -8,14 +7,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../common/errors.js';
 import { chooseRequestId } from '../common/request-id.js';
 import type { Config } from '../config/config.js';
-import { buildRefusal, StatusError } from '../graphql/refusal.js';
 import { headersOf } from '../graphql/rate-limit-headers.js';
 import type { ShortAnswer, ShortRequest, ShortWay } from '../graphql/short-way.js';
+import { findHeadProblem } from './refuse-head.js';
 import { NothingHereError, refuseRequest } from './refuse-request.js';
 import { securityHeaders } from './security-headers.js';
+import { LARGEST_HEAD, type UnreadRefusal, UnreadRequests } from './unread-request.js';
 
-/** Bytes that Node reads of a request's head before it gives up; our own limits are below and answer better. */
-const LARGEST_HEAD = 65_536;
+/** Milliseconds between two looks for requests that have not arrived in time. */
+const LOOK_FOR_LATE = 1000;
 /** Milliseconds in which nothing new has to come before the port is closed, and how often that is looked for. */
 const QUIET = 100;
 const LOOKS = 10;
@@ -27,6 +27,8 @@ declare module 'fastify' {
       way: Pick<ShortWay, 'take'> | null;
       /** Is told of each request that has taken it, and when that came, in milliseconds of `performance.now()`; null: nobody is. */
       watch: ((request: ShortRequest, response: ServerResponse, began: number) => void) | null;
+      /** Is told of each refusal of what could not be read as a request; null: nobody is. */
+      watchUnread: ((refusal: UnreadRefusal) => void) | null;
     };
   }
 }
@@ -43,18 +45,29 @@ export class HttpAdapter extends FastifyAdapter {
 
   constructor(config: Config) {
     const always = securityHeaders(config);
+    const unread = new UnreadRequests(always, (refusal) => {
+      this.getInstance<FastifyInstance>().short.watchUnread?.(refusal);
+    });
+    const milliseconds = config.limits.requestSeconds * 1000;
     super({
       bodyLimit: config.limits.bodyBytes,
+      requestTimeout: milliseconds,
       trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
       // Whether there is a Host is looked at where it can be answered in the form of the path.
-      http: { maxHeaderSize: LARGEST_HEAD, requireHostHeader: false },
+      http: {
+        maxHeaderSize: LARGEST_HEAD,
+        requireHostHeader: false,
+        headersTimeout: milliseconds,
+        requestTimeout: milliseconds,
+        connectionsCheckingInterval: LOOK_FOR_LATE,
+      },
       genReqId: chooseRequestId,
       rewriteUrl: ({ url = '/' }) => withoutBasePath(toOriginForm(url), config.basePath),
       routerOptions: { maxParamLength: 1024 },
       // Whoever comes on an open connection while the service ends is answered as long as it can be.
       return503OnClosing: false,
       clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => {
-        refuseUnreadable(error, socket, always);
+        unread.refuse(error, socket);
       },
       frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
         // These come before every hook.
@@ -64,13 +77,23 @@ export class HttpAdapter extends FastifyAdapter {
     this.always = always;
     const fastify = this.getInstance<FastifyInstance>();
     fastify.decorate('errorsPage', `${config.baseUrl}/reference/errors`);
-    fastify.decorate('short', { way: null, watch: null });
+    fastify.decorate('short', { way: null, watch: null, watchUnread: null });
     this.standBefore(fastify);
     // Node would drop what is above two thousand without a word: their size bounds them.
     fastify.server.maxHeadersCount = 0;
+    fastify.server.maxConnections = config.limits.connections;
+    // Node would refuse it in words of its own.
+    fastify.server.on('checkExpectation', (request, response) => {
+      fastify.server.emit('request', request, response);
+    });
     fastify.addHook('onRequest', (request, reply, done) => {
       void reply.headers(always).header('x-request-id', request.id);
-      if (this.held === null) done();
+      unread.begin(reply);
+      const problem = findHeadProblem(request.raw);
+      if (problem !== null) {
+        void reply.header('connection', 'close');
+        done(problem);
+      } else if (this.held === null) done();
       else this.held.push(done);
     });
     // Before the body is read, whose type does not matter then.
@@ -179,43 +202,4 @@ function readJsonOnly(fastify: FastifyInstance): void {
     request.bodyText = body.toString();
     done(null);
   });
-}
-
-/** Answers what Node cannot read as a request, and so without its path: as a GraphQL response, whatever it was for. */
-function refuseUnreadable(
-  error: Error & { code?: string },
-  socket: Socket,
-  security: Readonly<Record<string, string>>,
-): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed) return;
-  const requestId = randomUUID();
-  const { status, headers, body } = buildRefusal(errorOf(error.code), requestId);
-  const fields = {
-    ...security,
-    ...headers,
-    'x-request-id': requestId,
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': String(Buffer.byteLength(body)),
-    connection: 'close',
-  };
-  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-  if (socket.writable) {
-    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
-  }
-  socket.destroy(error);
-}
-
-function errorOf(code: string | undefined): ServiceError {
-  switch (code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return new StatusError(
-        431,
-        'PAYLOAD_TOO_LARGE',
-        `URL and headers are larger than ${LARGEST_HEAD} bytes`,
-      );
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new StatusError(408, 'TIMEOUT', 'The request did not arrive in time');
-    default:
-      return new ServiceError('BAD_REQUEST', 'This is not a request of HTTP');
-  }
 }

@@ -1,7 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../common/errors.js';
-import { isForGraphQL, refuse } from '../graphql/refusal.js';
+import { buildRefusal, isForGraphQL, StatusError, typeOfRefusal } from '../graphql/refusal.js';
 import { buildProblemDocument, type ProblemCode, ProblemError, toProblem } from '../media/problem.js';
 
 const logger = new Logger('Http');
@@ -13,18 +13,35 @@ export class NothingHereError extends Error {
 
 /** Answers whatever was thrown on the way to an answer: in GraphQL's form on its paths, else as RFC 9457 has it. */
 export function refuseRequest(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (isForGraphQL(request)) return refuse(error, request, reply);
+  const { status, headers, type, body } = buildRequestRefusal(error, request);
+  return (
+    reply
+      .code(status)
+      .headers(headers)
+      .type(type)
+      // As bytes: text would get a charset, which the media type of problems does not have.
+      .send(Buffer.from(body))
+  );
+}
+
+/** The same, for whoever writes it. */
+export function buildRequestRefusal(
+  error: unknown,
+  request: FastifyRequest,
+): { status: number; headers: Record<string, string>; type: string; body: string } {
+  if (isForGraphQL(request)) {
+    const { status, headers, body } = buildRefusal(error, request.id);
+    return { status, headers, type: typeOfRefusal(request), body };
+  }
   const problem = problemOf(error);
   if (problem.status === 500)
     logger.error(`Request ${request.id} failed`, error instanceof Error ? error.stack : '');
-  return (
-    reply
-      .code(problem.status)
-      .headers({ ...problem.headers, 'Cache-Control': 'no-store' })
-      .type('application/problem+json')
-      // As bytes: text would get a charset, which this media type does not have.
-      .send(Buffer.from(JSON.stringify(buildProblemDocument(problem, request))))
-  );
+  return {
+    status: problem.status,
+    headers: { ...problem.headers, 'Cache-Control': 'no-store' },
+    type: 'application/problem+json',
+    body: JSON.stringify(buildProblemDocument(problem, request)),
+  };
 }
 
 /** Refusals of Fastify by their status. Their messages repeat parts of the request, and are not shown. */
@@ -37,6 +54,9 @@ const REFUSED: Record<number, [ProblemCode, string]> = {
 };
 
 function problemOf(error: unknown): ProblemError {
+  if (error instanceof StatusError) {
+    return new ProblemError(error.status, error.code as ProblemCode, error.message);
+  }
   if (error instanceof ServiceError && error.code === 'BAD_REQUEST') {
     return new ProblemError(400, error.code, error.message);
   }

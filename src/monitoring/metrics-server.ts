@@ -5,6 +5,8 @@ import type { MetricsConfig } from '../config/monitoring.js';
 
 /** Milliseconds in which a request has to be there. */
 const PATIENCE = 5000;
+/** Those who read metrics are few. */
+const MOST_CONNECTIONS = 100;
 
 const logger = new Logger('Metrics');
 
@@ -17,12 +19,14 @@ export async function openMetricsServer(
   { port, host }: Extract<MetricsConfig, { kind: 'apart' }>,
   read: () => Promise<string>,
 ): Promise<Server> {
-  const server = createServer({ requestTimeout: PATIENCE, headersTimeout: PATIENCE }, (request, response) => {
+  const patience = { requestTimeout: PATIENCE, headersTimeout: PATIENCE, connectionsCheckingInterval: 1000 };
+  const server = createServer(patience, (request, response) => {
     answer(request, response, read).catch((error: unknown) => {
       logger.error(error);
       response.writeHead(500).end();
     });
   });
+  server.maxConnections = MOST_CONNECTIONS;
   server.listen(port, host);
   await once(server, 'listening');
   return server;

@@ -68,6 +68,11 @@ export class RequestWatch {
         });
       };
     }
+    if (fastify.hasDecorator('short')) {
+      fastify.short.watchUnread = ({ id, status }) => {
+        this.note({ ...UNREAD, id }, status, isLogged ? log : null);
+      };
+    }
     // Once a connection: to listen for it at each request would cost more than all the rest here.
     fastify.server.on('connection', (socket: WatchedSocket) => {
       socket.once('close', () => {
@@ -116,6 +121,18 @@ interface SeenRequest extends Pick<
   readonly route: string;
   readonly milliseconds: number;
 }
+
+/** A request of which nothing could be read. */
+const UNREAD: Omit<SeenRequest, 'id'> = {
+  method: 'unknown',
+  route: NONE,
+  operation: null,
+  principal: null,
+  standings: null,
+  statements: 0,
+  traceId: null,
+  milliseconds: 0,
+};
 
 function seenOf(request: FastifyRequest, { elapsedTime: milliseconds }: FastifyReply): SeenRequest {
   const { id, method, operation, principal, standings, statements, traceId } = request;
