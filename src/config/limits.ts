@@ -25,7 +25,7 @@ export const LIMITS_SETTINGS = {
   ),
   LIMIT_FAILED_LOGINS: setting(
     integer(1, 999_999_999, 10),
-    'Logins that may fail in 15 minutes, for each account and for each address',
+    'Logins that may fail in 15 minutes from one address',
   ),
   LIMIT_PREVIEWS: setting(
     integer(1, 200, 16),

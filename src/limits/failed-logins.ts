@@ -8,8 +8,6 @@ import { networkOf } from './network.js';
 
 /** Seconds. */
 const WINDOW = 15 * 60;
-/** Longer names are nobody's, and would only fill the memory. */
-const LONGEST_ACCOUNT = 256;
 
 /** Who tries to come in, and from where. */
 export interface Login {
@@ -19,12 +17,11 @@ export interface Login {
 }
 
 /**
- * Counts logins that fail, for the account that was tried and for the address that it was tried from. Once one of them
- * has had its share, nobody comes in there until the window is over, whatever they send.
+ * Counts logins that fail, for the address that they come from, whatever account is tried. What fails elsewhere does not
+ * count, so that nobody can lock an account of others.
  */
 @Injectable()
 export class FailedLogins {
-  private readonly accounts: Limit;
   private readonly addresses: Limit;
   /** Logins that nobody looked at, or were told nothing of, since the start. */
   refusals = 0;
@@ -33,31 +30,27 @@ export class FailedLogins {
     @Inject(CONFIG) { limits: { failedLogins } }: Config,
     private readonly limits: Limits,
   ) {
-    this.accounts = new Limit('failed-logins:account', failedLogins, WINDOW);
     this.addresses = new Limit('failed-logins:address', failedLogins, WINDOW);
   }
 
   /**
-   * Looks at what was sent, unless it is known already that it does not matter.
+   * Looks at a secret of 256 random bits. A right one is never refused, however many wrong ones came before, also from the
+   * same address: it cannot be guessed, so that whoever has it is whom it belongs to (docs/adr/0020).
    * @param verify looks; throws when it is wrong
    * @param isFailure tells the errors that say so from those that say nothing
-   * @throws ServiceError RATE_LIMITED
+   * @throws ServiceError RATE_LIMITED when it is wrong, and one too many
    */
   async guard<Result>(
     login: Login,
     verify: () => Promise<Result>,
     isFailure: (error: unknown) => boolean,
   ): Promise<Result> {
-    await this.refuseKnown(login);
-    let result: Result;
     try {
-      result = await verify();
+      return await verify();
     } catch (error) {
       if (isFailure(error)) await this.fail(login);
       throw error;
     }
-    await this.refuseLocked(login);
-    return result;
   }
 
   /**
@@ -71,7 +64,8 @@ export class FailedLogins {
   }
 
   /**
-   * To be asked once it is known that a login is good: whoever guesses many times at once learns nothing else.
+   * To be asked of a login that can be guessed, once it is known that it is good: whoever guesses many times at once learns
+   * nothing else.
    * @throws ServiceError RATE_LIMITED
    */
   async refuseLocked(login: Login): Promise<void> {
@@ -80,23 +74,13 @@ export class FailedLogins {
     if (takings.some(({ limit }, index) => isFull(limit, counts[index]))) throw this.refuse(takings, counts);
   }
 
-  /** Asks only when it was locked when last heard of: most never are. */
-  private async refuseKnown(login: Login): Promise<void> {
-    const isLocked = this.takings(login, 0).some(({ limit, subject }) =>
-      isFull(limit, limit.take(subject, 0)),
-    );
-    if (isLocked) await this.refuseLocked(login);
-  }
-
   private refuse(takings: readonly Taking[], counts: readonly Count[]): ServiceError {
     this.refusals++;
     return lockedFor(takings, counts);
   }
 
-  private takings({ account, address }: Login, amount: number): Taking[] {
-    const ofAddress = { limit: this.addresses, subject: networkOf(address), amount };
-    if (account === null) return [ofAddress];
-    return [{ limit: this.accounts, subject: account.slice(0, LONGEST_ACCOUNT), amount }, ofAddress];
+  private takings({ address }: Login, amount: number): Taking[] {
+    return [{ limit: this.addresses, subject: networkOf(address), amount }];
   }
 }
 
@@ -109,6 +93,6 @@ function lockedFor(takings: readonly Taking[], counts: readonly Count[]): Servic
     const count = counts[index];
     return count !== undefined && isFull(limit, count) ? limit.reset(count) : 1;
   });
-  const message = 'Too many logins have failed for this account, or from this address: try again later';
+  const message = 'Too many logins have failed from this address: try again later';
   return new ServiceError('RATE_LIMITED', message, { retryAfter: Math.max(...waits) });
 }
