@@ -32,6 +32,8 @@ const join = (id: string) =>
 const leave = (id: string) =>
   `dn: ${groupDn('club')}\nchangetype: modify\ndelete: member\nmember: ${personDn(id)}\n`;
 
+const BEHIND = /^The directory server is behind what is known since \d{4}-\S+Z \(server ID 1\)/;
+
 /** A service behind a balancer, which a test stops and starts. */
 class Follower {
   private constructor(
@@ -186,4 +188,61 @@ describe('two providers behind one address', () => {
     const after = [...balancer.given.values()].reduce((sum, each) => sum + each, 0);
     expect(after - before).toBe(1);
   });
+});
+
+describe('a consumer that lags behind its provider', () => {
+  let slapd: ReplicatedSlapd;
+  let balancer: TcpBalancer;
+  let follower: Follower;
+
+  beforeAll(async () => {
+    slapd = await ReplicatedSlapd.start(
+      [{ serverId: 1, isProvider: true }, { isProvider: false }, { isProvider: false }],
+      { ldif: LDIF },
+    );
+    balancer = await TcpBalancer.start(slapd.at(0).port);
+    follower = await Follower.start(slapd, `${balancer.url} ${slapd.at(2).url}`);
+  }, 120_000);
+
+  afterAll(async () => {
+    await follower.stop();
+    await balancer.stop();
+    await slapd.stop();
+  });
+
+  it('deletes nothing, is waited for, and is followed once it has caught up', async () => {
+    slapd.hold(1);
+    slapd.hold(2);
+    await slapd.change(0, add('newcomer'), join('newcomer'), modify('anna', 'Anna'), remove('dan'));
+    await follower.expectToEqual(slapd, 0);
+    const known = await follower.readIds();
+    balancer.use(slapd.at(1).port);
+    await slapd.at(0).stop();
+    await eventually(follower.readState, SyncState.FAILING);
+    await eventually(async () => BEHIND.test((await follower.readReason()) ?? ''), true);
+    expect(await follower.readIds()).toEqual(known);
+    expect((await follower.readNames())['anna']).toBe('Anna');
+    await slapd.at(0).start();
+    slapd.release(1);
+    await slapd.converge([0, 1]);
+    await follower.expectToEqual(slapd, 1);
+    expect(await follower.readIds()).toEqual(known);
+  }, 240_000);
+
+  it('is passed over for the next server that is up to date', async () => {
+    slapd.hold(1);
+    slapd.release(2);
+    await slapd.converge([0, 2]);
+    balancer.use(slapd.at(0).port);
+    balancer.breakConnections();
+    await slapd.change(0, add('latecomer'), modify('anna', 'Anna Berg'));
+    await follower.expectToEqual(slapd, 0);
+    await slapd.converge([0, 2]);
+    balancer.use(slapd.at(1).port);
+    balancer.breakConnections();
+    await slapd.change(0, modify('ben', 'Ben Berg'), remove('eva'));
+    await slapd.converge([0, 2]);
+    await follower.expectToEqual(slapd, 2);
+    expect((await follower.readNames())['ben']).toBe('Ben Berg');
+  }, 240_000);
 });

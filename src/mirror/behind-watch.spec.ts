@@ -6,13 +6,15 @@ describe('a server that is behind', () => {
   let now = 0;
   const watch = () => new BehindWatch(5 * MINUTES, () => now);
 
-  it('is compared once, waited for, and held once for each of its states', () => {
+  it('is compared and at last held, once for each of its states, and waited for meanwhile', () => {
     const behind = watch();
     const steps: string[] = [];
     for (const [minutes, state, isHeld] of [
       [0, 'a', false],
       [1, 'a', false],
       [4, 'b', false],
+      [4.4, 'c', false],
+      [4.6, 'c', false],
       [5, 'b', false],
       [6, 'b', true],
       [7, 'c', true],
@@ -21,7 +23,7 @@ describe('a server that is behind', () => {
       now = minutes * MINUTES;
       steps.push(behind.next(state, isHeld));
     }
-    expect(steps).toEqual(['compare', 'wait', 'wait', 'hold', 'await', 'hold', 'hold']);
+    expect(steps).toEqual(['compare', 'wait', 'compare', 'wait', 'compare', 'hold', 'await', 'hold', 'hold']);
   });
 
   it('is waited for again after one that was not', () => {

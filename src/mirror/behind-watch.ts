@@ -9,9 +9,13 @@ export type BehindStep =
   /** An operator has been asked already, about these very contents. */
   | 'await';
 
+/** Milliseconds between two comparisons: each reads the whole directory. */
+const COMPARE_INTERVAL = 30_000;
+
 /** How long a server that is behind what is mirrored is waited for. */
 export class BehindWatch {
   private since: number | null = null;
+  private compared: { readonly state: string; readonly at: number } | null = null;
   private held: string | null = null;
 
   /**
@@ -28,9 +32,8 @@ export class BehindWatch {
    * @param isHeld a plan waits for an operator
    */
   next(state: string, isHeld: boolean): BehindStep {
-    const isFirst = this.since === null;
     this.since ??= this.now();
-    if (this.now() - this.since < this.patience) return isFirst ? 'compare' : 'wait';
+    if (this.now() - this.since < this.patience) return this.isNew(state) ? 'compare' : 'wait';
     if (isHeld && this.held === state) return 'await';
     this.held = state;
     return 'hold';
@@ -39,6 +42,16 @@ export class BehindWatch {
   /** A server has everything that is mirrored. */
   clear(): void {
     this.since = null;
+    this.compared = null;
     this.held = null;
+  }
+
+  /** Whether a comparison could tell anything new, and the last one was long ago. */
+  private isNew(state: string): boolean {
+    const now = this.now();
+    if (this.compared?.state === state) return false;
+    if (this.compared !== null && now - this.compared.at < COMPARE_INTERVAL) return false;
+    this.compared = { state, at: now };
+    return true;
   }
 }
