@@ -129,6 +129,8 @@ describe('every answer of the embedded provider', () => {
     [200, 'GET', '/oauth2/device', HTML],
     // The form that sends itself on has a script of oidc-provider.
     [200, 'GET', '/oauth2/device?user_code=BBBB-BBBB', HTML],
+    [400, 'POST', '/oauth2/device', { ...HTML, ...FORM }, 'user_code=BBBB-BBBB'],
+    [400, 'POST', '/oauth2/device', { ...HTML, ...FORM, cookie: '_session=unknown' }, 'user_code=BBBB-BBBB'],
     [200, 'GET', '/oauth2/logout', HTML],
     [400, 'GET', '/oauth2/logout?id_token_hint=x', HTML],
     [400, 'POST', '/oauth2/logout/confirm', { ...HTML, ...FORM }, 'logout=yes'],

@@ -196,6 +196,8 @@ declare module 'oidc-provider/lib/provider.js' {
     /** The context of the request that is being answered. */
     static readonly ctx: Context | undefined;
     readonly Client: { readonly prototype: RegisteredClient };
+    /** The session that the cookie of a request names, else a new one, which does not end yet. */
+    readonly Session: { get(context: Context): Promise<{ readonly exp?: number }> };
     readonly Grant: new (owner: { accountId: string; clientId: string }) => Grant;
     readonly OIDCContext: { readonly prototype: { urlFor(name: string, options?: object): string } };
     /** The prototype of every request. */

@@ -33,6 +33,11 @@ export function answerWrongRequests(provider: Provider, logins: ProviderLogins, 
     }
     const isCodeTyped = context.path === ROUTES.code_verification && context.method === 'POST';
     if (isCodeTyped && (await codes.refuses(context))) return;
+    if (isCodeTyped && (await provider.Session.get(context)).exp === undefined) {
+      // oidc-provider would fail to save the session that it makes here: its form always comes with one.
+      sendPage(context, 400, messagePage('This did not work', 'Open the page that your device shows again.'));
+      return;
+    }
     await next();
     await logins.judgeUnknownClient(context);
     await codes.judgeAnswer(context);
