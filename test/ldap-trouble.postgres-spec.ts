@@ -4,7 +4,6 @@ import { createApp } from '../src/create-app.js';
 import { MirrorService } from '../src/mirror/mirror.service.js';
 import { MirrorState, SyncState } from '../src/mirror/mirror-state.js';
 import { isEmpty } from '../src/mirror/plan.js';
-import { Synchroniser } from '../src/mirror/synchroniser.js';
 import { openSource } from '../src/sources/open-source.js';
 import { buildLdif, personDn } from './support/directory.js';
 import { eventually } from './support/eventually.js';
@@ -12,7 +11,7 @@ import { directorySettings } from './support/ldap.js';
 import { readIds, readNames, readPeople } from './support/ldap-mirror.js';
 import { readRevision } from './support/mirror.js';
 import { TestProxy } from './support/proxy.js';
-import { TestService } from './support/service.js';
+import { synchroniserOf, TestService } from './support/service.js';
 import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, type TestSlapd } from './support/slapd.mjs';
 
 /** Bytes of what is in every entry beside the rest. */
@@ -75,7 +74,9 @@ describe.each([
 
   /** Whether a run over the whole directory would have nothing to do. */
   async function isCaughtUp(): Promise<boolean> {
-    const outcome = await app.get(Synchroniser).run(openSource(service.config.directory), { dryRun: true });
+    const outcome = await synchroniserOf(app, service.config).run(openSource(service.config.directory), {
+      dryRun: true,
+    });
     return outcome.kind === 'planned' && isEmpty(outcome.plan);
   }
 

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.js';
 import type { DirectoryDataSource } from '../database/data-source.js';
 import { Database } from '../database/database.js';
 import { examineReplica } from '../database/examine-replica.js';
+import { Leadership } from '../mirror/leadership.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../mirror/mirror-state.js';
 import { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
 import { withDatabase } from './context.js';
@@ -20,7 +21,9 @@ export async function lookAtDatabase(config: Config): Promise<Finding[]> {
       ok('database'),
       ...(await lookAtReplicas(config.database, dataSource)),
       ...(config.database.kind === 'pglite' ? [] : [await lookAtClock(dataSource)]),
-      describeMirror(await new MirrorState(new Database(dataSource), dataSource).get()),
+      describeMirror(
+        await new MirrorState(new Database(dataSource), dataSource, Leadership.ofCommand()).get(),
+      ),
       await lookAtAccounts(dataSource),
     ]);
   } catch (error) {

@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.js';
 import { Database } from '../database/database.js';
 import { Revisions } from '../database/revisions.js';
+import { Leadership } from '../mirror/leadership.js';
 import { MirrorState } from '../mirror/mirror-state.js';
 import { countStored } from '../mirror/stored.js';
 import type { Outcome } from '../mirror/outcome.js';
@@ -24,11 +25,13 @@ export async function runSync(config: Config, options: RunOptions): Promise<Sync
   return withDatabase(config, async (dataSource) => {
     const { manager } = dataSource;
     const database = new Database(dataSource);
+    const leadership = Leadership.ofCommand();
     const synchroniser = new Synchroniser(
       config,
       dataSource,
-      new MirrorState(database, dataSource),
+      new MirrorState(database, dataSource, leadership),
       new Revisions(config, database),
+      leadership,
     );
     const { people, groups } = await countStored(manager);
     const outcome = await withProgress((show) => {

@@ -13,11 +13,13 @@ import { Changes1763683200003 } from './migrations/0004-changes.js';
 import { ReadModel1763683200004 } from './migrations/0005-read-model.js';
 import { AccessLog1763683200005 } from './migrations/0006-access-log.js';
 import { RevisionIds1763683200006 } from './migrations/0007-revision-ids.js';
+import { LeaderLease1763683200007 } from './migrations/0008-leader-lease.js';
 import { Reconciliation1763683200008 } from './migrations/0009-reconciliation.js';
 import { OpenConnections } from './open-connections.js';
 import { embeddedPoolOptions, serverPoolOptions, STATEMENT_TIMEOUT } from './pool-options.js';
 import { SharedConnections } from './shared-connections.js';
 import { reasonOf } from './reason-of.js';
+import { SHARED_SESSIONS, sharesSessions } from './session-check.js';
 
 export const MIGRATIONS = [
   Mirror1763683200000,
@@ -27,6 +29,7 @@ export const MIGRATIONS = [
   ReadModel1763683200004,
   AccessLog1763683200005,
   RevisionIds1763683200006,
+  LeaderLease1763683200007,
   Reconciliation1763683200008,
 ];
 
@@ -75,6 +78,7 @@ export class DirectoryDataSource extends DataSource {
     }
     try {
       await super.initialize();
+      await refuseSharedSessions(this.database);
       await this.migrate();
       this.ownOverlays = createOverlays(this.database, this.connections);
       this.ownShared = this.database.kind === 'pglite' ? null : new SharedConnections(this.pool);
@@ -152,6 +156,14 @@ async function endMigration(runner: QueryRunner): Promise<void> {
     // The first error is the one to tell.
   }
   await runner.release();
+}
+
+/** Before anything is locked: behind a pooler that shares sessions two processes would hold the same lock. */
+async function refuseSharedSessions(database: Config['database']): Promise<void> {
+  if (database.kind === 'pglite') return;
+  // A server without room for two more connections is asked again later (src/database/session-guard.ts).
+  if (await sharesSessions(database.url).catch(() => false))
+    throw new DatabaseStartError(`The database cannot be used: ${SHARED_SESSIONS}`);
 }
 
 /** Before anything is written: a database with somebody else's tables in it stays as it is. */

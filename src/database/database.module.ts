@@ -11,6 +11,7 @@ import { openPatiently, type Waiting } from './open-patiently.js';
 import { Replicas } from './replicas.js';
 import { Revisions } from './revisions.js';
 import { RoutedDatabase } from './routed-database.js';
+import { SessionGuard } from './session-guard.js';
 
 /** The database, open and migrated before anything else starts. */
 @Global()
@@ -56,8 +57,9 @@ export class DatabaseModule {
         },
         EmbeddedKeys,
         Revisions,
+        SessionGuard,
       ],
-      exports: [Database, EmbeddedKeys, Replicas, Revisions],
+      exports: [Database, EmbeddedKeys, Replicas, Revisions, SessionGuard],
     };
   }
 }

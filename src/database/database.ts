@@ -15,6 +15,8 @@ import type { Statement } from './statement.js';
 export class Database implements Reader {
   /** The server takes connections and answers nothing, or answers and takes no writes: it is not asked. */
   private isAway = false;
+  /** A pooler gives each transaction another session: nothing works as it should. */
+  private hasSharedSessions = false;
 
   constructor(
     @Inject(DataSource) private readonly dataSource: DirectoryDataSource,
@@ -76,9 +78,15 @@ export class Database implements Reader {
     this.revision.onDoubt();
   }
 
+  /** While sessions are shared nothing is asked, and this process is not ready. */
+  noteSharedSessions(isShared: boolean): void {
+    this.hasSharedSessions = isShared;
+  }
+
   private refuseInVain(): void {
     // It is taken away while the service ends.
     if (!this.dataSource.isInitialized) throw new ServiceUnavailableError('The service is ending');
-    if (this.isAway) throw new ServiceUnavailableError('The database cannot be reached at the moment');
+    if (this.isAway || this.hasSharedSessions)
+      throw new ServiceUnavailableError('The database cannot be reached at the moment');
   }
 }

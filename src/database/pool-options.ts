@@ -3,8 +3,11 @@ import type { OpenConnections } from './open-connections.js';
 
 /** Milliseconds that one statement may take before it is cancelled; the mirror lifts it for its own writes. */
 export const STATEMENT_TIMEOUT = 5000;
-/** Milliseconds after which the server ends the transaction of a process that is no longer heard of. */
-const IDLE_TIMEOUT = 60_000;
+/**
+ * Milliseconds after which the server ends a transaction that is left idle: its process hangs and holds locks that others
+ * wait for. Between two statements of a large revision a busy process computes for a second or two.
+ */
+const IDLE_TIMEOUT = 20_000;
 /** Milliseconds that a request waits for a connection before it is told to come back. */
 const CONNECTION_TIMEOUT = 2000;
 /** The embedded database has one connection, and a revision being applied holds it for as long as it takes. */

@@ -37,6 +37,7 @@ export class Replica {
   private revision: Revision | null = null;
   /** Why it is left alone; null: it is not. */
   private reason: string | null = null;
+  private hasSharedSessions = false;
 
   constructor(
     private readonly url: string,
@@ -84,6 +85,12 @@ export class Replica {
     return { host, revision, pool };
   }
 
+  /** While a pooler in between shares sessions it is left alone. */
+  noteSharedSessions(isShared: boolean): void {
+    this.hasSharedSessions = isShared;
+    if (isShared) this.leave('its sessions are shared by a pooler');
+  }
+
   /** Whether it can be asked for what is of this revision. */
   has({ id }: Revision): boolean {
     return this.revision?.id === id;
@@ -111,6 +118,7 @@ export class Replica {
   }
 
   private take(seen: Seen | undefined): void {
+    if (this.hasSharedSessions) return;
     if (seen?.isReplica !== true) {
       this.leave('it is no replica');
       return;

@@ -53,6 +53,11 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
     return { needed: this.revision.known, each: this.all.map(({ standing }) => standing) };
   }
 
+  /** @param host as a replica is called */
+  noteSharedSessions(host: string, isShared: boolean): void {
+    for (const replica of this.all) if (replica.standing.host === host) replica.noteSharedSessions(isShared);
+  }
+
   /**
    * Runs a statement that tells its revision on one of them, in turns.
    * @returns null when the primary is to be asked: none has what is needed, or the answer does not show that it is of it

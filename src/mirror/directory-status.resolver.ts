@@ -21,6 +21,8 @@ registerEnumType(SyncState, {
   },
 });
 
+const WAITING = 'A change waits for a lock that another session of the database holds';
+
 @ObjectType({ description: 'How fresh the answers are.' })
 export class DirectoryStatus {
   @InheritAccess()
@@ -54,7 +56,9 @@ export class DirectoryStatusResolver {
   })
   async directoryStatus(@CurrentPrincipal() principal: Principal | null): Promise<DirectoryStatus> {
     const status = await this.state.get();
-    const { state, asOf, reason } = status;
+    const { state, asOf, reason, waitingSince } = status;
+    // It names nothing of the directory or the database: everybody may know it.
+    if (waitingSince !== null) return { state: SyncState.RUNNING, asOf, blockedReason: WAITING };
     const isTold = principal !== null && hasScopes(principal, ['directory']);
     return { state, asOf, blockedReason: isTold ? reason : describeTrouble(status) };
   }

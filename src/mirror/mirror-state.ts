@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Database } from '../database/database.js';
 import { statement } from '../database/statement.js';
+import { Leadership } from './leadership.js';
 
 export enum SyncState {
   NEVER_RUN = 'NEVER_RUN',
@@ -21,6 +22,8 @@ export interface MirrorStatus {
   /** Identifies the revision: its number repeats after a failover or a restore. */
   readonly revisionId: string | null;
   readonly position: string | null;
+  /** Since when a change that is being applied waits for a lock of another database session; null: none does. */
+  readonly waitingSince: Date | null;
 }
 
 type StatusRow = [
@@ -32,6 +35,7 @@ type StatusRow = [
   revision: number | null,
   revisionId: string | null,
   position: string | null,
+  waitingSince: Date | null,
 ];
 
 /**
@@ -55,10 +59,11 @@ export function describeTrouble({
 }
 
 const READ_STATUS = statement(
-  'select state, as_of, reason, blocked_plan, source_fingerprint, revision, revision_uuid, source_position from mirror_state',
+  `select state, as_of, reason, blocked_plan, source_fingerprint, revision, revision_uuid, source_position,
+     (select waiting_since from leader_lease) from mirror_state`,
 );
 
-const NEVER_RUN: StatusRow = [SyncState.NEVER_RUN, null, null, null, null, null, null, null];
+const NEVER_RUN: StatusRow = [SyncState.NEVER_RUN, null, null, null, null, null, null, null, null];
 
 /** The one row that says how synchronisation stands. */
 @Injectable()
@@ -66,21 +71,33 @@ export class MirrorState {
   constructor(
     private readonly database: Database,
     private readonly dataSource: DataSource,
+    private readonly leadership: Leadership,
   ) {}
 
   async get(): Promise<MirrorStatus> {
     const [row] = await this.database.read<StatusRow>(READ_STATUS);
-    const [state, asOf, reason, blockedPlan, fingerprint, revision, revisionId, position] = row ?? NEVER_RUN;
-    return { state, asOf, reason, blockedPlan, fingerprint, revision, revisionId, position };
+    const [state, asOf, reason, blockedPlan, fingerprint, revision, revisionId, position, waitingSince] =
+      row ?? NEVER_RUN;
+    return {
+      state,
+      asOf,
+      reason,
+      blockedPlan,
+      fingerprint,
+      revision,
+      revisionId,
+      position,
+      waitingSince,
+    };
   }
 
   async markRunning(): Promise<void> {
-    await this.dataSource.query(`update mirror_state set state = 'RUNNING'`);
+    await this.write(`update mirror_state set state = 'RUNNING'`);
   }
 
   /** The source was looked at and is what the mirror holds. */
   async confirmUnchanged(asOf: Date): Promise<void> {
-    await this.dataSource.query(
+    await this.write(
       `update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = $1`,
       [asOf],
     );
@@ -89,7 +106,7 @@ export class MirrorState {
 
   /** As it was before a run that came to nothing. */
   async restore({ state, reason, blockedPlan }: MirrorStatus): Promise<void> {
-    await this.dataSource.query('update mirror_state set state = $1, reason = $2, blocked_plan = $3', [
+    await this.write('update mirror_state set state = $1, reason = $2, blocked_plan = $3', [
       state,
       reason,
       blockedPlan,
@@ -97,16 +114,21 @@ export class MirrorState {
   }
 
   async markFailing(reason: string): Promise<void> {
-    await this.dataSource.query(
-      `update mirror_state set state = 'FAILING', reason = $1, blocked_plan = null`,
-      [reason],
-    );
+    await this.write(`update mirror_state set state = 'FAILING', reason = $1, blocked_plan = null`, [reason]);
   }
 
   async markBlocked(reason: string, plan: string): Promise<void> {
-    await this.dataSource.query(`update mirror_state set state = 'BLOCKED', reason = $1, blocked_plan = $2`, [
+    await this.write(`update mirror_state set state = 'BLOCKED', reason = $1, blocked_plan = $2`, [
       reason,
       plan,
     ]);
+  }
+
+  /** A process that no longer leads must not say how synchronisation stands either. */
+  private async write(text: string, values: unknown[] = []): Promise<void> {
+    await this.dataSource.transaction(async (manager) => {
+      await this.leadership.admit(manager);
+      await manager.query(text, values);
+    });
   }
 }

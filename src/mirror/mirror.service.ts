@@ -8,17 +8,16 @@ import {
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { withSessionLock } from '../database/session-lock.js';
+import { NotLeadingError } from '../database/leader-lease.js';
+import { type Term, withLeadership } from '../database/leader-session.js';
 import { LdifSource } from '../sources/ldif-source.js';
 import { FileFollower } from './file-follower.js';
 import type { Follower } from './follower.js';
 import { LdapFollower } from './ldap-follower.js';
+import { Leadership } from './leadership.js';
 import { MirrorState } from './mirror-state.js';
 import { RunReporter } from './run-reporter.js';
 import { Synchroniser } from './synchroniser.js';
-
-/** Key of the advisory lock under which one process at a time synchronises: the bytes of «sync». */
-const SYNCHRONISATION_LOCK = 0x73796e63;
 
 /** Keeps the mirror true to its source for as long as the service runs. */
 @Injectable()
@@ -33,6 +32,7 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
     private readonly dataSource: DataSource,
     private readonly synchroniser: Synchroniser,
     private readonly state: MirrorState,
+    private readonly leadership: Leadership,
   ) {}
 
   /** Brings the mirror up to date once, unless another process does, and goes on doing so. */
@@ -72,22 +72,32 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
     const { database } = this.config;
     const { signal } = this.stopping;
     if (database.kind === 'pglite') return follower.follow(signal, settled);
-    const work = (held: AbortSignal) => {
+    const work = async (term: Term) => {
       this.isWaiting = false;
-      return follower.follow(held, settled);
+      await this.leadership.during(term, () => follower.follow(term.signal, settled));
     };
-    return withSessionLock(database.url, SYNCHRONISATION_LOCK, work, signal, {
+    return withLeadership(database.url, work, signal, {
       onWait: () => {
         if (!this.isWaiting)
           this.logger.log('Another process synchronises: this one takes over when it ends');
         this.isWaiting = true;
         settled();
       },
+      onEvict: () => {
+        this.logger.warn('The process that synchronises does not answer: its sessions were ended');
+      },
       onTrouble: (error) => {
-        const reason = error instanceof Error ? `: ${error.message}` : '';
-        this.logger.error(`Synchronisation waits for the database${reason}`);
+        this.tellTrouble(error);
         settled();
       },
+      waitingSeconds: () => this.leadership.waitingSeconds,
     });
+  }
+
+  private tellTrouble(error: unknown): void {
+    const reason = error instanceof Error ? `: ${error.message}` : '';
+    if (error instanceof NotLeadingError)
+      this.logger.warn('Another process has taken over the synchronisation');
+    else this.logger.error(`Synchronisation waits for the database${reason}`);
   }
 }

@@ -1,14 +1,16 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Revisions } from '../database/revisions.js';
 import { LdapError } from '../ldap/ldap-error.js';
 import { LdifError } from '../ldap/ldif-error.js';
 import { type Application, applyPlan, applyUnseen, OutdatedPlanError } from './apply.js';
+import { inApplyingTransaction } from './applying-transaction.js';
 import { type Delta } from '../sources/delta.js';
 import { deletesAnything, guardPlan } from './guard.js';
 import { countLosses, describeLosses, lackingInPlan, type LossCounts, noteLosses } from './losses.js';
+import { Leadership } from './leadership.js';
 import { MirrorState, type MirrorStatus, SyncState } from './mirror-state.js';
 import { PictureStore } from './picture-store.js';
 import type { Findings, Outcome } from './outcome.js';
@@ -67,6 +69,7 @@ export class Synchroniser {
     private readonly dataSource: DataSource,
     private readonly state: MirrorState,
     private readonly revisions: Revisions,
+    private readonly leadership: Leadership,
   ) {}
 
   /**
@@ -132,7 +135,7 @@ export class Synchroniser {
       if (looksUnchanged && options.force !== true) {
         await this.state.confirmUnchanged(asOf);
         // A quiet directory forgets its changes too.
-        await this.dataSource.transaction((manager) =>
+        await this.transaction(options.signal, (manager) =>
           pruneChanges(manager, this.config.directory.changesDays),
         );
         return { kind: 'unchanged' };
@@ -191,18 +194,26 @@ export class Synchroniser {
       changesDays: this.config.directory.changesDays,
     };
     if (isEmpty(plan) && before.revisionId !== null) {
-      await this.dataSource.transaction((manager) => applyUnseen(manager, application));
+      await this.transaction(reading.signal, (manager) => applyUnseen(manager, application));
       this.revisions.noteConfirmed();
       return { kind: 'unchanged' };
     }
     const { number: revision } = await this.revisions.change(() =>
-      this.dataSource.transaction(async (manager) => {
+      this.transaction(reading.signal, async (manager) => {
         const applied = await applyPlan(manager, application);
         await noteLosses(manager, applied.number, lost);
         return applied;
       }),
     );
     return { kind: 'applied', revision, ...findings };
+  }
+
+  private transaction<Result>(
+    signal: AbortSignal | undefined,
+    work: (manager: EntityManager) => Promise<Result>,
+  ): Promise<Result> {
+    const { config, dataSource, leadership } = this;
+    return inApplyingTransaction({ database: config.database, dataSource, leadership }, work, signal);
   }
 
   private async guard(plan: Plan, lost: LossCounts, isFirst: boolean, now: Date): Promise<string | null> {

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { DataSource } from 'typeorm';
 import type { DirectoryDataSource } from '../database/data-source.js';
 import { Replicas } from '../database/replicas.js';
+import { SessionGuard } from '../database/session-guard.js';
 import { Limits } from '../limits/limits.js';
 import type { GaugeReading, LabelledValue, MetricGroup, Metrics } from './metric-group.js';
 
@@ -22,11 +23,13 @@ export class DatabaseMetrics implements MetricGroup {
   private lag!: GaugeReading;
   private replicaUp!: GaugeReading;
   private limitsShared!: GaugeReading;
+  private sessionsKept!: GaugeReading;
 
   constructor(
     @Inject(DataSource) private readonly dataSource: DirectoryDataSource,
     @Optional() @Inject(Replicas) private readonly replicas: Replicas | null,
     private readonly limits: Limits,
+    private readonly sessions: SessionGuard,
   ) {}
 
   register(metrics: Metrics): void {
@@ -55,6 +58,11 @@ export class DatabaseMetrics implements MetricGroup {
       'Revisions that the read replica does not have yet',
       ['server'],
     );
+    this.sessionsKept = metrics.gauge(
+      'directory_database_sessions_kept',
+      'Whether connections keep their session: 0 behind a pooler that shares sessions',
+      ['server'],
+    );
     this.limitsShared = metrics.gauge(
       'directory_limits_shared',
       'Whether limits are shared with other processes at the moment',
@@ -78,6 +86,11 @@ export class DatabaseMetrics implements MetricGroup {
         needed === null || revision === null
           ? []
           : [[{ server: host }, Math.max(0, needed.number - revision.number)]],
+      ),
+    );
+    this.sessionsKept.take(
+      this.sessions.standing.flatMap(({ server, isShared }): LabelledValue[] =>
+        isShared === null ? [] : [[{ server }, isShared ? 0 : 1]],
       ),
     );
     this.limitsShared.set(this.limits.isShared ? 1 : 0);

@@ -3,6 +3,7 @@ import { settlesWithin } from '../database/settles-within.js';
 import { Database } from '../database/database.js';
 import { Revisions } from '../database/revisions.js';
 import { statement } from '../database/statement.js';
+import { Leadership } from '../mirror/leadership.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../mirror/mirror-state.js';
 import { ENDS } from '../mirror/runs.js';
 import { Synchroniser } from '../mirror/synchroniser.js';
@@ -29,6 +30,8 @@ export class MirrorMetrics implements MetricGroup {
   private entries!: GaugeReading;
   private runs!: CounterReading;
   private lastRun!: GaugeReading;
+  private leader!: GaugeReading;
+  private lockWait!: GaugeReading;
   private known: { readonly revision: string | null; readonly sizes: Sizes } | null = null;
 
   constructor(
@@ -36,6 +39,7 @@ export class MirrorMetrics implements MetricGroup {
     private readonly mirror: MirrorState,
     private readonly revisions: Revisions,
     private readonly synchroniser: Synchroniser,
+    private readonly leadership: Leadership,
   ) {}
 
   register(metrics: Metrics): void {
@@ -64,12 +68,22 @@ export class MirrorMetrics implements MetricGroup {
       'directory_mirror_last_run_seconds',
       'Seconds that the last run took that applied a revision',
     );
+    this.leader = metrics.gauge(
+      'directory_leader',
+      'Whether this process leads the synchronisation: 1 in one process, 0 in the others',
+    );
+    this.lockWait = metrics.gauge(
+      'directory_mirror_lock_wait_seconds',
+      'Seconds for which the change that this process applies has been waiting for a lock of another database session',
+    );
   }
 
   async update(): Promise<void> {
     const { ended, lastRevisionSeconds } = this.synchroniser.runs;
     this.runs.take(ENDS.map((outcome) => [{ outcome }, ended.get(outcome) ?? 0]));
     this.lastRun.set(lastRevisionSeconds);
+    this.leader.set(this.leadership.isLeading ? 1 : 0);
+    this.lockWait.set(this.leadership.waitingSeconds ?? 0);
     this.readRevision.set(this.revisions.current?.number ?? null);
     const status = await this.ask();
     this.databaseUp.set(status === null ? 0 : 1);

@@ -2,9 +2,13 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { DataSource } from 'typeorm';
 import type { Scope } from '../../src/auth/scopes.js';
 import { type Config, type Environment, readConfig } from '../../src/config/config.js';
 import { createApp } from '../../src/create-app.js';
+import { Database } from '../../src/database/database.js';
+import { Revisions } from '../../src/database/revisions.js';
+import { Leadership } from '../../src/mirror/leadership.js';
 import { MirrorService } from '../../src/mirror/mirror.service.js';
 import { MirrorState } from '../../src/mirror/mirror-state.js';
 import type { Outcome } from '../../src/mirror/outcome.js';
@@ -135,7 +139,7 @@ export class TestService {
 
   /** One run over the whole directory, as the command makes one. */
   synchronise(options: RunOptions = {}): Promise<Outcome> {
-    return this.app.get(Synchroniser).run(openSource(this.config.directory), options);
+    return synchroniserOf(this.app, this.config).run(openSource(this.config.directory), options);
   }
 
   /** Lets an empty directory be served: a first reading without people is held until an operator confirms it. */
@@ -159,4 +163,12 @@ export class TestService {
       await sleep(50);
     }
   }
+}
+
+/** One that needs no lease, like that of the command. */
+export function synchroniserOf(app: NestFastifyApplication, config: Config): Synchroniser {
+  const leadership = Leadership.ofCommand();
+  const dataSource = app.get(DataSource);
+  const state = new MirrorState(app.get(Database), dataSource, leadership);
+  return new Synchroniser(config, dataSource, state, app.get(Revisions), leadership);
 }

@@ -5,6 +5,7 @@ import { DirectoryDataSource } from '../../dist/database/data-source.js';
 import { Database } from '../../dist/database/database.js';
 import { Revisions } from '../../dist/database/revisions.js';
 import { ENTITIES } from '../../dist/entities.js';
+import { Leadership } from '../../dist/mirror/leadership.js';
 import { MirrorState } from '../../dist/mirror/mirror-state.js';
 import { Synchroniser } from '../../dist/mirror/synchroniser.js';
 import { LdifSource } from '../../dist/sources/ldif-source.js';
@@ -14,7 +15,9 @@ const dataSource = new DirectoryDataSource(config.database, ENTITIES);
 await dataSource.initialize();
 const database = new Database(dataSource);
 const revisions = new Revisions(config, database);
-const synchroniser = new Synchroniser(config, dataSource, new MirrorState(database, dataSource), revisions);
+const leadership = Leadership.ofCommand();
+const state = new MirrorState(database, dataSource, leadership);
+const synchroniser = new Synchroniser(config, dataSource, state, revisions, leadership);
 const sources = process.argv.slice(2).map((file) => new LdifSource(config.directory, { kind: 'file', file }));
 for (let turn = 0; ; turn++) {
   const { kind } = await synchroniser.run(sources[turn % sources.length], { force: true });

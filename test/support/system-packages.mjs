@@ -13,6 +13,8 @@ const NEEDED = [
   { name: 'Redis', package: 'redis-server', isThere: () => findProgram('redis-server') !== null },
   { name: 'nginx', package: 'nginx', isThere: () => findProgram('nginx') !== null },
   { name: 'haproxy', package: 'haproxy', isThere: () => findProgram('haproxy') !== null },
+  // The package of this one as well.
+  { name: 'PgBouncer', package: 'pgbouncer', isThere: () => findProgram('pgbouncer') !== null },
   { name: 'libfaketime', package: 'faketime', isThere: () => findFaketime() !== null },
   { name: 'Chromium', package: 'chromium', isThere: () => findProgram('chromium') !== null },
   {

@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
+import type { EntityManager } from 'typeorm';
+
+/**
+ * Key of the advisory lock that the leader holds on its own session: the bytes of «sync». Releases without a lease know
+ * this lock only, so it keeps an old and a new process from leading at the same time.
+ */
+const LEADER_LOCK = 0x73796e63;
+/** Key of the advisory lock that marks each transaction of the leader: the bytes of «appl». */
+const APPLY_LOCK = 0x6170706c;
+
+/** Milliseconds that a takeover waits for the last transaction of the leader before. */
+const TAKEOVER_TIMEOUT = 1000;
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/** One uninterrupted term of one leader. */
+export interface Tenure {
+  /** Grows with each takeover. A bigint, as the driver gives it. */
+  readonly token: string;
+  /** Random: after a failover, two databases may give out the same token. */
+  readonly holder: string;
+  /** The backend of the session that holds the advisory lock. */
+  readonly sessionPid: number;
+}
+
+/** A process that is not the leader, or no longer, must not write to the mirror. */
+export class NotLeadingError extends Error {
+  constructor() {
+    super('This process does not lead the synchronisation');
+    this.name = 'NotLeadingError';
+  }
+}
+
+/** The sessions of this database that hold an advisory lock. PostgreSQL shows a bigint key in two halves. */
+const holdersOf = (key: number) => `
+  select pid from pg_locks
+  where locktype = 'advisory' and classid = 0 and objid = ${key} and objsubid = 1 and granted
+    and database = (select oid from pg_database where datname = current_database())`;
+
+const TAKE = `
+  insert into leader_lease as lease (token, holder, session_pid, session_started, renewed_at)
+  select 1, $1::uuid, pid, backend_start, clock_timestamp() from pg_stat_activity where pid = pg_backend_pid()
+  on conflict (only_row) do update set token = lease.token + 1, holder = excluded.holder,
+    session_pid = excluded.session_pid, session_started = excluded.session_started, renewals = 0,
+    renewed_at = excluded.renewed_at, waiting_since = null
+  returning token, session_pid as "sessionPid"`;
+
+const RENEW = `
+  update leader_lease set renewals = renewals + 1, renewed_at = clock_timestamp(),
+    waiting_since = clock_timestamp() - make_interval(secs => $3::double precision)
+  where token = $1 and holder = $2`;
+
+/** Ends the transactions of a leader whose session is gone already. */
+const END_APPLYING = `select pg_terminate_backend(pid) from (${holdersOf(APPLY_LOCK)}) as applying`;
+
+/**
+ * Ends the sessions of a leader that does not renew its lease. All of it is decided in one statement: a leader that has
+ * renewed meanwhile is left alone, and so is a session of a release that writes no lease.
+ */
+const EVICT = `
+  with lease as (select * from leader_lease where holder = $1 and renewals = $2),
+    leader as (
+      select held.pid from (${holdersOf(LEADER_LOCK)}) as held
+      join lease on lease.session_pid = held.pid
+      join pg_stat_activity a on a.pid = held.pid and a.backend_start = lease.session_started),
+    applying as (select pid from (${holdersOf(APPLY_LOCK)}) as held where exists (select from lease))
+  select pg_terminate_backend(pid) from (select pid from leader union select pid from applying) as hanging`;
+
+/** Marks the transaction as one of the leader, and holds the lease until its end; no row when another process leads. */
+const ADMIT = `
+  with marked as materialized (select pg_advisory_xact_lock_shared(${APPLY_LOCK}))
+  select lease.token from marked cross join leader_lease as lease
+  where lease.token = $1 and lease.holder = $2 and $3 in (${holdersOf(LEADER_LOCK)})
+  for key share of lease`;
+
+/** What a process that waits sees of the lease: it changes with each renewal. */
+export interface SeenLease {
+  readonly holder: string | null;
+  readonly renewals: string;
+}
+
+/** Takes the advisory lock for this session, if it is free. */
+export async function tryLeaderLock(session: pg.Client): Promise<boolean> {
+  const { rows } = await session.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [
+    LEADER_LOCK,
+  ]);
+  return rows[0]?.held === true;
+}
+
+/** Takes over the lease on the session that holds the advisory lock; null: the last transaction of the leader before goes on. */
+export async function takeLease(session: pg.Client): Promise<Tenure | null> {
+  const holder = randomUUID();
+  await session.query(`set lock_timeout = ${TAKEOVER_TIMEOUT}`);
+  try {
+    const { rows } = await session.query<Omit<Tenure, 'holder'>>(TAKE, [holder]);
+    return rows[0] === undefined ? null : { ...rows[0], holder };
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;
+    // The session of that leader is gone, so its transaction must not be committed.
+    await session.query(END_APPLYING);
+    return null;
+  } finally {
+    await session.query('reset lock_timeout');
+  }
+}
+
+/**
+ * @param waitingSeconds for how long the leader has been waiting for a lock of another session; null: it is not waiting
+ * @returns whether the lease is still held
+ */
+export async function renewLease(
+  session: pg.Client,
+  { token, holder }: Tenure,
+  waitingSeconds: number | null,
+): Promise<boolean> {
+  const { rowCount } = await session.query(RENEW, [token, holder, waitingSeconds]);
+  return rowCount === 1;
+}
+
+export async function lookAtLease(session: pg.Client): Promise<SeenLease | null> {
+  const { rows } = await session.query<SeenLease>('select holder, renewals from leader_lease');
+  return rows[0] ?? null;
+}
+
+/** @returns how many sessions were ended: none when the leader has renewed its lease since it was looked at */
+export async function evictLeader(session: pg.Client, { holder, renewals }: SeenLease): Promise<number> {
+  const { rowCount } = await session.query(EVICT, [holder, renewals]);
+  return rowCount ?? 0;
+}
+
+/**
+ * Fences a transaction: until its end no other process can take over the lease.
+ * @returns whether the lease and the advisory lock are held on this very server
+ */
+export async function admitToLease(manager: EntityManager, tenure: Tenure): Promise<boolean> {
+  const { token, holder, sessionPid } = tenure;
+  const rows: unknown[] = await manager.query(ADMIT, [token, holder, sessionPid]);
+  return rows.length > 0;
+}

@@ -1,0 +1,29 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/**
+ * The lease of the process that applies changes (docs/adr/0033). The token is the primary key: renewing the lease does not
+ * change it, so PostgreSQL lets a renewal pass a transaction that holds the row FOR KEY SHARE, and lets a takeover wait for it.
+ */
+export class LeaderLease1763683200007 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      create table leader_lease (
+        token bigint not null,
+        only_row boolean not null default true,
+        holder uuid,
+        session_pid integer,
+        session_started timestamptz,
+        renewals bigint not null default 0,
+        renewed_at timestamptz,
+        waiting_since timestamptz,
+        constraint leader_lease_pk primary key (token),
+        constraint leader_lease_one_row unique (only_row),
+        constraint leader_lease_only_row check (only_row)
+      )`);
+    await runner.query('insert into leader_lease (token) values (0)');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('drop table leader_lease');
+  }
+}
