@@ -1,9 +1,19 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { Logger } from '@nestjs/common';
 import { DatabaseStartError } from './database-start.error.js';
-import { lockDirectory } from './directory-lock.js';
+import { DirectoryLock } from './directory-lock.js';
+import { formatHolder, HOLDER_FILE, LOCK_FILE } from './lock-holder.js';
 
 /** PostgreSQL's major version inside PGlite: a directory of another one cannot be opened. */
 const MAJOR_VERSION = '18';
@@ -17,7 +27,7 @@ const STOP_TIMEOUT = 30_000;
 export class EmbeddedPostgres {
   private constructor(
     private readonly worker: Worker,
-    private readonly unlock: () => void,
+    private readonly lock: DirectoryLock,
     /** Directory of the socket, as the driver's `host` wants it. */
     readonly host: string,
   ) {}
@@ -27,21 +37,34 @@ export class EmbeddedPostgres {
    * @throws DatabaseStartError when the directory is in use, or is no database of this version
    */
   static async start(directory: string): Promise<EmbeddedPostgres> {
-    const unlock = lockDirectory(directory);
+    const logger = new Logger('Database');
+    const lock = await DirectoryLock.take(directory, {
+      onWait: (text) => {
+        logger.warn(text);
+      },
+      onLost: endAtOnce,
+    });
     const host = mkdtempSync(join(tmpdir(), 'directory-'));
     let worker: Worker | null = null;
     try {
       removeUnfinished(directory);
       refuseForeignDirectory(directory);
       worker = new Worker(new URL('./pglite.worker.mjs', import.meta.url), {
-        workerData: { directory, socket: join(host, '.s.PGSQL.5432') },
+        workerData: {
+          directory,
+          socket: join(host, '.s.PGSQL.5432'),
+          holder: { file: join(directory, HOLDER_FILE), text: formatHolder(lock.holder) },
+        },
+      });
+      worker.on('message', (message: string) => {
+        if (message === 'lost') endAtOnce();
       });
       await nextMessage(worker, 'started', START_TIMEOUT);
       rmSync(unfinishedMark(directory), { force: true });
-      return new EmbeddedPostgres(worker, unlock, host);
+      return new EmbeddedPostgres(worker, lock, host);
     } catch (error) {
       await worker?.terminate();
-      unlock();
+      lock.release();
       rmSync(host, { recursive: true, force: true });
       throw error instanceof DatabaseStartError ? error : damagedDirectoryError(directory, error);
     }
@@ -54,7 +77,7 @@ export class EmbeddedPostgres {
     } finally {
       await this.worker.terminate();
       rmSync(this.host, { recursive: true, force: true });
-      this.unlock();
+      this.lock.release();
     }
   }
 }
@@ -67,7 +90,17 @@ export function damagedDirectoryError(directory: string, cause: unknown): Databa
   );
 }
 
-/** Stands beside a directory, like its lock, until a database has been made in it to the end. */
+/** Without closing the database, which would write to it: the process that has the directory now would lose rows. */
+function endAtOnce(): never {
+  writeSync(2, 'Another process has taken over the database directory: this one ends at once\n');
+  process.exit(1);
+}
+
+function isOfLock(name: string): boolean {
+  return name.startsWith(LOCK_FILE) || name.startsWith(HOLDER_FILE);
+}
+
+/** Stands beside a directory until a database has been made in it to the end. */
 function unfinishedMark(directory: string): string {
   return `${directory}.unfinished`;
 }
@@ -76,7 +109,7 @@ function unfinishedMark(directory: string): string {
 function removeUnfinished(directory: string): void {
   const mark = unfinishedMark(directory);
   if (existsSync(mark)) {
-    for (const name of readdirSync(directory)) rmSync(join(directory, name), { recursive: true });
+    for (const name of listDirectory(directory)) rmSync(join(directory, name), { recursive: true });
   } else if (listDirectory(directory).length === 0) {
     writeFileSync(mark, '');
   }
@@ -84,7 +117,7 @@ function removeUnfinished(directory: string): void {
 
 function listDirectory(directory: string): string[] {
   try {
-    return readdirSync(directory);
+    return readdirSync(directory).filter((name) => !isOfLock(name));
   } catch (error) {
     throw new DatabaseStartError(`The database directory ${directory} cannot be read`, { cause: error });
   }

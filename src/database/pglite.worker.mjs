@@ -2,18 +2,19 @@
 // Runs PostgreSQL compiled to WebAssembly in a thread of its own, so that a long statement never holds the
 // event loop that answers requests, and serves it on a Unix socket to the ordinary driver. Plain JavaScript,
 // because a worker is loaded by Node itself: from src/ in tests and from dist/ in the product.
+import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 
-/** @type {{ directory: string, socket: string }} */
-const { directory, socket } = workerData;
+/** @type {{ directory: string, socket: string, holder: { file: string, text: string } }} */
+const { directory, socket, holder } = workerData;
 
 const database = await PGlite.create({ dataDir: directory, extensions: { pg_trgm } });
 // PGlite has one backend, and a second client would run inside the first one's transaction: the pool has one
 // connection. The second place here is for its successor, which comes before the socket of a broken one is gone.
-const server = new PGLiteSocketServer({ db: database, path: socket, maxConnections: 2 });
+const server = new PGLiteSocketServer({ db: guarded(database), path: socket, maxConnections: 2 });
 await server.start();
 
 parentPort?.on('message', async () => {
@@ -23,3 +24,35 @@ parentPort?.on('message', async () => {
   parentPort?.close();
 });
 parentPort?.postMessage('started');
+
+/**
+ * Begins no statement once another process has the directory: one that was stopped for a while finds out about it here,
+ * before it writes, and not by a timer.
+ * @param {PGlite} own
+ * @returns {PGlite}
+ */
+function guarded(own) {
+  return new Proxy(own, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      const bound = value.bind(target);
+      if (name !== 'execProtocolRawStream') return bound;
+      return (/** @type {unknown[]} */ ...args) => {
+        if (!isHeld()) {
+          parentPort?.postMessage('lost');
+          throw new Error('Another process has the database directory');
+        }
+        return bound(...args);
+      };
+    },
+  });
+}
+
+function isHeld() {
+  try {
+    return readFileSync(holder.file, 'utf8') === holder.text;
+  } catch {
+    return false;
+  }
+}

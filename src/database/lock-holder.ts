@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+
+/** What is in a database directory besides the database. */
+export const LOCK_FILE = '.service.lock';
+export const HOLDER_FILE = '.service.holder';
+
+/** The process that holds a database directory. */
+export interface Holder {
+  /** Random: a process number may be used again, in another container at the same time. */
+  readonly id: string;
+  readonly machine: string;
+  readonly pid: number;
+  readonly host: string;
+}
+
+/** The running kernel, which containers share; elsewhere than on Linux the name of the machine. */
+export const MACHINE = readMachine();
+
+function readMachine(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return hostname();
+  }
+}
+
+export function formatHolder({ id, machine, pid, host }: Holder): string {
+  return `${id} ${machine} ${pid} ${host}\n`;
+}
+
+/** Null: nothing legible is there. */
+export function readHolder(directory: string): Holder | null {
+  try {
+    const [id = '', machine = '', pid = '', host = ''] = readFileSync(join(directory, HOLDER_FILE), 'utf8')
+      .trim()
+      .split(' ');
+    return host === '' ? null : { id, machine, pid: Number(pid), host };
+  } catch {
+    return null;
+  }
+}
+
+/** In one step: a reader sees the holder before or this one. */
+export function writeHolder(directory: string, holder: Holder): void {
+  const file = join(directory, HOLDER_FILE);
+  const fresh = `${file}.${randomUUID().slice(0, 8)}`;
+  writeFileSync(fresh, formatHolder(holder), { mode: 0o600 });
+  renameSync(fresh, file);
+}
