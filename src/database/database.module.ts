@@ -40,8 +40,9 @@ export class DatabaseModule {
         CurrentRevision,
         {
           provide: Replicas,
-          inject: [CurrentRevision],
-          useFactory: (revision: CurrentRevision) => Replicas.of(config.database, revision),
+          inject: [CurrentRevision, DataSource],
+          useFactory: (revision: CurrentRevision, primary: DirectoryDataSource) =>
+            Replicas.of(config.database, revision, primary),
         },
         {
           provide: Database,

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { hasHadRevision, ORPHANED } from './orphaned.js';
 import { reasonOf } from './reason-of.js';
 import { settlesWithin } from './settles-within.js';
 
@@ -8,8 +9,6 @@ const PATIENCE = 2000;
 const LOOK = `
   select (select system_identifier from pg_control_system())::text || ' ' || current_database() as "whose",
     pg_is_in_recovery() as "isReplica", (select revision_uuid::text from mirror_state) as revision`;
-
-const IS_KNOWN = `select exists (select from revisions where uuid = $1::uuid) as "isKnown"`;
 
 interface Seen {
   readonly whose: string;
@@ -35,18 +34,11 @@ export async function examineReplica(url: string, primary: pg.Pool): Promise<str
     if (there.rows[0]?.whose !== here.rows[0]?.whose) return 'it has the data of another server or database';
     if (there.rows[0]?.isReplica !== true) return 'it is no replica';
     // After a failover it may follow a server that is the primary no longer.
-    return (await hasRevision(primary, there.rows[0].revision))
-      ? null
-      : 'it has a revision that the primary never had';
+    const { revision } = there.rows[0];
+    return revision === null || (await hasHadRevision(primary, revision)) ? null : ORPHANED;
   } catch (error) {
     return reasonOf(error);
   } finally {
     await settlesWithin(PATIENCE, client.end());
   }
-}
-
-async function hasRevision(primary: pg.Pool, id: string | null): Promise<boolean> {
-  if (id === null) return true;
-  const { rows } = await primary.query<{ isKnown: boolean }>(IS_KNOWN, [id]);
-  return rows[0]?.isKnown === true;
 }

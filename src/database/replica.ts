@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { ServiceError } from '../common/errors.js';
 import { OpenConnections } from './open-connections.js';
+import { ORPHANED } from './orphaned.js';
 import { queryPatiently } from './patience.js';
 import { serverPoolOptions } from './pool-options.js';
 import { Pulse } from './pulse.js';
@@ -38,10 +39,15 @@ export class Replica {
   /** Why it is left alone; null: it is not. */
   private reason: string | null = null;
   private hasSharedSessions = false;
+  /** How often in succession the primary did not know its revision. */
+  private unknown = 0;
+  private isComparing = false;
 
+  /** @param hasHad whether the primary has a revision, or had it before */
   constructor(
     private readonly url: string,
     poolSize: number,
+    private readonly hasHad: (id: string) => Promise<boolean>,
   ) {
     this.host = new URL(url).host;
     this.pool = new pg.Pool({
@@ -123,9 +129,29 @@ export class Replica {
       this.leave('it is no replica');
       return;
     }
-    this.revision = revisionIn(seen);
+    const revision = revisionIn(seen);
+    if (revision !== null) void this.compare(revision);
+    // A replica can show a revision a moment before the primary does: one look decides nothing.
+    if (this.unknown > 1) {
+      this.leave(ORPHANED);
+      return;
+    }
+    this.revision = revision;
     if (this.reason !== null) this.logger.log(`The replica ${this.host} is read from again`);
     this.reason = null;
+  }
+
+  /** For the log and the metrics only: a replica is asked for nothing but the revision that the primary has now. */
+  private async compare({ id }: Revision): Promise<void> {
+    if (this.isComparing) return;
+    this.isComparing = true;
+    try {
+      this.unknown = (await this.hasHad(id)) ? 0 : this.unknown + 1;
+    } catch {
+      // The primary is away: the next look asks it again.
+    } finally {
+      this.isComparing = false;
+    }
   }
 
   private leave(reason: string): void {

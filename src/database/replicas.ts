@@ -1,6 +1,8 @@
 import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import type { CurrentRevision } from './current-revision.js';
+import type { DirectoryDataSource } from './data-source.js';
+import { hasHadRevision } from './orphaned.js';
 import { Replica } from './replica.js';
 import type { Revision } from './revision.js';
 import { revisionOf } from './revision-reader.js';
@@ -22,10 +24,15 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
   ) {}
 
   /** Null where there are none. */
-  static of(database: Config['database'], revision: CurrentRevision): Replicas | null {
+  static of(
+    database: Config['database'],
+    revision: CurrentRevision,
+    primary: Pick<DirectoryDataSource, 'pool'>,
+  ): Replicas | null {
     if (database.kind === 'pglite' || database.replicaUrls.length === 0) return null;
+    const hasHad = async (id: string) => id === revision.known?.id || hasHadRevision(primary.pool, id);
     return new Replicas(
-      database.replicaUrls.map((url) => new Replica(url, database.poolSize)),
+      database.replicaUrls.map((url) => new Replica(url, database.poolSize, hasHad)),
       revision,
     );
   }

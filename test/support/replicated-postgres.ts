@@ -50,6 +50,24 @@ export class ReplicatedPostgres {
     this.servers.push(replica.server);
   }
 
+  /**
+   * Promotes a replica, lets it write, and puts a replica of it behind the proxy: in recovery, with a history that the primary
+   * does not have.
+   * @param statements what is written to the promoted server
+   * @returns the promoted server
+   */
+  async orphan(replica: ReplicaBehindProxy, statements: readonly string[]): Promise<TestPostgres> {
+    const promoted = replica.server;
+    await promoted.promote();
+    for (const statement of statements) await administrate(promoted, 'directory', statement);
+    replica.server = await startPostgresReplica(makeDirectory(), promoted, SETTINGS);
+    replica.target.port = replica.server.port;
+    this.servers.push(replica.server);
+    // An open connection stays with the promoted server, wherever the proxy leads by now.
+    await endConnections(promoted, 'true');
+    return promoted;
+  }
+
   async stop(): Promise<void> {
     for (const { proxy } of this.replicas) await proxy.stop();
     for (const server of this.servers) {
