@@ -124,7 +124,7 @@ async function expectSound(of: TestService | TwinService): Promise<void> {
       const numbers = new Set([...body.matchAll(/ of (\d+)"/g)].map(([, number]) => Number(number)));
       expect({ status, numbers: [...numbers] }).toEqual({ status: 200, numbers: [directory] });
     }
-    const contexts = new Set(asked.mock.contexts);
+    const contexts: ReadonlySet<Replica> = new Set(asked.mock.contexts);
     expect([...contexts].map(({ standing }) => standing.host)).toEqual([`127.0.0.1:${sound.proxy.port}`]);
     expect(replicas.count).toEqual({ all: 2, current: 1 });
     expect(await countAsked(of)).toEqual({ all: 2, current: 1 });

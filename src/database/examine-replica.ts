@@ -8,12 +8,14 @@ const PATIENCE = 2000;
 
 const LOOK = `
   select (select system_identifier from pg_control_system())::text || ' ' || current_database() as "whose",
-    pg_is_in_recovery() as "isReplica", (select revision_uuid::text from mirror_state) as revision`;
+    pg_is_in_recovery() as "isReplica"`;
+
+/** Only asked of a replica: another database need not have the table. */
+const LOOK_AT_REVISION = 'select revision_uuid::text as revision from mirror_state';
 
 interface Seen {
   readonly whose: string;
   readonly isReplica: boolean;
-  readonly revision: string | null;
 }
 
 /**
@@ -34,7 +36,8 @@ export async function examineReplica(url: string, primary: pg.Pool): Promise<str
     if (there.rows[0]?.whose !== here.rows[0]?.whose) return 'it has the data of another server or database';
     if (there.rows[0]?.isReplica !== true) return 'it is no replica';
     // After a failover it may follow a server that is the primary no longer.
-    const { revision } = there.rows[0];
+    const { rows } = await client.query<{ revision: string | null }>(LOOK_AT_REVISION);
+    const revision = rows[0]?.revision ?? null;
     return revision === null || (await hasHadRevision(primary, revision)) ? null : ORPHANED;
   } catch (error) {
     return reasonOf(error);
