@@ -33,7 +33,7 @@ describe('an embedded database directory that cannot be opened', () => {
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(message);
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
-    expect(existsSync(`${directory}.lock`)).toBe(false);
+    expect(existsSync(`${directory}/.service.lock`)).toBe(false);
   }
 
   it('because it holds something else stays as it is', async () => {

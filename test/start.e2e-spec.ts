@@ -111,7 +111,7 @@ describe('the service, started on the sample', () => {
         : /^The port \d+ is in use: [^\n]+\n$/,
     );
     expect((await third.kill('SIGTERM')).code).toBe(0);
-    expect(existsSync(`${database.url.replace('pglite:', '')}.lock`)).toBe(false);
+    expect(existsSync(`${database.url.replace('pglite:', '')}/.service.lock`)).toBe(false);
   });
 });
 
@@ -128,7 +128,7 @@ describe('a port that is in use', () => {
     server.close();
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toBe(`The port ${port} is in use: stop what listens there, or set another one\n`);
-    expect(existsSync(`${database.url.replace('pglite:', '')}.lock`)).toBe(false);
+    expect(existsSync(`${database.url.replace('pglite:', '')}/.service.lock`)).toBe(false);
     await database.drop();
   });
 });
