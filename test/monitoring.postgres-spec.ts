@@ -78,7 +78,7 @@ describe('the line about a request', () => {
       status: 200,
       operation: 'Members',
       field: 'group',
-      principal: 'PERSONAL_ACCESS_TOKEN',
+      principal: 'ACCESS_TOKEN',
       price: 1,
     };
     const { time, milliseconds, traceId, ...first } = await lineOf('first');
