@@ -6,6 +6,7 @@ import { Database } from '../database/database.js';
 import { examineReplica } from '../database/examine-replica.js';
 import { Leadership } from '../mirror/leadership.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../mirror/mirror-state.js';
+import { readReconciliations, type Reconciliation } from '../mirror/reconciliations.js';
 import { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
 import { withDatabase } from './context.js';
 import { expiresSoon } from './service-account-list.js';
@@ -24,6 +25,9 @@ export async function lookAtDatabase(config: Config): Promise<Finding[]> {
       describeMirror(
         await new MirrorState(new Database(dataSource), dataSource, Leadership.ofCommand()).get(),
       ),
+      ...(config.directory.source.kind === 'file'
+        ? []
+        : [describeReconciliations(config.directory, await readReconciliations(dataSource.manager))]),
       await lookAtAccounts(dataSource),
     ]);
   } catch (error) {
@@ -67,6 +71,27 @@ function describeMirror({ state, asOf, reason, blockedPlan }: MirrorStatus): Fin
     );
   }
   return state === SyncState.FAILING ? problem('mirror', `${stands}. ${reason ?? ''}`) : ok('mirror', stands);
+}
+
+/** Comparisons that are late by less than this factor are under way, or wait for a server that was away. */
+const LATE = 3;
+
+function describeReconciliations(
+  { reconcileSeconds }: Config['directory'],
+  last: readonly Reconciliation[],
+): Finding {
+  const what = 'reconciliation';
+  if (last.length === 0) return ok(what, 'the mirror has not been compared with all entries yet');
+  const text = last
+    .map(
+      ({ kind, finishedAt, entries, healed, seconds }) =>
+        `${kind} of ${entries} entries compared at ${finishedAt.toISOString()} in ${seconds.toFixed(1)} s, ${healed} healed`,
+    )
+    .join('; ');
+  const isLate = last.some(
+    ({ kind, finishedAt }) => Date.now() - finishedAt.getTime() > reconcileSeconds[kind] * LATE * 1000,
+  );
+  return isLate ? warning(what, `${text}: that is long ago`) : ok(what, text);
 }
 
 async function lookAtAccounts(dataSource: DataSource): Promise<Finding> {

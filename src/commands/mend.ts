@@ -30,6 +30,7 @@ const MENDS: readonly [what: string, mend: string][] = [
     'See that DATABASE_REPLICA_URLS names replicas of the server of DATABASE_URL, or take it out',
   ],
   ['mirror', '`directory sync --dry-run` shows what a run would do, and says why when it cannot'],
+  ['reconciliation', 'See that the service runs and reaches the directory: its log has the reason'],
   ['clock', 'Let both machines take their time from the same servers (NTP)'],
   ['service accounts', '`directory service-account create` makes one to go over to before then'],
   ['Redis', 'See that REDIS_URL names a server that runs, and its password'],

@@ -69,6 +69,14 @@ export const DIRECTORY_SETTINGS = {
     integer(0, 86_400, 300),
     'How long, in seconds, a server that is behind the mirror is waited for, before an operator decides',
   ),
+  DIRECTORY_RECONCILE_SECONDS: setting(
+    integer(1, 86_400, 600),
+    'How often, in seconds, the identities of all entries of a server are compared with the mirror',
+  ),
+  DIRECTORY_RECONCILE_CONTENTS_SECONDS: setting(
+    integer(1, 604_800, 3600),
+    'How often, in seconds, the contents of all entries of a server are compared with the mirror',
+  ),
   DIRECTORY_PEOPLE_BASE: settingOrEmpty(
     distinguishedName.default('ou=people'),
     'Where people are, relative to DIRECTORY_BASE_DN. Empty: DIRECTORY_BASE_DN itself',

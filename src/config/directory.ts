@@ -7,6 +7,8 @@ export interface DirectoryConfig {
   readonly syncSeconds: number;
   /** Seconds for which a server that is behind what is mirrored is waited for. */
   readonly behindSeconds: number;
+  /** Seconds between two comparisons of a server with the mirror. */
+  readonly reconcileSeconds: { readonly identities: number; readonly contents: number };
   readonly mapping: DirectoryMapping;
   readonly guard: { readonly percent: number; readonly windowSeconds: number };
   /** Days for which changes are kept. */
@@ -91,6 +93,10 @@ export function buildDirectory(settings: DirectorySettings): DirectoryConfig {
     baseDn: settings.DIRECTORY_BASE_DN,
     syncSeconds: settings.DIRECTORY_SYNC_SECONDS,
     behindSeconds: settings.DIRECTORY_BEHIND_SECONDS,
+    reconcileSeconds: {
+      identities: settings.DIRECTORY_RECONCILE_SECONDS,
+      contents: settings.DIRECTORY_RECONCILE_CONTENTS_SECONDS,
+    },
     mapping: {
       people: {
         ...everyEntry,

@@ -4,28 +4,27 @@ import type { DirectoryConfig } from '../config/directory.js';
 import type { LdapConnection } from '../ldap/connection.js';
 import { type Delta, DeltaBuilder } from '../sources/delta.js';
 import type { LdapDirectory } from '../sources/ldap-directory.js';
-import { Audit } from './audit.js';
 import { addAnew, findRivals, withClaimants } from './claimants.js';
 import { addConsequences, Aftermath, findConsequences } from './consequences.js';
 import { DynamicGroups } from './dynamic-groups.js';
+import type { MirrorState } from './mirror-state.js';
+import { countChanged } from './outcome.js';
+import { Reconciler } from './reconciler.js';
 import type { RunReporter } from './run-reporter.js';
 import type { Outcome } from './outcome.js';
+import type { ScanResult } from './scan.js';
+import { writeStamps } from './stored-scan.js';
 import type { Synchroniser } from './synchroniser.js';
 
-/** Milliseconds between two audits. */
-const AUDIT_INTERVAL = 600_000;
 /**
  * Milliseconds in which a directory gets from one state that is right to another: a server rewrites the groups that name
  * somebody who was renamed, and of two people who swap their ids both have the same one for a moment.
  */
 const MOMENT = 250;
-/**
- * Milliseconds between two readings of everything where changes are looked for by their time: a server may have been put
- * back to an earlier state, or have had a wrong clock, and then has changed what no look finds.
- */
-const READING_INTERVAL = 3_600_000;
 /** Entries that are read again at once: each may have a picture of megabytes. */
 const AT_ONCE = 20;
+/** Differences that a reconciliation has found and that are taken over together; of more, everything is read again. */
+const MOST_DIFFERENCES = 1000;
 /** About as many bytes of changes as wait at most while others are still being looked for. */
 const LARGEST_PENDING = 32_000_000;
 
@@ -35,11 +34,20 @@ export interface Reached {
   readonly asOf: Date;
 }
 
+/** More differs than is taken over together: everything has to be read, and planned as a whole. */
+export class WholeReadingNeededError extends Error {
+  constructor() {
+    super('More entries differ than can be taken over together: everything has to be read');
+    this.name = 'WholeReadingNeededError';
+  }
+}
+
 interface Surroundings {
   readonly config: DirectoryConfig;
   readonly directory: LdapDirectory;
   readonly manager: EntityManager;
   readonly synchroniser: Synchroniser;
+  readonly state: MirrorState;
   readonly reporter: RunReporter;
 }
 
@@ -51,9 +59,9 @@ export class Intake {
   private readonly pending = new DeltaBuilder();
   private readonly aftermath = new Aftermath();
   private readonly dynamicGroups: DynamicGroups;
-  /** On a clock that only goes forward, as all times here: that of the machine may be set back. */
-  private auditedAt = -Infinity;
-  private readAt = performance.now();
+  private readonly reconciler: Reconciler;
+  /** What a comparison has found, while it is among what is pending. */
+  private found: ScanResult | null = null;
 
   constructor(
     private readonly surroundings: Surroundings,
@@ -61,36 +69,46 @@ export class Intake {
     private readonly signal: AbortSignal,
   ) {
     this.dynamicGroups = new DynamicGroups(surroundings, connection);
+    const counts = surroundings.synchroniser.reconciliations;
+    this.reconciler = new Reconciler({ ...surroundings, counts }, signal);
   }
 
   add(changes: Delta): void {
     this.pending.absorb(changes);
   }
 
-  get isAuditDue(): boolean {
-    return performance.now() - this.auditedAt > AUDIT_INTERVAL;
-  }
-
-  /** Whether everything has to be read where changes are looked for by their time. */
-  get isReadingDue(): boolean {
-    return performance.now() - this.readAt > READING_INTERVAL;
-  }
-
-  /** Everything has just been read. */
-  noteWhole(): void {
-    this.auditedAt = performance.now();
-    this.readAt = performance.now();
+  /**
+   * Everything has just been read and taken over.
+   * @param stamps what the server has said of the entries
+   * @param seconds that it took
+   */
+  async noteWhole(stamps: ReadonlyMap<string, string>, seconds: number): Promise<void> {
+    await writeStamps(this.surroundings.manager, stamps);
+    await this.reconciler.noteWhole(seconds);
   }
 
   /** The server has other server IDs than before, or went back: whatever is mirrored may differ from it. */
   noteServerChanged(): void {
-    this.auditedAt = -Infinity;
+    this.reconciler.demand();
   }
 
   /** Milliseconds that nothing has to be looked at for. */
   get patience(): number {
-    const patience = Math.min(this.aftermath.patience(performance.now()), this.dynamicGroups.patience);
-    return this.isAuditDue ? 0 : patience;
+    return Math.min(
+      this.reconciler.patience,
+      this.aftermath.patience(performance.now()),
+      this.dynamicGroups.patience,
+    );
+  }
+
+  /** Whether lookAround will read entries again that a reconciliation has found. */
+  get isHealing(): boolean {
+    return this.reconciler.hasFinding;
+  }
+
+  /** Ends what goes on in the background. */
+  async close(): Promise<void> {
+    await this.reconciler.close();
   }
 
   /**
@@ -111,34 +129,76 @@ export class Intake {
   }
 
   /**
-   * Adds what nobody tells of: what earlier changes entailed, and the outcome of an audit.
-   * @param wantsAudit something has happened that only an audit finds out about
+   * Adds what no message tells of: what earlier changes entailed, and what a reconciliation in the background has found.
    * @param before as for readAgain, and what comes back too
+   * @throws WholeReadingNeededError
    */
-  async lookAround(wantsAudit: boolean, before: Reached): Promise<Outcome | null> {
-    const { config, directory, manager } = this.surroundings;
+  async lookAround(before: Reached): Promise<Outcome | null> {
+    const { directory } = this.surroundings;
+    // What ends meanwhile waits for the next time: changes that are older than its findings may be under way.
+    const finding = this.reconciler.takeFinding();
     await addConsequences(this.pending, this.aftermath.take(performance.now()), directory, this.connection);
-    const { isAuditDue } = this;
-    if (!wantsAudit && !isAuditDue) return null;
-    const audit = new Audit(manager, directory, this.connection, config.mapping);
-    for await (const { kind, uuid, entry } of audit.find({ groupsThoroughly: isAuditDue })) {
-      if (entry === null) this.pending.remove(kind, uuid);
-      else this.pending.put(kind, uuid, entry);
-      const held = await this.relieve(before);
-      if (held !== null) return held;
-    }
-    if (isAuditDue) this.auditedAt = performance.now();
+    if (finding !== null) return this.heal(finding, before);
+    await this.reconciler.tick();
     return null;
+  }
+
+  /** Adds, at once, what has moved or is hidden. As lookAround. */
+  async compareNow(before: Reached): Promise<Outcome | null> {
+    return this.heal(await this.reconciler.scanNow(this.connection, 'look'), before);
+  }
+
+  /** Compares, before anything is said to be as it is in the directory, what went unseen while it was not. As lookAround. */
+  async compareAfterTrouble(before: Reached): Promise<Outcome | null> {
+    const depth = await this.reconciler.getDepthDue();
+    return this.heal(await this.reconciler.scanNow(this.connection, depth), before);
   }
 
   /** Takes over what is pending. Held by the guard, it has to be read again from where the mirror is: it may be large. */
   async takeOver({ position, asOf }: Reached): Promise<Outcome> {
-    const { synchroniser, reporter } = this.surroundings;
+    const { synchroniser, reporter, manager } = this.surroundings;
     const { pending: delta, signal } = this;
     await this.complete();
     const outcome = await reporter.tell(() => synchroniser.advance({ delta, asOf, position, signal }));
+    const { found } = this;
+    this.found = null;
+    const stamps = this.stampsOfPending();
     this.pending.clear();
+    if (outcome.kind === 'blocked') return outcome;
+    await writeStamps(manager, stamps);
+    if (found !== null) await this.reconciler.conclude(found, countChanged(outcome, found.suspects));
     return outcome;
+  }
+
+  /** Adds entries that differ, as they are now. */
+  private async heal(result: ScanResult, before: Reached): Promise<Outcome | null> {
+    const { directory } = this.surroundings;
+    const { depth, suspects } = result;
+    // Of a look at most DNs differ, which may be taken over in pieces: nothing of what the guard watches is lost by that.
+    const isPiecemeal = depth === 'look';
+    if (!isPiecemeal && suspects.length > MOST_DIFFERENCES) throw new WholeReadingNeededError();
+    const readAgain = (uuids: readonly string[]) => directory.readAgain(this.connection, uuids);
+    for (let start = 0; start < suspects.length; start += AT_ONCE) {
+      await addAnew(this.pending, suspects.slice(start, start + AT_ONCE), readAgain);
+      if (!isPiecemeal && this.pending.weight >= LARGEST_PENDING) throw new WholeReadingNeededError();
+      const held = await this.relieve(before);
+      if (held !== null) return held;
+    }
+    this.found = result;
+    return null;
+  }
+
+  /** What the server says of the entries that are pending. */
+  private stampsOfPending(): Map<string, string> {
+    const { directory } = this.surroundings;
+    const stamps = new Map<string, string>();
+    for (const entries of [this.pending.people, this.pending.groups]) {
+      for (const [uuid, entry] of entries) {
+        const stamp = directory.stampOf(entry);
+        if (stamp !== null) stamps.set(uuid, stamp);
+      }
+    }
+    return stamps;
   }
 
   /** Takes over what is pending when it is much. */

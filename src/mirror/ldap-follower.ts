@@ -5,13 +5,11 @@ import type { DirectoryConfig, LdapSourceConfig } from '../config/directory.js';
 import type { LdapConnection } from '../ldap/connection.js';
 import { ContentSyncRefusedError, RefreshRequiredError } from '../ldap/content-sync-error.js';
 import { requireCoverage } from '../sources/coverage.js';
-import { DirectoryClock, sinceAfter } from '../sources/directory-clock.js';
 import { LdapDirectory } from '../sources/ldap-directory.js';
 import { LdapSource } from '../sources/ldap-source.js';
 import { passwordRisk } from '../sources/password-risk.js';
 import {
   compareStates,
-  formatPosition,
   parsePosition,
   type Position,
   type ServerState,
@@ -21,12 +19,14 @@ import { ServerBehindError } from '../sources/server-behind.error.js';
 import { type DirectorySource, fingerprintOf } from '../sources/source.js';
 import type { Choice } from '../sources/ldap-servers.js';
 import { SourceError } from '../sources/source.error.js';
+import { AskedChanges } from './asked-changes.js';
 import { BehindWatch } from './behind-watch.js';
 import type { Follower } from './follower.js';
-import { Intake } from './intake.js';
+import { Intake, WholeReadingNeededError } from './intake.js';
 import { type MirrorState, type MirrorStatus, SyncState } from './mirror-state.js';
 import type { RunReporter } from './run-reporter.js';
 import type { Outcome } from './outcome.js';
+import { StampedSource } from './stamped-source.js';
 import { isOfSource, type Synchroniser } from './synchroniser.js';
 import { type IsWell, ToldChanges } from './told-changes.js';
 
@@ -98,7 +98,9 @@ export class LdapFollower implements Follower {
       if (await this.directory.canTellChanges(connection)) {
         try {
           await requireCoverage(this.directory, connection, signal);
-          await this.listen(this.openIntake(connection, signal), connection, signal, isWell);
+          await this.withIntake(connection, signal, (intake) =>
+            this.listen(intake, connection, signal, isWell),
+          );
           return;
         } catch (error) {
           if (!(error instanceof ContentSyncRefusedError)) throw error;
@@ -110,19 +112,34 @@ export class LdapFollower implements Follower {
       this.reporter.tellWay(
         `The directory does not tell of changes: it is asked every ${syncSeconds} seconds. ${refusal}`,
       );
-      await this.ask(this.openIntake(connection, signal), connection, signal, isWell, latest);
+      await this.withIntake(connection, signal, (intake) =>
+        this.ask(intake, connection, signal, isWell, latest),
+      );
     } finally {
       connection.close();
     }
   }
 
-  private openIntake(connection: LdapConnection, signal: AbortSignal): Intake {
-    const { config, directory, synchroniser, reporter } = this;
+  /** Follows by an intake of its own, and ends what that one began in the background. */
+  private async withIntake(
+    connection: LdapConnection,
+    signal: AbortSignal,
+    follow: (intake: Intake) => Promise<void>,
+  ): Promise<void> {
+    const { config, directory, synchroniser, state, reporter } = this;
     const { manager } = this.dataSource;
-    const intake = new Intake({ config, directory, manager, synchroniser, reporter }, connection, signal);
+    const surroundings = { config, directory, manager, synchroniser, state, reporter };
+    const intake = new Intake(surroundings, connection, signal);
     if (this.hasServerChanged) intake.noteServerChanged();
     this.hasServerChanged = false;
-    return intake;
+    try {
+      await follow(intake);
+    } catch (error) {
+      if (!(error instanceof WholeReadingNeededError)) throw error;
+      this.readsWhole = true;
+    } finally {
+      await intake.close();
+    }
   }
 
   /**
@@ -161,15 +178,12 @@ export class LdapFollower implements Follower {
     const told = new ToldChanges({ config, directory, manager, reporter }, connection, intake);
     try {
       await told.follow(before, from, signal, {
-        run: (source) => this.run(source, signal),
-        isWell: (outcome) => {
-          if (outcome.kind !== 'blocked') this.readsWhole = false;
-          isWell(outcome);
-        },
+        run: (source) => this.runWhole(source, intake, signal),
+        isWell,
       });
     } catch (error) {
-      this.readsWhole = this.hasToReadWhole(error, before);
-      if (!this.readsWhole) throw error;
+      if (!this.hasToReadWhole(error, before)) throw error;
+      this.readsWhole = true;
       return;
     }
     await this.awaitDecision(signal);
@@ -191,43 +205,29 @@ export class LdapFollower implements Follower {
     isWell: IsWell,
     latest: number,
   ): Promise<void> {
+    const { config, directory, reporter } = this;
+    const asked = new AskedChanges({ config, directory, reporter }, connection, intake);
     for (let isLater = false; performance.now() < latest; isLater = true) {
-      await this.look(intake, connection, signal, isLater);
+      const before = await this.state.get();
+      const position = this.positionOf(before, 'look');
+      if (position === null || this.readsWhole) {
+        await this.runWhole(new LdapSource(config, this.source), intake, signal);
+      } else await asked.take(before, position, isLater);
       isWell({ kind: 'unchanged' });
-      await sleep(this.config.syncSeconds * 1000, undefined, { signal });
+      await sleep(config.syncSeconds * 1000, undefined, { signal });
     }
   }
 
-  /** @param isLater the last look ended a second ago or longer */
-  private async look(
-    intake: Intake,
-    connection: LdapConnection,
-    signal: AbortSignal,
-    isLater: boolean,
-  ): Promise<void> {
-    const before = await this.state.get();
-    const position = this.positionOf(before, 'look');
-    if (position === null || intake.isReadingDue) {
-      await this.run(new LdapSource(this.config, this.source), signal);
-      intake.noteWhole();
-      return;
-    }
-    const asOf = new Date();
-    // Only for comparisons between servers: a database below may change without a change of the token.
-    const token = await this.directory.readStateToken(connection);
-    const changed = new Set<string>();
-    const clock = new DirectoryClock(this.config.mapping.people.modifiedAt, position.latest);
-    for await (const { uuid, entry } of this.directory.listChangedSince(connection, position.since)) {
-      changed.add(uuid);
-      clock.note(entry);
-    }
-    const { latest } = clock;
-    const since = sinceAfter(position, latest, isLater);
-    const reached = { position: formatPosition({ kind: 'look', token, since, latest }), asOf };
-    const unmoved = { position: before.position, asOf: before.asOf ?? asOf };
-    const held = (await intake.readAgain([...changed], unmoved)) ?? (await intake.lookAround(true, unmoved));
-    if (held === null) await intake.takeOver(reached);
-    for (const risk of this.directory.refusals(connection)) this.reporter.tellRisk(risk);
+  /** Reads and takes over everything within a session. */
+  private async runWhole(source: DirectorySource, intake: Intake, signal: AbortSignal): Promise<Outcome> {
+    const begun = performance.now();
+    const { uuid } = this.config.mapping.people;
+    const stamped = new StampedSource(source, uuid, (entry) => this.directory.stampOf(entry));
+    const outcome = await this.run(stamped, signal);
+    if (outcome.kind === 'blocked') return outcome;
+    this.readsWhole = false;
+    await intake.noteWhole(stamped.stamps, (performance.now() - begun) / 1000);
+    return outcome;
   }
 
   /** @throws SourceError when the directory cannot be read */

@@ -24,3 +24,15 @@ export type Outcome =
       readonly isBehind: boolean;
     }
   | { readonly kind: 'stopped' };
+
+/** How many of these entries a run has changed the mirror for. */
+export function countChanged(outcome: Outcome, entries: readonly { readonly uuid: string }[]): number {
+  if (outcome.kind !== 'applied' || entries.length === 0) return 0;
+  const { plan } = outcome;
+  const changed = new Set([
+    ...[...plan.createdPeople, ...plan.updatedPeople].map(({ value }) => value.uuid),
+    ...[...plan.createdGroups, ...plan.updatedGroups, ...plan.regrouped].map(({ value }) => value.uuid),
+    ...[...plan.deletedPeople, ...plan.deletedGroups].map(({ uuid }) => uuid),
+  ]);
+  return entries.filter(({ uuid }) => changed.has(uuid)).length;
+}

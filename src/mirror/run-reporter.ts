@@ -3,6 +3,7 @@ import { Pace } from '../common/pace.js';
 import type { Progress } from './read.js';
 import { summarise } from './summary.js';
 import type { Outcome } from './outcome.js';
+import type { Reconciliation } from './reconciliations.js';
 
 /** Milliseconds between two lines about a run that takes long. */
 const PROGRESS_INTERVAL = 2000;
@@ -49,6 +50,13 @@ export class RunReporter {
   /** Says how long it took to learn what had happened since the last session. */
   tellCaughtUp(milliseconds: number): void {
     this.logger.debug(`Caught up in ${Math.round(milliseconds)} ms`);
+  }
+
+  /** Says what a comparison with the whole directory has come to. */
+  tellReconciled({ kind, entries, seconds, healed }: Omit<Reconciliation, 'finishedAt' | 'runs'>): void {
+    const text = `Compared the ${kind} of ${entries} entries in ${seconds.toFixed(1)} s, ${healed} differed and were healed`;
+    if (healed > 0) this.logger.warn(text);
+    else this.logger.debug(text);
   }
 
   /** Warns, once, of what keeps nothing from working. */

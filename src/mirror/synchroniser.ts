@@ -17,6 +17,7 @@ import type { Findings, Outcome } from './outcome.js';
 import { isEmpty, type Plan } from './plan.js';
 import { identitiesIn, planDelta, planWhole } from './planning.js';
 import { type Progress, readSnapshot } from './read.js';
+import { ReconciliationCounts } from './reconciliations.js';
 import { pruneChanges } from './prune-changes.js';
 import { Runs } from './runs.js';
 import { describeBehind, parsePosition, stateOf } from '../sources/position.js';
@@ -62,6 +63,7 @@ const ATTEMPTS = 5;
 @Injectable()
 export class Synchroniser {
   readonly runs = new Runs();
+  readonly reconciliations = new ReconciliationCounts();
   private readonly logger = new Logger('Mirror');
 
   constructor(

@@ -79,7 +79,6 @@ export class ToldChanges {
       // The run only tells the reason. A refusal has to be seen as one, since the directory can be read otherwise.
       throw refusals[0] ?? error;
     });
-    this.intake.noteWhole();
     reporter.tellWay(TOLD);
     return outcome;
   }
@@ -96,7 +95,8 @@ export class ToldChanges {
       const isTooMuch = await intake.readAgain(changes.unread, behind());
       if (isTooMuch !== null) return isTooMuch;
       // A server that shows less than before told nothing of it, and whatever was wrong may still be.
-      const isHeld = isLast && before.state !== SyncState.IDLE && (await intake.lookAround(true, behind()));
+      const isHeld =
+        isLast && before.state !== SyncState.IDLE && (await intake.compareAfterTrouble(behind()));
       if (isHeld) return isHeld;
       outcome = await intake.takeOver(isLast ? { ...behind(), asOf: session.asOf } : behind());
       if (outcome.kind === 'blocked') return outcome;
@@ -119,14 +119,15 @@ export class ToldChanges {
       // The answer tells that the server is there, and that everything before was on its way.
       await directory.readStateToken(connection);
     }
-    if (isQuiet || session.hasMoved) {
-      // What is still under way is older than what an audit reads: it must not come after it.
+    if (isQuiet || session.hasMoved || intake.isHealing) {
+      // What is still under way is older than what is read again: it must not come after it.
       const late = await this.receive(session, IN_FLIGHT);
       if (typeof late === 'object') return late;
     }
     const reached = { position: session.position(), asOf };
     // Nothing may be left over: then this only tells that everything is as it was.
-    return (await intake.lookAround(session.takeMoved(), reached)) ?? intake.takeOver(reached);
+    const held = session.takeMoved() ? await intake.compareNow(reached) : await intake.lookAround(reached);
+    return held ?? intake.takeOver(reached);
   }
 
   /** Adds the next changes. @returns whether there were any; the outcome, when some of it is held */

@@ -5,12 +5,17 @@ import { Revisions } from '../database/revisions.js';
 import { statement } from '../database/statement.js';
 import { Leadership } from '../mirror/leadership.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../mirror/mirror-state.js';
+import { RECONCILIATION_KINDS } from '../mirror/reconciliations.js';
 import { ENDS } from '../mirror/runs.js';
 import { Synchroniser } from '../mirror/synchroniser.js';
 import type { CounterReading, GaugeReading, LabelledValue, MetricGroup, Metrics } from './metric-group.js';
 
 /** Milliseconds that the database has to tell of the mirror: whoever asks for metrics asks again soon. */
 const PATIENCE = 1000;
+
+type LastReconciliation = [kind: string, finishedAt: Date, seconds: number];
+
+const READ_RECONCILIATIONS = statement('select kind, finished_at, seconds from reconciliations');
 
 type Sizes = [people: number, groups: number, memberships: number, quarantined: number];
 
@@ -19,7 +24,7 @@ const READ_SIZES = statement(
      (select count(*)::integer from quarantined_entries) from mirror_state`,
 );
 
-/** How true the mirror is, and how much is in it. Two statements whenever somebody asks, and one while nothing changes. */
+/** How true the mirror is, and how much is in it. Three statements whenever metrics are asked for, and two while nothing changes. */
 @Injectable()
 export class MirrorMetrics implements MetricGroup {
   private databaseUp!: GaugeReading;
@@ -32,6 +37,10 @@ export class MirrorMetrics implements MetricGroup {
   private lastRun!: GaugeReading;
   private leader!: GaugeReading;
   private lockWait!: GaugeReading;
+  private reconciliationAge!: GaugeReading;
+  private lastReconciliation!: GaugeReading;
+  private healed!: CounterReading;
+  private reconciliations: readonly LastReconciliation[] = [];
   private known: { readonly revision: string | null; readonly sizes: Sizes } | null = null;
 
   constructor(
@@ -76,6 +85,21 @@ export class MirrorMetrics implements MetricGroup {
       'directory_mirror_lock_wait_seconds',
       'Seconds for which the change that this process applies has been waiting for a lock of another database session',
     );
+    this.reconciliationAge = metrics.gauge(
+      'directory_mirror_reconciliation_age_seconds',
+      'Seconds since the last comparison of the mirror with all entries of the server ended',
+      ['kind'],
+    );
+    this.lastReconciliation = metrics.gauge(
+      'directory_mirror_last_reconciliation_seconds',
+      'Seconds that the last comparison with all entries of the server took',
+      ['kind'],
+    );
+    this.healed = metrics.counter(
+      'directory_mirror_healed_entries_total',
+      'Entries that a comparison by this process found to differ from the mirror, and that were taken over',
+      ['kind'],
+    );
   }
 
   async update(): Promise<void> {
@@ -85,7 +109,13 @@ export class MirrorMetrics implements MetricGroup {
     this.leader.set(this.leadership.isLeading ? 1 : 0);
     this.lockWait.set(this.leadership.waitingSeconds ?? 0);
     this.readRevision.set(this.revisions.current?.number ?? null);
+    const { healed } = this.synchroniser.reconciliations;
+    this.healed.take(RECONCILIATION_KINDS.map((kind) => [{ kind }, healed.get(kind) ?? 0]));
     const status = await this.ask();
+    this.reconciliationAge.take(
+      this.reconciliations.map(([kind, at]) => [{ kind }, Math.max(0, (Date.now() - at.getTime()) / 1000)]),
+    );
+    this.lastReconciliation.take(this.reconciliations.map(([kind, , seconds]) => [{ kind }, seconds]));
     this.databaseUp.set(status === null ? 0 : 1);
     this.state.take(Object.values(SyncState).map((state) => [{ state }, status?.state === state ? 1 : 0]));
     this.age.set(ageOf(status));
@@ -107,6 +137,7 @@ export class MirrorMetrics implements MetricGroup {
 
   private async read(): Promise<MirrorStatus> {
     const status = await this.mirror.get();
+    this.reconciliations = await this.database.read<LastReconciliation>(READ_RECONCILIATIONS);
     if (this.known?.revision !== status.revisionId) {
       const [sizes] = await this.database.read<Sizes>(READ_SIZES);
       if (sizes !== undefined) this.known = { revision: status.revisionId, sizes };

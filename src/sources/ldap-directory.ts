@@ -1,7 +1,6 @@
 import type { DirectoryConfig, DirectoryMapping, LdapSourceConfig } from '../config/directory.js';
 import type { LdapConnection } from '../ldap/connection.js';
 import { isBelow } from '../ldap/dn.js';
-import { keyOfDn } from '../ldap/dn-key.js';
 import type { Entry } from '../ldap/entry.js';
 import { uuidOfEntry } from '../ldap/entry-uuid.js';
 import { type Filter, parseFilter } from '../ldap/filter-parser.js';
@@ -20,6 +19,9 @@ const SYNC_REQUEST = '1.3.6.1.4.1.4203.1.9.1.1';
 
 /** Milliseconds for what a server says of itself: it has that at hand, and whoever does not answer is not well. */
 const PATIENCE = 10_000;
+
+/** What OpenLDAP changes with every change of an entry; other servers do not know it. */
+const ENTRY_CSN = 'entryCSN';
 
 /** Values that are asked for at once: a filter has a bound too. */
 const AT_ONCE = 100;
@@ -149,9 +151,33 @@ export class LdapDirectory {
     return found;
   }
 
-  /** Every group, as it is. */
-  readGroups(connection: LdapConnection): AsyncGenerator<KnownEntry> {
-    return this.readChosen(connection, 'group');
+  /** Every entry of a kind, with all that is mirrored but the bytes of pictures. */
+  readWithoutPictures(connection: LdapConnection, kind: EntryKind): AsyncGenerator<KnownEntry> {
+    const { photo, picture } = this.mapping.people;
+    const attributes = this.searches[kind].attributes.filter((each) => each !== photo && each !== picture);
+    return this.readIdentified(connection, kind, attributes);
+  }
+
+  /** Every entry of a kind, with nothing but its identity and what `stampOf` needs. */
+  readStamps(connection: LdapConnection, kind: EntryKind): AsyncGenerator<KnownEntry> {
+    const { uuid, modifiedAt } = this.mapping.people;
+    return this.readIdentified(connection, kind, [uuid, modifiedAt, ENTRY_CSN]);
+  }
+
+  /** The people who have an attribute, with nothing but their identity. */
+  readHaving(connection: LdapConnection, attribute: string): AsyncGenerator<KnownEntry> {
+    return this.readChosen(connection, 'person', { kind: 'present', attribute }, [this.mapping.people.uuid]);
+  }
+
+  /** Differs when the server says that an entry was changed; null where the server says nothing of it. */
+  stampOf(entry: Entry): string | null {
+    const values = [ENTRY_CSN, this.mapping.people.modifiedAt].flatMap((attribute) => entry.bytes(attribute));
+    return values.length === 0
+      ? null
+      : values
+          .map((value) => value.toString('latin1'))
+          .join(' ')
+          .replaceAll('\0', ' ');
   }
 
   /** What the server has refused so far, and what is done instead; a sentence each. */
@@ -212,20 +238,19 @@ export class LdapDirectory {
     for (const kind of KINDS) yield* readPaged(connection, { ...this.searches[kind], attributes });
   }
 
-  /**
-   * The DN, by keyOfDn, of every entry of a kind, by its identity.
-   * @throws SourceError when one does not show it, and would look as if it were gone
-   */
-  async listPresent(connection: LdapConnection, kind: EntryKind): Promise<Map<string, string>> {
+  /** @throws SourceError when an entry does not show its identity, and would look as if it were gone */
+  private async *readIdentified(
+    connection: LdapConnection,
+    kind: EntryKind,
+    attributes: readonly string[],
+  ): AsyncGenerator<KnownEntry> {
     const { uuid: attribute } = this.mapping.people;
-    const present = new Map<string, string>();
-    for await (const entry of readPaged(connection, { ...this.searches[kind], attributes: [attribute] })) {
+    for await (const entry of readPaged(connection, { ...this.searches[kind], attributes })) {
       if (!this.hasIdentity(entry))
         throw new SourceError(`The account may not read ${attribute} of every entry`);
       const uuid = uuidOfEntry(entry, attribute);
-      if (uuid !== null) present.set(uuid, keyOfDn(entry.dn));
+      if (uuid !== null) yield { kind, uuid, entry };
     }
-    return present;
   }
 
   /** @param condition beside the one by which the kind is chosen */
@@ -259,7 +284,7 @@ function searchOf(
     base,
     scope: 'sub',
     filter: parseFilter(filter),
-    attributes: [...new Set(['objectClass', uuid, createdAt, modifiedAt, id, ...name, ...more])],
+    attributes: [...new Set(['objectClass', ENTRY_CSN, uuid, createdAt, modifiedAt, id, ...name, ...more])],
   };
 }
 

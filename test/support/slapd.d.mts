@@ -50,6 +50,12 @@ export interface TestSlapd {
   freeze(): void;
   wake(): void;
   restart(options?: SlapdOptions): Promise<void>;
+  /** The whole database with all that the server keeps of it, as a backup has it. */
+  dump(): Promise<string>;
+  /** Replaces the database of a stopped server by a dump, as it is. */
+  restore(ldif: string): Promise<void>;
+  /** Changes the database beside the server, which goes on and tells nothing of it. */
+  changeSilently(records: string): Promise<void>;
   remove(): Promise<void>;
 }
 

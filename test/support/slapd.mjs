@@ -220,6 +220,34 @@ class TestSlapd {
     return stdout;
   }
 
+  /** The whole database with all that the server keeps of it, as a backup has it. */
+  async dump() {
+    const { stdout } = await execute(
+      findProgram('slapcat'),
+      ['-o', 'ldif-wrap=no', '-f', join(this.directory, 'slapd.conf')],
+      { maxBuffer: 1 << 28 },
+    );
+    return stdout;
+  }
+
+  /** Replaces the database of a stopped server by a dump, as it is. */
+  async restore(ldif) {
+    const file = join(this.directory, 'restored.ldif');
+    writeFileSync(file, ldif);
+    rmSync(join(this.directory, 'data'), { recursive: true });
+    mkdirSync(join(this.directory, 'data'));
+    await execute(findProgram('slapadd'), ['-q', '-f', join(this.directory, 'slapd.conf'), '-l', file]);
+    rmSync(file);
+  }
+
+  /** Changes the database beside the server, which goes on and tells nothing of it. */
+  async changeSilently(records) {
+    const file = join(this.directory, 'silent.ldif');
+    writeFileSync(file, records);
+    await execute(findProgram('slapmodify'), ['-f', join(this.directory, 'slapd.conf'), '-l', file]);
+    rmSync(file);
+  }
+
   #writeConfiguration() {
     const file = join(this.directory, 'slapd.conf');
     writeFileSync(file, configurationOf(this.directory, this.#options).join('\n'));
