@@ -2,14 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { buildLdif } from './support/directory.js';
 import { createDatabase, type TestDatabase, variable } from './support/store.js';
 
 const KILLS = 52;
-/** Milliseconds within which a process is killed once it runs: several revisions. */
-const LONGEST_LIFE = 400;
+/** Revisions that a process applies at most before one is interrupted. */
+const MOST_REVISIONS = 4;
 const PEOPLE = Array.from({ length: 200 }, (_, index) => `person-${index}`);
 
 /** Every person is called otherwise in each version, and another half of them is in the groups. */
@@ -84,8 +85,14 @@ describe('a process that applies one revision after the other', () => {
       const child = start();
       const ended = once(child, 'exit');
       if (child.stdout === null) throw new Error('It says nothing');
-      await Promise.race([once(child.stdout, 'data'), ended]);
-      await sleep(Math.random() * LONGEST_LIFE);
+      const lines = createInterface(child.stdout);
+      let begun = 0;
+      for (let left = 1 + Math.floor(Math.random() * MOST_REVISIONS); left > 0; left--) {
+        begun = performance.now();
+        await Promise.race([once(lines, 'line'), ended]);
+      }
+      // Somewhere in the next one, which takes about as long as the last.
+      await sleep(Math.random() * (performance.now() - begun));
       child.kill('SIGKILL');
       expect(await ended).toEqual([null, 'SIGKILL']);
       const contents = await readContents();

@@ -22,5 +22,6 @@ const sources = process.argv.slice(2).map((file) => new LdifSource(config.direct
 for (let turn = 0; ; turn++) {
   const { kind } = await synchroniser.run(sources[turn % sources.length], { force: true });
   if (kind === 'failed') throw new Error('A run failed');
-  if (turn === 0) console.log('running');
+  // A line for each: whoever waits for it knows how long one takes, and when the reader is gone, the next line ends this process.
+  console.log('applied');
 }
