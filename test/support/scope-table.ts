@@ -11,6 +11,7 @@ BuildInfo.version                             inherited
 Change.at                                     inherited
 Change.group                                  inherited
 Change.groupId                                inherited
+Change.groupNodeId                            inherited
 Change.id                                     inherited
 Change.kind                                   inherited
 Change.previousId                             inherited
@@ -18,6 +19,7 @@ Change.roleAfter                              inherited
 Change.roleBefore                             inherited
 Change.user                                   inherited
 Change.userId                                 inherited
+Change.userNodeId                             inherited
 ChangeConnection.edges                        inherited
 ChangeConnection.nodes                        inherited
 ChangeConnection.pageInfo                     inherited
