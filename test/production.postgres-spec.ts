@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { request as startRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { getIntrospectionQuery } from 'graphql';
@@ -164,11 +165,16 @@ describe('the headers of every answer', () => {
     const { response } = await browser.open(page.url, { id: 'anna', answer: 'continue' });
     expect(response.headers.get('location')).toMatch(/^http:\/\/127\.0\.0\.1:8080\/callback\?code=/);
 
-    // This one posts itself to the application, which a policy without scripts would keep it from.
+    // This one posts itself to the application: the policy allows its script, and no other, and any target.
     const again = await browser.open(authorize('form_post'));
     const form = (await browser.open(again.url, { id: 'anna', answer: 'continue' })).response;
-    expect(await form.text()).toContain('.submit()');
-    expect(form.headers.get('content-security-policy')).toBeNull();
+    const [, script = ''] = /<script>([^]*?)<\/script>/.exec(await form.text()) ?? [];
+    expect(script).toContain('.submit()');
+    const ownPolicy = form.headers.get('content-security-policy');
+    expect(ownPolicy).toContain(
+      `script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'`,
+    );
+    expect(ownPolicy).not.toContain('form-action');
   });
 });
 
