@@ -100,6 +100,8 @@ describe('somebody who is gone from the directory', () => {
       'access_log.acting_for: id',
       'changes.id_folded: id',
       'changes.user_id: id',
+      // By which an identity, and no name, is known: what the client that keeps a copy removes.
+      'changes.user_uuid: uuid',
     ]);
   });
 
