@@ -44,7 +44,7 @@ const withServers = (displayName, store, testMatch) => ({
 
 /** End-to-end tests act through the endpoint: what exercises SQL on both stores, everything else on one. */
 const endToEnd = (store) =>
-  withServers(store, store, ['<rootDir>/test/*.e2e-spec.ts', `<rootDir>/test/*.${store}-spec.ts`]);
+  withServers(store, store, ['<rootDir>/test/**/*.e2e-spec.ts', `<rootDir>/test/**/*.${store}-spec.ts`]);
 
 export default {
   // Against a test that never ends, and not a measure of any: two cores may be shared with others.
@@ -54,10 +54,14 @@ export default {
   testSequencer: '<rootDir>/test/support/slowest-first.mjs',
   reporters: ['default', '<rootDir>/test/support/totals-reporter.mjs'],
   projects: [
-    { ...common, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/*.spec.ts'] },
+    {
+      ...common,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/**/*.spec.ts'],
+    },
     { ...endToEnd('pglite'), testEnvironment: '<rootDir>/test/support/pglite-environment.mjs' },
     endToEnd('postgres'),
     // By npm run test:endurance, on a machine that does nothing else: they take minutes, and measure times.
-    withServers('endurance', 'postgres', ['<rootDir>/test/*.endurance-spec.ts']),
+    withServers('endurance', 'postgres', ['<rootDir>/test/**/*.endurance-spec.ts']),
   ],
 };

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
-import { describeTrouble, MirrorState } from '../mirror/mirror-state.js';
+import { describeTrouble, MirrorState } from '../mirror/status/mirror-state.js';
 import { within } from './within.js';
 
 /** Milliseconds. */

@@ -1,7 +1,7 @@
 import { foldId } from '../common/fold.js';
 import type { Database } from '../database/database.js';
-import { type Statement, statement } from '../database/statement.js';
-import type { PictureKind } from './signed-url.js';
+import { type Statement, statement } from '../database/statements/statement.js';
+import type { PictureKind } from './signing/signed-url.js';
 
 /** By the unique index on the folded id: one row, also where nobody has it. Its digest is enough to answer most requests. */
 const findDigest = (kind: PictureKind) =>

@@ -8,16 +8,16 @@ import {
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { NotLeadingError } from '../database/leader-lease.js';
-import { type Term, withLeadership } from '../database/leader-session.js';
-import { LdifSource } from '../sources/ldif-source.js';
-import { FileFollower } from './file-follower.js';
-import type { Follower } from './follower.js';
-import { LdapFollower } from './ldap-follower.js';
-import { Leadership } from './leadership.js';
-import { MirrorState } from './mirror-state.js';
-import { RunReporter } from './run-reporter.js';
-import { Synchroniser } from './synchroniser.js';
+import { NotLeadingError } from '../database/leadership/leader-lease.js';
+import { type Term, withLeadership } from '../database/leadership/leader-session.js';
+import { LdifSource } from '../sources/ldif/ldif-source.js';
+import { FileFollower } from './follow/file-follower.js';
+import type { Follower } from './follow/follower.js';
+import { LdapFollower } from './follow/ldap-follower.js';
+import { Leadership } from './sync/leadership.js';
+import { MirrorState } from './status/mirror-state.js';
+import { RunReporter } from './sync/run-reporter.js';
+import { Synchroniser } from './sync/synchronizer.js';
 
 /** Keeps the mirror true to its source for as long as the service runs. */
 @Injectable()

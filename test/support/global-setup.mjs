@@ -2,14 +2,15 @@
 import { chmodSync, existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startPostgres } from './postgres.mjs';
+import { startPostgres } from './servers/postgres.mjs';
 
 const TEMPLATE = 'directory_template';
 
 export default async function setUp() {
   if (process.env.TEST_WORK_DIRECTORY !== undefined) return;
-  if (!existsSync('dist/database/data-source.js')) throw new Error('The tests need a build: npm run build');
-  const { DirectoryDataSource } = await import('../../dist/database/data-source.js');
+  if (!existsSync('dist/database/connections/data-source.js'))
+    throw new Error('The tests need a build: npm run build');
+  const { DirectoryDataSource } = await import('../../dist/database/connections/data-source.js');
 
   const work = mkdtempSync(join(tmpdir(), 'directory-test-'));
   chmodSync(work, 0o755);

@@ -1,0 +1,63 @@
+import type { DirectoryConfig } from '../../config/settings/directory.js';
+import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
+import { DirectoryClock, sinceAfter } from '../../sources/ldap/directory-clock.js';
+import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
+import { formatPosition, type Position } from '../../sources/ldap/position.js';
+import type { Intake, Reached } from './pending-changes.js';
+import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
+import type { Outcome } from '../sync/outcome.js';
+import type { RunReporter } from '../sync/run-reporter.js';
+
+interface Surroundings {
+  readonly config: DirectoryConfig;
+  readonly directory: LdapDirectory;
+  readonly reporter: RunReporter;
+}
+
+/** Keeps the mirror true to a server that tells nothing by itself, over one connection. */
+export class AskedChanges {
+  constructor(
+    private readonly surroundings: Surroundings,
+    private readonly connection: LdapConnection,
+    private readonly intake: Intake,
+  ) {}
+
+  /**
+   * Takes over what has changed since the last look.
+   * @param position where the last look ended
+   * @param isLater the last look ended a second ago or longer
+   */
+  async take(
+    before: MirrorStatus,
+    position: Extract<Position, { kind: 'look' }>,
+    isLater: boolean,
+  ): Promise<void> {
+    const { connection, intake } = this;
+    const { config, directory, reporter } = this.surroundings;
+    const asOf = new Date();
+    // Only for comparisons between servers: a database below may change without a change of the token.
+    const token = await directory.readStateToken(connection);
+    const changed = new Set<string>();
+    const clock = new DirectoryClock(config.mapping.people.modifiedAt, position.latest);
+    for await (const { uuid, entry } of directory.listChangedSince(connection, position.since)) {
+      changed.add(uuid);
+      clock.note(entry);
+    }
+    const { latest } = clock;
+    const since = sinceAfter(position, latest, isLater);
+    const reached = { position: formatPosition({ kind: 'look', token, since, latest }), asOf };
+    const unmoved = { position: before.position, asOf: before.asOf ?? asOf };
+    const held =
+      (await intake.readAgain([...changed], unmoved)) ?? (await this.compare(before.state, unmoved));
+    if (held === null) await intake.takeOver(reached);
+    for (const risk of directory.refusals(connection)) reporter.tellRisk(risk);
+  }
+
+  /** The time of a change tells neither what is gone nor what was renamed. */
+  private async compare(state: SyncState, before: Reached): Promise<Outcome | null> {
+    const { intake } = this;
+    if (state !== SyncState.IDLE) return intake.compareAfterTrouble(before);
+    if (intake.isHealing) return intake.lookAround(before);
+    return (await intake.lookAround(before)) ?? intake.compareNow(before);
+  }
+}

@@ -1,0 +1,119 @@
+import type { LdapServerConfig, LdapSourceConfig } from '../../config/settings/directory.js';
+import { LdapConnection } from '../../ldap/client/ldap-connection.js';
+import { vectorOf } from '../../ldap/sync/csn-vector.js';
+import { LdapConnectError, LdapError } from '../../ldap/client/ldap-error.js';
+import { suffixOf } from '../../ldap/naming/naming-context.js';
+import { readOne, textOf } from '../../ldap/client/read-one.js';
+import { readRootDse } from '../../ldap/client/root-dse.js';
+import { describeBehind, type ServerState } from './position.js';
+import type { EntryKind } from '../source.js';
+
+/** Milliseconds for what a server says of itself: it has that at hand. */
+const PATIENCE = 10_000;
+
+/** Where people and groups are. */
+export type Bases = Readonly<Record<EntryKind, { readonly base: string }>>;
+
+/** A server that can be asked. */
+export interface Choice {
+  readonly connection: LdapConnection;
+  readonly state: ServerState;
+  /** How the server is behind what is known, in words; null: it is not. */
+  readonly behind: string | null;
+}
+
+/** The servers that hold one directory, in the order in which they are preferred. */
+export class LdapServers {
+  constructor(private readonly source: LdapSourceConfig) {}
+
+  /**
+   * Connects to the first server that lets the account in.
+   * @throws LdapError when none does; the signal's reason
+   */
+  async connect(signal: AbortSignal): Promise<LdapConnection> {
+    const errors: LdapError[] = [];
+    for (const server of this.source.servers) {
+      try {
+        return await this.connectTo(server, signal);
+      } catch (error) {
+        if (!(error instanceof LdapError)) throw error;
+        errors.push(error);
+      }
+    }
+    throw summarise(errors);
+  }
+
+  /**
+   * Connects to the first server that has everything that is known; when there is none, to the first that is behind.
+   * @throws LdapError when none lets the account in; the signal's reason
+   */
+  async choose(known: ServerState, bases: Bases, signal: AbortSignal): Promise<Choice> {
+    const errors: LdapError[] = [];
+    let fallback: Choice | null = null;
+    for (const server of this.source.servers) {
+      try {
+        const choice = await this.examine(await this.connectTo(server, signal), known, bases);
+        if (choice.behind === null) {
+          fallback?.connection.close();
+          return choice;
+        }
+        if (fallback === null) fallback = choice;
+        else choice.connection.close();
+      } catch (error) {
+        if (error instanceof LdapError) errors.push(error);
+        else {
+          fallback?.connection.close();
+          throw error;
+        }
+      }
+    }
+    if (fallback === null) throw summarise(errors);
+    return fallback;
+  }
+
+  private async examine(connection: LdapConnection, known: ServerState, bases: Bases): Promise<Choice> {
+    try {
+      const state = await readServerState(connection, bases);
+      return { connection, state, behind: describeBehind(known, state) };
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
+  /** @throws LdapError when the server does not let the account in; the signal's reason */
+  connectTo({ host, port, security }: LdapServerConfig, signal: AbortSignal): Promise<LdapConnection> {
+    const { certificates, bind } = this.source;
+    return LdapConnection.connect({
+      host,
+      port,
+      tls: security,
+      ca: certificates ?? undefined,
+      bindDn: bind?.dn,
+      bindPassword: bind?.password,
+      signal,
+    });
+  }
+}
+
+/** How far a server has come, by its contextCSN. */
+export async function readServerState(connection: LdapConnection, bases: Bases): Promise<ServerState> {
+  const options = { idleTimeout: PATIENCE };
+  const { namingContexts } = await readRootDse(connection, options);
+  const read = async (kind: EntryKind) => {
+    const suffix = suffixOf(bases[kind].base, namingContexts);
+    if (suffix === undefined) return null;
+    const csns = vectorOf(textOf(await readOne(connection, suffix, ['contextCSN'], options), 'contextCSN'));
+    return csns.size === 0 ? null : csns;
+  };
+  return { person: await read('person'), group: await read('group') };
+}
+
+function summarise(errors: readonly LdapError[]): LdapError {
+  const [first] = errors;
+  if (first !== undefined && errors.length === 1) return first;
+  const reasons = errors.map(({ message }) => message).join('; ');
+  return new LdapConnectError(`None of ${errors.length} directory servers can be used: ${reasons}`, {
+    cause: first,
+  });
+}
