@@ -12,7 +12,7 @@ import { StartPageModule } from './explorer/start-page.module.js';
 import { GraphQLModule } from './graphql/graphql.module.js';
 import { GroupsModule } from './groups/groups.module.js';
 import { HealthModule } from './health/health.module.js';
-import { Ending } from './http/graceful-shutdown.js';
+import { GracefulShutdown } from './http/graceful-shutdown.js';
 import { IdentityProviderModule } from './identity-provider/identity-provider.module.js';
 import { LimitsModule } from './limits/limits.module.js';
 import { MediaModule } from './media/media.module.js';
@@ -55,7 +55,7 @@ export class AppModule {
         MonitoringModule.forRoot(config),
         ...(config.auth.issuer === null ? [IdentityProviderModule] : []),
       ],
-      providers: [Ending],
+      providers: [GracefulShutdown],
     };
   }
 }

@@ -5,7 +5,7 @@ import { ServiceUnavailableError } from './common/errors.js';
 import type { Config } from './config/config.js';
 import { createApp } from './create-app.js';
 import { databaseError } from './database/statements/database-error.js';
-import { PatientAdapter } from './http/startup-adapter.js';
+import { StartupAdapter } from './http/startup-adapter.js';
 import { NestLog } from './monitoring/logging/nest-log.js';
 import { MirrorService } from './mirror/mirror.service.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
@@ -59,7 +59,7 @@ async function ensureDemoToken(app: NestFastifyApplication, ending: AbortSignal)
 
 /** Waits for a database that is away, and answers meanwhile. Null when the process is told to end before it is there. */
 async function createPatiently(config: Config, ending: AbortSignal): Promise<NestFastifyApplication | null> {
-  const adapter = new PatientAdapter(config);
+  const adapter = new StartupAdapter(config);
   const metrics = new WaitingMetrics(config);
   const logger = new Logger('Service');
   let told: string | null = null;

@@ -20,7 +20,7 @@ const MENDS: readonly [what: string, mend: string][] = [
     'references',
     'See that the bases and filters choose all people and groups that groups name, and that the account may see them; remove DNs of entries that have gone',
   ],
-  ['changes', 'docs/ldap.md has the overlay that tells of changes'],
+  ['changes', 'docs/ldap.md has the preview transaction that tells of changes'],
   [
     'database',
     'See that DATABASE_URL names a server that runs, a database of its own, and a user who may make tables in it',

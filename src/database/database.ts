@@ -4,8 +4,8 @@ import { ServiceUnavailableError } from '../common/errors.js';
 import type { DirectoryDataSource } from './connections/data-source.js';
 import { CurrentRevision } from './revisions/current-revision.js';
 import { databaseError } from './statements/database-error.js';
-import { Overlay } from './statements/preview-transaction.js';
-import { queryPatiently } from './connections/query-with-timeout.js';
+import { PreviewTransaction } from './statements/preview-transaction.js';
+import { queryWithTimeout } from './connections/query-with-timeout.js';
 import { type Reader, readThrough } from './statements/reader.js';
 import { revisionOf } from './revisions/revision-reader.js';
 import type { Statement } from './statements/statement.js';
@@ -29,7 +29,7 @@ export class Database implements Reader {
     const { pool, shared } = this.dataSource;
     const rows = await readThrough<Row>(
       (query) =>
-        shared !== null && statement.isShort ? shared.query<Row>(query) : queryPatiently<Row>(pool, query),
+        shared !== null && statement.isShort ? shared.query<Row>(query) : queryWithTimeout<Row>(pool, query),
       statement,
       values,
     );
@@ -48,10 +48,12 @@ export class Database implements Reader {
   }
 
   /** Runs `work` over the mirror as it would be, of which nothing stays: see Overlay.over. */
-  async overlay<Result>(work: (overlay: Overlay) => Promise<Result>): Promise<Result> {
+  async previewTransaction<Result>(
+    work: (transaction: PreviewTransaction) => Promise<Result>,
+  ): Promise<Result> {
     this.refuseInVain();
     try {
-      return await Overlay.over(this.dataSource.overlays, work);
+      return await PreviewTransaction.over(this.dataSource.previewPool, work);
     } catch (error) {
       throw databaseError(error);
     }

@@ -7,22 +7,22 @@ import { NoSchemaIntrospectionCustomRule } from 'graphql';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { Database } from '../database/database.js';
-import { Admission } from './analysis/operation-validator.js';
-import { Answers } from './cache/response-cache.js';
+import { OperationValidator } from './analysis/operation-validator.js';
+import { ResponseCache } from './cache/response-cache.js';
 import { ConnectionArgumentsRule } from './analysis/connection-arguments.rule.js';
 import { Compiler } from './execution/compiler.js';
-import { Decisions } from './analysis/operation-policy.js';
+import { OperationPolicy } from './analysis/operation-policy.js';
 import { resolveDirectly } from './schema/direct.decorator.js';
 import { Documents } from './analysis/documents.js';
 import { GraphQLEndpoint } from './http/graphql-endpoint.js';
 import { formatError, withoutSuggestion } from './errors/error-response.js';
 import { ExecutionPlugin } from './execution/execution.plugin.js';
 import { Executor } from './execution/executor.js';
-import { Flights } from './cache/single-flight.js';
+import { SingleFlight } from './cache/single-flight.js';
 import { RateLimitResolver } from './rate-limit/rate-limit.resolver.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 import { KnownDocuments } from './analysis/known-documents.js';
-import { LoadGate } from './rate-limit/load-shedder.js';
+import { LoadShedder } from './rate-limit/load-shedder.js';
 import { Operations } from './execution/operations.js';
 import { GRAPHQL_PATH } from './errors/rejection.js';
 import { RequestContext } from './http/request-context.js';
@@ -74,17 +74,17 @@ import { Staleness } from './http/max-staleness.js';
     }),
   ],
   providers: [
-    Admission,
-    Answers,
+    OperationValidator,
+    ResponseCache,
     Compiler,
-    Decisions,
+    OperationPolicy,
     Documents,
     ExecutionPlugin,
     Executor,
-    Flights,
+    SingleFlight,
     GraphQLEndpoint,
     KnownDocuments,
-    LoadGate,
+    LoadShedder,
     Operations,
     RateLimiter,
     RateLimitResolver,
@@ -92,9 +92,9 @@ import { Staleness } from './http/max-staleness.js';
     Staleness,
   ],
   exports: [
-    Answers,
+    ResponseCache,
     Documents,
-    LoadGate,
+    LoadShedder,
     // For those who want the schema itself.
     NestGraphQLModule,
     RateLimiter,

@@ -1,6 +1,6 @@
 import { Field, ObjectType, Query, Resolver } from '@nestjs/graphql';
 import { InheritAccess, Public } from '../auth/access.js';
-import { DependsOn } from '../graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import { Direct } from '../graphql/schema/direct.decorator.js';
 import { type Build, readBuild } from './build-info.js';
 
@@ -21,7 +21,7 @@ export class BuildInfoResolver {
 
   @Public()
   @Direct()
-  @DependsOn()
+  @CachePolicy()
   @Query(() => BuildInfo, { description: 'Which build of the service answers.' })
   buildInfo(): BuildInfo {
     return this.build;

@@ -13,7 +13,7 @@ const PATIENCE = 10_000;
  * taken, then what is there is answered. Nothing of it waits for ever.
  */
 @Injectable()
-export class Ending implements BeforeApplicationShutdown {
+export class GracefulShutdown implements BeforeApplicationShutdown {
   constructor(private readonly host: HttpAdapterHost) {}
 
   async beforeApplicationShutdown(signal?: string): Promise<void> {

@@ -12,7 +12,7 @@ import type { ShortAnswer, ShortRequest, ShortWay } from '../graphql/http/fast-p
 import { findHeadProblem } from './request-head-check.js';
 import { NothingHereError, refuseRequest } from './reject-request.js';
 import { securityHeaders } from './security-headers.js';
-import { LARGEST_HEAD, type UnreadRefusal, UnreadRequests } from './unparsed-requests.js';
+import { LARGEST_HEAD, type UnparsedRejection, UnparsedRequests } from './unparsed-requests.js';
 
 /** Milliseconds between two looks for requests that have not arrived in time. */
 const LOOK_FOR_LATE = 1000;
@@ -28,7 +28,7 @@ declare module 'fastify' {
       /** Is told of each request that has taken it, and when that came, in milliseconds of `performance.now()`; null: nobody is. */
       watch: ((request: ShortRequest, response: ServerResponse, began: number) => void) | null;
       /** Is told of each refusal of what could not be read as a request; null: nobody is. */
-      watchUnread: ((refusal: UnreadRefusal) => void) | null;
+      watchUnread: ((refusal: UnparsedRejection) => void) | null;
     };
   }
 }
@@ -45,7 +45,7 @@ export class HttpAdapter extends FastifyAdapter {
 
   constructor(config: Config) {
     const always = securityHeaders(config);
-    const unread = new UnreadRequests(always, (refusal) => {
+    const unread = new UnparsedRequests(always, (refusal) => {
       this.getInstance<FastifyInstance>().short.watchUnread?.(refusal);
     });
     const milliseconds = config.limits.requestSeconds * 1000;
@@ -130,7 +130,7 @@ export class HttpAdapter extends FastifyAdapter {
   private send({ request, status, type, headers, body }: ShortAnswer, response: ServerResponse): void {
     const fields = ['x-request-id', request.id, 'content-type', type];
     fields.push('content-length', String(Buffer.byteLength(body)));
-    for (const some of [this.always, headers, headersOf(request.standings)]) {
+    for (const some of [this.always, headers, headersOf(request.rateLimits)]) {
       for (const name in some) fields.push(name, some[name] ?? '');
     }
     response.writeHead(status, fields).end(body);

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { HttpAdapter } from './http-adapter.js';
 
 /** As HttpAdapter, and can listen before there is an application, so that a start that takes its time is answered for. */
-export class PatientAdapter extends HttpAdapter {
+export class StartupAdapter extends HttpAdapter {
   /** Those who answer when there is one; null: the port was not opened before. */
   private listeners: readonly RequestListener[] | null = null;
 

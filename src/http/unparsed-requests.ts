@@ -10,7 +10,7 @@ import { buildRequestRefusal } from './reject-request.js';
 export const LARGEST_HEAD = 65_536;
 
 /** A refusal of what Node could not read as a request, so that nothing is known of it. */
-export interface UnreadRefusal {
+export interface UnparsedRejection {
   readonly id: string;
   readonly status: number;
 }
@@ -19,14 +19,14 @@ export interface UnreadRefusal {
 type Always = Readonly<Record<string, string>>;
 
 /** Refuses requests that Node does not read to their end: malformed ones, and those that do not arrive in time. */
-export class UnreadRequests {
+export class UnparsedRequests {
   /** The last request of a connection. */
   private readonly last = new WeakMap<Socket, FastifyReply>();
 
   /** @param note is told of each that is refused before its path is known */
   constructor(
     private readonly always: Always,
-    private readonly note: (refusal: UnreadRefusal) => void,
+    private readonly note: (refusal: UnparsedRejection) => void,
   ) {}
 
   /** A request has begun to be answered, though its body may still arrive. */

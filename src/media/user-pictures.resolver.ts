@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { Args, ArgsType, Field, Int, Parent, ResolveField, Resolver } from '@nestjs/graphql';
 import { InheritAccess } from '../auth/access.js';
-import { DependsOn } from '../graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import { Direct } from '../graphql/schema/direct.decorator.js';
 import { Profile } from '../users/profile.model.js';
 import { User } from '../users/user.model.js';
@@ -27,7 +27,7 @@ class PictureArguments {
 function SignedUrlField(description: string): MethodDecorator {
   return applyDecorators(
     InheritAccess(),
-    DependsOn('minute'),
+    CachePolicy('minute'),
     Direct(),
     ResolveField(() => String, { nullable: true, description }),
   );

@@ -1,7 +1,7 @@
 import { Args, Context, Query, Resolver } from '@nestjs/graphql';
 import { RequireScopes } from '../auth/access.js';
 import type { PageSelection } from '../common/page.js';
-import { DependsOn } from '../graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import { type Connection, connectionTypes } from '../graphql/schema/connection.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { SelectedPage } from '../graphql/analysis/selection.js';
@@ -22,7 +22,7 @@ export class DirectoryListResolver {
   constructor(private readonly directory: DirectoryListService) {}
 
   @RequireScopes('directory')
-  @DependsOn('mirror')
+  @CachePolicy('mirror')
   @Query(() => UserConnection, { nullable: true, description: 'Everybody in the directory, page by page.' })
   users(
     @Args() page: UserListArguments,
@@ -33,7 +33,7 @@ export class DirectoryListResolver {
   }
 
   @RequireScopes('read')
-  @DependsOn('mirror')
+  @CachePolicy('mirror')
   @Query(() => GroupConnection, { nullable: true, description: 'All groups of the directory, page by page.' })
   groups(
     @Args() page: GroupListArguments,

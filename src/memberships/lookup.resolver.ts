@@ -2,7 +2,7 @@ import { Args, ArgsType, Context, Field, Info, Query, Resolver } from '@nestjs/g
 import type { GraphQLResolveInfo } from 'graphql';
 import { RequireScopes } from '../auth/access.js';
 import { NotFoundError, ServiceError } from '../common/errors.js';
-import { DependsOn } from '../graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import { Direct } from '../graphql/schema/direct.decorator.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { objectSelection } from '../graphql/analysis/selection.js';
@@ -32,7 +32,7 @@ export class LookupResolver {
 
   @Direct()
   @RequireScopes('read')
-  @DependsOn('mirror')
+  @CachePolicy('mirror')
   @Query(() => Group, { nullable: true, description: 'One group; NOT_FOUND when none has the id.' })
   async group(
     _root: unknown,
@@ -47,7 +47,7 @@ export class LookupResolver {
 
   @Direct()
   @RequireScopes('read')
-  @DependsOn('mirror')
+  @CachePolicy('mirror')
   @Query(() => User, { nullable: true, description: 'One person; NOT_FOUND when nobody has the id.' })
   async user(
     _root: unknown,
@@ -62,7 +62,7 @@ export class LookupResolver {
 
   @Direct()
   @RequireScopes('profile')
-  @DependsOn('mirror', 'subject')
+  @CachePolicy('mirror', 'subject')
   @Query(() => Profile, {
     nullable: true,
     description: 'The person that the token acts for; NO_USER_CONTEXT when it acts for nobody.',

@@ -2,7 +2,7 @@ import { Args, Context, Info, Parent, Query, ResolveField, Resolver } from '@nes
 import type { GraphQLResolveInfo } from 'graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
-import { DependsOn } from '../graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import { Direct } from '../graphql/schema/direct.decorator.js';
 import type { Connection } from '../graphql/schema/connection.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
@@ -102,7 +102,7 @@ export class IsMemberResolver {
 
   @RequireScopes('read')
   @Personal()
-  @DependsOn('mirror')
+  @CachePolicy('mirror')
   @Query(() => Boolean, {
     nullable: true,
     description:

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TokenKind } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import type { Standing } from '../graphql/rate-limit/rate-limiter.js';
+import type { RateLimitState } from '../graphql/rate-limit/rate-limiter.js';
 import { GRAPHQL_PATH } from '../graphql/errors/rejection.js';
 import { createLog, type Log } from './logging/log.js';
 import { addRequest, RequestCounts } from './metrics/request-counts.js';
@@ -85,11 +85,11 @@ export class RequestWatch {
   }
 
   private note(request: SeenRequest, status: number, log: Log | null): void {
-    const { operation, standings, statements, route, milliseconds } = request;
-    const price = standings === null ? null : priceIn(standings);
+    const { operation, rateLimits, statements, route, milliseconds } = request;
+    const price = rateLimits === null ? null : priceIn(rateLimits);
     const count = this.counts.of(route, operation?.field ?? NONE);
     addRequest(count, status, milliseconds / 1000);
-    if (standings !== null) this.counts.addOperation(request.principal?.kind ?? 'NONE');
+    if (rateLimits !== null) this.counts.addOperation(request.principal?.kind ?? 'NONE');
     count.points += price ?? 0;
     count.statements += statements;
     if (log === null) return;
@@ -101,7 +101,7 @@ export class RequestWatch {
       status,
       milliseconds: Math.round(milliseconds * 1000) / 1000,
     };
-    if (standings !== null) {
+    if (rateLimits !== null) {
       line.operation = operation?.name ?? null;
       line.field = operation?.field ?? null;
       line.principal = request.principal?.kind ?? null;
@@ -116,7 +116,7 @@ export class RequestWatch {
 /** A request that is over, whichever way it took. */
 interface SeenRequest extends Pick<
   FastifyRequest,
-  'id' | 'method' | 'operation' | 'principal' | 'standings' | 'statements' | 'traceId'
+  'id' | 'method' | 'operation' | 'principal' | 'rateLimits' | 'statements' | 'traceId'
 > {
   readonly route: string;
   readonly milliseconds: number;
@@ -128,16 +128,16 @@ const UNREAD: Omit<SeenRequest, 'id'> = {
   route: NONE,
   operation: null,
   principal: null,
-  standings: null,
+  rateLimits: null,
   statements: 0,
   traceId: null,
   milliseconds: 0,
 };
 
 function seenOf(request: FastifyRequest, { elapsedTime: milliseconds }: FastifyReply): SeenRequest {
-  const { id, method, operation, principal, standings, statements, traceId } = request;
-  const route = standings === null ? routeOf(request) : GRAPHQL_PATH;
-  return { id, method, operation, principal, standings, statements, traceId, route, milliseconds };
+  const { id, method, operation, principal, rateLimits, statements, traceId } = request;
+  const route = rateLimits === null ? routeOf(request) : GRAPHQL_PATH;
+  return { id, method, operation, principal, rateLimits, statements, traceId, route, milliseconds };
 }
 
 /** What is told of a request: docs/monitoring.md has an example. */
@@ -161,7 +161,7 @@ function routeOf(request: FastifyRequest): string {
   return request.is404 ? NONE : (request.routeOptions.url ?? NONE);
 }
 
-function priceIn(standings: readonly Standing[]): number | null {
-  for (const { cost } of standings) if (cost !== null) return cost;
+function priceIn(rateLimits: readonly RateLimitState[]): number | null {
+  for (const { cost } of rateLimits) if (cost !== null) return cost;
   return null;
 }

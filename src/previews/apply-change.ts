@@ -1,4 +1,4 @@
-import type { Overlay } from '../database/statements/preview-transaction.js';
+import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
 import { type ChangeRecord, writeLdif } from '../ldap/ldif/ldif-record.js';
 import { applyEntries } from '../mirror/apply/apply-entries.js';
 import { EffectiveRoles } from '../mirror/apply/effective-roles.js';
@@ -20,17 +20,20 @@ const NOTHING: Plan = {
   hash: '',
 };
 
-/** Makes a change in an overlay as a synchronisation makes one: the rows, and whatever follows from them. */
-export async function applyChange(overlay: Overlay, change: Partial<Plan>): Promise<void> {
+/** Makes a change in a preview transaction as a synchronisation makes one: the rows, and whatever follows from them. */
+export async function applyChange(transaction: PreviewTransaction, change: Partial<Plan>): Promise<void> {
   const plan = { ...NOTHING, ...change };
-  const effective = await EffectiveRoles.begin(overlay, plan);
-  // Nobody ends it in between: the overlay has bounds of its own.
-  await applyEntries(overlay, plan, new Date(), new AbortController().signal);
+  const effective = await EffectiveRoles.begin(transaction, plan);
+  // Nobody ends it in between: the preview transaction has bounds of its own.
+  await applyEntries(transaction, plan, new Date(), new AbortController().signal);
   await effective.finish(plan);
 }
 
 /** What makes a change permanent. */
-export async function previewOf(overlay: Overlay, records: readonly ChangeRecord[]): Promise<ChangePreview> {
-  const [[asOf] = [null]] = await overlay.read<[asOf: Date | null]>(READ_AS_OF);
+export async function previewOf(
+  transaction: PreviewTransaction,
+  records: readonly ChangeRecord[],
+): Promise<ChangePreview> {
+  const [[asOf] = [null]] = await transaction.read<[asOf: Date | null]>(READ_AS_OF);
   return new ChangePreview(writeLdif(records), asOf);
 }

@@ -1,7 +1,7 @@
 import type { Principal } from '../auth/principal.js';
 import { NotFoundError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
-import type { Overlay } from '../database/statements/preview-transaction.js';
+import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
 import type { Reader } from '../database/statements/reader.js';
 import type { GroupInput } from '../groups/group.inputs.js';
 import { keyOfDn } from '../ldap/naming/dn-key.js';
@@ -37,12 +37,12 @@ import { type Caller, canReadAll, canReadPerson, ownId, unreadable } from './rea
  *   NOT_FOUND
  */
 export async function getPerson(
-  { overlay, principal }: Caller,
+  { transaction, principal }: Caller,
   { id }: UserInput,
   argument: string,
 ): Promise<MirroredPerson> {
   if (!canReadPerson(principal, id)) throw unreadable(principal, argument);
-  const person = await findPerson(overlay, id);
+  const person = await findPerson(transaction, id);
   if (person === null) throw new NotFoundError('There is no person with this id', argument);
   return person;
 }
@@ -53,19 +53,20 @@ export async function getPerson(
  * @throws ServiceError INSUFFICIENT_SCOPE, before anything is looked up, for a token that can read no group, and NOT_FOUND
  */
 export async function getGroup(
-  { overlay, principal }: Caller,
+  { transaction, principal }: Caller,
   { id }: GroupInput,
   argument: string,
 ): Promise<MirroredGroup> {
-  if (canReadAll(principal)) return findOrThrow(overlay.read<GroupRow>(FIND_GROUP, [foldId(id)]), argument);
+  if (canReadAll(principal))
+    return findOrThrow(transaction.read<GroupRow>(FIND_GROUP, [foldId(id)]), argument);
   const person = ownId(principal);
   if (person === null) throw unreadable(principal, argument);
-  return findOrThrow(overlay.read<GroupRow>(FIND_GROUP_OF_PERSON, [foldId(id), person]), argument);
+  return findOrThrow(transaction.read<GroupRow>(FIND_GROUP_OF_PERSON, [foldId(id), person]), argument);
 }
 
 /** The group that this operation has made. */
-export function getNewGroup(overlay: Overlay, id: string): Promise<MirroredGroup> {
-  return findOrThrow(overlay.read<GroupRow>(FIND_GROUP, [foldId(id)]), 'id');
+export function getNewGroup(transaction: PreviewTransaction, id: string): Promise<MirroredGroup> {
+  return findOrThrow(transaction.read<GroupRow>(FIND_GROUP, [foldId(id)]), 'id');
 }
 
 /** The person that a token acts for; null: it acts for nobody of the directory. */
@@ -119,11 +120,11 @@ export async function listOuterGroups(
  * Whether an entry has this id or this DN already, also one that is not shown for some reason.
  * @param id of a group, which its DN has in it
  */
-export async function isTaken(overlay: Overlay, id: string, dn: string): Promise<boolean> {
+export async function isTaken(transaction: PreviewTransaction, id: string, dn: string): Promise<boolean> {
   const dnKey = keyOfDn(dn);
-  const claimants = await readClaimants(overlay, 'group', [foldId(id)]);
-  const subjects = await readSubjects(overlay, [dnKey]);
-  const quarantined = await overlay.read<[dn: string]>(LIST_QUARANTINED_DNS, [id]);
+  const claimants = await readClaimants(transaction, 'group', [foldId(id)]);
+  const subjects = await readSubjects(transaction, [dnKey]);
+  const quarantined = await transaction.read<[dn: string]>(LIST_QUARANTINED_DNS, [id]);
   return claimants.length + subjects.size > 0 || quarantined.some(([other]) => keyOfDn(other) === dnKey);
 }
 
@@ -131,8 +132,8 @@ export async function isTaken(overlay: Overlay, id: string, dn: string): Promise
  * Whether a group names a DN that is nobody's: an entry of this DN is a member of that group from the beginning, and what
  * is shown below it tells of the group.
  */
-export async function isNamed(overlay: Overlay, dn: string): Promise<boolean> {
-  return (await readStoredReferences(overlay, [], [keyOfDn(dn)])).length > 0;
+export async function isNamed(transaction: PreviewTransaction, dn: string): Promise<boolean> {
+  return (await readStoredReferences(transaction, [], [keyOfDn(dn)])).length > 0;
 }
 
 async function findOrThrow(found: Promise<GroupRow[]>, argument: string): Promise<MirroredGroup> {

@@ -2,11 +2,11 @@ import type { Principal } from '../auth/principal.js';
 import { SCOPES } from '../auth/scopes.js';
 import { ServiceError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
-import type { Overlay } from '../database/statements/preview-transaction.js';
+import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
 
 /** Who asks for a preview, and where it is made. */
 export interface Caller {
-  readonly overlay: Overlay;
+  readonly transaction: PreviewTransaction;
   readonly principal: Principal;
 }
 

@@ -13,9 +13,9 @@ const WHOM: Record<Standing, string> = {
 };
 
 /** Who asks for a preview: no mutation is reached without a token. */
-export function callerOf({ overlay, principal }: RequestContext): Caller {
+export function callerOf({ previewTransaction: transaction, principal }: RequestContext): Caller {
   if (principal === null) throw new Error('A mutation has been reached without a token');
-  return { overlay, principal };
+  return { transaction, principal };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { Args, Context, Query, Resolver } from '@nestjs/graphql';
 import { RequireScopes } from '../auth/access.js';
 import type { PageSelection } from '../common/page.js';
-import { DependsOn } from '../graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { Connection } from '../graphql/schema/connection.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { SelectedPage } from '../graphql/analysis/selection.js';
@@ -14,7 +14,7 @@ export class SearchResolver {
   constructor(private readonly results: SearchService) {}
 
   @RequireScopes('read')
-  @DependsOn('mirror')
+  @CachePolicy('mirror')
   @Query(() => SearchResultConnection, {
     nullable: true,
     description:

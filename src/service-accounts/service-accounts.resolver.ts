@@ -2,7 +2,7 @@ import { Query, Resolver } from '@nestjs/graphql';
 import { RequireToken } from '../auth/access.js';
 import type { Principal } from '../auth/principal.js';
 import { CurrentPrincipal } from '../graphql/http/current-principal.decorator.js';
-import { DependsOn } from '../graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import { ServiceAccount } from './service-account.model.js';
 import { ServiceAccountsService } from './service-accounts.service.js';
 
@@ -11,7 +11,7 @@ export class ServiceAccountsResolver {
   constructor(private readonly accounts: ServiceAccountsService) {}
 
   @RequireToken()
-  @DependsOn('request')
+  @CachePolicy('request')
   @Query(() => ServiceAccount, {
     nullable: true,
     description: "The service account that asks; null for a person's token.",

@@ -2,7 +2,7 @@ import { Context, ID, Parent, Query, ResolveField, Resolver } from '@nestjs/grap
 import { InheritAccess, RequireToken } from '../auth/access.js';
 import type { Principal } from '../auth/principal.js';
 import { CurrentPrincipal } from '../graphql/http/current-principal.decorator.js';
-import { DependsOn } from '../graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { CurrentToken } from './current-token.model.js';
 import { UsersService } from './users.service.js';
@@ -12,7 +12,7 @@ export class CurrentTokenResolver {
   constructor(private readonly users: UsersService) {}
 
   @RequireToken()
-  @DependsOn('request')
+  @CachePolicy('request')
   @Query(() => CurrentToken, {
     nullable: true,
     description: 'The token that came with this request: what it is good for.',
@@ -22,7 +22,7 @@ export class CurrentTokenResolver {
   }
 
   @InheritAccess()
-  @DependsOn('mirror', 'subject')
+  @CachePolicy('mirror', 'subject')
   @ResolveField(() => ID, {
     nullable: true,
     description: 'The person that it acts for; null when it acts for nobody.',

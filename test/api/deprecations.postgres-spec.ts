@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { Args, Field, Int, ObjectType, Query, Resolver } from '@nestjs/graphql';
 import { AppModule } from '../../src/app.module.js';
 import { InheritAccess, Public } from '../../src/auth/access.js';
-import { DependsOn } from '../../src/graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../../src/graphql/cache/cache-policy.decorator.js';
 import { Executions } from '../support/builders/executions.js';
 import { get, type HttpAnswer, post } from '../support/clients/http.js';
 import { TestService } from '../support/servers/service.js';
@@ -25,7 +25,7 @@ class Pet {
 @Resolver()
 class PetsResolver {
   @Public()
-  @DependsOn()
+  @CachePolicy()
   @Query(() => Pet)
   pet(@Args('length', { type: () => Int, nullable: true, deprecationReason: LENGTH }) _length?: number): Pet {
     return new Pet();

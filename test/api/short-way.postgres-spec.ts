@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import { Answers } from '../../src/graphql/cache/response-cache.js';
+import { ResponseCache } from '../../src/graphql/cache/response-cache.js';
 import { ShortWay } from '../../src/graphql/http/fast-path.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { type HttpAnswer, post, refusalOf, send } from '../support/clients/http.js';
@@ -54,7 +54,7 @@ describe('a question that may be answered before Fastify sees it', () => {
 
   afterAll(() => service.stop());
 
-  const found = () => service.app.get(Answers).statistics.hits;
+  const found = () => service.app.get(ResponseCache).statistics.hits;
 
   /** Sends what is written, in its pieces, and reads what comes within a moment. */
   async function write(...pieces: string[]): Promise<string> {

@@ -8,7 +8,10 @@ const DEAR =
   '{ groups(first: 100) { nodes { parents(first: 1) { nodes { id } } subgroups(first: 1) { nodes { id } } } } }';
 
 /** The fields of an answer's limits: name of the limit → parameters. */
-function standings({ headers }: HttpAnswer, field: 'ratelimit' | 'ratelimit-policy'): Record<string, string> {
+function rateLimits(
+  { headers }: HttpAnswer,
+  field: 'ratelimit' | 'ratelimit-policy',
+): Record<string, string> {
   const members = String(headers[field]).split(', ');
   return Object.fromEntries(
     members.map((member) => /^"(\w+)";(.+)$/.exec(member)?.slice(1, 3) as [string, string]),
@@ -31,16 +34,16 @@ describe('a service of 5 requests a minute', () => {
     for (let left = 4; left >= 0; left--) {
       const answer = await ask();
       expect(answer.status).not.toBe(429);
-      expect(standings(answer, 'ratelimit-policy')['requests']).toBe('q=5;w=60');
-      expect(standings(answer, 'ratelimit')['requests']).toMatch(
+      expect(rateLimits(answer, 'ratelimit-policy')['requests']).toBe('q=5;w=60');
+      expect(rateLimits(answer, 'ratelimit')['requests']).toMatch(
         new RegExp(`^r=${left};t=([1-9]|[1-5]\\d|60)$`),
       );
     }
     const refused = await ask();
     expect(refusalOf(refused)).toEqual([429, 'RATE_LIMITED']);
     expect(refused.headers['retry-after']).toMatch(/^([1-9]|[1-5]\d|60)$/);
-    expect(standings(refused, 'ratelimit-policy')['requests']).toBe('q=5;w=60');
-    expect(standings(refused, 'ratelimit')['requests']).toBe(`r=0;t=${refused.headers['retry-after']}`);
+    expect(rateLimits(refused, 'ratelimit-policy')['requests']).toBe('q=5;w=60');
+    expect(rateLimits(refused, 'ratelimit')['requests']).toBe(`r=0;t=${refused.headers['retry-after']}`);
   }
 
   it('counts for each address without a token', async () => {
@@ -91,8 +94,8 @@ describe('a service of 10 points an hour', () => {
     for (const left of [7, 4, 1]) {
       const answer = await post(service, { query: DEAR }, { authorization });
       expect(dataOf(answer)).toEqual({ groups: { nodes: [] } });
-      expect(standings(answer, 'ratelimit-policy')['points']).toBe('q=10;w=3600');
-      expect(standings(answer, 'ratelimit')['points']).toMatch(
+      expect(rateLimits(answer, 'ratelimit-policy')['points']).toBe('q=10;w=3600');
+      expect(rateLimits(answer, 'ratelimit')['points']).toMatch(
         new RegExp(`^r=${left};t=\\d+;directory-cost=3$`),
       );
     }
@@ -101,7 +104,7 @@ describe('a service of 10 points an hour', () => {
       expect(refusalOf(refused)).toEqual([429, 'RATE_LIMITED']);
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(3500);
       const reset = refused.headers['retry-after'];
-      expect(standings(refused, 'ratelimit')['points']).toBe(`r=1;t=${reset};directory-cost=3`);
+      expect(rateLimits(refused, 'ratelimit')['points']).toBe(`r=1;t=${reset};directory-cost=3`);
     }
     // What was refused was not paid for.
     const last = await post(service, { query: '{ rateLimit { limit cost remaining } }' }, { authorization });

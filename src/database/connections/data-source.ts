@@ -42,7 +42,7 @@ const MIGRATION_LOCK = 0x6d696772;
  */
 export class DirectoryDataSource extends DataSource {
   private embedded: EmbeddedPostgres | null = null;
-  private ownOverlays: pg.Pool | null = null;
+  private ownPreviewPool: pg.Pool | null = null;
   private ownShared: SharedConnections | null = null;
   private readonly connections: OpenConnections;
 
@@ -80,7 +80,7 @@ export class DirectoryDataSource extends DataSource {
       await super.initialize();
       await refuseSharedSessions(this.database);
       await this.migrate();
-      this.ownOverlays = createOverlays(this.database, this.connections);
+      this.ownPreviewPool = createPreviewPool(this.database, this.connections);
       this.ownShared = this.database.kind === 'pglite' ? null : new SharedConnections(this.pool);
     } catch (error) {
       await this.stopQuietly();
@@ -91,10 +91,10 @@ export class DirectoryDataSource extends DataSource {
 
   override async destroy(): Promise<void> {
     try {
-      await this.ownOverlays?.end();
+      await this.ownPreviewPool?.end();
       await super.destroy();
     } finally {
-      this.ownOverlays = null;
+      this.ownPreviewPool = null;
       this.ownShared = null;
       await this.embedded?.stop();
       this.embedded = null;
@@ -111,9 +111,9 @@ export class DirectoryDataSource extends DataSource {
     return this.ownShared;
   }
 
-  /** Where overlays have their connections: apart from all others, where there is more than one. */
-  get overlays(): pg.Pool {
-    return this.ownOverlays ?? this.pool;
+  /** Where previewPool have their connections: apart from all others, where there is more than one. */
+  get previewPool(): pg.Pool {
+    return this.ownPreviewPool ?? this.pool;
   }
 
   /** Gives every connection up: whoever waits on one is told, and whoever comes next opens another. */
@@ -185,13 +185,13 @@ async function refuseForeignTables(runner: QueryRunner): Promise<void> {
 }
 
 /** Connections are opened when they are needed, and closed when they have not been for ten seconds. */
-function createOverlays(database: Config['database'], connections: OpenConnections): pg.Pool | null {
+function createPreviewPool(database: Config['database'], connections: OpenConnections): pg.Pool | null {
   if (database.kind === 'pglite') return null;
   const pool = new pg.Pool({
     connectionString: database.url,
     ...serverPoolOptions(database.previewPoolSize, connections),
   });
-  // An idle connection was lost: the next overlay opens another one.
+  // An idle connection was lost: the next preview transaction opens another one.
   pool.on('error', () => undefined);
   return pool;
 }

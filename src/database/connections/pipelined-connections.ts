@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { socketOf } from './close-socket.js';
-import { queryPatiently, watch } from './query-with-timeout.js';
+import { queryWithTimeout, watch } from './query-with-timeout.js';
 import { sendPrepared } from '../statements/prepared-query.js';
 import type { NamedQuery } from '../statements/statement.js';
 
@@ -36,7 +36,7 @@ export class SharedConnections {
   /** Runs a short statement: a slow one would keep those waiting that come after it. */
   query<Row extends unknown[]>(query: NamedQuery): Promise<Row[]> {
     const lane = this.current ?? this.choose();
-    if (lane === null) return queryPatiently<Row>(this.pool, query);
+    if (lane === null) return queryWithTimeout<Row>(this.pool, query);
     return new Promise((resolve, reject) => {
       lane.add({ query, resolve, reject });
     });

@@ -9,7 +9,7 @@ import type { NamedQuery } from '../statements/statement.js';
  */
 const PATIENCE = 7000;
 /** The same, as the driver takes it for a single query. */
-export const PATIENTLY = { query_timeout: PATIENCE };
+export const QUERY_TIMEOUT = { query_timeout: PATIENCE };
 
 /** Milliseconds between two looks. */
 const INTERVAL = 500;
@@ -25,7 +25,7 @@ const underWay = new Set<Asked>();
 let looking: NodeJS.Timeout | null = null;
 
 /** Runs one statement on a connection of the pool, as `pool.query` does, and gives the connection up when it says nothing. */
-export function queryPatiently<Row extends unknown[]>(pool: Pool, query: NamedQuery): Promise<Row[]> {
+export function queryWithTimeout<Row extends unknown[]>(pool: Pool, query: NamedQuery): Promise<Row[]> {
   return new Promise((resolve, reject) => {
     pool.connect((failure, client, release) => {
       if (client === undefined) {
@@ -42,7 +42,10 @@ export function queryPatiently<Row extends unknown[]>(pool: Pool, query: NamedQu
 }
 
 /** Runs one statement on a connection that the caller has, likewise. */
-export function askPatiently<Row extends unknown[]>(client: PoolClient, query: NamedQuery): Promise<Row[]> {
+export function queryClientWithTimeout<Row extends unknown[]>(
+  client: PoolClient,
+  query: NamedQuery,
+): Promise<Row[]> {
   return new Promise((resolve, reject) => {
     ask(client, query, (error, rows) => {
       if (error === null) resolve(rows as Row[]);

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { ServiceError } from '../../common/errors.js';
 import { OpenConnections } from './open-connections.js';
 import { ORPHANED } from './diverged-replica.js';
-import { queryPatiently } from './query-with-timeout.js';
+import { queryWithTimeout } from './query-with-timeout.js';
 import { serverPoolOptions } from './pool-options.js';
 import { Pulse } from './heartbeat.js';
 import { readThrough } from '../statements/reader.js';
@@ -111,7 +111,7 @@ export class Replica {
     try {
       const { pool, shared } = this;
       return await readThrough(
-        (query) => (statement.isShort ? shared.query<Row>(query) : queryPatiently<Row>(pool, query)),
+        (query) => (statement.isShort ? shared.query<Row>(query) : queryWithTimeout<Row>(pool, query)),
         statement,
         values,
       );

@@ -3,14 +3,14 @@ import type { Pool, PoolClient, QueryResult } from 'pg';
 import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 import { databaseError, LostRaceError } from './database-error.js';
 import { NothingReadError } from '../revisions/no-revision.error.js';
-import { askPatiently, PATIENTLY } from '../connections/query-with-timeout.js';
+import { queryClientWithTimeout, QUERY_TIMEOUT } from '../connections/query-with-timeout.js';
 import { type Reader, readThrough } from './reader.js';
 import type { Statement } from './statement.js';
 import type { Writer } from './writer.js';
 
-/** Milliseconds that an overlay takes at most, with all its attempts: a revision waits for rows that it has changed. */
+/** Milliseconds that a preview transaction takes at most, with all its attempts: a revision waits for rows that it has changed. */
 const LIFE = 10_000;
-/** Milliseconds that it waits for rows that a revision, or another overlay, has changed: less than a statement may take. */
+/** Milliseconds that it waits for rows that a revision, or another preview transaction, has changed: less than a statement may take. */
 const LOCK_TIMEOUT = 4000;
 /** How often it is begun when others are in its way. */
 const ATTEMPTS = 3;
@@ -25,7 +25,7 @@ const BEGIN = `begin isolation level repeatable read; set local lock_timeout = $
  * The mirror as it would be: a transaction in which rows are changed, which nobody else sees, and which is always
  * rolled back (docs/adr/0015).
  */
-export class Overlay implements Reader, Writer {
+export class PreviewTransaction implements Reader, Writer {
   /** The statement that was asked for last. */
   private last: Promise<unknown> = Promise.resolve();
   /** A statement has failed with this: until a savepoint mends it, the transaction answers nothing. */
@@ -49,7 +49,10 @@ export class Overlay implements Reader, Writer {
    * @throws ServiceUnavailableError when no connection is free, or others are in the way again and again; ServiceError
    *   TIMEOUT after 10 seconds; whatever `work` throws
    */
-  static async over<Result>(pool: Pool, work: (overlay: Overlay) => Promise<Result>): Promise<Result> {
+  static async over<Result>(
+    pool: Pool,
+    work: (transaction: PreviewTransaction) => Promise<Result>,
+  ): Promise<Result> {
     const connection = await pool.connect();
     const lost = new AbortController();
     const onError = (error: unknown) => {
@@ -64,7 +67,7 @@ export class Overlay implements Reader, Writer {
       connection.release(true);
     });
     try {
-      return await Overlay.attempt(connection, lost, work);
+      return await PreviewTransaction.attempt(connection, lost, work);
     } finally {
       clearTimeout(timer);
       if (!lost.signal.aborted) {
@@ -77,24 +80,24 @@ export class Overlay implements Reader, Writer {
   private static async attempt<Result>(
     connection: PoolClient,
     lost: AbortController,
-    work: (overlay: Overlay) => Promise<Result>,
+    work: (transaction: PreviewTransaction) => Promise<Result>,
   ): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
-      const overlay = new Overlay(connection, lost);
+      const transaction = new PreviewTransaction(connection, lost);
       try {
-        const result = await overlay.run(work);
-        if (!(overlay.over instanceof LostRaceError)) return result;
+        const result = await transaction.run(work);
+        if (!(transaction.over instanceof LostRaceError)) return result;
       } catch (error) {
-        if (!(overlay.over instanceof LostRaceError)) throw error;
+        if (!(transaction.over instanceof LostRaceError)) throw error;
       }
-      if (attempt === ATTEMPTS) throw overlay.over;
+      if (attempt === ATTEMPTS) throw transaction.over;
       await sleep(PAUSE * attempt);
     }
   }
 
   read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     return this.send(() =>
-      readThrough((query) => askPatiently<Row>(this.connection, query), statement, values),
+      readThrough((query) => queryClientWithTimeout<Row>(this.connection, query), statement, values),
     );
   }
 
@@ -128,7 +131,7 @@ export class Overlay implements Reader, Writer {
     }
   }
 
-  private async run<Result>(work: (overlay: Overlay) => Promise<Result>): Promise<Result> {
+  private async run<Result>(work: (transaction: PreviewTransaction) => Promise<Result>): Promise<Result> {
     try {
       await this.send(() => this.begin());
       return await Promise.race([work(this), whenAborted(this.lost.signal)]);
@@ -139,7 +142,7 @@ export class Overlay implements Reader, Writer {
 
   private async begin(): Promise<void> {
     // Several statements have several results, whatever the types of the driver say.
-    const results: unknown = await this.connection.query({ text: BEGIN, ...PATIENTLY });
+    const results: unknown = await this.connection.query({ text: BEGIN, ...QUERY_TIMEOUT });
     const [state] = (results as QueryResult<{ id: string | null }>[]).at(-1)?.rows ?? [];
     if (state === undefined || state.id === null) throw new NothingReadError();
     this.revision = state.id;
@@ -185,7 +188,7 @@ export class Overlay implements Reader, Writer {
 
   private async execute<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows> {
     try {
-      const { rows } = await this.connection.query({ text, values, ...PATIENTLY });
+      const { rows } = await this.connection.query({ text, values, ...QUERY_TIMEOUT });
       return rows as Rows;
     } catch (error) {
       throw databaseError(error);

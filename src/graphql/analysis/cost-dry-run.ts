@@ -2,7 +2,7 @@ import { type DocumentNode, Kind, type OperationDefinitionNode } from 'graphql';
 import { type Operation, type SelectedField, selectedAmong, type Variables } from './operation.js';
 
 /** The fields `rateLimit(dryRun: true)` of an operation; null when there are none and it is meant to run. */
-export function findRehearsal({ roots }: Operation, variables: Variables): SelectedField[] | null {
+export function findDryRunFields({ roots }: Operation, variables: Variables): SelectedField[] | null {
   const fields = [...selectedAmong(roots, variables)].filter(({ field }) => field.name === 'rateLimit');
   const asked = fields.some(({ nodes }) =>
     nodes.some((node) =>

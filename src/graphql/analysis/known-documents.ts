@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { getOperationAST, OperationTypeNode } from 'graphql';
 import { Database } from '../../database/database.js';
-import { Admission, type Question } from './operation-validator.js';
+import { OperationValidator, type OperationRequest } from './operation-validator.js';
 import { Documents } from './documents.js';
 import { unavailabilityOf } from '../errors/error-response.js';
 import { Operations } from '../execution/operations.js';
@@ -17,13 +17,16 @@ import type { RequestParameters } from '../http/request-body.js';
 export class KnownDocuments {
   constructor(
     private readonly documents: Documents,
-    private readonly admission: Admission,
+    private readonly admission: OperationValidator,
     private readonly operations: Operations,
     private readonly database: Database,
   ) {}
 
   /** What is asked, where the document is known; null: Apollo is to look at it. */
-  find({ method }: FastifyRequest, { query, operationName, variables }: RequestParameters): Question | null {
+  find(
+    { method }: FastifyRequest,
+    { query, operationName, variables }: RequestParameters,
+  ): OperationRequest | null {
     const known = this.documents.find(query);
     if (known === null) return null;
     const definition = getOperationAST(known.document, operationName);
@@ -33,9 +36,9 @@ export class KnownDocuments {
   }
 
   /** @throws ServiceError when the operation may not run at all */
-  async answer(question: Question, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  async answer(question: OperationRequest, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const context = new RequestContext(request, request.principal, this.database);
-    const admitted = await this.admission.admit(question, context);
+    const admitted = await this.admission.validate(question, context);
     const { variables, definition } = question;
     const execution = { variables, operationName: definition.name?.value };
     const answer = await this.operations.answer(admitted, execution, context);

@@ -8,24 +8,24 @@ import { type Operation, type SelectedField, selectedAmong, type Variables } fro
 const NODES_PER_POINT = 100;
 
 /** What an operation asks for, before any of it is read. */
-export interface Measure {
+export interface OperationCost {
   /** Nodes that its connections may give at most: a connection inside one multiplies. */
   readonly nodeCount: number;
   /** Points. */
-  readonly cost: number;
+  readonly points: number;
 }
 
 /**
  * Measures an operation, and refuses one that asks for too much or for a page that cannot be.
  * @throws ServiceError QUERY_TOO_COMPLEX or BAD_USER_INPUT
  */
-export function measureOperation(operation: Operation, variables: Variables, limits: LimitsConfig): Measure {
+export function computeCost(operation: Operation, variables: Variables, limits: LimitsConfig): OperationCost {
   refuseAbove(limits.aliases, operation.aliases, 'aliases');
   refuseAbove(limits.directives, operation.directives, 'directives');
   refuseAbove(limits.rootFields, [...selectedAmong(operation.roots, variables)].length, 'root fields');
   const nodeCount = countNodes(operation.roots, variables, limits, 1, 1);
   refuseAbove(limits.nodes, nodeCount, 'requested nodes');
-  return { nodeCount, cost: Math.max(1, Math.ceil(nodeCount / NODES_PER_POINT)) };
+  return { nodeCount, points: Math.max(1, Math.ceil(nodeCount / NODES_PER_POINT)) };
 }
 
 function countNodes(

@@ -3,22 +3,22 @@ import { OperationTypeNode } from 'graphql';
 import { nameOfScopes, type Principal } from '../../auth/principal.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { type Measure, measureOperation } from './operation-cost.js';
+import { type OperationCost, computeCost } from './operation-cost.js';
 import { type Operation, type SelectedField, selectedAmong, type Variables } from './operation.js';
-import { findFootprint, type Footprint } from './personal-data-selection.js';
-import { findRehearsal } from './cost-dry-run.js';
+import { findPersonalData, type PersonalDataSelection } from './personal-data-selection.js';
+import { findDryRunFields } from './cost-dry-run.js';
 import { decideScopes, insufficientScope, type Withheld } from './scope-rule.js';
 
 /** What is decided about an operation, for a token with certain scopes. */
-export interface Decision {
-  readonly measure: Measure;
+export interface PolicyDecision {
+  readonly cost: OperationCost;
   readonly withheld: readonly Withheld[];
   /** The fields `rateLimit(dryRun: true)`, when nothing else is to run. */
-  readonly rehearsal: readonly SelectedField[] | null;
+  readonly dryRunFields: readonly SelectedField[] | null;
   /** Whether it changes anything, if only for itself. */
   readonly isMutation: boolean;
   /** What it shows of people; null: nothing, or nobody wants to know. */
-  readonly footprint: Footprint | null;
+  readonly personalData: PersonalDataSelection | null;
 }
 
 /** Decisions kept of one operation: page sizes that clients choose freely make new ones. */
@@ -26,14 +26,14 @@ const MOST_DECISIONS = 50;
 
 /** Decides by limits and scopes: once for all variables that come to the same. */
 @Injectable()
-export class Decisions {
+export class OperationPolicy {
   /** Decisions of an operation by scopes and the shape of variables. */
-  private readonly known = new WeakMap<Operation, Map<string, Decision>>();
+  private readonly known = new WeakMap<Operation, Map<string, PolicyDecision>>();
 
   constructor(@Inject(CONFIG) private readonly config: Config) {}
 
   /** @throws ServiceError when the operation may not run at all */
-  decide(operation: Operation, variables: Variables, principal: Principal | null): Decision {
+  decide(operation: Operation, variables: Variables, principal: Principal | null): PolicyDecision {
     let known = this.known.get(operation);
     if (known === undefined || known.size === MOST_DECISIONS) {
       known = new Map();
@@ -48,8 +48,12 @@ export class Decisions {
     return decision;
   }
 
-  private decideAnew(operation: Operation, variables: Variables, principal: Principal | null): Decision {
-    const measure = measureOperation(operation, variables, this.config.limits);
+  private decideAnew(
+    operation: Operation,
+    variables: Variables,
+    principal: Principal | null,
+  ): PolicyDecision {
+    const measure = computeCost(operation, variables, this.config.limits);
     const { withheld, nothingLeft } = decideScopes(operation, variables, principal);
     if (nothingLeft) throw insufficientScope(withheld);
     const isMutation =
@@ -57,8 +61,14 @@ export class Decisions {
     const footprint =
       this.config.accessLogDays === 0
         ? null
-        : findFootprint(operation, variables, new Set(withheld.map(({ selected }) => selected.key)));
-    return { measure, withheld, rehearsal: findRehearsal(operation, variables), isMutation, footprint };
+        : findPersonalData(operation, variables, new Set(withheld.map(({ selected }) => selected.key)));
+    return {
+      cost: measure,
+      withheld,
+      dryRunFields: findDryRunFields(operation, variables),
+      isMutation,
+      personalData: footprint,
+    };
   }
 }
 

@@ -12,12 +12,12 @@ import { BadUserInputError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { type CompiledQuery, Compiler } from '../execution/compiler.js';
-import { Decisions } from './operation-policy.js';
-import type { Dependence } from '../cache/cache-policy.decorator.js';
+import { OperationPolicy } from './operation-policy.js';
+import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 import { withoutSuggestion } from '../errors/error-response.js';
-import type { Footprint } from './personal-data-selection.js';
+import type { PersonalDataSelection } from './personal-data-selection.js';
 import { type DeprecatedUses, findDeprecatedUses } from './deprecated-uses.js';
-import type { Measure } from './operation-cost.js';
+import type { OperationCost } from './operation-cost.js';
 import { type Operation, unfoldOperation, type Variables } from './operation.js';
 import { labelOf } from './operation-label.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
@@ -31,7 +31,7 @@ import { Staleness } from '../http/max-staleness.js';
 export const operationChannel = diagnosticsChannel.channel('directory:operation');
 
 /** What a valid document asks for, of the operation that is to run. */
-export interface Question {
+export interface OperationRequest {
   readonly schema: GraphQLSchema;
   readonly document: DocumentNode;
   readonly definition: OperationDefinitionNode;
@@ -39,18 +39,18 @@ export interface Question {
 }
 
 /** An operation that has passed every check and may run. */
-export interface Admitted {
+export interface ValidatedOperation {
   readonly document: DocumentNode;
   /** The schema as the token's scopes show it. */
   readonly schema: GraphQLSchema;
   readonly withheld: readonly Withheld[];
   /** What its answer depends on, if it can be remembered; null: it cannot. */
-  readonly dependences: ReadonlySet<Dependence> | null;
-  readonly measure: Measure;
+  readonly cacheDependencies: ReadonlySet<CacheDependency> | null;
+  readonly cost: OperationCost;
   /** Whether it changes anything, if only for itself. */
   readonly isMutation: boolean;
   /** What its answer shows of people; null: nothing. */
-  readonly footprint: Footprint | null;
+  readonly personalData: PersonalDataSelection | null;
   /** What it uses that is deprecated; null: nothing. */
   readonly deprecated: DeprecatedUses | null;
   /** Its variables, coerced. */
@@ -60,25 +60,25 @@ export interface Admitted {
 }
 
 /** An operation, with what else is worked out once a document. */
-type KnownOperation = Operation & Pick<Admitted, 'deprecated'>;
+type KnownOperation = Operation & Pick<ValidatedOperation, 'deprecated'>;
 
 /** Decides about an operation as a whole, before any of it is read: variables, limits, scopes and price. */
 @Injectable()
-export class Admission {
+export class OperationValidator {
   private scoped: ScopedSchemas | null = null;
   /** Apollo keeps parsed documents; what was made of one lives as long as it does. */
   private readonly operations = new WeakMap<DocumentNode, Map<OperationDefinitionNode, KnownOperation>>();
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    private readonly decisions: Decisions,
+    private readonly decisions: OperationPolicy,
     private readonly compiler: Compiler,
     private readonly limiter: RateLimiter,
     private readonly staleness: Staleness,
   ) {}
 
   /** @throws ServiceError when the operation may not run at all */
-  async admit(question: Question, context: RequestContext): Promise<Admitted> {
+  async validate(question: OperationRequest, context: RequestContext): Promise<ValidatedOperation> {
     const { schema, document, definition } = question;
     const operation = this.unfold(question);
     context.request.operation = labelOf(operation);
@@ -86,7 +86,13 @@ export class Admission {
     const variables = coerceVariables(question, this.config);
     const { principal, request } = context;
     const decision = this.decisions.decide(operation, variables, principal);
-    const { measure, withheld, rehearsal, isMutation, footprint } = decision;
+    const {
+      cost: measure,
+      withheld,
+      dryRunFields: rehearsal,
+      isMutation,
+      personalData: footprint,
+    } = decision;
     if (rehearsal === null && operation.readsMirror) await this.staleness.refuse(request.maxStaleness);
     context.charge = await this.limiter.charge(request, measure, rehearsal !== null);
     if (rehearsal !== null) {
@@ -94,10 +100,10 @@ export class Admission {
         document: withOnly(rehearsal, definition, document),
         schema,
         withheld: [],
-        dependences: null,
-        measure,
+        cacheDependencies: null,
+        cost: measure,
         isMutation: false,
-        footprint: null,
+        personalData: null,
         deprecated: operation.deprecated,
         variables,
         compiled: null,
@@ -108,17 +114,17 @@ export class Admission {
       document,
       schema: this.schemaFor(schema, principal, withheld),
       withheld,
-      dependences: reachesAll ? operation.dependences : null,
-      measure,
+      cacheDependencies: reachesAll ? operation.cacheDependencies : null,
+      cost: measure,
       isMutation,
-      footprint,
+      personalData: footprint,
       deprecated: operation.deprecated,
       variables,
       compiled: reachesAll ? this.compiler.find(schema, operation, variables) : null,
     };
   }
 
-  private unfold({ schema, document, definition }: Question): KnownOperation {
+  private unfold({ schema, document, definition }: OperationRequest): KnownOperation {
     let known = this.operations.get(document);
     if (known === undefined) {
       known = new Map();
@@ -145,7 +151,10 @@ export class Admission {
   }
 }
 
-function coerceVariables({ schema, definition, variables }: Question, { disclosure }: Config): Variables {
+function coerceVariables(
+  { schema, definition, variables }: OperationRequest,
+  { disclosure }: Config,
+): Variables {
   const { coerced, errors } = getVariableValues(schema, definition.variableDefinitions ?? [], variables, {
     maxErrors: 5,
   });

@@ -15,7 +15,7 @@ import {
 } from 'graphql';
 import type { Access } from '../../auth/access.js';
 import { BadUserInputError, ServiceError } from '../../common/errors.js';
-import type { Dependence } from '../cache/cache-policy.decorator.js';
+import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 
 /** Response keys from the root, and the field they end in: one selection of an operation. */
 export type PathKey = string;
@@ -55,7 +55,7 @@ export interface Operation {
   /** Whether a field is to be called `__proto__`, which not every way to build an object takes for a name. */
   readonly hasPrototypeKey: boolean;
   /** What its answer depends on, whatever its variables leave out; null: on more than is declared. */
-  readonly dependences: ReadonlySet<Dependence> | null;
+  readonly cacheDependencies: ReadonlySet<CacheDependency> | null;
   /** Whether anything of it is in the directory. */
   readonly readsMirror: boolean;
 }
@@ -108,7 +108,7 @@ export function unfoldOperation(
     conditionVariables: [...conditionVariables].sort(),
     introspects,
     hasPrototypeKey,
-    ...dependencesOf(roots),
+    ...cacheDependenciesOf(roots),
   };
 }
 
@@ -283,26 +283,26 @@ export function accessOf(field: GraphQLField<unknown, unknown>): Access {
 }
 
 /** What the answer depends on; `readsMirror` also where a root field does not declare it. */
-function dependencesOf(
+function cacheDependenciesOf(
   roots: ReadonlyMap<string, SelectedField>,
-): Pick<Operation, 'dependences' | 'readsMirror'> {
-  const found = new Set<Dependence>();
+): Pick<Operation, 'cacheDependencies' | 'readsMirror'> {
+  const found = new Set<CacheDependency>();
   let isDeclared = true;
   for (const root of roots.values()) {
     if (root.field.name !== '__typename' && declaredBy(root) === null) isDeclared = false;
     addDependences(root, found);
   }
   return {
-    dependences: isDeclared && !found.has('request') ? found : null,
+    cacheDependencies: isDeclared && !found.has('request') ? found : null,
     readsMirror: !isDeclared || found.has('mirror'),
   };
 }
 
-function addDependences(selected: SelectedField, into: Set<Dependence>): void {
+function addDependences(selected: SelectedField, into: Set<CacheDependency>): void {
   for (const dependence of declaredBy(selected) ?? []) into.add(dependence);
   for (const child of selected.children.values()) addDependences(child, into);
 }
 
-function declaredBy({ field }: SelectedField): readonly Dependence[] | null {
-  return (field.extensions['dependsOn'] as readonly Dependence[] | undefined) ?? null;
+function declaredBy({ field }: SelectedField): readonly CacheDependency[] | null {
+  return (field.extensions['dependsOn'] as readonly CacheDependency[] | undefined) ?? null;
 }

@@ -10,7 +10,7 @@ import {
 } from './operation.js';
 
 /** What an operation shows of people, and where in its answer they are: decided once for all that decide the same. */
-export interface Footprint {
+export interface PersonalDataSelection {
   /** Names of fields such as `User.email`, each once. */
   readonly fields: readonly string[];
   readonly places: readonly Place[];
@@ -46,11 +46,11 @@ interface Level {
  * @param withheld fields that the token does not reach
  * @returns null when it shows nothing of anybody
  */
-export function findFootprint(
+export function findPersonalData(
   { roots }: Operation,
   variables: Variables,
   withheld: ReadonlySet<PathKey>,
-): Footprint | null {
+): PersonalDataSelection | null {
   const names: string[] = [];
   const places: Place[] = [];
   const indexOf = ({ parentType, field }: SelectedField): number => {
@@ -113,7 +113,7 @@ function keyOf({ responsePath }: SelectedField): string {
 }
 
 /** Counts whom an answer shows. Null: nobody. */
-export function exhibitOf(footprint: Footprint, data: unknown): Exhibit | null {
+export function exhibitOf(footprint: PersonalDataSelection, data: unknown): Exhibit | null {
   const { fields, places, last } = footprint;
   const people = fields.map(() => 0);
   let isEmpty = true;

@@ -1,8 +1,8 @@
-import { Doorkeeper } from './cache-admission-filter.js';
+import { CacheAdmissionFilter } from './cache-admission-filter.js';
 
 describe('Doorkeeper', () => {
   it('admits what comes again, and what comes once not', () => {
-    const doorkeeper = new Doorkeeper();
+    const doorkeeper = new CacheAdmissionFilter();
     const questions = Array.from(
       { length: 5000 },
       (_, index) => `{ group(group: {id: "${index}"}) { name } }`,

@@ -6,7 +6,7 @@ const PLACES = 65_536;
  * each would cost more than it saves, and push out those that are asked for. It forgets, and now and then takes one
  * question for another; then something is remembered one time too late, or too early.
  */
-export class Doorkeeper {
+export class CacheAdmissionFilter {
   private readonly seen = new Uint32Array(PLACES);
 
   /** Whether the same was asked about before. */

@@ -1,7 +1,7 @@
 import { nameOfScopes, type Principal } from '../../auth/principal.js';
 
 /** Who asks what, in which form. It is looked up more than once: what stands for it is made once. */
-export class Question {
+export class ResponseCacheKey {
   private shared: string | null = null;
   private own: string | null = null;
 

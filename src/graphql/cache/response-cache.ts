@@ -5,21 +5,21 @@ import type { CacheStatistics } from '../../common/cache-statistics.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Revisions } from '../../database/revisions/revisions.js';
-import type { Dependence } from './cache-policy.decorator.js';
-import { Doorkeeper } from './cache-admission-filter.js';
-import type { FlightName } from './single-flight.js';
-import type { Measure } from '../analysis/operation-cost.js';
+import type { CacheDependency } from './cache-policy.decorator.js';
+import { CacheAdmissionFilter } from './cache-admission-filter.js';
+import type { FlightKey } from './single-flight.js';
+import type { OperationCost } from '../analysis/operation-cost.js';
 import type { OperationLabel } from '../analysis/operation-label.js';
-import type { Question } from './response-cache-key.js';
+import type { ResponseCacheKey } from './response-cache-key.js';
 
 /** An answer as it went over the wire. */
-export interface Answer {
+export interface CachedResponse {
   readonly body: Buffer;
   readonly contentType: string;
   /** Headers of its own; null: none. */
   readonly headers: Readonly<Record<string, string>> | null;
   /** It costs whoever asks again what it cost the first time. */
-  readonly measure: Measure;
+  readonly cost: OperationCost;
   /** The minute whose signed URLs are in it; null: it has none. */
   readonly minute: number | null;
   /** What it shows of people, to whoever is given it; null: nothing. */
@@ -33,7 +33,7 @@ export interface Answer {
  * Bytes of memory that an answer takes, as measured: where blocks are allocated some of each is lost, and every one has
  * objects of its own beside its text and its question's.
  */
-function sizeOf({ body }: Answer, question: string): number {
+function sizeOf({ body }: CachedResponse, question: string): number {
   return Math.ceil(1.25 * body.length) + question.length + 600;
 }
 
@@ -47,11 +47,11 @@ export function minuteOf(now: Date): number {
  * (docs/adr/0017). The data only changes with the revision, so none is ever stale.
  */
 @Injectable()
-export class Answers {
-  private readonly kept: LRUCache<string, Answer>;
+export class ResponseCache {
+  private readonly kept: LRUCache<string, CachedResponse>;
   /** The id of the revision that the answers are of. */
   private revision: string | null = null;
-  private readonly doorkeeper = new Doorkeeper();
+  private readonly doorkeeper = new CacheAdmissionFilter();
   private readonly isOff: boolean;
   private hits = 0;
   private misses = 0;
@@ -69,7 +69,7 @@ export class Answers {
   }
 
   /** The answer that was given to the same question, if it still is the one to give. */
-  find(question: Question): Answer | null {
+  find(question: ResponseCacheKey): CachedResponse | null {
     if (this.isOff || !this.isCurrent()) return null;
     const answer =
       this.kept.get(question.sharedKey) ??
@@ -88,30 +88,34 @@ export class Answers {
   }
 
   /** Whether the answer is to be kept: the question has been asked before, of whichever revision. */
-  isWorthKeeping(question: Question, dependences: ReadonlySet<Dependence>): boolean {
-    return !this.isOff && this.doorkeeper.admits(keyFor(question, dependences));
+  isWorthKeeping(question: ResponseCacheKey, cacheDependencies: ReadonlySet<CacheDependency>): boolean {
+    return !this.isOff && this.doorkeeper.admits(keyFor(question, cacheDependencies));
   }
 
   /** @param revision the id of the revision that all of the answer was read from; null: none, and it is any one's */
   keep(
-    question: Question,
-    answer: Answer,
-    dependences: ReadonlySet<Dependence>,
+    question: ResponseCacheKey,
+    answer: CachedResponse,
+    cacheDependencies: ReadonlySet<CacheDependency>,
     revision: string | null,
   ): void {
-    if (this.isOff || (revision === null && dependences.has('mirror'))) return;
+    if (this.isOff || (revision === null && cacheDependencies.has('mirror'))) return;
     if (!this.isCurrent() || (revision ?? this.revision) !== this.revision) return;
-    this.kept.set(keyFor(question, dependences), answer);
+    this.kept.set(keyFor(question, cacheDependencies), answer);
   }
 
   /**
    * What stands for a question that is asked now: of the same key, those with the same stamp are to have the same
    * answer. Null while that cannot be told.
    */
-  nameOf(question: Question, dependences: ReadonlySet<Dependence>, minute: number): FlightName | null {
+  nameOf(
+    question: ResponseCacheKey,
+    cacheDependencies: ReadonlySet<CacheDependency>,
+    minute: number,
+  ): FlightKey | null {
     const { current } = this.revisions;
     if (this.isOff || current === null) return null;
-    return { key: keyFor(question, dependences), stamp: `${current.id} ${minute}` };
+    return { key: keyFor(question, cacheDependencies), stamp: `${current.id} ${minute}` };
   }
 
   /** The revision of the mirror is one, and it is known; what is of another one is forgotten. */
@@ -125,6 +129,6 @@ export class Answers {
   }
 }
 
-function keyFor(question: Question, dependences: ReadonlySet<Dependence>): string {
-  return dependences.has('subject') ? question.ownKey : question.sharedKey;
+function keyFor(question: ResponseCacheKey, cacheDependencies: ReadonlySet<CacheDependency>): string {
+  return cacheDependencies.has('subject') ? question.ownKey : question.sharedKey;
 }

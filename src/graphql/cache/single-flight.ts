@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 /** What work that is under way is known by. */
-export interface FlightName {
+export interface FlightKey {
   readonly key: string;
   /** What else it depends on, and what changes while the key stays. */
   readonly stamp: string;
@@ -18,15 +18,15 @@ interface Flight {
  * revision everybody asks for the same pages at once, and none of them is remembered.
  */
 @Injectable()
-export class Flights {
+export class SingleFlight {
   private readonly underWay = new Map<string, Flight>();
 
   /**
    * @param name stands for the work and for everything that it depends on; null: nobody else's is the same
    * @returns what the work comes to, and whether it was done for this caller
    */
-  async share<Result>(
-    name: FlightName | null,
+  async run<Result>(
+    name: FlightKey | null,
     work: () => Promise<Result>,
   ): Promise<{ result: Result; isOwn: boolean }> {
     if (name === null) return { result: await work(), isOwn: true };

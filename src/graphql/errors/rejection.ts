@@ -26,7 +26,7 @@ export class StatusError extends ServiceError {
 }
 
 /** A refusal as HTTP carries it. */
-export interface Refusal {
+export interface GraphQLRejection {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** JSON. */
@@ -84,13 +84,13 @@ export function refuseForNow(request: FastifyRequest, reply: FastifyReply): void
 }
 
 /** The same, to a request that Fastify has not seen. */
-export function refusalForNow(requestId: string): Refusal {
+export function refusalForNow(requestId: string): GraphQLRejection {
   const { status, headers } = TOO_MUCH;
   return { status, headers, body: BEFORE_ID + requestId + AFTER_ID };
 }
 
 /** The refusal as a GraphQL response. A failure of ours is masked, and logged here. */
-export function buildRefusal(error: unknown, requestId: string): Refusal {
+export function buildRefusal(error: unknown, requestId: string): GraphQLRejection {
   const known = error instanceof ServiceError ? error : serviceErrorOf(error as FastifyError);
   if (known === null) {
     logger.error(`Request ${requestId} failed: ${error instanceof Error ? (error.stack ?? '') : ''}`);

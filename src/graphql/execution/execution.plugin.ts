@@ -9,7 +9,7 @@ import { HeaderMap } from '@apollo/server';
 import { Plugin } from '@nestjs/apollo';
 import { getOperationAST, OperationTypeNode } from 'graphql';
 import { ServiceError } from '../../common/errors.js';
-import { Admission, type Admitted } from '../analysis/operation-validator.js';
+import { OperationValidator, type ValidatedOperation } from '../analysis/operation-validator.js';
 import { Documents } from '../analysis/documents.js';
 import { formatError, toGraphQLError, unavailabilityOf } from '../errors/error-response.js';
 import { Operations } from './operations.js';
@@ -20,12 +20,12 @@ import type { RequestContext } from '../http/request-context.js';
 export class ExecutionPlugin implements ApolloServerPlugin<RequestContext> {
   constructor(
     private readonly documents: Documents,
-    private readonly admission: Admission,
+    private readonly admission: OperationValidator,
     private readonly operations: Operations,
   ) {}
 
   requestDidStart(): Promise<GraphQLRequestListener<RequestContext>> {
-    let admitted: Admitted | null = null;
+    let admitted: ValidatedOperation | null = null;
     return Promise.resolve({
       didResolveOperation: async (context) => {
         const { source, document, schema } = context;
@@ -46,7 +46,9 @@ export class ExecutionPlugin implements ApolloServerPlugin<RequestContext> {
   }
 
   /** Errors of the checks refuse the request as a whole: HTTP tells them too. */
-  private async admit(context: GraphQLRequestContextDidResolveOperation<RequestContext>): Promise<Admitted> {
+  private async admit(
+    context: GraphQLRequestContextDidResolveOperation<RequestContext>,
+  ): Promise<ValidatedOperation> {
     const { document, operation: definition, contextValue, schema, request } = context;
     try {
       if (!definition) {
@@ -54,7 +56,7 @@ export class ExecutionPlugin implements ApolloServerPlugin<RequestContext> {
         throw new ServiceError('OPERATION_RESOLUTION_FAILURE', message, { argument: 'operationName' });
       }
       const variables = request.variables ?? {};
-      return await this.admission.admit({ schema, document, definition, variables }, contextValue);
+      return await this.admission.validate({ schema, document, definition, variables }, contextValue);
     } catch (error) {
       throw error instanceof ServiceError ? toGraphQLError(error, { refuses: true }) : error;
     }
@@ -62,7 +64,7 @@ export class ExecutionPlugin implements ApolloServerPlugin<RequestContext> {
 
   private async respond(
     { contextValue, request: { variables, operationName } }: GraphQLRequestContext<RequestContext>,
-    admitted: Admitted,
+    admitted: ValidatedOperation,
   ): Promise<GraphQLResponse> {
     const singleResult = await this.operations.answer(admitted, { variables, operationName }, contextValue);
     const headers = new HeaderMap();

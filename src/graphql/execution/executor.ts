@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { execute, type ExecutionResult, GraphQLError } from 'graphql';
 import { ServiceUnavailableError } from '../../common/errors.js';
 import { Database } from '../../database/database.js';
-import type { Admitted } from '../analysis/operation-validator.js';
+import type { ValidatedOperation } from '../analysis/operation-validator.js';
 import type { RequestContext } from '../http/request-context.js';
 import { type Withheld, withheldError } from '../analysis/scope-rule.js';
 
@@ -21,7 +21,11 @@ export class Executor {
   constructor(private readonly database: Database) {}
 
   /** The answer, all of it from one revision. */
-  async execute(admitted: Admitted, execution: Execution, context: RequestContext): Promise<ExecutionResult> {
+  async execute(
+    admitted: ValidatedOperation,
+    execution: Execution,
+    context: RequestContext,
+  ): Promise<ExecutionResult> {
     return admitted.isMutation
       ? this.preview(admitted, execution, context)
       : this.answer(admitted, execution, context);
@@ -29,7 +33,7 @@ export class Executor {
 
   /** One that was read across the moment in which a revision was applied is thrown away and read again. */
   private async answer(
-    admitted: Admitted,
+    admitted: ValidatedOperation,
     execution: Execution,
     context: RequestContext,
   ): Promise<ExecutionResult> {
@@ -41,15 +45,15 @@ export class Executor {
     }
   }
 
-  /** Mutations run one after another, each with all that is below it, over one overlay: they build on one another. */
+  /** Mutations run one after another, each with all that is below it, over one preview transaction: they build on one another. */
   private async preview(
-    admitted: Admitted,
+    admitted: ValidatedOperation,
     execution: Execution,
     context: RequestContext,
   ): Promise<ExecutionResult> {
     try {
-      return await this.database.overlay((overlay) => {
-        context.startPreview(overlay);
+      return await this.database.previewTransaction((transaction) => {
+        context.startPreview(transaction);
         return this.executeOnce(admitted, execution, context);
       });
     } catch (error) {
@@ -61,7 +65,7 @@ export class Executor {
   }
 
   private async executeOnce(
-    admitted: Admitted,
+    admitted: ValidatedOperation,
     execution: Execution,
     context: RequestContext,
   ): Promise<ExecutionResult> {
@@ -71,7 +75,7 @@ export class Executor {
   }
 
   private async run(
-    { compiled, schema, document, variables: coerced }: Admitted,
+    { compiled, schema, document, variables: coerced }: ValidatedOperation,
     { variables, operationName }: Execution,
     contextValue: RequestContext,
   ): Promise<ExecutionResult> {

@@ -3,11 +3,11 @@ import type { FormattedExecutionResult } from 'graphql';
 import { AccessLog } from '../../access-log/access-log.js';
 import type { Exhibit } from '../../access-log/personal-data-access.js';
 import { Revisions } from '../../database/revisions/revisions.js';
-import type { Admitted } from '../analysis/operation-validator.js';
-import { Answers, minuteOf } from '../cache/response-cache.js';
+import type { ValidatedOperation } from '../analysis/operation-validator.js';
+import { ResponseCache, minuteOf } from '../cache/response-cache.js';
 import { formatError } from '../errors/error-response.js';
 import { type Execution, Executor } from './executor.js';
-import { type FlightName, Flights } from '../cache/single-flight.js';
+import { type FlightKey, SingleFlight } from '../cache/single-flight.js';
 import { exhibitOf } from '../analysis/personal-data-selection.js';
 import type { MirrorRead } from './mirror-read.js';
 import type { RequestContext } from '../http/request-context.js';
@@ -17,28 +17,28 @@ import type { RequestContext } from '../http/request-context.js';
 export class Operations {
   constructor(
     private readonly executor: Executor,
-    private readonly answers: Answers,
-    private readonly flights: Flights,
+    private readonly answers: ResponseCache,
+    private readonly flights: SingleFlight,
     private readonly accessLog: AccessLog,
     private readonly revisions: Revisions,
   ) {}
 
   /** The answer as the client sees it; `errors` first, where there are any, and `extensions` last. */
   async answer(
-    admitted: Admitted,
+    admitted: ValidatedOperation,
     execution: Execution,
     context: RequestContext,
   ): Promise<FormattedExecutionResult> {
     const minute = minuteOf(new Date());
     const { freshness } = this.revisions;
     const before = freshness.asOf;
-    const { result, isOwn } = await this.flights.share(this.nameOf(context, admitted, minute), async () => {
+    const { result, isOwn } = await this.flights.run(this.nameOf(context, admitted, minute), async () => {
       const executed = await this.executor.execute(admitted, execution, context);
       return { executed, revisions: context.revisions };
     });
     context.request.mirrorRead = await this.mirrorReadIn(result.revisions, before);
     const { data = null, errors } = result.executed;
-    const exhibit = admitted.footprint === null ? null : exhibitOf(admitted.footprint, data);
+    const exhibit = admitted.personalData === null ? null : exhibitOf(admitted.personalData, data);
     if (exhibit !== null && context.principal !== null) this.accessLog.note(context.principal, exhibit);
     const extensions = admitted.deprecated === null ? null : { deprecations: admitted.deprecated.uses };
     if (errors !== undefined) {
@@ -65,32 +65,32 @@ export class Operations {
   /** The same for all whose answer is the same; null: it may be another one each time. */
   private nameOf(
     { request: { question } }: RequestContext,
-    { dependences }: Admitted,
+    { cacheDependencies }: ValidatedOperation,
     minute: number,
-  ): FlightName | null {
-    return question === null || dependences === null
+  ): FlightKey | null {
+    return question === null || cacheDependencies === null
       ? null
-      : this.answers.nameOf(question, dependences, minute);
+      : this.answers.nameOf(question, cacheDependencies, minute);
   }
 
   /** An answer is kept as it is sent, if all of it is of one revision and its URLs are of one minute. */
   private remember(
     { request, revisions }: RequestContext,
-    { dependences, measure, deprecated }: Admitted,
+    { cacheDependencies, cost, deprecated }: ValidatedOperation,
     begun: number,
     exhibit: Exhibit | null,
   ): void {
     const { question } = request;
     const [revision = null, ...others] = revisions;
-    if (question === null || dependences === null || others.length > 0) return;
-    const minute = dependences.has('minute') ? begun : null;
+    if (question === null || cacheDependencies === null || others.length > 0) return;
+    const minute = cacheDependencies.has('minute') ? begun : null;
     if (minute !== null && minute !== minuteOf(new Date())) return;
-    if (!this.answers.isWorthKeeping(question, dependences)) return;
+    if (!this.answers.isWorthKeeping(question, cacheDependencies)) return;
     request.keep = (body, contentType) => {
       const headers = deprecated?.headers ?? null;
       const { operation } = request;
-      const answer = { body, contentType, headers, measure, minute, exhibit, operation, revision };
-      this.answers.keep(question, answer, dependences, revision);
+      const answer = { body, contentType, headers, cost, minute, exhibit, operation, revision };
+      this.answers.keep(question, answer, cacheDependencies, revision);
     };
   }
 }

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { readConfig } from '../../config/config.js';
-import { LoadGate } from '../rate-limit/load-shedder.js';
+import { LoadShedder } from '../rate-limit/load-shedder.js';
 import type { RateLimiter } from '../rate-limit/rate-limiter.js';
 import { type ShortAnswer, ShortWay } from './fast-path.js';
 
 /** A gate that takes on as many as it may, and has just refused more than it could read. */
-function flooded(): LoadGate {
-  const gate = new LoadGate();
+function flooded(): LoadShedder {
+  const gate = new LoadShedder();
   // So far ahead that no further look comes while it is asked.
   const now = performance.now() + 3_600_000;
   gate.begin(now);
@@ -18,7 +18,7 @@ function flooded(): LoadGate {
 }
 
 /** The status of what is answered at once; null: that is left to others. */
-function ask(gate: LoadGate, url: string, headers: IncomingMessage['headers'] = {}): number | null {
+function ask(gate: LoadShedder, url: string, headers: IncomingMessage['headers'] = {}): number | null {
   const config = readConfig({ BASE_URL: 'http://127.0.0.1:3000/school' });
   const nobody = null as never;
   const way = new ShortWay(
@@ -64,6 +64,6 @@ describe('a flood', () => {
   });
 
   it('is none where there is room', () => {
-    expect(ask(new LoadGate(), '/graphql/v1')).toBeNull();
+    expect(ask(new LoadShedder(), '/graphql/v1')).toBeNull();
   });
 });

@@ -10,12 +10,12 @@ import { chooseRequestId } from '../../common/request-id.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Revisions } from '../../database/revisions/revisions.js';
-import { type Answer, Answers } from '../cache/response-cache.js';
-import { LoadGate } from '../rate-limit/load-shedder.js';
+import { type CachedResponse, ResponseCache } from '../cache/response-cache.js';
+import { LoadShedder } from '../rate-limit/load-shedder.js';
 import { headersOfRead, type MirrorRead } from '../execution/mirror-read.js';
 import type { OperationLabel } from '../analysis/operation-label.js';
-import { Question } from '../cache/response-cache-key.js';
-import { RateLimiter, type Standing } from '../rate-limit/rate-limiter.js';
+import { ResponseCacheKey } from '../cache/response-cache-key.js';
+import { RateLimiter, type RateLimitState } from '../rate-limit/rate-limiter.js';
 import { buildRefusal, GRAPHQL_PATH, refusalForNow, typeOfRefusal } from '../errors/rejection.js';
 import { recallHead } from './request-head.js';
 import { MAX_STALENESS } from './max-staleness.js';
@@ -26,7 +26,7 @@ export interface ShortRequest {
   readonly method: string;
   readonly principal: Principal | null;
   /** What was taken of limits. */
-  readonly standings: Standing[];
+  readonly rateLimits: RateLimitState[];
   operation: OperationLabel | null;
 }
 
@@ -48,7 +48,7 @@ export interface Introduction {
   readonly answerType: string;
   readonly bodyText: string;
   /** Nothing that was remembered answers it. */
-  readonly question: Question;
+  readonly question: ResponseCacheKey;
 }
 
 const NOT_STORED = { 'cache-control': 'no-store' };
@@ -77,8 +77,8 @@ export class ShortWay implements OnModuleInit {
     @Inject(CONFIG) { basePath, limits, monitoring }: Config,
     private readonly authenticator: Authenticator,
     private readonly limiter: RateLimiter,
-    private readonly answers: Answers,
-    private readonly gate: LoadGate,
+    private readonly answers: ResponseCache,
+    private readonly gate: LoadShedder,
     private readonly accessLog: AccessLog,
     private readonly revisions: Revisions,
   ) {
@@ -147,7 +147,7 @@ export class ShortWay implements OnModuleInit {
       return null;
     }
     const bodyText = body.toString();
-    const question = new Question(principal, answerType, bodyText);
+    const question = new ResponseCacheKey(principal, answerType, bodyText);
     const answer = this.answers.find(question);
     const read = answer === null ? null : this.mirrorReadOf(answer);
     if (answer === null || read === undefined) {
@@ -158,7 +158,7 @@ export class ShortWay implements OnModuleInit {
   }
 
   /** Null: the answer has nothing of the directory. Undefined: how fresh it is has to be asked for. */
-  private mirrorReadOf({ revision }: Answer): MirrorRead | null | undefined {
+  private mirrorReadOf({ revision }: CachedResponse): MirrorRead | null | undefined {
     if (revision === null) return null;
     const asOf = this.revisions.freshness.asOfRevision(revision);
     return asOf === null ? undefined : { revision, asOf };
@@ -166,18 +166,18 @@ export class ShortWay implements OnModuleInit {
 
   /** Counts and prices it as if it had been worked out anew. */
   private repeat(
-    answer: Answer,
+    answer: CachedResponse,
     read: MirrorRead | null,
     request: ShortRequest & { principal: Principal },
     answerType: string,
   ): ShortAnswer {
-    const { principal, standings } = request;
+    const { principal, rateLimits } = request;
     // By whom it comes does not matter where it is known from whom.
-    const caller = { principal, ip: '', standings };
+    const caller = { principal, ip: '', rateLimits };
     try {
       void this.limiter.countRequest(caller);
       request.operation = answer.operation;
-      void this.limiter.charge(caller, answer.measure, false);
+      void this.limiter.charge(caller, answer.cost, false);
     } catch (error) {
       const { status, headers, body } = buildRefusal(error, request.id);
       return { request, status, type: answerType, headers, body };
@@ -193,7 +193,7 @@ function introduce<Caller extends Principal | null>(request: IncomingMessage, pr
     id: chooseRequestId(request),
     method: request.method ?? '',
     principal,
-    standings: [],
+    rateLimits: [],
     operation: null,
   };
 }

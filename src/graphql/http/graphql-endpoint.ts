@@ -6,14 +6,14 @@ import { UnauthenticatedError } from '../../auth/authentication.error.js';
 import { Authenticator } from '../../auth/authenticator.js';
 import type { Principal } from '../../auth/principal.js';
 import { Revisions } from '../../database/revisions/revisions.js';
-import { type Answer, Answers } from '../cache/response-cache.js';
+import { type CachedResponse, ResponseCache } from '../cache/response-cache.js';
 import { KnownDocuments } from '../analysis/known-documents.js';
-import { LoadGate } from '../rate-limit/load-shedder.js';
+import { LoadShedder } from '../rate-limit/load-shedder.js';
 import { headersOfRead, type MirrorRead } from '../execution/mirror-read.js';
 import type { OperationLabel } from '../analysis/operation-label.js';
-import { Question } from '../cache/response-cache-key.js';
+import { ResponseCacheKey } from '../cache/response-cache-key.js';
 import { headersOf } from '../rate-limit/rate-limit-headers.js';
-import { RateLimiter, type Standing } from '../rate-limit/rate-limiter.js';
+import { RateLimiter, type RateLimitState } from '../rate-limit/rate-limiter.js';
 import { buildRefusal, isEndpoint, refuseForNow } from '../errors/rejection.js';
 import { readHead } from './request-head.js';
 import { passOn, readRequest } from './request-body.js';
@@ -25,13 +25,13 @@ declare module 'fastify' {
     /** Who sent a request to the GraphQL endpoint; null: nobody said. */
     principal: Principal | null;
     /** What the headers of the answer tell about limits; null outside of the GraphQL endpoint. */
-    standings: Standing[] | null;
+    rateLimits: RateLimitState[] | null;
     /** The body as it came; null where there is none. */
     bodyText: string | null;
     /** The media type of the answer; null outside of the GraphQL endpoint. */
     answerType: string | null;
     /** What answers are remembered for; null outside of the GraphQL endpoint. */
-    question: Question | null;
+    question: ResponseCacheKey | null;
     /** Whether the gate has taken it on, and is to be told when it is answered. */
     isUnderWay: boolean;
     /** What its operation is called; null while none has come of it. */
@@ -57,9 +57,9 @@ export class GraphQLEndpoint implements OnModuleInit {
     private readonly adapterHost: HttpAdapterHost,
     private readonly authenticator: Authenticator,
     private readonly limiter: RateLimiter,
-    private readonly answers: Answers,
+    private readonly answers: ResponseCache,
     private readonly knownDocuments: KnownDocuments,
-    private readonly gate: LoadGate,
+    private readonly gate: LoadShedder,
     private readonly accessLog: AccessLog,
     private readonly revisions: Revisions,
     private readonly staleness: Staleness,
@@ -71,7 +71,7 @@ export class GraphQLEndpoint implements OnModuleInit {
     if (!adapter) return;
     const fastify = adapter.getInstance<FastifyInstance>();
     fastify.decorateRequest('principal', null);
-    fastify.decorateRequest('standings', null);
+    fastify.decorateRequest('rateLimits', null);
     fastify.decorateRequest('bodyText', null);
     fastify.decorateRequest('answerType', null);
     fastify.decorateRequest('question', null);
@@ -123,7 +123,7 @@ export class GraphQLEndpoint implements OnModuleInit {
         }, done);
         return;
       }
-      tellStandings(request, reply);
+      setRateLimitHeaders(request, reply);
       if (request.mirrorRead !== null) void reply.headers(headersOfRead(request.mirrorRead));
       if (request.keep === null || typeof payload !== 'string' || reply.statusCode !== 200) {
         done(null, payload);
@@ -152,7 +152,7 @@ export class GraphQLEndpoint implements OnModuleInit {
   }
 
   private receive(request: FastifyRequest): void | Promise<void> {
-    request.standings = [];
+    request.rateLimits = [];
     const known = request.raw.introduction;
     if (known !== undefined) {
       adopt(known, request);
@@ -191,12 +191,12 @@ export class GraphQLEndpoint implements OnModuleInit {
         .removeHeader('www-authenticate');
       return body;
     } finally {
-      tellStandings(request, reply);
+      setRateLimitHeaders(request, reply);
     }
   }
 
   /** Gives the answer that was given to the same question before, for the same price. */
-  private repeat(answer: Answer, request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
+  private repeat(answer: CachedResponse, request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
     const { revision } = answer;
     if (revision === null) return this.repeatAtOnce(answer, null, request, reply);
     const asOf = this.revisions.freshness.asOfRevision(revision);
@@ -207,7 +207,7 @@ export class GraphQLEndpoint implements OnModuleInit {
 
   /** Where it has to be found out first how fresh the mirror is. */
   private async repeatWhenFresh(
-    answer: Answer,
+    answer: CachedResponse,
     revision: string,
     request: FastifyRequest,
     reply: FastifyReply,
@@ -218,7 +218,7 @@ export class GraphQLEndpoint implements OnModuleInit {
   }
 
   private repeatAtOnce(
-    answer: Answer,
+    answer: CachedResponse,
     read: MirrorRead | null,
     request: FastifyRequest,
     reply: FastifyReply,
@@ -232,7 +232,7 @@ export class GraphQLEndpoint implements OnModuleInit {
       if (answer.headers !== null) void reply.headers(answer.headers);
       void reply.header('cache-control', 'no-store').type(answer.contentType).send(answer.body);
     };
-    const charge = this.limiter.charge(request, answer.measure, false);
+    const charge = this.limiter.charge(request, answer.cost, false);
     if (charge instanceof Promise) return charge.then(send);
     send();
   }
@@ -260,11 +260,11 @@ function adopt({ principal, answerType, bodyText }: Introduction, request: Fasti
   request.raw.headers['content-length'] = undefined;
 }
 
-function tellStandings({ standings }: FastifyRequest, reply: FastifyReply): void {
-  const headers = standings === null ? null : headersOf(standings);
+function setRateLimitHeaders({ rateLimits }: FastifyRequest, reply: FastifyReply): void {
+  const headers = rateLimits === null ? null : headersOf(rateLimits);
   if (headers !== null) void reply.headers(headers);
 }
 
-function questionOf(request: FastifyRequest): Question {
-  return new Question(request.principal, request.answerType ?? '', request.bodyText ?? request.url);
+function questionOf(request: FastifyRequest): ResponseCacheKey {
+  return new ResponseCacheKey(request.principal, request.answerType ?? '', request.bodyText ?? request.url);
 }

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { ServiceError } from '../../common/errors.js';
-import { parseUnequivocalJson } from './strict-json.js';
+import { parseStrictJson } from './strict-json.js';
 
 /** RFC-to-be «GraphQL over HTTP», §5.4: what a request has, whichever way it comes. Other members are ignored. */
 const Shape = z.object({
@@ -53,7 +53,7 @@ export function passOn(request: FastifyRequest, parameters: RequestParameters): 
 function parseBody(text: string | null): unknown {
   if (text === null || text === '') throw new ServiceError('BAD_REQUEST', 'The body is empty');
   try {
-    return parseUnequivocalJson(text);
+    return parseStrictJson(text);
   } catch {
     throw new ServiceError('BAD_REQUEST', 'The body is not valid JSON, in which nothing has two meanings');
   }
@@ -104,7 +104,7 @@ function searchOf({ query, operationName, variables }: RequestParameters): strin
 function parseJson(text: string | null, name: string): unknown {
   if (text === null || text === '') return null;
   try {
-    return parseUnequivocalJson(text);
+    return parseStrictJson(text);
   } catch {
     throw new ServiceError('BAD_REQUEST', EXPECTED[name] ?? '', { argument: name });
   }

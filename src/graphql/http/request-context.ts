@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../../auth/principal.js';
-import type { Overlay } from '../../database/statements/preview-transaction.js';
+import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import type { Reader } from '../../database/statements/reader.js';
 import { RevisionReader } from '../../database/revisions/revision-reader.js';
 import { Batches } from '../execution/batches.js';
@@ -27,7 +27,7 @@ export class RequestContext {
   charge: Charge | null = null;
   /** Where a field was first left out for want of a scope: the path that its error carries. */
   readonly withheldAt = new Map<PathKey, readonly (string | number)[]>();
-  private preview: Overlay | null = null;
+  private preview: PreviewTransaction | null = null;
   private revisionReader: RevisionReader;
 
   constructor(
@@ -55,16 +55,16 @@ export class RequestContext {
     return this.preview === null ? this.revisionReader.revisions : new Set([this.preview.revision]);
   }
 
-  /** Begins a preview: from here on everything is read from this overlay. */
-  startPreview(overlay: Overlay): void {
-    this.preview = overlay;
-    overlay.counter = this.request;
+  /** Begins a preview: from here on everything is read from this preview transaction. */
+  startPreview(transaction: PreviewTransaction): void {
+    this.preview = transaction;
+    transaction.counter = this.request;
     this.startAnew();
   }
 
   /** Where a mutation makes its change, and reads what it has to know for that. */
-  get overlay(): Overlay {
-    if (this.preview === null) throw new Error('Only mutations have an overlay');
+  get previewTransaction(): PreviewTransaction {
+    if (this.preview === null) throw new Error('Only mutations have a preview transaction');
     return this.preview;
   }
 
@@ -73,9 +73,9 @@ export class RequestContext {
    * shown after it.
    */
   async change<Payload>(mutation: () => Promise<Payload>): Promise<Payload> {
-    await this.overlay.settle();
-    const payload = await this.overlay.savepoint(mutation);
-    this.batches = new Batches(this.overlay);
+    await this.previewTransaction.settle();
+    const payload = await this.previewTransaction.savepoint(mutation);
+    this.batches = new Batches(this.previewTransaction);
     return payload;
   }
 

@@ -9,7 +9,7 @@ const BACKSLASH = 0x5c;
  * both (RFC 8259 §4), and names that reach into the prototypes of objects.
  * @throws SyntaxError
  */
-export function parseUnequivocalJson(text: string): unknown {
+export function parseStrictJson(text: string): unknown {
   const value: unknown = parseJsonSafely(text, { protoAction: 'error', constructorAction: 'error' });
   // A name that is there twice has two colons, and is one member of what was parsed.
   if (countMembers(value) !== countColons(text)) throw new SyntaxError('Two members have one name');

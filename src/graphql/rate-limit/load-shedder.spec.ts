@@ -1,8 +1,8 @@
-import { LoadGate } from './load-shedder.js';
+import { LoadShedder } from './load-shedder.js';
 
 /** Operations that come and are answered, ten milliseconds at a time. */
 class Traffic {
-  readonly gate = new LoadGate();
+  readonly gate = new LoadShedder();
   underWay = 0;
   /** How many were refused before they were read. */
   unread = 0;

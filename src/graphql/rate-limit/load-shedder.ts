@@ -21,7 +21,7 @@ const TRICKLE = 50;
  * interval tells how many may be under way (Little's law: as many as are done while one waits).
  */
 @Injectable()
-export class LoadGate {
+export class LoadShedder {
   private underWay = 0;
   private most = MOST;
   /** Milliseconds on a clock that is never set. */

@@ -1,14 +1,14 @@
 import type { Limit } from '../../limits/limit.js';
-import type { Standing } from './rate-limiter.js';
+import type { RateLimitState } from './rate-limiter.js';
 
 /** The policy of a limit never changes. */
 const policies = new WeakMap<Limit, string>();
 
 /** The fields of draft-ietf-httpapi-ratelimit-headers. */
-export function headersOf(standings: readonly Standing[]): Record<string, string> | null {
+export function headersOf(rateLimits: readonly RateLimitState[]): Record<string, string> | null {
   let policy = '';
   let limits = '';
-  for (const { limit, remaining, reset, cost } of standings) {
+  for (const { limit, remaining, reset, cost } of rateLimits) {
     const separator = policy === '' ? '' : ', ';
     policy += separator + policyOf(limit);
     limits += `${separator}"${limit.name}";r=${remaining};t=${reset}`;

@@ -1,6 +1,6 @@
 import { Args, Context, Field, Int, ObjectType, Query, Resolver } from '@nestjs/graphql';
 import { InheritAccess, Public } from '../../auth/access.js';
-import { DependsOn } from '../cache/cache-policy.decorator.js';
+import { CachePolicy } from '../cache/cache-policy.decorator.js';
 import type { Charge, RequestContext } from '../http/request-context.js';
 import { DateTime } from '../schema/scalars.js';
 
@@ -35,7 +35,7 @@ export class RateLimit implements Charge {
 @Resolver()
 export class RateLimitResolver {
   @Public()
-  @DependsOn('request')
+  @CachePolicy('request')
   @Query(() => RateLimit, { description: 'The price of this operation and your standing with the limits.' })
   rateLimit(
     @Args('dryRun', {

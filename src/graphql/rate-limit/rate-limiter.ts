@@ -6,7 +6,7 @@ import { CONFIG } from '../../config/config.module.js';
 import { type Count, Limit, type Taking } from '../../limits/limit.js';
 import { Limits } from '../../limits/limits.js';
 import { networkOf } from '../../limits/network.js';
-import type { Measure } from '../analysis/operation-cost.js';
+import type { OperationCost } from '../analysis/operation-cost.js';
 import type { Charge } from '../http/request-context.js';
 
 /** Seconds. */
@@ -14,7 +14,7 @@ const MINUTE = 60;
 const HOUR = 3600;
 
 /** What the headers of an answer tell of one of the two limits. */
-export interface Standing {
+export interface RateLimitState {
   readonly limit: Limit;
   readonly remaining: number;
   /** Seconds until it is whole again. */
@@ -29,7 +29,7 @@ export interface Caller {
   readonly principal: Principal | null;
   readonly ip: string;
   /** Requests first. */
-  readonly standings: Standing[] | null;
+  readonly rateLimits: RateLimitState[] | null;
 }
 
 /**
@@ -81,16 +81,16 @@ export class RateLimiter {
   }
 
   /** Whether a request of the endpoint has been counted. */
-  isSettled({ standings }: Caller): boolean {
-    return standings === null || standings.length > 0;
+  isSettled({ rateLimits }: Caller): boolean {
+    return rateLimits === null || rateLimits.length > 0;
   }
 
   /**
    * Takes the price of an operation before it runs; a rehearsal takes nothing.
    * @throws ServiceError RATE_LIMITED when it is more than the caller has left
    */
-  charge(caller: Caller, measure: Measure, rehearsal: boolean): Charge | Promise<Charge> {
-    const price = { limit: this.points, subject: subjectOf(caller), amount: rehearsal ? 0 : measure.cost };
+  charge(caller: Caller, measure: OperationCost, rehearsal: boolean): Charge | Promise<Charge> {
+    const price = { limit: this.points, subject: subjectOf(caller), amount: rehearsal ? 0 : measure.points };
     if (this.isSettled(caller)) {
       const counts = this.limits.take([price]);
       return counts instanceof Promise
@@ -100,7 +100,7 @@ export class RateLimiter {
     return this.chargeAll(caller, measure, price);
   }
 
-  private async chargeAll(caller: Caller, measure: Measure, price: Taking): Promise<Charge> {
+  private async chargeAll(caller: Caller, measure: OperationCost, price: Taking): Promise<Charge> {
     const [request, points] = await this.limits.take([this.requestOf(caller), price]);
     this.admit(caller, request);
     return this.pay(caller, measure, points);
@@ -111,16 +111,16 @@ export class RateLimiter {
   }
 
   private admit(caller: Caller, count: Count | undefined): void {
-    const standing = standingOf(this.requests, count, null);
-    caller.standings?.push(standing);
+    const standing = rateLimitStateOf(this.requests, count, null);
+    caller.rateLimits?.push(standing);
     if (count?.isTaken === true) return;
     this.refusals.requests++;
     throw rateLimited(`Too many requests: ${this.requests.amount} a minute are answered`, standing);
   }
 
-  private pay(caller: Caller, { cost, nodeCount }: Measure, count: Count | undefined): Charge {
-    const standing = standingOf(this.points, count, cost);
-    caller.standings?.push(standing);
+  private pay(caller: Caller, { points: cost, nodeCount }: OperationCost, count: Count | undefined): Charge {
+    const standing = rateLimitStateOf(this.points, count, cost);
+    caller.rateLimits?.push(standing);
     const { amount: limit } = this.points;
     if (count?.isTaken !== true) {
       this.refusals.points++;
@@ -136,12 +136,12 @@ function subjectOf({ principal, ip }: Caller): string {
   return principal?.countedAs ?? networkOf(ip);
 }
 
-function standingOf(limit: Limit, count: Count | undefined, cost: number | null): Standing {
+function rateLimitStateOf(limit: Limit, count: Count | undefined, cost: number | null): RateLimitState {
   if (count === undefined) throw new Error('What was taken was not told');
   return { limit, remaining: limit.remaining(count), reset: limit.reset(count), cost };
 }
 
 /** Too much was asked for within the window. */
-function rateLimited(message: string, { reset }: Standing): ServiceError {
+function rateLimited(message: string, { reset }: RateLimitState): ServiceError {
   return new ServiceError('RATE_LIMITED', message, { retryAfter: reset });
 }

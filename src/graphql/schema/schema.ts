@@ -34,7 +34,7 @@ export function finishSchema(built: GraphQLSchema): GraphQLSchema {
     [MapperKind.QUERY]: (query) => describe(query, 'What can be asked.'),
     [MapperKind.MUTATION]: (mutation) => describe(mutation, MUTATION),
     [MapperKind.OBJECT_FIELD]: withoutDefaultResolver,
-    [MapperKind.MUTATION_ROOT_FIELD]: overOverlay,
+    [MapperKind.MUTATION_ROOT_FIELD]: inPreviewTransaction,
   });
   const { types, ...config } = schema.toConfig();
   // Types that the contract has and no field uses yet.
@@ -52,7 +52,7 @@ function describe(root: GraphQLObjectType, description: string): GraphQLObjectTy
 }
 
 /** Every mutation runs as one change of its operation's preview, whatever it does. */
-function overOverlay(
+function inPreviewTransaction(
   field: GraphQLFieldConfig<unknown, RequestContext>,
 ): GraphQLFieldConfig<unknown, RequestContext> {
   const { resolve } = field;

@@ -2,7 +2,7 @@ import { Field, ObjectType, Query, registerEnumType, Resolver } from '@nestjs/gr
 import { InheritAccess, Public } from '../../auth/access.js';
 import { hasScopes, type Principal } from '../../auth/principal.js';
 import { CurrentPrincipal } from '../../graphql/http/current-principal.decorator.js';
-import { DependsOn } from '../../graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../../graphql/cache/cache-policy.decorator.js';
 import { DateTime } from '../../graphql/schema/scalars.js';
 import { describeTrouble, MirrorState, SyncState } from './mirror-state.js';
 
@@ -50,7 +50,7 @@ export class DirectoryStatusResolver {
   constructor(private readonly state: MirrorState) {}
 
   @Public()
-  @DependsOn('request')
+  @CachePolicy('request')
   @Query(() => DirectoryStatus, {
     description: 'How fresh the answers are, and whether anything keeps them from being fresher.',
   })

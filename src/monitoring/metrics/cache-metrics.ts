@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Authenticator } from '../../auth/authenticator.js';
 import type { CacheStatistics } from '../../common/cache-statistics.js';
-import { Answers } from '../../graphql/cache/response-cache.js';
+import { ResponseCache } from '../../graphql/cache/response-cache.js';
 import { Documents } from '../../graphql/analysis/documents.js';
 import { SignedUrls } from '../../media/signing/signed-urls.js';
 import type { CounterReading, GaugeReading, LabelledValue, MetricGroup, Metrics } from './metric-group.js';
@@ -15,7 +15,7 @@ export class CacheMetrics implements MetricGroup {
   private bytes!: GaugeReading;
 
   constructor(
-    private readonly answers: Answers,
+    private readonly answers: ResponseCache,
     private readonly documents: Documents,
     private readonly authenticator: Authenticator,
     private readonly signedUrls: SignedUrls,

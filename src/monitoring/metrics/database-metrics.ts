@@ -99,11 +99,11 @@ export class DatabaseMetrics implements MetricGroup {
   private pools(): NamedPool[] {
     // It is taken away while the service ends.
     if (!this.dataSource.isInitialized) return [];
-    const { pool, overlays } = this.dataSource;
+    const { pool, previewPool } = this.dataSource;
     const ofReplicas = this.replicas?.standing.each ?? [];
     return [
       { server: 'primary', use: 'reads', pool },
-      ...(overlays === pool ? [] : [{ server: 'primary', use: 'previews', pool: overlays } as const]),
+      ...(previewPool === pool ? [] : [{ server: 'primary', use: 'previews', pool: previewPool } as const]),
       ...ofReplicas.map(({ host, pool: own }) => ({ server: host, use: 'reads', pool: own }) as const),
     ];
   }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ERROR_CODES } from '../../common/errors.js';
 import { toldErrors } from '../../graphql/errors/error-response.js';
-import { LoadGate } from '../../graphql/rate-limit/load-shedder.js';
+import { LoadShedder } from '../../graphql/rate-limit/load-shedder.js';
 import { RateLimiter } from '../../graphql/rate-limit/rate-limiter.js';
 import { GRAPHQL_PATH } from '../../graphql/errors/rejection.js';
 import { FailedLogins } from '../../limits/failed-logins.js';
@@ -34,7 +34,7 @@ export class RequestMetrics implements MetricGroup {
     private readonly counts: RequestCounts,
     private readonly limiter: RateLimiter,
     private readonly failedLogins: FailedLogins,
-    private readonly gate: LoadGate,
+    private readonly gate: LoadShedder,
   ) {}
 
   register(metrics: Metrics): void {

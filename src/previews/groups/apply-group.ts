@@ -1,5 +1,5 @@
 import type { DirectoryMapping } from '../../config/settings/directory.js';
-import type { Overlay } from '../../database/statements/preview-transaction.js';
+import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import { Entry } from '../../ldap/entry.js';
 import type { AddRecord } from '../../ldap/ldif/ldif-record.js';
 import { mapGroup } from '../../mirror/map/map.js';
@@ -11,11 +11,11 @@ import { NOT_NAMED } from '../memberships/membership-record.js';
 import type { MirroredGroup } from '../mirrored-entries.queries.js';
 
 /**
- * Adds a group to an overlay: what a synchronisation makes of the record, with everybody who named its DN before.
+ * Adds a group to a preview transaction: what a synchronisation makes of the record, with everybody who named its DN before.
  * @param uuid what the directory would give it
  */
 export async function addGroup(
-  overlay: Overlay,
+  transaction: PreviewTransaction,
   { dn, attributes }: AddRecord,
   uuid: string,
   mapping: DirectoryMapping['groups'],
@@ -27,25 +27,29 @@ export async function addGroup(
   );
   const { value } = mapGroup(entry, mapping);
   if (value === null) throw new Error('The mirror would not show the group that is made here');
-  await applyDelta(overlay, [value], []);
+  await applyDelta(transaction, [value], []);
 }
 
-/** Removes a group from an overlay, and from the groups that name it. */
+/** Removes a group from a preview transaction, and from the groups that name it. */
 export async function removeGroup(
-  overlay: Overlay,
+  transaction: PreviewTransaction,
   subject: MirroredGroup,
   outer: readonly { group: MirroredGroup; namedAs: NamedAs }[],
 ): Promise<void> {
   const nestings = outer.map(({ group, namedAs }) =>
     roleChangeOf({ group, subject, before: namedAs, after: NOT_NAMED }),
   );
-  await applyChange(overlay, { nestings });
-  await applyDelta(overlay, [], [subject.value.uuid]);
+  await applyChange(transaction, { nestings });
+  await applyDelta(transaction, [], [subject.value.uuid]);
 }
 
-async function applyDelta(overlay: Overlay, added: readonly Group[], gone: readonly string[]): Promise<void> {
+async function applyDelta(
+  transaction: PreviewTransaction,
+  added: readonly Group[],
+  gone: readonly string[],
+): Promise<void> {
   const people = new Map<string, Person>();
   const groups = new Map(added.map((group) => [group.uuid, group]));
   const extent = { people, groups, gonePeople: new Set<string>(), goneGroups: new Set(gone) };
-  await applyChange(overlay, await planDelta(overlay, { people, groups, quarantined: [] }, extent));
+  await applyChange(transaction, await planDelta(transaction, { people, groups, quarantined: [] }, extent));
 }

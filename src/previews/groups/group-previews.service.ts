@@ -4,7 +4,7 @@ import { ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import type { DirectoryMapping } from '../../config/settings/directory.js';
 import { CONFIG } from '../../config/config.module.js';
-import type { Overlay } from '../../database/statements/preview-transaction.js';
+import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import type { RequestContext } from '../../graphql/http/request-context.js';
 import { GroupsService } from '../../groups/groups.service.js';
 import type { ChangeRecord } from '../../ldap/ldif/ldif-record.js';
@@ -50,66 +50,70 @@ export class GroupPreviewsService {
   /** @throws ServiceError NOT_FOUND, NO_USER_CONTEXT, FORBIDDEN, BAD_USER_INPUT or CONFLICT */
   async createGroup(input: CreateGroupInput, context: RequestContext): Promise<CreateGroupPayload> {
     const caller = callerOf(context);
-    const { overlay, principal } = caller;
+    const { transaction, principal } = caller;
     const parent = input.parent ? await getGroup(caller, input.parent, 'parent') : null;
-    const creator = await findActor(overlay, principal);
+    const creator = await findActor(transaction, principal);
     if (!canCreateGroup(principal, creator)) throw noUserContext('a new group would have no owner');
     if (parent !== null) await refuseParent(parent, caller);
     const clientMutationId = validateClientMutationId(input);
     const wanted = validateNewGroup(input);
     const record = buildNewGroup(wanted, creator?.value.dn ?? null, this.mapping);
     await refuseTaken(wanted.id, record.dn, caller);
-    await addGroup(overlay, record, randomUUID(), this.mapping);
-    const records = [record, ...(parent === null ? [] : await this.nest(parent, wanted.id, overlay))];
-    const group = await this.groups.get(wanted, 'id', overlay);
-    return { clientMutationId, preview: await previewOf(overlay, records), group };
+    await addGroup(transaction, record, randomUUID(), this.mapping);
+    const records = [record, ...(parent === null ? [] : await this.nest(parent, wanted.id, transaction))];
+    const group = await this.groups.get(wanted, 'id', transaction);
+    return { clientMutationId, preview: await previewOf(transaction, records), group };
   }
 
   /** @throws ServiceError NOT_FOUND, FORBIDDEN, BAD_USER_INPUT or CONFLICT */
   async updateGroup(input: UpdateGroupInput, context: RequestContext): Promise<UpdateGroupPayload> {
     const caller = callerOf(context);
-    const { overlay, principal } = caller;
+    const { transaction, principal } = caller;
     const before = await getGroup(caller, input.group, 'group');
-    const standing = await readStanding(overlay, principal, before);
+    const standing = await readStanding(transaction, principal, before);
     refuseUnless(canUpdateGroup(principal, standing), OWNER, 'change it', standing, 'group');
     const clientMutationId = validateClientMutationId(input);
     const change = validateGroupChange(input);
     const { record, sourceValues } = changeGroup(before.value, change, this.mapping);
     const value = { ...before.value, ...withChange(before.value, change), sourceValues };
-    await applyChange(overlay, { updatedGroups: [{ ...before, value }] });
-    const group = await this.groups.get(before.value, 'group', overlay);
-    return { clientMutationId, preview: await previewOf(overlay, [record]), group };
+    await applyChange(transaction, { updatedGroups: [{ ...before, value }] });
+    const group = await this.groups.get(before.value, 'group', transaction);
+    return { clientMutationId, preview: await previewOf(transaction, [record]), group };
   }
 
   /** @throws ServiceError NOT_FOUND, FORBIDDEN, BAD_USER_INPUT or CONFLICT */
   async deleteGroup(input: DeleteGroupInput, context: RequestContext): Promise<DeleteGroupPayload> {
     const caller = callerOf(context);
-    const { overlay, principal } = caller;
+    const { transaction, principal } = caller;
     const group = await getGroup(caller, input.group, 'group');
-    const standing = await readStanding(overlay, principal, group);
+    const standing = await readStanding(transaction, principal, group);
     refuseUnless(canDeleteGroup(principal, standing), OWNER, 'delete it', standing, 'group');
     const clientMutationId = validateClientMutationId(input);
-    const outer = await listOuterGroups(overlay, group);
+    const outer = await listOuterGroups(transaction, group);
     const references = outer.map(({ group: { value }, namedAs }) => ({ group: value, namedAs }));
     const records = buildGroupDeletion(group.value, references, this.mapping);
-    await removeGroup(overlay, group, outer);
+    await removeGroup(transaction, group, outer);
     const deletedGroupId = group.value.id;
-    return { clientMutationId, preview: await previewOf(overlay, records), deletedGroupId };
+    return { clientMutationId, preview: await previewOf(transaction, records), deletedGroupId };
   }
 
   /** The record that names a new group in its parent; none when the parent named its DN all along. */
-  private async nest(parent: MirroredGroup, id: string, overlay: Overlay): Promise<ChangeRecord[]> {
-    const inner = await getNewGroup(overlay, id);
-    const before = await readNesting(overlay, parent, inner);
+  private async nest(
+    parent: MirroredGroup,
+    id: string,
+    transaction: PreviewTransaction,
+  ): Promise<ChangeRecord[]> {
+    const inner = await getNewGroup(transaction, id);
+    const before = await readNesting(transaction, parent, inner);
     const after = before | NAMED_AS_MEMBER;
     if (after === before) return [];
     const naming = { kind: 'nestings', group: parent, subject: inner, before, after } as const;
-    return [await applyNaming(overlay, naming, this.mapping)];
+    return [await applyNaming(transaction, naming, this.mapping)];
   }
 }
 
-async function refuseParent(parent: MirroredGroup, { overlay, principal }: Caller): Promise<void> {
-  const standing = await readStanding(overlay, principal, parent);
+async function refuseParent(parent: MirroredGroup, { transaction, principal }: Caller): Promise<void> {
+  const standing = await readStanding(transaction, principal, parent);
   const isAllowed = canCreateGroupIn(principal, standing);
   refuseUnless(isAllowed, ADMIN, 'put a new group into it', standing, 'parent');
 }
@@ -118,9 +122,9 @@ async function refuseParent(parent: MirroredGroup, { overlay, principal }: Calle
  * Whoever creates groups learns which ids are taken: the directory would say the same. A token that cannot read groups is
  * refused an id that groups name already, too, because the new group would show them as its parents.
  */
-async function refuseTaken(id: string, dn: string, { overlay, principal }: Caller): Promise<void> {
+async function refuseTaken(id: string, dn: string, { transaction, principal }: Caller): Promise<void> {
   const isFree =
-    !(await isTaken(overlay, id, dn)) && (canReadAll(principal) || !(await isNamed(overlay, dn)));
+    !(await isTaken(transaction, id, dn)) && (canReadAll(principal) || !(await isNamed(transaction, dn)));
   if (isFree) return;
   throw new ServiceError('CONFLICT', 'The directory has an entry with this id already', { argument: 'id' });
 }

@@ -1,5 +1,5 @@
 import type { DirectoryMapping } from '../../config/settings/directory.js';
-import type { Overlay } from '../../database/statements/preview-transaction.js';
+import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import type { ChangeRecord } from '../../ldap/ldif/ldif-record.js';
 import type { HashedGroup, Plan, RoleChange } from '../../mirror/plan/plan.js';
 import type { NamedAs } from '../../mirror/map/snapshot.js';
@@ -17,11 +17,11 @@ export interface Naming {
 }
 
 /**
- * Makes a group name somebody differently in an overlay, and gives the record that makes it permanent.
+ * Makes a group name somebody differently in a preview transaction, and gives the record that makes it permanent.
  * @throws ServiceError CONFLICT when the group would be left without members, which its class does not allow
  */
 export async function applyNaming(
-  overlay: Overlay,
+  transaction: PreviewTransaction,
   naming: Naming,
   mapping: DirectoryMapping['groups'],
 ): Promise<ChangeRecord> {
@@ -29,7 +29,10 @@ export async function applyNaming(
   const { record, sourceValues } = changeNames(group.value, subject.value.dn, before, after, mapping);
   const isUpdated = sourceValues !== group.value.sourceValues;
   const updated: HashedGroup = { ...group, value: { ...group.value, sourceValues } };
-  await applyChange(overlay, { [kind]: [roleChangeOf(naming)], updatedGroups: isUpdated ? [updated] : [] });
+  await applyChange(transaction, {
+    [kind]: [roleChangeOf(naming)],
+    updatedGroups: isUpdated ? [updated] : [],
+  });
   return record;
 }
 

@@ -103,7 +103,7 @@ export class MembershipPreviewsService {
   private async rename(
     { group, person, membership }: Facts,
     after: NamedAs,
-    { overlay }: RequestContext,
+    { previewTransaction: transaction }: RequestContext,
   ): Promise<ChangePreview> {
     const naming = {
       kind: 'memberships',
@@ -112,27 +112,27 @@ export class MembershipPreviewsService {
       before: membership.namedAs,
       after,
     } as const;
-    return previewOf(overlay, [await applyNaming(overlay, naming, this.mapping)]);
+    return previewOf(transaction, [await applyNaming(transaction, naming, this.mapping)]);
   }
 
   private async getMembership(facts: Facts, context: RequestContext): Promise<GroupMembership> {
-    const user = await this.users.get(facts.person.value, 'user', context.overlay);
-    return this.memberships.get(user, await this.getGroup(facts, context), context.overlay);
+    const user = await this.users.get(facts.person.value, 'user', context.previewTransaction);
+    return this.memberships.get(user, await this.getGroup(facts, context), context.previewTransaction);
   }
 
-  private getGroup({ group }: Facts, { overlay }: RequestContext) {
-    return this.groups.get(group.value, 'group', overlay);
+  private getGroup({ group }: Facts, { previewTransaction: transaction }: RequestContext) {
+    return this.groups.get(group.value, 'group', transaction);
   }
 }
 
 /** @throws ServiceError INSUFFICIENT_SCOPE, or NOT_FOUND when either of them is not in the directory */
 async function readFacts(input: RemoveGroupMemberInput, context: RequestContext): Promise<Facts> {
   const caller = callerOf(context);
-  const { overlay, principal } = caller;
+  const { transaction, principal } = caller;
   const group = await getGroup(caller, input.group, 'group');
   const person = await getPerson(caller, input.user, 'user');
-  const membership = await readMembership(overlay, group, person);
-  return { group, person, membership, standing: await readStanding(overlay, principal, group) };
+  const membership = await readMembership(transaction, group, person);
+  return { group, person, membership, standing: await readStanding(transaction, principal, group) };
 }
 
 /** Admins look after members, and owners after everybody. */

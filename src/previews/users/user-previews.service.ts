@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Config } from '../../config/config.js';
 import type { DirectoryMapping } from '../../config/settings/directory.js';
 import { CONFIG } from '../../config/config.module.js';
-import type { Overlay } from '../../database/statements/preview-transaction.js';
+import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import type { RequestContext } from '../../graphql/http/request-context.js';
 import { Profile } from '../../users/profile.model.js';
 import type { User } from '../../users/user.model.js';
@@ -33,10 +33,10 @@ export class UserPreviewsService {
 
   /** @throws ServiceError NO_USER_CONTEXT, BAD_USER_INPUT or CONFLICT */
   async updateProfile(input: UpdateProfileInput, context: RequestContext): Promise<UpdateProfilePayload> {
-    const { overlay, principal } = callerOf(context);
-    const person = await findActor(overlay, principal);
+    const { transaction, principal } = callerOf(context);
+    const person = await findActor(transaction, principal);
     if (!canUpdateProfile(person)) throw noUserContext('there is no profile to change');
-    const { user, ...payload } = await this.update(person, input, overlay);
+    const { user, ...payload } = await this.update(person, input, transaction);
     return { ...payload, profile: new Profile(user) };
   }
 
@@ -46,20 +46,20 @@ export class UserPreviewsService {
    */
   async updateUser(input: UpdateUserInput, context: RequestContext): Promise<UpdateUserPayload> {
     const caller = callerOf(context);
-    return this.update(await getPerson(caller, input.user, 'user'), input, caller.overlay);
+    return this.update(await getPerson(caller, input.user, 'user'), input, caller.transaction);
   }
 
   private async update(
     { value, contentHash }: MirroredPerson,
     input: UpdateProfileInput | UpdateUserInput,
-    overlay: Overlay,
+    transaction: PreviewTransaction,
   ): Promise<ChangePayload & { user: User }> {
     const clientMutationId = validateClientMutationId(input);
     const change = validatePersonChange(input);
     const { record, sourceValues } = changePerson(value, change, this.mapping);
     const changed = { ...withChange(value, change), sourceValues };
-    await applyChange(overlay, { updatedPeople: [{ value: changed, contentHash }] });
-    const user = await this.users.get({ id: value.id }, 'user', overlay);
-    return { clientMutationId, preview: await previewOf(overlay, [record]), user };
+    await applyChange(transaction, { updatedPeople: [{ value: changed, contentHash }] });
+    const user = await this.users.get({ id: value.id }, 'user', transaction);
+    return { clientMutationId, preview: await previewOf(transaction, [record]), user };
   }
 }

@@ -20,10 +20,10 @@ export class Executions {
       const { errors = [] } = result;
       // With several, it was made again by graphql-js.
       if (admitted.compiled !== null && errors.length < 2) this.compiled++;
-      const { dependences } = admitted;
+      const { cacheDependencies } = admitted;
       // What should have read the mirror and has not is of no revision.
-      const isOfOne = context.revisions.size === (dependences?.has('mirror') === true ? 1 : 0);
-      if (dependences !== null && isOfOne && errors.length === 0) this.rememberable++;
+      const isOfOne = context.revisions.size === (cacheDependencies?.has('mirror') === true ? 1 : 0);
+      if (cacheDependencies !== null && isOfOne && errors.length === 0) this.rememberable++;
       return result;
     };
   }

@@ -135,9 +135,9 @@ const rows = ({ people, groups }) => [
   `with applied as (
      insert into revisions (applied_at, users_created, users_updated, users_deleted, groups_created, groups_updated, groups_deleted,
        memberships_added, memberships_changed, memberships_removed, confirmed)
-     select now(), ${people}, 0, 0, ${groups}, 0, 0, count(*), 0, 0, false from memberships returning id
+     select now(), ${people}, 0, 0, ${groups}, 0, 0, count(*), 0, 0, false from memberships returning id, uuid
    )
    update mirror_state set state = 'IDLE', as_of = now(), user_count = ${people}, group_count = ${groups},
-     revision = (select id from applied)`,
+     (revision, revision_uuid) = (select id, uuid from applied)`,
   `drop table drawn_people, drawn_groups, drawn_memberships`,
 ];

@@ -32,28 +32,31 @@ export class TestMutations {
     @Args('group') id: string,
     @Args('name') name: string,
     @Args('fails', { type: () => String, nullable: true }) fails: string | null,
-    @Context() { overlay }: RequestContext,
+    @Context() { previewTransaction: transaction }: RequestContext,
   ): Promise<TestPayload> {
     TestMutations.begun.push(`${id} ${name}`);
-    await overlay.query(
+    await transaction.query(
       `with renamed as (update groups set name = $2, sort_name = lower($2) where id = $1 returning key, name, sort_name)
        update effective_memberships m set group_name = r.name, group_sort_name = r.sort_name
        from renamed r where m.group_key = r.key`,
       [id, name],
     );
     if (fails === 'by rule') throw new ServiceError('CONFLICT', 'Not now');
-    if (fails === 'by statement') await overlay.query('select 1 / 0');
-    return { group: await this.groups.get({ id }, 'group', overlay) };
+    if (fails === 'by statement') await transaction.query('select 1 / 0');
+    return { group: await this.groups.get({ id }, 'group', transaction) };
   }
 
   /** Takes everybody out of a group. */
   @RequireScopes('write')
   @Mutation(() => TestPayload, { nullable: true })
-  async testEmpty(@Args('group') id: string, @Context() { overlay }: RequestContext): Promise<TestPayload> {
+  async testEmpty(
+    @Args('group') id: string,
+    @Context() { previewTransaction: transaction }: RequestContext,
+  ): Promise<TestPayload> {
     TestMutations.begun.push(id);
-    const group = await this.groups.get({ id }, 'group', overlay);
-    await overlay.query('delete from effective_memberships where group_key = $1', [group.key]);
-    await overlay.query('update groups set member_count = 0 where key = $1', [group.key]);
+    const group = await this.groups.get({ id }, 'group', transaction);
+    await transaction.query('delete from effective_memberships where group_key = $1', [group.key]);
+    await transaction.query('update groups set member_count = 0 where key = $1', [group.key]);
     return { group };
   }
 
@@ -63,17 +66,17 @@ export class TestMutations {
   async testRace(
     @Args('group') id: string,
     @Args('times') times: number,
-    @Context() { overlay }: RequestContext,
+    @Context() { previewTransaction: transaction }: RequestContext,
   ): Promise<TestPayload> {
-    const group = await this.groups.get({ id }, 'group', overlay);
+    const group = await this.groups.get({ id }, 'group', transaction);
     TestMutations.begun.push(group.name);
     if (TestMutations.begun.length <= times) {
       await this.database.transaction((manager) =>
         manager.query(`update groups set name = name || '+' where id = $1`, [id]),
       );
     }
-    await overlay.query(`update groups set description = 'Raced' where key = $1`, [group.key]);
-    return { group: await this.groups.get({ id }, 'group', overlay) };
+    await transaction.query(`update groups set description = 'Raced' where key = $1`, [group.key]);
+    return { group: await this.groups.get({ id }, 'group', transaction) };
   }
 
   /** For administrators alone. */
@@ -81,10 +84,10 @@ export class TestMutations {
   @Mutation(() => TestPayload, { nullable: true })
   async testAdministrate(
     @Args('group') id: string,
-    @Context() { overlay }: RequestContext,
+    @Context() { previewTransaction: transaction }: RequestContext,
   ): Promise<TestPayload> {
     TestMutations.begun.push(id);
-    return { group: await this.groups.get({ id }, 'group', overlay) };
+    return { group: await this.groups.get({ id }, 'group', transaction) };
   }
 }
 

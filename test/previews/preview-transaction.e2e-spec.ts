@@ -1,5 +1,5 @@
 import { Database } from '../../src/database/database.js';
-import type { Overlay } from '../../src/database/statements/preview-transaction.js';
+import type { PreviewTransaction } from '../../src/database/statements/preview-transaction.js';
 import { statement } from '../../src/database/statements/statement.js';
 import { ServiceError } from '../../src/common/errors.js';
 import { buildLdif } from '../support/builders/directory.js';
@@ -11,7 +11,7 @@ const STORED = [
   ['team', 'Team'],
 ];
 
-describe('an overlay', () => {
+describe('a preview transaction', () => {
   let service: TestService;
   let database: Database;
 
@@ -30,8 +30,8 @@ describe('an overlay', () => {
 
   afterAll(() => service.stop());
 
-  const rename = (overlay: Overlay, id: string, name: string) =>
-    overlay.query('update groups set name = $2 where id = $1', [id, name]);
+  const rename = (transaction: PreviewTransaction, id: string, name: string) =>
+    transaction.query('update groups set name = $2 where id = $1', [id, name]);
 
   const codeOf = (work: Promise<unknown>) =>
     work.then(
@@ -40,13 +40,13 @@ describe('an overlay', () => {
     );
 
   it('shows what was changed in it to itself, and nothing of it stays', async () => {
-    const seen = await database.overlay(async (overlay) => {
-      await rename(overlay, 'club', 'Chess');
-      const [row] = await overlay.query<{ id: string }[]>(
+    const seen = await database.previewTransaction(async (transaction) => {
+      await rename(transaction, 'club', 'Chess');
+      const [row] = await transaction.query<{ id: string }[]>(
         `insert into nestings (outer_key, inner_key, named_as, role)
          select c.key, t.key, 1, 1 from groups c, groups t where c.id = 'club' and t.id = 'team' returning 'nested' as id`,
       );
-      return [await overlay.read(NAMES), row];
+      return [await transaction.read(NAMES), row];
     });
     expect(seen).toEqual([[['club', 'Chess'], STORED[1]], { id: 'nested' }]);
     expect(await database.read(NAMES)).toEqual(STORED);
@@ -54,8 +54,8 @@ describe('an overlay', () => {
 
   it('gives what its work throws, and nothing of it stays', async () => {
     const failure = new Error('Something else');
-    const failing = database.overlay(async (overlay) => {
-      await rename(overlay, 'club', 'Chess');
+    const failing = database.previewTransaction(async (transaction) => {
+      await rename(transaction, 'club', 'Chess');
       throw failure;
     });
     await expect(failing).rejects.toBe(failure);
@@ -63,32 +63,32 @@ describe('an overlay', () => {
   });
 
   it('answers those who ask side by side', async () => {
-    const answers = await database.overlay((overlay) =>
-      Promise.all(Array.from({ length: 50 }, () => overlay.read(NAMES))),
+    const answers = await database.previewTransaction((transaction) =>
+      Promise.all(Array.from({ length: 50 }, () => transaction.read(NAMES))),
     );
     expect(answers).toEqual(Array.from({ length: 50 }, () => STORED));
   });
 
   it('goes back to before a change that fails, however it fails, and on from there', async () => {
-    const seen = await database.overlay(async (overlay) => {
-      await overlay.savepoint(() => rename(overlay, 'club', 'Chess'));
-      const refused = overlay.savepoint(async () => {
-        await rename(overlay, 'team', 'Go');
+    const seen = await database.previewTransaction(async (transaction) => {
+      await transaction.savepoint(() => rename(transaction, 'club', 'Chess'));
+      const refused = transaction.savepoint(async () => {
+        await rename(transaction, 'team', 'Go');
         throw new ServiceError('FORBIDDEN', 'Not this one');
       });
-      const broken = overlay.savepoint(async () => {
-        await rename(overlay, 'team', 'Go');
+      const broken = transaction.savepoint(async () => {
+        await rename(transaction, 'team', 'Go');
         await Promise.all([
-          overlay.query('insert into nestings select * from nestings'),
-          rename(overlay, 'team', 'Go'),
+          transaction.query('insert into nestings select * from nestings'),
+          rename(transaction, 'team', 'Go'),
         ]);
       });
       const codes = [await codeOf(refused), String(await codeOf(broken))];
-      await overlay.savepoint(async () => {
-        await codeOf(overlay.savepoint(() => overlay.query('select 1 / 0')));
-        await overlay.query(`update groups set description = 'Still here' where id = 'team'`);
+      await transaction.savepoint(async () => {
+        await codeOf(transaction.savepoint(() => transaction.query('select 1 / 0')));
+        await transaction.query(`update groups set description = 'Still here' where id = 'team'`);
       });
-      const rows = await overlay.query('select name, description from groups order by id');
+      const rows = await transaction.query('select name, description from groups order by id');
       return { codes, rows };
     });
     expect(seen).toEqual({
@@ -101,12 +101,12 @@ describe('an overlay', () => {
   });
 
   it('tells whoever asks after a failure that nobody has mended what it was', async () => {
-    const told = await database.overlay(async (overlay) => {
-      const failed = await codeOf(overlay.query('select 1 / 0'));
+    const told = await database.previewTransaction(async (transaction) => {
+      const failed = await codeOf(transaction.query('select 1 / 0'));
       return [
         failed,
-        await codeOf(overlay.read(NAMES)),
-        await codeOf(overlay.savepoint(() => Promise.resolve())),
+        await codeOf(transaction.read(NAMES)),
+        await codeOf(transaction.savepoint(() => Promise.resolve())),
       ];
     });
     expect(new Set(told).size).toBe(1);
@@ -115,17 +115,17 @@ describe('an overlay', () => {
   });
 
   it('answers nobody who comes when it has ended', async () => {
-    let kept: Overlay | undefined;
-    await database.overlay((overlay) => {
-      kept = overlay;
+    let kept: PreviewTransaction | undefined;
+    await database.previewTransaction((transaction) => {
+      kept = transaction;
       return Promise.resolve();
     });
     expect(await codeOf(kept?.read(NAMES) ?? Promise.resolve())).toBe('SERVICE_UNAVAILABLE');
   });
 
   it('ends after its time, whatever its work does', async () => {
-    const endless = database.overlay(async (overlay) => {
-      await rename(overlay, 'club', 'Chess');
+    const endless = database.previewTransaction(async (transaction) => {
+      await rename(transaction, 'club', 'Chess');
       return new Promise(() => undefined);
     });
     expect(await codeOf(endless)).toBe('TIMEOUT');
@@ -133,14 +133,16 @@ describe('an overlay', () => {
   });
 
   it('is one of many, between which others read', async () => {
-    const overlays = Array.from({ length: 40 }, (_, index) =>
-      database.overlay(async (overlay) => {
-        await rename(overlay, index % 2 === 0 ? 'club' : 'team', `Name ${index}`);
-        return overlay.query(`select name from groups where name = $1`, [`Name ${index}`]);
+    const previewPool = Array.from({ length: 40 }, (_, index) =>
+      database.previewTransaction(async (transaction) => {
+        await rename(transaction, index % 2 === 0 ? 'club' : 'team', `Name ${index}`);
+        return transaction.query(`select name from groups where name = $1`, [`Name ${index}`]);
       }),
     );
     const reads = Array.from({ length: 40 }, () => database.read(NAMES));
     expect(await Promise.all(reads)).toEqual(reads.map(() => STORED));
-    expect(await Promise.all(overlays)).toEqual(overlays.map((_, index) => [{ name: `Name ${index}` }]));
+    expect(await Promise.all(previewPool)).toEqual(
+      previewPool.map((_, index) => [{ name: `Name ${index}` }]),
+    );
   });
 });

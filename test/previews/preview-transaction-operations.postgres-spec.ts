@@ -196,7 +196,7 @@ describe('a mutation operation', () => {
     expect(TestMutations.begun).toEqual(['club Chess']);
   });
 
-  it('of nothing but its type name needs no overlay', async () => {
+  it('of nothing but its type name needs no transaction', async () => {
     expect((await send('mutation { __typename }')).data).toEqual({ __typename: 'Mutation' });
   });
 });

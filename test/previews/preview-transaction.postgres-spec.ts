@@ -5,7 +5,7 @@ import { DataSource } from 'typeorm';
 import { ServiceError } from '../../src/common/errors.js';
 import type { DirectoryDataSource } from '../../src/database/connections/data-source.js';
 import { Database } from '../../src/database/database.js';
-import type { Overlay } from '../../src/database/statements/preview-transaction.js';
+import type { PreviewTransaction } from '../../src/database/statements/preview-transaction.js';
 import { statement } from '../../src/database/statements/statement.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { post, refusalOf } from '../support/clients/http.js';
@@ -17,19 +17,19 @@ const NAME = statement(`select name from groups where id = 'club'`);
 const RENAME = 'mutation { testRename(group: "club", name: "Chess") { group { name } } }';
 const LIMIT = 3;
 
-/** A process that opens an overlay, changes a row, says so, and never ends. */
+/** A process that opens a preview transaction, changes a row, says so, and never ends. */
 const HOLDER = `
   const { DirectoryDataSource } = await import('./dist/database/connections/data-source.js');
   const { Database } = await import('./dist/database/database.js');
   const dataSource = new DirectoryDataSource({ kind: 'postgres', url: process.env.URL, poolSize: 2, previewPoolSize: 2 }, []);
   await dataSource.initialize();
-  await new Database(dataSource).overlay(async (overlay) => {
-    await overlay.query("update groups set name = 'Chess' where id = 'club'");
+  await new Database(dataSource).transaction(async (transaction) => {
+    await transaction.query("update groups set name = 'Chess' where id = 'club'");
     console.log('changed');
     await new Promise(() => setInterval(() => undefined, 1000));
   });`;
 
-describe('an overlay on a server', () => {
+describe('a preview transaction on a server', () => {
   let store: TestDatabase;
   let service: TestService;
   let database: Database;
@@ -58,7 +58,8 @@ describe('an overlay on a server', () => {
     await store.drop();
   });
 
-  const rename = (overlay: Overlay) => overlay.query(`update groups set name = 'Chess' where id = 'club'`);
+  const rename = (transaction: PreviewTransaction) =>
+    transaction.query(`update groups set name = 'Chess' where id = 'club'`);
   const send = (query: string) => post(service, { query }, { authorization });
   const codeOf = (work: Promise<unknown>) =>
     work.then(
@@ -66,13 +67,17 @@ describe('an overlay on a server', () => {
       (error: unknown) => (error instanceof ServiceError ? error.code : error),
     );
 
-  /** Opens an overlay that lasts until it is let go. */
-  async function hold(): Promise<{ overlay: Overlay; ended: Promise<unknown>; letGo: () => void }> {
+  /** Opens a preview transaction that lasts until it is let go. */
+  async function hold(): Promise<{
+    transaction: PreviewTransaction;
+    ended: Promise<unknown>;
+    letGo: () => void;
+  }> {
     let letGo: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (letGo = resolve));
     return new Promise((resolve, reject) => {
-      const ended = database.overlay((overlay) => {
-        resolve({ overlay, ended, letGo });
+      const ended = database.previewTransaction((transaction) => {
+        resolve({ transaction, ended, letGo });
         return held;
       });
       ended.catch(reject);
@@ -80,9 +85,9 @@ describe('an overlay on a server', () => {
   }
 
   it('has a connection from when it is needed', async () => {
-    expect(dataSource.overlays.totalCount).toBe(0);
+    expect(dataSource.previewPool.totalCount).toBe(0);
     expect((await send(RENAME)).status).toBe(200);
-    expect(dataSource.overlays.totalCount).toBe(1);
+    expect(dataSource.previewPool.totalCount).toBe(1);
   });
 
   it('is begun anew when somebody else has changed what it changes, with all of its operation', async () => {
@@ -107,13 +112,13 @@ describe('an overlay on a server', () => {
         if (waiting.push(resolve) === 2) for (const go of waiting) go();
       });
     const change = (ids: readonly string[]) =>
-      database.overlay(async (overlay) => {
+      database.previewTransaction(async (transaction) => {
         const isFirst = ++attempts <= 2;
         for (const id of ids) {
-          await overlay.query(`update groups set name = 'Changed' where id = $1`, [id]);
+          await transaction.query(`update groups set name = 'Changed' where id = $1`, [id]);
           if (isFirst && id === ids[0]) await both();
         }
-        return overlay.query(`select name from groups where id = any ($1) order by id`, [ids]);
+        return transaction.query(`select name from groups where id = any ($1) order by id`, [ids]);
       });
     const changed = [{ name: 'Changed' }, { name: 'Changed' }];
     expect(await Promise.all([change([first, second]), change([second, first])])).toEqual([changed, changed]);
@@ -140,24 +145,26 @@ describe('an overlay on a server', () => {
   });
 
   it('is over when its connection is, and the next one is not', async () => {
-    const { overlay, ended, letGo } = await hold();
-    await rename(overlay);
-    const [{ pid } = { pid: 0 }] = await overlay.query<{ pid: number }[]>('select pg_backend_pid() as pid');
+    const { transaction, ended, letGo } = await hold();
+    await rename(transaction);
+    const [{ pid } = { pid: 0 }] = await transaction.query<{ pid: number }[]>(
+      'select pg_backend_pid() as pid',
+    );
     await dataSource.query('select pg_terminate_backend($1)', [pid]);
     expect(await codeOf(ended)).toBe('SERVICE_UNAVAILABLE');
     letGo();
-    expect(await codeOf(overlay.read(NAME))).toBe('SERVICE_UNAVAILABLE');
+    expect(await codeOf(transaction.read(NAME))).toBe('SERVICE_UNAVAILABLE');
     expect(await database.read(NAME)).toEqual([['Club']]);
     expect((await send(RENAME)).status).toBe(200);
   });
 
   it('is cancelled by the server when one of its statements takes too long', async () => {
-    const endless = database.overlay(async (overlay) => {
-      await rename(overlay);
-      await overlay.query('select pg_sleep(60)');
+    const endless = database.previewTransaction(async (transaction) => {
+      await rename(transaction);
+      await transaction.query('select pg_sleep(60)');
     });
     expect(await codeOf(endless)).toBe('TIMEOUT');
-    expect(await database.overlay((overlay) => overlay.read(NAME))).toEqual([['Club']]);
+    expect(await database.previewTransaction((transaction) => transaction.read(NAME))).toEqual([['Club']]);
   });
 
   it('leaves nothing when its process is killed', async () => {
@@ -203,16 +210,17 @@ describe('a service that ends', () => {
       environment: { DATABASE_URL: store.url },
     });
     let stopping: Promise<void> = Promise.resolve();
-    const seen = await service.app.get(Database).overlay(async (overlay) => {
-      await rename(overlay);
+    const seen = await service.app.get(Database).previewTransaction(async (transaction) => {
+      await rename(transaction);
       stopping = service.stop();
       await sleep(500);
-      return overlay.read(NAME);
+      return transaction.read(NAME);
     });
     await stopping;
     expect(seen).toEqual([['Chess']]);
     await store.drop();
   });
 
-  const rename = (overlay: Overlay) => overlay.query(`update groups set name = 'Chess' where id = 'club'`);
+  const rename = (transaction: PreviewTransaction) =>
+    transaction.query(`update groups set name = 'Chess' where id = 'club'`);
 });
