@@ -1,8 +1,8 @@
 /** What to do about whatever is wrong, by what it was found at: the beginning of its name. */
 const MENDS: readonly [what: string, mend: string][] = [
-  ['settings', 'Mend the variable, or its line in .env; the README has what each setting takes'],
+  ['settings', 'Correct the variable, or its line in .env. docs/settings.md describes each setting'],
   ['directory file', 'Set DIRECTORY_URL to a whole LDIF file that this user may read'],
-  ['directory settings', 'Mend the filters and bases of the directory: the README has the settings'],
+  ['directory settings', 'Correct the filters and bases of the directory. docs/settings.md describes them'],
   ['directory password', 'Set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://'],
   ['directory account', 'See that DIRECTORY_BIND_DN and its password are of an account that may read'],
   [

@@ -9,10 +9,20 @@ import { REDIS_SETTINGS } from './settings/redis.js';
 import { SERVICE_SETTINGS } from './settings/service.js';
 import type { ValuesOf } from './setting.js';
 
-/**
- * Every setting there is, by subject. `directory check`, the README's table and `.env.example` are compared with this
- * list, in its order.
- */
+/** The settings by subject. `npm run settings` writes docs/settings.md and .env.example from them, in this order. */
+export const SETTING_GROUPS = {
+  Service: SERVICE_SETTINGS,
+  'Logs, metrics and traces': MONITORING_SETTINGS,
+  Database: DATABASE_SETTINGS,
+  'Shared limits': REDIS_SETTINGS,
+  Directory: DIRECTORY_SETTINGS,
+  'Tokens and signed URLs': AUTH_SETTINGS,
+  Explorer: EXPLORER_SETTINGS,
+  Limits: LIMITS_SETTINGS,
+  'Access log': ACCESS_LOG_SETTINGS,
+};
+
+/** All settings, by name. */
 export const SETTINGS = {
   ...SERVICE_SETTINGS,
   ...MONITORING_SETTINGS,
@@ -27,5 +37,5 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS;
 
-/** The settings as they were read, each with the type that its schema gives it. */
+/** The values of all settings, each with the output type of its schema. */
 export type Settings = ValuesOf<typeof SETTINGS>;

@@ -1,32 +1,16 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { ERROR_CODES } from '../../src/common/errors.js';
-import { type SettingName, SETTINGS } from '../../src/config/settings.js';
+import { SETTING_GROUPS } from '../../src/config/settings.js';
+import { formatEnvironmentExample, formatSettingsPage } from '../../tools/settings/format-settings.mjs';
 import { commandBlocksOf, pagesWithCommands } from '../support/builders/documents.js';
 
 const ROOT = join(__dirname, '../..');
-const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
-describe('the settings table of the README', () => {
-  it('has every setting with its default and meaning, in the order of the code', () => {
-    const shown = rowsOf(sectionOf(read('README.md'), '## Settings'));
-    const expected = SETTING_NAMES.map((name) => [
-      isSecret(name) ? `\`${name}\` °` : `\`${name}\``,
-      defaultOf(name) === '' ? '' : `\`${defaultOf(name)}\``,
-      SETTINGS[name].description,
-    ]);
-    expect(shown).toEqual(expected);
-  });
-});
-
-describe('.env.example', () => {
-  it('has every setting with its meaning, commented out with its default', () => {
-    const shown = read('.env.example').match(/^# .*\n#[A-Z][A-Z_]*=.*$/gm) ?? [];
-    const expected = SETTING_NAMES.map((name) => {
-      const asFile = isSecret(name) ? ` (a secret: also as a file, ${name}_FILE)` : '';
-      return `# ${SETTINGS[name].description}${asFile}\n#${name}=${defaultOf(name)}`;
-    });
-    expect(shown).toEqual(expected);
+describe('docs/settings.md and .env.example', () => {
+  it('are what `npm run settings` writes', () => {
+    expect(read('docs/settings.md')).toBe(formatSettingsPage(SETTING_GROUPS));
+    expect(read('.env.example')).toBe(formatEnvironmentExample(SETTING_GROUPS));
   });
 
   it('changes nothing when it is copied as it is', () => {
@@ -130,22 +114,6 @@ const TO_BE_MADE = new Set([
 
 function read(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
-}
-
-function isSecret(name: SettingName): boolean {
-  return 'secret' in SETTINGS[name];
-}
-
-/** As it would be written in the environment; empty: there is none. */
-function defaultOf(name: SettingName): string {
-  const value = SETTINGS[name].schema.parse(undefined);
-  return value === undefined ? '' : value.toString();
-}
-
-/** The text from a heading to the next one of its level. */
-function sectionOf(text: string, heading: string): string {
-  const [, section = ''] = text.split(`\n${heading}\n`);
-  return section.split('\n## ')[0] ?? '';
 }
 
 /** The cells of every row of the tables in a text, without their headings. */

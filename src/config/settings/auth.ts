@@ -7,25 +7,25 @@ import { httpUrl, list, text, yesOrNo } from '../value-kinds.js';
 export const AUTH_SETTINGS = {
   AUTH_URL: setting(
     httpUrl.optional(),
-    'Issuer of the access tokens. Empty: the embedded identity provider at BASE_URL',
+    'Issuer of the access tokens. Empty: the embedded identity provider at BASE_URL.',
   ),
-  AUTH_AUDIENCE: setting(text.optional(), 'Audience that access tokens must name. Default: BASE_URL'),
+  AUTH_AUDIENCE: setting(text.optional(), 'Audience (aud) that access tokens must have. Default: BASE_URL.'),
   AUTH_INTROSPECTION_CLIENT_ID: setting(
     text.optional(),
-    'Client with which opaque tokens are introspected (RFC 7662)',
+    'Client id for the introspection of opaque tokens (RFC 7662).',
   ),
-  AUTH_INTROSPECTION_CLIENT_SECRET: secret(z.string().optional(), 'Secret of that client'),
+  AUTH_INTROSPECTION_CLIENT_SECRET: secret(z.string().optional(), 'Client secret for the introspection.'),
   AUTH_INTROSPECTION_URL: setting(
     httpUrl.optional(),
-    'Where they are introspected. Default: what the metadata of the issuer says',
+    'Introspection endpoint. Default: the one in the metadata of the issuer.',
   ),
   AUTH_INTROSPECTION_NO_AUDIENCE: setting(
     yesOrNo,
-    'Accepts introspected tokens without aud, of a provider whose tokens are all for this service',
+    'Accepts introspection answers without aud, if all tokens of the provider are for this service.',
   ),
   AUTH_EMBEDDED_CLIENTS: setting(
     text.default('sample/clients.json'),
-    'Clients of the embedded identity provider',
+    'JSON file with the clients of the embedded identity provider.',
   ),
 
   URL_SIGNING_KEYS: secret(
@@ -39,7 +39,7 @@ export const AUTH_SETTINGS = {
         },
       )
       .optional(),
-    'Keys for signed URLs; the first signs, all verify. Empty: generated once and kept in the database',
+    'Keys for signed URLs in hexadecimal, comma-separated. The first key signs, all keys verify. Empty: generated once and kept in the database.',
   ),
 };
 

@@ -19,15 +19,15 @@ export const DATABASE_SETTINGS = {
         error: 'must be postgres://user:password@host/database or pglite:directory',
       })
       .default('pglite:.data/mirror'),
-    'Where the mirror is kept: an embedded database in a directory, or a PostgreSQL server',
+    'Database of the mirror: postgres://user:password@host/database, or pglite:DIRECTORY for the embedded one.',
   ),
   DATABASE_REPLICA_URLS: secret(
     replicaUrls.default([]),
-    'Read replicas of that server, separated by commas; most of what is asked for is read from them',
+    'Read replicas of DATABASE_URL, comma-separated. Most queries are read from them.',
   ),
   DATABASE_POOL_SIZE: setting(
     integer(1, 200, 10),
-    'Connections to PostgreSQL that one process opens at most, and as many to each replica',
+    'Maximum number of connections of one process to PostgreSQL, and to each replica.',
   ),
 };
 

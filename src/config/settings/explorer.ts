@@ -3,14 +3,14 @@ import { httpUrl, text, trueOrFalse } from '../value-kinds.js';
 
 /** The page on which clients are tried. */
 export const EXPLORER_SETTINGS = {
-  EXPLORER: setting(trueOrFalse.optional(), 'Whether the explorer is served. Default: not in production'),
+  EXPLORER: setting(trueOrFalse.optional(), 'Serves the explorer. Default: true, in production false.'),
   EXPLORER_CLIENT_ID: setting(
     text.optional(),
-    'Client with which people sign in to the explorer. Default with the embedded provider: explorer',
+    'Client id of the explorer at the identity provider. Default with the embedded provider: explorer.',
   ),
   EXPLORER_REDIRECT_URI: setting(
     httpUrl.optional(),
-    'Where they come back to: BASE_URL/explorer/callback, the default, or BASE_URL/explorer',
+    'Redirect URI of the explorer: BASE_URL/explorer/callback (default) or BASE_URL/explorer.',
   ),
 };
 

@@ -3,37 +3,43 @@ import { integer } from '../value-kinds.js';
 
 /** How much may be asked for, and how much is kept in memory. */
 export const LIMITS_SETTINGS = {
-  LIMIT_DEPTH: setting(integer(1, 100, 12), 'Levels that an operation may nest'),
-  LIMIT_ALIASES: setting(integer(0, 1000, 30), 'Aliases that an operation may have'),
-  LIMIT_DIRECTIVES: setting(integer(0, 1000, 50), 'Directives that an operation may have'),
-  LIMIT_ROOT_FIELDS: setting(integer(1, 1000, 20), 'Root fields that an operation may have'),
-  LIMIT_TOKENS: setting(integer(10, 100_000, 1000), 'Tokens that a document may have'),
-  LIMIT_BODY_BYTES: setting(integer(1000, 10_000_000, 100_000), 'Bytes that a request body may have'),
-  LIMIT_REQUEST_SECONDS: setting(integer(1, 3600, 30), 'Seconds in which all of a request has to arrive'),
+  LIMIT_DEPTH: setting(integer(1, 100, 12), 'Maximum nesting depth of an operation.'),
+  LIMIT_ALIASES: setting(integer(0, 1000, 30), 'Maximum number of aliases in an operation.'),
+  LIMIT_DIRECTIVES: setting(integer(0, 1000, 50), 'Maximum number of directives in an operation.'),
+  LIMIT_ROOT_FIELDS: setting(integer(1, 1000, 20), 'Maximum number of root fields in an operation.'),
+  LIMIT_TOKENS: setting(integer(10, 100_000, 1000), 'Maximum number of tokens in a GraphQL document.'),
+  LIMIT_BODY_BYTES: setting(integer(1000, 10_000_000, 100_000), 'Maximum size of a request body, in bytes.'),
+  LIMIT_REQUEST_SECONDS: setting(
+    integer(1, 3600, 30),
+    'Seconds within which a request must arrive completely.',
+  ),
   LIMIT_CONNECTIONS: setting(
     integer(1, 1_000_000, 5000),
-    'Connections that one process has open at once: more are closed at once',
+    'Maximum number of open client connections of one process. More are closed at once.',
   ),
-  LIMIT_NODES: setting(integer(1, 1_000_000, 10_000), 'Nodes that an operation may ask for'),
+  LIMIT_NODES: setting(
+    integer(1, 1_000_000, 10_000),
+    'Maximum number of nodes that an operation can request.',
+  ),
   LIMIT_POINTS_PER_HOUR: setting(
     integer(1, 999_999_999, 5000),
-    'Points that a principal may spend in an hour',
+    'Points that one principal can spend in an hour.',
   ),
   LIMIT_REQUESTS_PER_MINUTE: setting(
     integer(1, 999_999_999, 300),
-    'Requests that a principal may make in a minute',
+    'Requests that one principal can send in a minute.',
   ),
   LIMIT_FAILED_LOGINS: setting(
     integer(1, 999_999_999, 10),
-    'Logins that may fail in 15 minutes from one address',
+    'Failed logins from one address within 15 minutes before further ones are rejected.',
   ),
   LIMIT_PREVIEWS: setting(
     integer(1, 200, 16),
-    'Previews that one process works on at once, each on its own connection to PostgreSQL',
+    'Maximum number of previews that one process runs at the same time, each on its own connection.',
   ),
   ANSWER_CACHE_MEGABYTES: setting(
     integer(0, 100_000, 128),
-    'Megabytes of answers that a process remembers at most, each until the mirror changes; 0: none',
+    'Maximum size of the response cache of one process, in megabytes. 0: no cache.',
   ),
 };
 

@@ -7,31 +7,28 @@ import { httpUrl, text, trueOrFalse, wholeNumber, yesOrNo } from '../value-kinds
 export const MONITORING_SETTINGS = {
   LOG_FORMAT: setting(
     z.enum(['json', 'text'], { error: 'must be json or text' }).optional(),
-    'How the log is written: json, or text for people. Default: text in a terminal, json elsewhere',
+    'Log format: json or text. Default: text in a terminal, json otherwise.',
   ),
-  LOG_REQUESTS: setting(
-    trueOrFalse.default(true),
-    'Whether every request is a line of the log, of the kind log',
-  ),
+  LOG_REQUESTS: setting(trueOrFalse.default(true), 'Writes one log line for each request, at the level log.'),
   METRICS_PORT: setting(
     wholeNumber(1, 65_535).optional(),
-    'Port on which /metrics answers, and nothing else. Default: PORT, and in production none',
+    'Separate port for /metrics. Default: PORT, in production no metrics.',
   ),
-  METRICS_HOST: setting(hostName.optional(), 'Address of that port. Default: HOST'),
+  METRICS_HOST: setting(hostName.optional(), 'Address to listen on for METRICS_PORT. Default: HOST.'),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
     httpUrl.optional(),
-    'Collector that traces are sent to; OpenTelemetry reads its other variables itself. Empty: none are made',
+    'OTLP collector for traces. The OpenTelemetry SDK reads its other variables. Empty: no traces.',
   ),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
     httpUrl.optional(),
-    'The same for traces alone, with its whole path; it goes before the one above',
+    'OTLP endpoint for traces with its full path. Overrides OTEL_EXPORTER_OTLP_ENDPOINT.',
   ),
   OTEL_TRACES_EXPORTER: setting(
     text.optional(),
-    'How traces are sent: otlp, console, none, … Default: otlp where a collector is named',
+    'Trace exporter: otlp, console or none. Default: otlp if a collector is set.',
   ),
-  OTEL_SERVICE_NAME: setting(text.default('directory-service'), 'What the service is called in traces'),
-  OTEL_SDK_DISABLED: setting(yesOrNo, 'Makes no traces, whatever else is set'),
+  OTEL_SERVICE_NAME: setting(text.default('directory-service'), 'Service name in traces.'),
+  OTEL_SDK_DISABLED: setting(yesOrNo, 'Disables traces.'),
 };
 
 type MonitoringSettings = ValuesOf<typeof MONITORING_SETTINGS>;

@@ -21,15 +21,15 @@ function isRedisUrl(value: string): boolean {
 export const REDIS_SETTINGS = {
   REDIS_URL: secret(
     redisUrl.optional(),
-    'Redis that several processes share their limits through. Empty: each process counts on its own',
+    'Redis in which several processes count their limits together. Empty: each process counts alone.',
   ),
   REDIS_PREFIX: setting(
     text.optional(),
-    'What keys in Redis begin with. Default: directory, and host and path of BASE_URL where that is set',
+    'Prefix of the keys in Redis. Default: directory, and host and path of BASE_URL if that is set.',
   ),
   REDIS_CA_FILE: setting(
     certificates.optional(),
-    'File with the certificates (PEM) that a rediss:// server may be signed by. Default: those Node.js trusts',
+    'PEM file with the certificate authorities of a rediss:// server. Default: those of Node.js.',
   ),
 };
 

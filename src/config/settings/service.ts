@@ -32,11 +32,11 @@ function isAddressOrNetwork(item: string): boolean {
 
 /** How the service is reached, and what it tells of itself. */
 export const SERVICE_SETTINGS = {
-  HOST: setting(hostName.default('127.0.0.1'), 'Address to listen on'),
-  PORT: setting(integer(1, 65_535, 3000), 'Port to listen on'),
+  HOST: setting(hostName.default('127.0.0.1'), 'Address to listen on.'),
+  PORT: setting(integer(1, 65_535, 3000), 'Port to listen on.'),
   BASE_URL: setting(
     httpUrl.optional(),
-    'URL under which clients reach the service; may have a path. Default: http://HOST:PORT',
+    'Public URL of the service, with an optional path. Default: http://HOST:PORT.',
   ),
   NODE_ENV: setting(
     text
@@ -46,11 +46,11 @@ export const SERVICE_SETTINGS = {
         }),
       )
       .default('development'),
-    'production refuses everything embedded, and hides the schema; else development or test',
+    'production, development or test. production refuses the embedded parts and hides the schema.',
   ),
   ALLOW_EMBEDDED: setting(
     yesOrNo,
-    'Lets embedded parts run in production and answer under every host name, for a demonstration',
+    'Allows the embedded parts in production and under every host name, for a demonstration.',
   ),
   LOG_LEVEL: setting(
     z
@@ -58,20 +58,23 @@ export const SERVICE_SETTINGS = {
         error: 'must be one of fatal, error, warn, log, debug, verbose',
       })
       .default('log'),
-    'Least severe kind of message that is logged',
+    'Lowest level that is logged: fatal, error, warn, log, debug or verbose.',
   ),
   TRUSTED_PROXIES: setting(
     proxies.default([]),
-    'Addresses or networks of the proxies in front, whose X-Forwarded-For is believed',
+    'IP addresses or networks of reverse proxies whose X-Forwarded-For header is trusted, comma-separated.',
   ),
-  CORS_ORIGINS: setting(origins.default([]), 'Origins of web pages that may call the API from a browser'),
+  CORS_ORIGINS: setting(
+    origins.default([]),
+    'Origins of web pages that may call the API from a browser, comma-separated.',
+  ),
   GRAPHQL_INTROSPECTION: setting(
     trueOrFalse.optional(),
-    'Whether the schema describes itself to clients. Default: not in production',
+    'Allows introspection of the schema. Default: true, in production false.',
   ),
   GRAPHQL_SUGGESTIONS: setting(
     trueOrFalse.optional(),
-    'Whether errors suggest names of the schema («Did you mean …»). Default: not in production',
+    'Lets errors suggest names of the schema («Did you mean …»). Default: true, in production false.',
   ),
 };
 

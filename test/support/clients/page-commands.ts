@@ -169,8 +169,8 @@ userPassword: ${MIRROR_PASSWORD}
   return InstalledSlapd.start([...units, account, ada, club].join('\n'), 'ldap/directory.ldif');
 }
 
-/** The change that the README shows, which other pages speak of. */
+/** The change that docs/previews.md shows; other pages apply it. */
 function shownLdif(): string {
-  const shown = commandBlocksOf('README.md').find(({ output }) => output?.language === 'ldif');
+  const shown = commandBlocksOf('docs/previews.md').find(({ output }) => output?.language === 'ldif');
   return `${shown?.output?.text ?? ''}\n`;
 }
