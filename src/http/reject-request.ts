@@ -1,6 +1,5 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ServiceError } from '../common/errors.js';
 import { buildRefusal, isForGraphQL, StatusError, typeOfRefusal } from '../graphql/errors/rejection.js';
 import { buildProblemDocument, type ProblemCode, ProblemError, toProblem } from '../media/problem.js';
 
@@ -55,10 +54,7 @@ const REFUSED: Record<number, [ProblemCode, string]> = {
 
 function problemOf(error: unknown): ProblemError {
   if (error instanceof StatusError) {
-    return new ProblemError(error.status, error.code as ProblemCode, error.message);
-  }
-  if (error instanceof ServiceError && error.code === 'BAD_REQUEST') {
-    return new ProblemError(400, error.code, error.message);
+    return new ProblemError(error.status, error.code, error.message);
   }
   const { statusCode } = error as { statusCode?: number };
   const refused = REFUSED[statusCode ?? 0];

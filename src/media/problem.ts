@@ -1,6 +1,9 @@
 import { STATUS_CODES } from 'node:http';
+import { HttpException } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { type ErrorCode, ServiceError } from '../common/errors.js';
+import type { ErrorCode } from '../common/errors.js';
+import { asServiceError } from '../common/http-exception.js';
+import { httpOf } from '../graphql/errors/error-response.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -9,24 +12,10 @@ declare module 'fastify' {
   }
 }
 
-/** What can go wrong with a picture. The first two only exist here; the others mean what they mean elsewhere. */
-export type ProblemCode =
-  | 'SIGNATURE_INVALID'
-  | 'URL_EXPIRED'
-  | Extract<
-      ErrorCode,
-      | 'BAD_REQUEST'
-      | 'FORBIDDEN'
-      | 'NOT_FOUND'
-      | 'METHOD_NOT_ALLOWED'
-      | 'PAYLOAD_TOO_LARGE'
-      | 'UNSUPPORTED_MEDIA_TYPE'
-      | 'TIMEOUT'
-      | 'SERVICE_UNAVAILABLE'
-      | 'INTERNAL_SERVER_ERROR'
-    >;
+/** The codes of problem documents. The first two exist only for pictures. */
+export type ProblemCode = 'SIGNATURE_INVALID' | 'URL_EXPIRED' | ErrorCode;
 
-/** A refusal that is meant for the caller. Never says anything of the URL: its signature is a secret. */
+/** An error that is meant for the client. Its message never contains the URL, because its signature is a secret. */
 export class ProblemError extends Error {
   constructor(
     readonly status: number,
@@ -40,18 +29,25 @@ export class ProblemError extends Error {
   }
 }
 
-/** Says what an error means to the caller of an endpoint for pictures. Unknown errors are masked. */
+/** The problem that a client of a REST endpoint sees for an error. Errors that are not meant for clients are masked. */
 export function toProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
-  if (error instanceof ServiceError && (error.code === 'SERVICE_UNAVAILABLE' || error.code === 'TIMEOUT')) {
-    const retryAfter = String(error.details.retryAfter ?? 1);
-    return new ProblemError(503, error.code, error.message, { 'Retry-After': retryAfter }, { cause: error });
+  const known = asServiceError(error);
+  if (known === null) {
+    return new ProblemError(
+      500,
+      'INTERNAL_SERVER_ERROR',
+      'Something went wrong on our side',
+      {},
+      { cause: error },
+    );
   }
+  const { status, headers } = httpOf(known);
   return new ProblemError(
-    500,
-    'INTERNAL_SERVER_ERROR',
-    'Something went wrong on our side',
-    {},
+    error instanceof HttpException ? error.getStatus() : status,
+    known.code,
+    known.message,
+    { ...(status === 503 ? { 'retry-after': '1' } : {}), ...Object.fromEntries(headers) },
     { cause: error },
   );
 }

@@ -1,7 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
-import { UnauthenticatedError } from '../../auth/authentication.error.js';
+import { REALM, UnauthenticatedError } from '../../auth/authentication.error.js';
 import { ERROR_CODES, type ErrorCode, ServiceError } from '../../common/errors.js';
+import { asServiceError } from '../../common/http-exception.js';
 
 /** The HTTP status of an error that refuses a whole request. */
 const STATUS: Partial<Record<ErrorCode, number>> = {
@@ -23,7 +24,10 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
 export function httpOf(error: ServiceError): { status: number; headers: Map<string, string> } {
   const headers = new Map<string, string>();
   const { retryAfter, requiredScopes } = error.details;
-  if (error instanceof UnauthenticatedError) headers.set('www-authenticate', error.challenge);
+  if (error.code === 'UNAUTHENTICATED') {
+    const challenge = error instanceof UnauthenticatedError ? error.challenge : `Bearer realm="${REALM}"`;
+    headers.set('www-authenticate', challenge);
+  }
   if (error.code === 'INSUFFICIENT_SCOPE' && requiredScopes !== undefined) {
     // RFC 6750 §3.1.
     headers.set('www-authenticate', `Bearer error="insufficient_scope", scope="${requiredScopes.join(' ')}"`);
@@ -82,10 +86,11 @@ export function formatError(
     ...(formatted.locations === undefined ? {} : { locations: formatted.locations }),
     ...(formatted.path === undefined ? {} : { path: formatted.path }),
   };
-  if (original instanceof ServiceError) {
-    count(original.code);
-    const { extensions } = toGraphQLError(original, { refuses: false });
-    return { message: original.message, ...place, extensions: { ...extensions, requestId } };
+  const known = asServiceError(original);
+  if (known !== null) {
+    count(known.code);
+    const { extensions } = toGraphQLError(known, { refuses: false });
+    return { message: known.message, ...place, extensions: { ...extensions, requestId } };
   }
   const code = codeOf(formatted);
   count(code);

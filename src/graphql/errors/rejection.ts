@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
 import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
+import { asServiceError } from '../../common/http-exception.js';
 import { LONGEST_PARSED_FIELD } from '../../common/request-fields.js';
 import { formatError, httpOf, toGraphQLError, toldErrors } from './error-response.js';
 
@@ -91,7 +92,7 @@ export function refusalForNow(requestId: string): GraphQLRejection {
 
 /** The refusal as a GraphQL response. A failure of ours is masked, and logged here. */
 export function buildRefusal(error: unknown, requestId: string): GraphQLRejection {
-  const known = error instanceof ServiceError ? error : serviceErrorOf(error as FastifyError);
+  const known = asServiceError(error) ?? serviceErrorOf(error as FastifyError);
   if (known === null) {
     logger.error(`Request ${requestId} failed: ${error instanceof Error ? (error.stack ?? '') : ''}`);
   }
