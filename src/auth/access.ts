@@ -1,33 +1,79 @@
 import { Extensions } from '@nestjs/graphql';
+import { hasScopes, type Principal } from './principal.js';
 import type { Scope } from './scopes.js';
 
-/** What it takes to select a field. Declared beside the field, and read from the finished schema. */
+/** What a field or a route requires of a token. Declared beside the field, or on the controller or its method. */
 export type Access =
   | { readonly kind: 'public' }
   | { readonly kind: 'token' }
   | { readonly kind: 'inherited' }
   | { readonly kind: 'scopes'; readonly scopes: readonly Scope[] };
 
-/** The field needs no token at all. */
-export function Public(): MethodDecorator & PropertyDecorator {
+/** Metadata key of the declaration on a class or a method. */
+const ACCESS = 'directory:access';
+
+/** The method that resolves a field, as its declaration has recorded it. */
+export interface ResolverMethod {
+  readonly class: abstract new (...given: never[]) => unknown;
+  readonly name: string;
+}
+
+type AccessDecorator = ClassDecorator & MethodDecorator & PropertyDecorator;
+
+/** No token is required. A route does not read one either. */
+export function Public(): AccessDecorator {
   return declare({ kind: 'public' });
 }
 
-/** Any valid token will do, whatever its scopes. */
-export function RequireToken(): MethodDecorator & PropertyDecorator {
+/** Any valid token is enough, whatever its scopes are. */
+export function RequireToken(): AccessDecorator {
   return declare({ kind: 'token' });
 }
 
-/** The token needs all of these scopes. */
-export function RequireScopes(...scopes: [Scope, ...Scope[]]): MethodDecorator & PropertyDecorator {
+/** The token must have all of these scopes. */
+export function RequireScopes(...scopes: [Scope, ...Scope[]]): AccessDecorator {
   return declare({ kind: 'scopes', scopes });
 }
 
-/** Whoever reached the object may read the field. */
-export function InheritAccess(): MethodDecorator & PropertyDecorator {
+/** Access to the object is enough. Not for root fields and routes. */
+export function InheritAccess(): AccessDecorator {
   return declare({ kind: 'inherited' });
 }
 
-function declare(access: Access): MethodDecorator & PropertyDecorator {
-  return Extensions({ access });
+/** The declaration of a method, or else that of its class; undefined if there is neither. */
+export function declaredAccess(method: object, type: object): Access | undefined {
+  return (Reflect.getMetadata(ACCESS, method) ?? Reflect.getMetadata(ACCESS, type)) as Access | undefined;
+}
+
+/** Decides about one field or route. The guards and the check of a whole operation share this function. */
+export function decideAccess(
+  access: Access,
+  principal: Principal | null,
+): 'granted' | 'token needed' | 'scope needed' {
+  if (access.kind === 'public' || access.kind === 'inherited') return 'granted';
+  if (principal === null) return 'token needed';
+  return access.kind === 'scopes' && !hasScopes(principal, access.scopes) ? 'scope needed' : 'granted';
+}
+
+/** The scopes that a declaration names. */
+export function scopesOf(access: Access): readonly Scope[] {
+  return access.kind === 'scopes' ? access.scopes : [];
+}
+
+/** Guards read the declaration from the metadata, and the schema carries it in the extensions of the field. */
+function declare(access: Access): AccessDecorator {
+  return (target: object, property?: string | symbol, descriptor?: PropertyDescriptor) => {
+    if (property === undefined) {
+      Reflect.defineMetadata(ACCESS, access, target);
+      return;
+    }
+    const method: unknown = descriptor?.value;
+    if (typeof method !== 'function') {
+      Extensions({ access })(target, property);
+      return;
+    }
+    Reflect.defineMetadata(ACCESS, access, method);
+    const resolver = { class: target.constructor, name: String(property) };
+    Extensions({ access, resolver })(target, property);
+  };
 }

@@ -1,14 +1,31 @@
 import { Global, Module } from '@nestjs/common';
-import { Authenticator } from './authenticator.js';
+import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
+import { DeclaredRoutes } from './declared-routes.js';
+import { OAuthGuard } from './oauth.guard.js';
+import { ScopesGuard } from './scopes.guard.js';
 import { BasicStrategy } from './strategies/basic.strategy.js';
 import { BearerStrategy } from './strategies/bearer.strategy.js';
 import { EmbeddedIssuer } from './tokens/embedded-issuer.js';
+import { TokenCache } from './tokens/token-cache.js';
 import { TokenVerifier } from './tokens/token-verifier.js';
 
-/** Who is asking. Needs a ServiceAccountVerifier, which the service accounts' room provides. */
+/** Identifies principals and decides what their tokens allow. ServiceAccountsModule provides the ServiceAccountVerifier. */
 @Global()
 @Module({
-  providers: [Authenticator, BasicStrategy, BearerStrategy, EmbeddedIssuer, TokenVerifier],
-  exports: [Authenticator, EmbeddedIssuer],
+  imports: [DiscoveryModule],
+  providers: [
+    BasicStrategy,
+    BearerStrategy,
+    DeclaredRoutes,
+    EmbeddedIssuer,
+    OAuthGuard,
+    ScopesGuard,
+    TokenCache,
+    TokenVerifier,
+    // Nest runs global guards in this order.
+    { provide: APP_GUARD, useExisting: OAuthGuard },
+    { provide: APP_GUARD, useExisting: ScopesGuard },
+  ],
+  exports: [EmbeddedIssuer, OAuthGuard, TokenCache],
 })
 export class AuthModule {}

@@ -3,7 +3,7 @@ import type { Scope } from './scopes.js';
 
 export const REALM = 'directory';
 
-/** The credentials are missing or bad: 401, with the challenge that RFC 9110 §11.6.1 asks for. */
+/** The credentials are missing or not valid: 401, with the challenge that RFC 9110 §11.6.1 requires. */
 export class UnauthenticatedError extends ServiceError {
   constructor(
     message: string,
@@ -16,13 +16,13 @@ export class UnauthenticatedError extends ServiceError {
   }
 
   /**
-   * @param field coordinate of what was asked for
-   * @param requiredScopes what the token would need for it; empty: it may have whichever
+   * @param what the field or the route, as the subject of a sentence
+   * @param requiredScopes the scopes that the token needs; if empty, any token is enough
    */
-  static tokenNeeded(field: string, requiredScopes: readonly Scope[]): UnauthenticatedError {
+  static tokenNeeded(what: string, requiredScopes: readonly Scope[]): UnauthenticatedError {
     const how = 'send one in the header Authorization, as Bearer (access token) or Basic (service account)';
     return new UnauthenticatedError(
-      `The field ${field} needs a token: ${how}`,
+      `${what} needs a token: ${how}`,
       `Bearer realm="${REALM}"`,
       {},
       requiredScopes.length === 0 ? {} : { requiredScopes },
@@ -50,4 +50,16 @@ export class UnauthenticatedError extends ServiceError {
       `Basic realm="${REALM}", charset="UTF-8"`,
     );
   }
+}
+
+/**
+ * Explains that the scopes of a token are not enough.
+ * @param what the field or the route, as the subject of a sentence
+ */
+export function scopeNeeded(what: string, requiredScopes: readonly Scope[]): string {
+  const scopes =
+    requiredScopes.length === 1
+      ? `the scope ${requiredScopes.join()}`
+      : `the scopes ${requiredScopes.join(' and ')}`;
+  return `${what} is not accessible with this token: it needs ${scopes}.`;
 }

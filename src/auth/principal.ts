@@ -20,6 +20,11 @@ export function hasScopes(principal: Principal, required: readonly Scope[]): boo
   return required.every((scope) => principal.scopes.has(scope));
 }
 
+/** The scopes of a principal, in the order of SCOPES. */
+export function grantedScopes(principal: Principal | null): Scope[] {
+  return SCOPES.filter((scope) => principal?.scopes.has(scope));
+}
+
 const names = new WeakMap<ReadonlySet<Scope>, string>();
 
 /** The scopes as one text, the same for the same scopes: it is asked for with each request of a token. */

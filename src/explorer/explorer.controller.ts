@@ -1,5 +1,6 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import { Public } from '../auth/access.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { pageHeaders } from '../pages/policy.js';
@@ -7,6 +8,7 @@ import { ServedPages } from '../pages/served-pages.js';
 import { ExplorerAssets } from './explorer-assets.js';
 import { explorerDirectives, renderExplorer } from './explorer-page.js';
 
+@Public()
 @Controller()
 export class ExplorerController {
   constructor(

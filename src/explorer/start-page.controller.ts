@@ -1,5 +1,6 @@
 import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Public } from '../auth/access.js';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
@@ -10,6 +11,7 @@ import { ServedPages } from '../pages/served-pages.js';
 import { DemoServiceAccount } from '../service-accounts/demo-service-account.js';
 import { renderStartPage, START_PAGE_DIRECTIVES } from './start-page.js';
 
+@Public()
 @Controller()
 export class StartPageController {
   constructor(

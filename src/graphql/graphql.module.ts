@@ -1,6 +1,6 @@
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
 import { Module } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
+import { DiscoveryModule, DiscoveryService, ExternalContextCreator, ModuleRef } from '@nestjs/core';
 import { GraphQLModule as NestGraphQLModule } from '@nestjs/graphql';
 import type { FastifyRequest } from 'fastify';
 import { NoSchemaIntrospectionCustomRule } from 'graphql';
@@ -12,7 +12,6 @@ import { ResponseCache } from './cache/response-cache.js';
 import { ConnectionArgumentsRule } from './analysis/connection-arguments.rule.js';
 import { Compiler } from './execution/compiler.js';
 import { OperationPolicy } from './analysis/operation-policy.js';
-import { resolveDirectly } from './schema/direct.decorator.js';
 import { Documents } from './analysis/documents.js';
 import { GraphQLEndpoint } from './http/graphql-endpoint.js';
 import { formatError, withoutSuggestion } from './errors/error-response.js';
@@ -26,6 +25,7 @@ import { LoadShedder } from './rate-limit/load-shedder.js';
 import { Operations } from './execution/operations.js';
 import { GRAPHQL_PATH } from './errors/rejection.js';
 import { RequestContext } from './http/request-context.js';
+import { connectResolvers } from './schema/resolver-methods.js';
 import { finishSchema } from './schema/schema.js';
 import { ShortWay } from './http/fast-path.js';
 import { Staleness } from './http/max-staleness.js';
@@ -35,16 +35,21 @@ import { Staleness } from './http/max-staleness.js';
   imports: [
     NestGraphQLModule.forRootAsync<ApolloDriverConfig>({
       driver: ApolloDriver,
-      inject: [CONFIG, Database, ModuleRef],
+      imports: [DiscoveryModule],
+      inject: [CONFIG, Database, ModuleRef, ExternalContextCreator, DiscoveryService],
       useFactory: (
         config: Config,
         database: Database,
         providers: ModuleRef,
+        contexts: ExternalContextCreator,
+        discovery: DiscoveryService,
       ): Omit<ApolloDriverConfig, 'driver'> => ({
         path: GRAPHQL_PATH,
         autoSchemaFile: true,
         sortSchema: true,
-        transformSchema: (schema) => resolveDirectly(finishSchema(schema), providers),
+        transformSchema: (schema) =>
+          finishSchema(connectResolvers(schema, { providers, contexts, discovery })),
+        fieldResolverEnhancers: ['guards'],
         context: (request: FastifyRequest) => new RequestContext(request, request.principal, database),
         formatError: (formatted, error) => {
           const shown = formatError(formatted, error, '');

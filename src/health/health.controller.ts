@@ -1,6 +1,7 @@
 import { Controller, Get, Header, Inject, Res, UseFilters } from '@nestjs/common';
 import { HealthCheck, type HealthCheckResult, HealthCheckService } from '@nestjs/terminus';
 import type { FastifyReply } from 'fastify';
+import { Public } from '../auth/access.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { DatabaseIndicator } from './database.indicator.js';
@@ -11,6 +12,7 @@ import { RedisIndicator } from './redis.indicator.js';
 import { ShutdownIndicator } from './shutdown.indicator.js';
 
 /** For load balancers and orchestrators: no token, nothing kept by caches. */
+@Public()
 @Controller()
 @UseFilters(HealthFilter)
 export class HealthController {

@@ -1,5 +1,6 @@
 import { All, Controller, Req, Res, UseFilters, UseGuards } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Public } from '../auth/access.js';
 import { AccessLog } from '../access-log/access-log.js';
 import type { Exhibit } from '../access-log/personal-data-access.js';
 import { PICTURE_HEADERS } from './picture-headers.js';
@@ -18,6 +19,7 @@ const EXHIBITS: Readonly<Record<PictureKind, Exhibit>> = {
  * The pictures behind signed URLs. No token: the signature is the permission. The routes are wildcards because
  * ids may be longer than the router lets a named parameter be, and because only the raw path is verified anyway.
  */
+@Public()
 @Controller()
 @UseGuards(ReadOnlyGuard)
 @UseFilters(ProblemFilter)

@@ -1,10 +1,12 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Public } from '../auth/access.js';
 import { ProblemError } from '../media/problem.js';
 import { ReferenceFiles } from './reference-files.js';
 import { sendFile } from './served-file.js';
 
 /** The pages about the schema and the errors, for people. */
+@Public()
 @Controller('reference')
 export class ReferenceController {
   constructor(private readonly files: ReferenceFiles) {}

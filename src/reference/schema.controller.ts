@@ -1,6 +1,7 @@
 import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Public } from '../auth/access.js';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
@@ -9,6 +10,7 @@ import { printSdl } from '../graphql/schema/schema.js';
 import { sendFile, type ServedFile, servedFile } from './served-file.js';
 
 /** The schema as text, where it may be told: the same that introspection tells. */
+@Public()
 @Controller()
 export class SchemaController {
   private file: ServedFile | null = null;

@@ -1,7 +1,7 @@
 import { Context, ID, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 import { InheritAccess, RequireToken } from '../auth/access.js';
 import type { Principal } from '../auth/principal.js';
-import { CurrentPrincipal } from '../graphql/http/current-principal.decorator.js';
+import { CurrentPrincipal } from '../auth/current-principal.decorator.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { CurrentToken } from './current-token.model.js';

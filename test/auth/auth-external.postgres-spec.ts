@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { Authenticator } from '../../src/auth/authenticator.js';
+import { TokenCache } from '../../src/auth/tokens/token-cache.js';
 import type { Environment } from '../../src/config/config.js';
 import { runCommand } from '../support/clients/command.js';
 import { buildLdif } from '../support/builders/directory.js';
@@ -135,10 +135,10 @@ describe('a token of an external issuer', () => {
     const authorization = await issuer.sign();
     const [scheme, token] = authorization.split(' ') as [string, string];
     expect((await ask(authorization)).status).toBe(200);
-    const { hits, entries } = service.app.get(Authenticator).statistics;
+    const { hits, entries } = service.app.get(TokenCache).statistics;
     for (const spelling of [`bearer ${token}`, `BEARER   ${token}`, `${scheme}  ${token}`])
       expect([spelling, (await ask(spelling)).status]).toEqual([spelling, 200]);
-    expect(service.app.get(Authenticator).statistics).toMatchObject({ hits: hits + 3, entries });
+    expect(service.app.get(TokenCache).statistics).toMatchObject({ hits: hits + 3, entries });
     const [last = '', unused] = [
       token.at(-1),
       'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_',

@@ -7,7 +7,7 @@ import { TokenVerifier, type VerifiedToken } from '../tokens/token-verifier.js';
 
 type Verify = (request: Request, token: string, done: (error: unknown, user?: unknown) => void) => void;
 
-/** The strategy as published also takes the token from the query string and the body: it sees the header only. */
+/** passport-http-bearer also reads tokens from the query string and the body, so this class passes it the header only. */
 class HeaderOnlyStrategy extends Strategy<Verify> {
   override authenticate(request: Request, options?: object): void {
     const { authorization } = request.headers;

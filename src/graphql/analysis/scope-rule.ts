@@ -1,6 +1,7 @@
-import { UnauthenticatedError } from '../../auth/authentication.error.js';
-import { hasScopes, type Principal } from '../../auth/principal.js';
-import { SCOPES, type Scope } from '../../auth/scopes.js';
+import { decideAccess, scopesOf } from '../../auth/access.js';
+import { scopeNeeded, UnauthenticatedError } from '../../auth/authentication.error.js';
+import { grantedScopes, type Principal } from '../../auth/principal.js';
+import type { Scope } from '../../auth/scopes.js';
 import { ServiceError } from '../../common/errors.js';
 import { accessOf, type Operation, type SelectedField, selectedAmong, type Variables } from './operation.js';
 
@@ -42,15 +43,15 @@ function decide(
   withheld: Withheld[],
 ): void {
   const access = accessOf(selected.field);
-  if (principal === null && (access.kind === 'token' || access.kind === 'scopes')) {
-    const required = access.kind === 'scopes' ? access.scopes : [];
-    throw UnauthenticatedError.tokenNeeded(coordinateOf(selected), required);
+  const decision = decideAccess(access, principal);
+  if (decision === 'token needed') {
+    throw UnauthenticatedError.tokenNeeded(`The field ${coordinateOf(selected)}`, scopesOf(access));
   }
-  if (principal !== null && access.kind === 'scopes' && !hasScopes(principal, access.scopes)) {
+  if (decision === 'scope needed') {
     withheld.push({
       selected,
-      requiredScopes: access.scopes,
-      grantedScopes: SCOPES.filter((scope) => principal.scopes.has(scope)),
+      requiredScopes: scopesOf(access),
+      grantedScopes: grantedScopes(principal),
     });
     return;
   }
@@ -76,11 +77,7 @@ export function withheldError(withheld: Withheld): ServiceError {
 }
 
 function describe({ selected, requiredScopes }: Withheld): string {
-  const scopes =
-    requiredScopes.length === 1
-      ? `the scope ${requiredScopes.join()}`
-      : `the scopes ${requiredScopes.join(' and ')}`;
-  return `The field ${coordinateOf(selected)} is not accessible with this token: it needs ${scopes}.`;
+  return scopeNeeded(`The field ${coordinateOf(selected)}`, requiredScopes);
 }
 
 function coordinateOf({ parentType, field }: SelectedField): string {

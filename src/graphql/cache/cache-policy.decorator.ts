@@ -1,4 +1,5 @@
 import { Extensions } from '@nestjs/graphql';
+import type { GraphQLFieldConfig } from 'graphql';
 
 /**
  * What an answer depends on, besides the operation and the scopes of the token: the revision of the mirror, the
@@ -13,4 +14,10 @@ export type CacheDependency = 'mirror' | 'subject' | 'minute' | 'request';
  */
 export function CachePolicy(...cacheDependencies: CacheDependency[]): MethodDecorator {
   return Extensions({ dependsOn: cacheDependencies });
+}
+
+/** The field, with the declaration that its value may differ with each request. */
+export function uncached<Field extends GraphQLFieldConfig<unknown, unknown>>(field: Field): Field {
+  const declared = (field.extensions?.['dependsOn'] as readonly CacheDependency[] | undefined) ?? ['mirror'];
+  return { ...field, extensions: { ...field.extensions, dependsOn: [...declared, 'request'] } };
 }

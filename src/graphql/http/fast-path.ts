@@ -4,7 +4,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
 import { AccessLog } from '../../access-log/access-log.js';
-import { Authenticator } from '../../auth/authenticator.js';
+import { OAuthGuard } from '../../auth/oauth.guard.js';
 import type { Principal } from '../../auth/principal.js';
 import { chooseRequestId } from '../../common/request-id.js';
 import type { Config } from '../../config/config.js';
@@ -75,7 +75,7 @@ export class ShortWay implements OnModuleInit {
   constructor(
     private readonly adapterHost: HttpAdapterHost,
     @Inject(CONFIG) { basePath, limits, monitoring }: Config,
-    private readonly authenticator: Authenticator,
+    private readonly guard: OAuthGuard,
     private readonly limiter: RateLimiter,
     private readonly answers: ResponseCache,
     private readonly gate: LoadShedder,
@@ -138,7 +138,7 @@ export class ShortWay implements OnModuleInit {
     const length = Number(request.headers['content-length']);
     if (request.readableLength !== length || length > this.largestBody) return null;
     const answerType = recallHead(request);
-    const principal = answerType === undefined ? null : (this.authenticator.recall(request) ?? null);
+    const principal = answerType === undefined ? null : (this.guard.recall(request) ?? null);
     if (answerType === undefined || principal === null) return null;
     const body = request.read() as Buffer | null;
     if (body === null) return null;

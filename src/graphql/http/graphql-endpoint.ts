@@ -3,7 +3,7 @@ import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AccessLog } from '../../access-log/access-log.js';
 import { UnauthenticatedError } from '../../auth/authentication.error.js';
-import { Authenticator } from '../../auth/authenticator.js';
+import { OAuthGuard } from '../../auth/oauth.guard.js';
 import type { Principal } from '../../auth/principal.js';
 import { Revisions } from '../../database/revisions/revisions.js';
 import { type CachedResponse, ResponseCache } from '../cache/response-cache.js';
@@ -55,7 +55,7 @@ declare module 'fastify' {
 export class GraphQLEndpoint implements OnModuleInit {
   constructor(
     private readonly adapterHost: HttpAdapterHost,
-    private readonly authenticator: Authenticator,
+    private readonly guard: OAuthGuard,
     private readonly limiter: RateLimiter,
     private readonly answers: ResponseCache,
     private readonly knownDocuments: KnownDocuments,
@@ -160,7 +160,7 @@ export class GraphQLEndpoint implements OnModuleInit {
     }
     request.answerType = readHead(request);
     request.maxStaleness = readMaxStaleness(request.headers);
-    const principal = this.authenticator.recall(request.raw);
+    const principal = this.guard.recall(request.raw);
     if (principal === undefined) return this.authenticate(request);
     request.principal = principal;
     return this.limiter.countRequest(request);
@@ -168,7 +168,7 @@ export class GraphQLEndpoint implements OnModuleInit {
 
   private async authenticate(request: FastifyRequest): Promise<void> {
     try {
-      request.principal = await this.authenticator.authenticate(request.raw, request.ip);
+      request.principal = await this.guard.authenticate(request.raw, request.ip);
     } catch (error) {
       // Guesses are counted as well, for the address that they come from.
       if (error instanceof UnauthenticatedError) await this.limiter.countRequest(request);

@@ -9,8 +9,8 @@ import {
   lexicographicSortSchema,
   printSchema,
 } from 'graphql';
-import type { Access } from '../../auth/access.js';
-import { hasScopes, nameOfScopes, type Principal } from '../../auth/principal.js';
+import { type Access, decideAccess } from '../../auth/access.js';
+import { nameOfScopes, type Principal } from '../../auth/principal.js';
 import { findDeprecationProblems } from './deprecation.js';
 import { pathKey } from '../analysis/operation.js';
 import type { RequestContext } from '../http/request-context.js';
@@ -114,17 +114,14 @@ export class ScopedSchemas {
     if (view === undefined) {
       view = mapSchema(this.whole, {
         [MapperKind.OBJECT_FIELD]: (field) =>
-          isReached(field, principal) ? field : { ...field, resolve: withhold },
+          decideAccess(field.extensions?.['access'] as Access, principal) === 'granted'
+            ? field
+            : { ...field, resolve: withhold },
       });
       this.views.set(name, view);
     }
     return view;
   }
-}
-
-function isReached(field: GraphQLFieldConfig<unknown, unknown>, principal: Principal): boolean {
-  const access = field.extensions?.['access'] as Access;
-  return access.kind !== 'scopes' || hasScopes(principal, access.scopes);
 }
 
 /** Notes where the field was left out first: the error of the selection tells that place. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Authenticator } from '../../auth/authenticator.js';
+import { TokenCache } from '../../auth/tokens/token-cache.js';
 import type { CacheStatistics } from '../../common/cache-statistics.js';
 import { ResponseCache } from '../../graphql/cache/response-cache.js';
 import { Documents } from '../../graphql/analysis/documents.js';
@@ -17,7 +17,7 @@ export class CacheMetrics implements MetricGroup {
   constructor(
     private readonly answers: ResponseCache,
     private readonly documents: Documents,
-    private readonly authenticator: Authenticator,
+    private readonly tokens: TokenCache,
     private readonly signedUrls: SignedUrls,
   ) {}
 
@@ -33,7 +33,7 @@ export class CacheMetrics implements MetricGroup {
     const caches: [cache: string, statistics: CacheStatistics][] = [
       ['answers', this.answers.statistics],
       ['documents', this.documents.statistics],
-      ['tokens', this.authenticator.statistics],
+      ['tokens', this.tokens.statistics],
       ['signed_urls', this.signedUrls.statistics],
     ];
     const values = (choose: (statistics: CacheStatistics) => number | null) =>

@@ -1,8 +1,10 @@
 import { Controller, Get, Header, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import { Public } from '../../auth/access.js';
 import { MetricsService } from './metrics.service.js';
 
 /** Metrics on the port of the API: only where nobody is to be kept from them. */
+@Public()
 @Controller()
 export class MetricsController {
   constructor(private readonly metrics: MetricsService) {}

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
+import type { GqlContextType } from '@nestjs/graphql';
+import { AuthGuard } from '@nestjs/passport';
+import type { FastifyRequest } from 'fastify';
+import passport, { type Strategy } from 'passport';
+import { ServiceError } from '../common/errors.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { DEMO_ACCOUNT, EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/settings/embedded.js';
+import { FailedLogins } from '../limits/failed-logins.js';
+import { declaredAccess } from './access.js';
+import { UnauthenticatedError } from './authentication.error.js';
+import { type Credentials, parseBasic, readAuthorization } from './authorization-header.js';
+import type { Principal } from './principal.js';
+import { BasicStrategy } from './strategies/basic.strategy.js';
+import { BearerStrategy } from './strategies/bearer.strategy.js';
+import { TokenCache } from './tokens/token-cache.js';
+import type { VerifiedToken } from './tokens/token-verifier.js';
+
+/** A rejected login is answered after this time at the earliest, which is longer than its lookup takes. */
+const MIN_REJECTION_MS = 5;
+
+/** What Passport sees of a request, and where it puts its result. */
+interface PassportRequest {
+  readonly headers: { readonly authorization: string };
+  /** The address of the client. */
+  readonly ip: string;
+  user?: VerifiedToken;
+}
+
+/**
+ * Identifies the principal of a request, by Passport's strategies behind a cache of verified tokens. It is a global guard.
+ * The GraphQL endpoint calls it before it reads the body, so that there is one identity for all fields of a request.
+ */
+@Injectable()
+export class OAuthGuard extends AuthGuard() {
+  constructor(
+    bearer: BearerStrategy,
+    basic: BasicStrategy,
+    private readonly tokens: TokenCache,
+    private readonly failedLogins: FailedLogins,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {
+    super({ defaultStrategy: [register(bearer), register(basic)] });
+  }
+
+  override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    if (context.getType<GqlContextType>() === 'graphql') return true;
+    const access = declaredAccess(context.getHandler(), context.getClass());
+    return access?.kind === 'public' || this.identify(context);
+  }
+
+  /** The principal where no verification is necessary; undefined where `authenticate` has to decide. */
+  recall(request: IncomingMessage): Principal | null | undefined {
+    let credentials: Credentials | null;
+    try {
+      credentials = readAuthorization(request);
+    } catch {
+      return undefined;
+    }
+    if (credentials === null) return null;
+    return credentials.scheme === 'Basic' ? undefined : this.tokens.find(credentials)?.principal;
+  }
+
+  /**
+   * @param address of the client
+   * @returns null if the request has no token
+   * @throws UnauthenticatedError if the token is not valid, even if no field needs one
+   * @throws ServiceError RATE_LIMITED after too many wrong secrets from the address
+   * @throws ServiceUnavailableError if the token cannot be verified at the moment
+   */
+  async authenticate(request: IncomingMessage, address: string): Promise<Principal | null> {
+    const credentials = readAuthorization(request);
+    if (credentials === null) return null;
+    const { scheme, token } = credentials;
+    const isBasic = scheme === 'Basic';
+    if (isBasic) this.rejectRemoteDemo(token, request);
+    const presented = { headers: { authorization: `${scheme} ${token}` }, ip: address };
+    const { principal } = await this.tokens.findOrVerify(credentials, () =>
+      isBasic ? this.verifySecret(token, presented) : this.runStrategies(presented),
+    );
+    return principal;
+  }
+
+  override handleRequest<Token>(error: unknown, token: Token | false): Token {
+    if (error instanceof Error) throw error;
+    if (token === false) throw UnauthenticatedError.malformedHeader();
+    return token;
+  }
+
+  private async identify(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    request.principal = await this.authenticate(request.raw, request.ip);
+    return true;
+  }
+
+  /** Passport writes to the request that it gets, so it gets one of its own. */
+  private async runStrategies(presented: PassportRequest): Promise<VerifiedToken> {
+    await super.canActivate(new ExecutionContextHost([presented]));
+    if (presented.user === undefined) throw UnauthenticatedError.malformedHeader();
+    return presented.user;
+  }
+
+  /** The token of the demonstration is for this machine. With an external issuer its id has no special meaning. */
+  private rejectRemoteDemo(token: string, { headers }: IncomingMessage): void {
+    if (this.config.auth.issuer !== null || parseBasic(token)?.id !== DEMO_ACCOUNT) return;
+    if (!mayUseEmbedded(this.config, headers.host)) throw new ServiceError('FORBIDDEN', EMBEDDED_REFUSAL);
+  }
+
+  /** Counts wrong secrets, which can be guessed. Wrong access tokens are not counted: most of them have expired. */
+  private async verifySecret(token: string, presented: PassportRequest): Promise<VerifiedToken> {
+    // Starts before the lookup, so that the time of the rejection does not depend on what was found.
+    const earliest = sleep(MIN_REJECTION_MS);
+    const id = parseBasic(token)?.id;
+    try {
+      return await this.failedLogins.guard(
+        { account: id === undefined ? null : `service-account:${id}`, address: presented.ip },
+        () => this.runStrategies(presented),
+        isRejection,
+      );
+    } catch (error) {
+      if (isRejection(error)) await earliest;
+      throw error;
+    }
+  }
+}
+
+function isRejection(error: unknown): boolean {
+  return error instanceof UnauthenticatedError;
+}
+
+/** Passport has one registry in a process. Unique names keep the strategies of several applications apart. */
+function register(strategy: Strategy): string {
+  const name = randomUUID();
+  passport.use(name, strategy);
+  return name;
+}

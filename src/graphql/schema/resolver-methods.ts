@@ -1,0 +1,129 @@
+import { MapperKind, mapSchema } from '@graphql-tools/utils';
+import {
+  EXCEPTION_FILTERS_METADATA,
+  GUARDS_METADATA,
+  INTERCEPTORS_METADATA,
+  PIPES_METADATA,
+} from '@nestjs/common/constants.js';
+import type { DiscoveryService, ExternalContextCreator, ModuleRef } from '@nestjs/core';
+import { FIELD_RESOLVER_MIDDLEWARE_METADATA, PARAM_ARGS_METADATA } from '@nestjs/graphql';
+import type { GraphQLFieldConfig, GraphQLFieldResolver, GraphQLSchema } from 'graphql';
+import type { ResolverMethod } from '../../auth/access.js';
+import { OAuthGuard } from '../../auth/oauth.guard.js';
+import { ScopesGuard } from '../../auth/scopes.guard.js';
+import { uncached } from '../cache/cache-policy.decorator.js';
+
+type Field = GraphQLFieldConfig<unknown, unknown>;
+type Resolve = GraphQLFieldResolver<unknown, unknown>;
+type Provider = Record<string, Resolve>;
+
+/** What of Nest is necessary to call a resolver as Nest calls it. */
+export interface NestResolvers {
+  readonly providers: Pick<ModuleRef, 'get'>;
+  readonly contexts: ExternalContextCreator;
+  readonly discovery: DiscoveryService;
+}
+
+/** What does not run on a method that is marked @Direct. */
+const SKIPPED: Readonly<Record<string, string>> = {
+  [INTERCEPTORS_METADATA]: 'interceptors',
+  [PIPES_METADATA]: 'pipes',
+  [EXCEPTION_FILTERS_METADATA]: 'filters',
+  [FIELD_RESOLVER_MIDDLEWARE_METADATA]: 'field middleware',
+};
+
+/** Nest's numbers of `@Parent()`, `@Args()`, `@Context()` and `@Info()`, in the order in which graphql-js passes them. */
+const PARAMETERS = [0, 3, 1, 2];
+
+/**
+ * The schema with its resolvers as their decorators declare them: methods that are marked @Direct are called without
+ * Nest's pipeline, and what a guard of its own protects is not cached, because a cached response runs no guard.
+ * @throws Error if a method is marked @Direct and has something that would not run, or parameters in another order
+ */
+export function connectResolvers(schema: GraphQLSchema, nest: NestResolvers): GraphQLSchema {
+  const globals = nest.discovery.getProviders().filter(isForeignEnhancer);
+  const hasGlobalGuard = globals.some(({ subtype }) => subtype === 'guard');
+  // @Direct saves time, but nothing that is registered for all resolvers may be lost by it.
+  const mayBeDirect = globals.every(({ subtype }) => subtype === 'guard');
+  const roots = [schema.getQueryType()?.name, schema.getMutationType()?.name];
+  const problems: string[] = [];
+  const connected = mapSchema(schema, {
+    [MapperKind.OBJECT_FIELD]: (field: Field, _name, typeName) => {
+      const method = field.extensions?.['resolver'] as ResolverMethod | undefined;
+      if (method === undefined) return field;
+      const provider = nest.providers.get<Provider>(method.class, { strict: false });
+      const resolve = provider[method.name];
+      if (resolve === undefined) return field;
+      const isGuarded = hasGlobalGuard || isDeclared(GUARDS_METADATA, resolve, method);
+      const declared = isGuarded ? uncached(field) : field;
+      if (field.extensions?.['direct'] !== true || !mayBeDirect) return declared;
+      problems.push(...problemsOf(resolve, method));
+      const isPlain = !isGuarded && !roots.includes(typeName);
+      return { ...declared, resolve: isPlain ? resolve.bind(provider) : withGuards(provider, method, nest) };
+    },
+  });
+  if (problems.length > 0) throw new Error(`Resolvers cannot be @Direct:\n${problems.join('\n')}`);
+  return connected;
+}
+
+/** The method behind its guards: the global ones, those of its class and its own. */
+function withGuards(provider: Provider, { name }: ResolverMethod, { contexts }: NestResolvers): Resolve {
+  const options = { guards: true, interceptors: false, filters: false };
+  const resolve = provider[name] as (...given: unknown[]) => unknown;
+  return contexts.create(
+    provider,
+    resolve,
+    name,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    options,
+    'graphql',
+  );
+}
+
+/** Registered by APP_GUARD, APP_INTERCEPTOR, APP_PIPE or APP_FILTER, and not ours. */
+function isForeignEnhancer({
+  subtype,
+  instance,
+}: ReturnType<DiscoveryService['getProviders']>[number]): boolean {
+  return subtype !== undefined && !(instance instanceof OAuthGuard || instance instanceof ScopesGuard);
+}
+
+/** On the method or on its class. */
+function isDeclared(key: string, resolve: Resolve, method: ResolverMethod): boolean {
+  return [resolve, method.class].some((target) => {
+    const declared = Reflect.getMetadata(key, target) as readonly unknown[] | undefined;
+    return declared !== undefined && declared.length > 0;
+  });
+}
+
+function problemsOf(resolve: Resolve, method: ResolverMethod): string[] {
+  const place = `${method.class.name}.${method.name}`;
+  const skipped = Object.entries(SKIPPED).filter(([key]) => isDeclared(key, resolve, method));
+  const problems = skipped.map(([, what]) => `${place} has ${what}, which would not run`);
+  if (hasUsualParameters(method)) return problems;
+  return [
+    ...problems,
+    `${place} must take @Parent(), @Args(), @Context() and @Info() in this order, without names or pipes`,
+  ];
+}
+
+interface Parameter {
+  readonly index: number;
+  readonly data?: unknown;
+  readonly pipes?: readonly unknown[];
+}
+
+/** Nest keeps the parameters of a method by «type:index». */
+function hasUsualParameters({ class: type, name }: ResolverMethod): boolean {
+  const parameters = (Reflect.getMetadata(PARAM_ARGS_METADATA, type, name) ?? {}) as Record<
+    string,
+    Parameter
+  >;
+  return Object.entries(parameters).every(
+    ([key, { index, data, pipes = [] }]) =>
+      key === `${PARAMETERS[index]}:${index}` && data === undefined && pipes.length === 0,
+  );
+}

@@ -1,0 +1,584 @@
+import {
+  BadRequestException,
+  type CallHandler,
+  type CanActivate,
+  ConflictException,
+  Controller,
+  type ExecutionContext,
+  ForbiddenException,
+  Get,
+  HttpException,
+  Injectable,
+  InternalServerErrorException,
+  Module,
+  type NestInterceptor,
+  NotFoundException,
+  Param,
+  PayloadTooLargeException,
+  ServiceUnavailableException,
+  type Type,
+  UnauthorizedException,
+  UseFilters,
+  UseGuards,
+  UseInterceptors,
+  UsePipes,
+} from '@nestjs/common';
+import { APP_GUARD, APP_INTERCEPTOR, NestFactory } from '@nestjs/core';
+import {
+  Args,
+  Context,
+  Field,
+  Info,
+  ObjectType,
+  Parent,
+  Query,
+  ResolveField,
+  Resolver,
+} from '@nestjs/graphql';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { AppModule } from '../../src/app.module.js';
+import { InheritAccess, Public, RequireScopes, RequireToken } from '../../src/auth/access.js';
+import { CurrentPrincipal } from '../../src/auth/current-principal.decorator.js';
+import type { Principal } from '../../src/auth/principal.js';
+import { ScopesGuard } from '../../src/auth/scopes.guard.js';
+import type { Scope } from '../../src/auth/scopes.js';
+import { readConfig } from '../../src/config/config.js';
+import { CachePolicy } from '../../src/graphql/cache/cache-policy.decorator.js';
+import type { RequestContext } from '../../src/graphql/http/request-context.js';
+import { Direct } from '../../src/graphql/schema/direct.decorator.js';
+import { HttpAdapter } from '../../src/http/http-adapter.js';
+import { PassOnFilter } from '../../src/http/reject-request.js';
+import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
+import { findFreePort } from '../support/servers/postgres.mjs';
+import { createDatabase, type TestDatabase } from '../support/servers/store.js';
+
+/** Lets a request pass that has the header `x-allowed`. */
+@Injectable()
+class HeaderGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const request =
+      context.getType<string>() === 'graphql'
+        ? context.getArgByIndex<RequestContext>(2).request
+        : context.switchToHttp().getRequest<RequestContext['request']>();
+    return request.headers['x-allowed'] !== undefined;
+  }
+}
+
+@Injectable()
+class Shout implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler) {
+    return next.handle();
+  }
+}
+
+@ObjectType({ description: 'A pet.' })
+class Pet {
+  @InheritAccess()
+  @Field(() => String, { description: 'Its name.' })
+  name!: string;
+}
+
+const TEXT = { nullable: true, description: 'A text.' };
+const thrown: { error: unknown } = { error: null };
+
+function fail(): string {
+  throw thrown.error;
+}
+
+@Resolver()
+class PetQueries {
+  @Public()
+  @UseGuards(HeaderGuard)
+  @CachePolicy()
+  @Query(() => String, TEXT)
+  guarded(): string {
+    return 'guarded';
+  }
+
+  @Direct()
+  @Public()
+  @UseGuards(HeaderGuard)
+  @CachePolicy()
+  @Query(() => String, TEXT)
+  guardedDirectly(): string {
+    return 'guarded';
+  }
+
+  @Public()
+  @Query(() => Pet, TEXT)
+  pet(): object {
+    return { name: 'Rex' };
+  }
+
+  @Direct()
+  @RequireScopes('directory')
+  @Query(() => String, TEXT)
+  scopedDirectly(): string {
+    return 'scoped';
+  }
+
+  @RequireToken()
+  @Query(() => String, TEXT)
+  caller(@CurrentPrincipal() principal: Principal | null): string {
+    return principal?.kind ?? '';
+  }
+
+  @Public()
+  @Query(() => String, TEXT)
+  failure(): string {
+    return fail();
+  }
+
+  @Direct()
+  @Public()
+  @Query(() => String, TEXT)
+  failureDirectly(): string {
+    return fail();
+  }
+}
+
+@Resolver(() => Pet)
+class PetFields {
+  @InheritAccess()
+  @UseGuards(HeaderGuard)
+  @ResolveField(() => String, TEXT)
+  owner(@Parent() { name }: Pet): string {
+    return `of ${name}`;
+  }
+
+  @Direct()
+  @InheritAccess()
+  @UseGuards(HeaderGuard)
+  @ResolveField(() => String, TEXT)
+  ownerDirectly(@Parent() { name }: Pet): string {
+    return `of ${name}`;
+  }
+}
+
+@UseGuards(HeaderGuard)
+@Resolver(() => Pet)
+class GuardedPetFields {
+  @Direct()
+  @InheritAccess()
+  @ResolveField(() => String, TEXT)
+  chip(): string {
+    return 'chip';
+  }
+}
+
+@Controller('pets')
+class PetsController {
+  @Public()
+  @UseGuards(HeaderGuard)
+  @Get('guarded')
+  guarded(): object {
+    return {};
+  }
+
+  @Public()
+  @Get('failure')
+  failure(): string {
+    return fail();
+  }
+
+  @RequireToken()
+  @Get('caller/:name')
+  caller(@CurrentPrincipal() principal: Principal | null, @Param('name') name: string): object {
+    return { caller: principal?.serviceAccountId, name };
+  }
+
+  @RequireScopes('directory')
+  @Get('scoped')
+  scoped(): object {
+    return {};
+  }
+}
+
+@Module({ controllers: [PetsController], providers: [PetQueries, PetFields, GuardedPetFields] })
+class PetsModule {}
+
+/** The application with another module. */
+async function createAppWith(module: Type, database: TestDatabase): Promise<NestFastifyApplication> {
+  const port = await findFreePort();
+  const config = readConfig({
+    PORT: String(port),
+    DATABASE_URL: database.url,
+    DIRECTORY_URL: 'file:test/nothing.ldif',
+    LOG_LEVEL: 'fatal',
+  });
+  @Module({})
+  class Root {}
+  const app = await NestFactory.create<NestFastifyApplication>(
+    { module: Root, imports: [AppModule.forRoot(config), module] },
+    new HttpAdapter(config),
+    { logger: false, abortOnError: false },
+  );
+  app.useGlobalFilters(new PassOnFilter());
+  await app.listen(port, '127.0.0.1').catch(async (error: unknown) => {
+    await app.close().catch(() => undefined);
+    throw error;
+  });
+  return app;
+}
+
+interface Outcome {
+  status: number;
+  code: string | undefined;
+  message: string | undefined;
+  headers: Headers;
+  body: Record<string, unknown>;
+}
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.drop());
+
+describe('an application with a module of another author', () => {
+  let app: NestFastifyApplication;
+  let reader: string;
+
+  beforeAll(async () => {
+    app = await createAppWith(PetsModule, database);
+    reader = await authorizationWith('read');
+  });
+  afterAll(() => app.close());
+  afterEach(() => jest.restoreAllMocks());
+
+  async function authorizationWith(...scopes: Scope[]): Promise<string> {
+    const id = `test-${scopes.join('-')}`;
+    const account = { id, name: id, description: null, scopes, expiresAt: null };
+    return `Basic ${(await app.get(ServiceAccountsService).create(account)).token}`;
+  }
+
+  async function get(path: string, headers: Record<string, string> = {}): Promise<Outcome> {
+    const response = await fetch(`${await app.getUrl()}/${path}`, { headers });
+    const body = (await response.json()) as Record<string, unknown>;
+    const { code, detail } = body as { code?: string; detail?: string };
+    return { status: response.status, code, message: detail, headers: response.headers, body };
+  }
+
+  async function ask(query: string, headers: Record<string, string> = {}): Promise<Outcome> {
+    const response = await fetch(`${await app.getUrl()}/graphql/v1`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ query }),
+    });
+    const { data, errors } = (await response.json()) as {
+      data?: Record<string, unknown>;
+      errors?: { message: string; extensions: { code: string } }[];
+    };
+    return {
+      status: response.status,
+      code: errors?.[0]?.extensions.code,
+      message: errors?.[0]?.message,
+      headers: response.headers,
+      body: data ?? {},
+    };
+  }
+
+  describe('runs @UseGuards', () => {
+    it.each([
+      ['on a root field', '{ guarded }'],
+      ['on a root field that is @Direct', '{ guardedDirectly }'],
+      ['on a nested field', '{ pet { owner } }'],
+      ['on a nested field that is @Direct', '{ pet { ownerDirectly } }'],
+      ['on the class of a resolver', '{ pet { chip } }'],
+    ])('%s', async (_where, query) => {
+      expect(await ask(query)).toMatchObject({ status: 200, code: 'FORBIDDEN' });
+      const allowed = await ask(query, { 'x-allowed': '1' });
+      expect(allowed.code).toBeUndefined();
+      expect(JSON.stringify(allowed.body)).not.toContain('null');
+    });
+
+    it('on a route', async () => {
+      expect(await get('pets/guarded')).toMatchObject({ status: 403, code: 'FORBIDDEN' });
+      expect(await get('pets/guarded', { 'x-allowed': '1' })).toMatchObject({ status: 200 });
+    });
+
+    it.each(['{ guarded }', '{ guardedDirectly }'])(
+      'also for a response that was sent before: %s',
+      async (query) => {
+        for (let time = 0; time < 3; time++) await ask(query, { authorization: reader, 'x-allowed': '1' });
+        expect(await ask(query, { authorization: reader })).toMatchObject({ code: 'FORBIDDEN' });
+      },
+    );
+  });
+
+  describe('has its routes guarded', () => {
+    it('by OAuthGuard: without a token there is 401 with a challenge', async () => {
+      const { status, code, headers, message } = await get('pets/caller/anna');
+      expect([status, code, headers.get('www-authenticate')]).toEqual([
+        401,
+        'UNAUTHENTICATED',
+        'Bearer realm="directory"',
+      ]);
+      expect(message).toMatch(/^The route GET \/pets\/caller\/:name needs a token/);
+    });
+
+    it('by OAuthGuard: a wrong token is refused', async () => {
+      expect(await get('pets/caller/anna', { authorization: 'Bearer nonsense' })).toMatchObject({
+        status: 401,
+        code: 'UNAUTHENTICATED',
+      });
+    });
+
+    it('by OAuthGuard: the principal is known to the method', async () => {
+      const { status, body } = await get('pets/caller/anna', { authorization: reader });
+      expect([status, body]).toEqual([200, { caller: 'test-read', name: 'anna' }]);
+    });
+
+    it('by OAuthGuard: a public route reads no token', async () => {
+      expect(await get('pets/guarded', { authorization: 'Bearer nonsense', 'x-allowed': '1' })).toMatchObject(
+        { status: 200 },
+      );
+    });
+
+    it('by ScopesGuard', async () => {
+      const { status, code, headers, message } = await get('pets/scoped', { authorization: reader });
+      expect([status, code, message, headers.get('www-authenticate')]).toEqual([
+        403,
+        'INSUFFICIENT_SCOPE',
+        'The route GET /pets/scoped is not accessible with this token: it needs the scope directory.',
+        'Bearer error="insufficient_scope", scope="directory"',
+      ]);
+      const authorization = await authorizationWith('directory');
+      expect(await get('pets/scoped', { authorization })).toMatchObject({ status: 200 });
+    });
+  });
+
+  describe('has its root fields guarded', () => {
+    it.each([
+      ['caller', 'caller'],
+      ['failureDirectly', 'failureDirectly'],
+      ['buildInfo', 'buildInfo { version }'],
+    ])('by ScopesGuard: %s', async (name, selection) => {
+      const canActivate = jest.spyOn(ScopesGuard.prototype, 'canActivate');
+      await ask(`{ ${selection} }`, { authorization: reader });
+      expect(canActivate.mock.calls.map(([context]) => context.getHandler().name)).toEqual([name]);
+      canActivate.mockReturnValue(false);
+      expect(await ask(`{ ${selection} pet { name } }`, { authorization: reader })).toMatchObject({
+        code: 'FORBIDDEN',
+      });
+    });
+
+    it('and knows the principal in them', async () => {
+      expect((await ask('{ caller }', { authorization: reader })).body).toEqual({
+        caller: 'SERVICE_ACCOUNT_TOKEN',
+      });
+      expect(await ask('{ caller }')).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
+      expect(await ask('{ scopedDirectly }', { authorization: reader })).toMatchObject({
+        status: 403,
+        code: 'INSUFFICIENT_SCOPE',
+      });
+    });
+  });
+
+  describe('gives its exceptions a code:', () => {
+    it.each([
+      ['BAD_REQUEST', 400, new BadRequestException('no')],
+      ['UNAUTHENTICATED', 401, new UnauthorizedException('no')],
+      ['FORBIDDEN', 403, new ForbiddenException('no')],
+      ['NOT_FOUND', 404, new NotFoundException('no')],
+      ['CONFLICT', 409, new ConflictException('no')],
+      ['PAYLOAD_TOO_LARGE', 413, new PayloadTooLargeException('no')],
+      ['BAD_REQUEST', 418, new HttpException('no', 418)],
+      ['RATE_LIMITED', 429, new HttpException('no', 429)],
+      ['SERVICE_UNAVAILABLE', 503, new ServiceUnavailableException('no')],
+    ])('%s for the status %i', async (code, status, exception) => {
+      thrown.error = exception;
+      expect(await get('pets/failure')).toMatchObject({ status, code, message: 'no' });
+      expect(await ask('{ failure }')).toMatchObject({ code, message: 'no' });
+      expect(await ask('{ failureDirectly }')).toMatchObject({ code, message: 'no' });
+    });
+
+    it.each([
+      ['an Error', new Error('secret')],
+      ['an InternalServerErrorException', new InternalServerErrorException('secret')],
+      [
+        'the cause of an exception',
+        new ForbiddenException({ message: 'no', internal: 'secret' }, { cause: new Error('secret') }),
+      ],
+    ])('%s shows nothing', async (_what, exception) => {
+      thrown.error = exception;
+      const outcomes = [
+        await get('pets/failure'),
+        await ask('{ failure }'),
+        await ask('{ failureDirectly }'),
+      ];
+      expect(JSON.stringify(outcomes)).not.toContain('secret');
+      const code = exception instanceof ForbiddenException ? 'FORBIDDEN' : 'INTERNAL_SERVER_ERROR';
+      expect(outcomes.map((outcome) => outcome.code)).toEqual([code, code, code]);
+    });
+
+    it('a route that asks for a login says how', async () => {
+      thrown.error = new UnauthorizedException();
+      expect((await get('pets/failure')).headers.get('www-authenticate')).toBe('Bearer realm="directory"');
+    });
+  });
+});
+
+describe('what is registered for all', () => {
+  @Module({
+    providers: [
+      PetQueries,
+      PetFields,
+      GuardedPetFields,
+      { provide: APP_GUARD, useClass: HeaderGuard },
+      { provide: APP_INTERCEPTOR, useClass: Shout },
+    ],
+  })
+  class GlobalsModule {}
+
+  it('runs on root fields that are @Direct, and for responses that were sent before', async () => {
+    const intercept = jest.spyOn(Shout.prototype, 'intercept');
+    const app = await createAppWith(GlobalsModule, database);
+    try {
+      const ask = async (headers: Record<string, string>) => {
+        const response = await fetch(`${await app.getUrl()}/graphql/v1`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body: '{"query":"{ buildInfo { version } }"}',
+        });
+        return response.text();
+      };
+      for (let time = 0; time < 3; time++) expect(await ask({ 'x-allowed': '1' })).toMatch(/"version":"/);
+      expect(intercept).toHaveBeenCalledTimes(3);
+      expect(await ask({})).toMatch(/"code":"FORBIDDEN"/);
+    } finally {
+      await app.close();
+    }
+  });
+});
+
+describe('the start fails', () => {
+  async function startFailure(module: Type): Promise<string> {
+    const app = createAppWith(module, database);
+    const error: unknown = await app.then(
+      (started) => started.close(),
+      (failure: unknown) => failure,
+    );
+    return error instanceof Error ? error.message : 'it started';
+  }
+
+  it('for a route that does not declare its access, with its name', async () => {
+    @Controller()
+    class ForgottenController {
+      @Get('forgotten')
+      forgotten(): string {
+        return '';
+      }
+
+      @InheritAccess()
+      @Get('inherited')
+      inherited(): string {
+        return '';
+      }
+    }
+    @Module({ controllers: [ForgottenController] })
+    class ForgottenModule {}
+    expect((await startFailure(ForgottenModule)).split('\n').slice(1)).toEqual([
+      expect.stringContaining('ForgottenController.forgotten does not declare its access'),
+      expect.stringContaining('ForgottenController.inherited does not declare its access'),
+    ]);
+  });
+
+  it('for a root field that does not declare its access, with its name', async () => {
+    @Resolver()
+    class ForgottenResolver {
+      @Query(() => String, TEXT)
+      forgotten(): string {
+        return '';
+      }
+    }
+    @Module({ providers: [ForgottenResolver] })
+    class ForgottenModule {}
+    expect(await startFailure(ForgottenModule)).toContain('Query.forgotten does not say');
+  });
+
+  it('for @Direct methods with something that would not run, with their names', async () => {
+    const pipe = { transform: (value: unknown) => value };
+    @Resolver()
+    class Wrong {
+      @Direct()
+      @Public()
+      @UseInterceptors(Shout)
+      @Query(() => String, TEXT)
+      intercepted(): string {
+        return '';
+      }
+
+      @Direct()
+      @Public()
+      @UsePipes(pipe)
+      @Query(() => String, TEXT)
+      piped(): string {
+        return '';
+      }
+
+      @Direct()
+      @Public()
+      @UseFilters(new PassOnFilter())
+      @Query(() => String, TEXT)
+      filtered(): string {
+        return '';
+      }
+
+      @Direct()
+      @Public()
+      @Query(() => String, TEXT)
+      exchanged(@Context() _context: unknown, @Info() _info: unknown): string {
+        return '';
+      }
+
+      @Direct()
+      @Public()
+      @Query(() => String, TEXT)
+      named(_root: unknown, @Args('name', { type: () => String }) _name: string): string {
+        return '';
+      }
+
+      @Direct()
+      @Public()
+      @Query(() => String, TEXT)
+      pipedParameter(
+        @Parent() _root: unknown,
+        @Args('name', { type: () => String }, pipe) _name: string,
+      ): string {
+        return '';
+      }
+
+      @Direct()
+      @Public()
+      @Query(() => String, TEXT)
+      custom(@CurrentPrincipal() _principal: unknown): string {
+        return '';
+      }
+    }
+    @UseInterceptors(Shout)
+    @Resolver()
+    class WrongClass {
+      @Direct()
+      @Public()
+      @Query(() => String, TEXT)
+      inherited(): string {
+        return '';
+      }
+    }
+    @Module({ providers: [Wrong, WrongClass] })
+    class WrongModule {}
+    const order =
+      'must take @Parent(), @Args(), @Context() and @Info() in this order, without names or pipes';
+    expect((await startFailure(WrongModule)).split('\n').slice(1).sort()).toEqual([
+      `Wrong.custom ${order}`,
+      `Wrong.exchanged ${order}`,
+      'Wrong.filtered has filters, which would not run',
+      'Wrong.intercepted has interceptors, which would not run',
+      `Wrong.named ${order}`,
+      'Wrong.piped has pipes, which would not run',
+      `Wrong.pipedParameter ${order}`,
+      'WrongClass.inherited has interceptors, which would not run',
+    ]);
+  });
+});
