@@ -5,8 +5,7 @@ import type { DirectoryDataSource } from './connections/data-source.js';
 import { CurrentRevision } from './revisions/current-revision.js';
 import { databaseError } from './statements/database-error.js';
 import { PreviewTransaction } from './statements/preview-transaction.js';
-import { queryWithTimeout } from './connections/query-with-timeout.js';
-import { type Reader, readThrough } from './statements/reader.js';
+import type { Reader } from './statements/reader.js';
 import { revisionOf } from './revisions/revision-reader.js';
 import type { Statement } from './statements/statement.js';
 
@@ -26,13 +25,7 @@ export class Database implements Reader {
 
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     this.refuseInVain();
-    const { pool, shared } = this.dataSource;
-    const rows = await readThrough<Row>(
-      (query) =>
-        shared !== null && statement.isShort ? shared.query<Row>(query) : queryWithTimeout<Row>(pool, query),
-      statement,
-      values,
-    );
+    const rows = await this.dataSource.statements.read<Row>(statement, values);
     const id = revisionOf(statement, rows);
     if (id !== null) this.revision.noteRead(id);
     return rows;
@@ -53,7 +46,7 @@ export class Database implements Reader {
   ): Promise<Result> {
     this.refuseInVain();
     try {
-      return await PreviewTransaction.over(this.dataSource.previewPool, work);
+      return await PreviewTransaction.run(this.dataSource, work);
     } catch (error) {
       throw databaseError(error);
     }
@@ -62,7 +55,7 @@ export class Database implements Reader {
   /** The server hangs: whoever waits for it is told so, and nobody waits any more until goOn. */
   giveUp(): void {
     this.isAway = true;
-    this.dataSource.breakOff();
+    this.dataSource.destroyConnections();
   }
 
   /** The server takes no writes: what is under way is answered, and nobody else is until goOn. */

@@ -46,12 +46,18 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** Megabytes of a process that are its own, and no buffers that processes share: proc(5). */
+/** Megabytes of a process that are its own, and no buffers that processes share: proc(5). 0 for a process that has ended. */
 function megabytesOf(process: number): number {
-  const [, kilobytes] = /Anonymous:\s+(\d+) kB/.exec(
-    readFileSync(`/proc/${process}/smaps_rollup`, 'utf8'),
-  ) ?? ['', 'NaN'];
-  return Number(kilobytes) / 1024;
+  try {
+    const [, kilobytes] = /Anonymous:\s+(\d+) kB/.exec(
+      readFileSync(`/proc/${process}/smaps_rollup`, 'utf8'),
+    ) ?? ['', 'NaN'];
+    return Number(kilobytes) / 1024;
+  } catch (error) {
+    // A connection without room for another statement is replaced.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
+    throw error;
+  }
 }
 
 /** A machine that is busy may have no connection in time: then it is told to come again. */

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
@@ -17,7 +18,7 @@ import { LeaderLease1763683200007 } from '../migrations/0008-leader-lease.js';
 import { Reconciliation1763683200008 } from '../migrations/0009-reconciliation.js';
 import { OpenConnections } from './open-connections.js';
 import { embeddedPoolOptions, serverPoolOptions, STATEMENT_TIMEOUT } from './pool-options.js';
-import { SharedConnections } from './pipelined-connections.js';
+import { StatementPool } from './statement-pool.js';
 import { reasonOf } from './reason-of.js';
 import { SHARED_SESSIONS, sharesSessions } from './pooler-check.js';
 
@@ -43,7 +44,7 @@ const MIGRATION_LOCK = 0x6d696772;
 export class DirectoryDataSource extends DataSource {
   private embedded: EmbeddedPostgres | null = null;
   private ownPreviewPool: pg.Pool | null = null;
-  private ownShared: SharedConnections | null = null;
+  private ownStatements: StatementPool | null = null;
   private readonly connections: OpenConnections;
 
   constructor(
@@ -81,7 +82,7 @@ export class DirectoryDataSource extends DataSource {
       await refuseSharedSessions(this.database);
       await this.migrate();
       this.ownPreviewPool = createPreviewPool(this.database, this.connections);
-      this.ownShared = this.database.kind === 'pglite' ? null : new SharedConnections(this.pool);
+      this.ownStatements = new StatementPool(this.pool, this.database.kind === 'postgres');
     } catch (error) {
       await this.stopQuietly();
       throw startError(error, this.database);
@@ -95,7 +96,7 @@ export class DirectoryDataSource extends DataSource {
       await super.destroy();
     } finally {
       this.ownPreviewPool = null;
-      this.ownShared = null;
+      this.ownStatements = null;
       await this.embedded?.stop();
       this.embedded = null;
     }
@@ -103,12 +104,13 @@ export class DirectoryDataSource extends DataSource {
 
   /** TypeORM's own connections: it sends unnamed statements only, and the pool takes named ones too. */
   get pool(): pg.Pool {
-    return (this.driver as unknown as { master: pg.Pool }).master;
+    return (this.driver as PostgresDriver).master as pg.Pool;
   }
 
-  /** Those of the pool that short statements share; null: there is one only. */
-  get shared(): SharedConnections | null {
-    return this.ownShared;
+  /** Runs the statements of the reading path on the pool. */
+  get statements(): StatementPool {
+    if (this.ownStatements === null) throw new ServiceUnavailableError('The database is not open');
+    return this.ownStatements;
   }
 
   /** Where previewPool have their connections: apart from all others, where there is more than one. */
@@ -116,9 +118,9 @@ export class DirectoryDataSource extends DataSource {
     return this.ownPreviewPool ?? this.pool;
   }
 
-  /** Gives every connection up: whoever waits on one is told, and whoever comes next opens another. */
-  breakOff(): void {
-    this.connections.breakOff();
+  /** Ends every connection: queries on them fail, and the next query opens another one. */
+  destroyConnections(): void {
+    this.connections.destroyAll();
   }
 
   private async migrate(): Promise<void> {

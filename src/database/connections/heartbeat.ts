@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
-import { breakOff } from './close-socket.js';
+import type pg from 'pg';
+import { destroyConnection, SocketClient } from './socket-client.js';
 import { settlesWithin } from './settles-within.js';
 
 /** Milliseconds that an answer may take before the connection is doubted. */
@@ -63,7 +63,7 @@ export class Pulse<Row extends object> {
   /** Goes on until it is told to end. Never throws. */
   async feel(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const client = new pg.Client({ connectionString: this.question.url, keepAlive: true });
+      const client = new SocketClient({ connectionString: this.question.url, keepAlive: true });
       try {
         await this.feelOn(client, signal);
         await end(client);
@@ -137,5 +137,5 @@ async function say<Row extends object>(client: pg.Client, text: string): Promise
 /** Who is silent hears no good-bye either. */
 async function end(client: pg.Client, failure: unknown = null): Promise<void> {
   if (!(failure instanceof SilenceError)) await settlesWithin(PATIENCE, client.end());
-  breakOff(client);
+  destroyConnection(client);
 }

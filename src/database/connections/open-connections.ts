@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
-import { breakOff } from './close-socket.js';
+import { destroyConnection } from './socket-client.js';
 
-/** The connections that pools have open, in use or not, so that all of them can be given up at once. */
+/** The connections that pools have open, in use or not, so that all of them can be ended at once. */
 export class OpenConnections {
   private readonly open = new Set<ClientBase>();
 
@@ -10,8 +10,8 @@ export class OpenConnections {
     client.once('end', () => this.open.delete(client));
   }
 
-  /** Whoever waits for an answer is told that there will be none. */
-  breakOff(): void {
-    for (const client of this.open) breakOff(client);
+  /** Every query on them fails. */
+  destroyAll(): void {
+    for (const client of this.open) destroyConnection(client);
   }
 }

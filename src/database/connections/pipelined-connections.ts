@@ -1,153 +1,150 @@
 import type { Pool, PoolClient } from 'pg';
-import { socketOf } from './close-socket.js';
-import { queryWithTimeout, watch } from './query-with-timeout.js';
-import { sendPrepared } from '../statements/prepared-query.js';
-import type { NamedQuery } from '../statements/statement.js';
+import type { Statement } from '../statements/statement.js';
+import { socketOf } from './socket-client.js';
 
-/** Connections of a pool that are shared at most. One is enough for what a process can take in; two have two servers at work. */
-const MOST_SHARED = 2;
-/** Connections of a pool for each that is shared: whoever needs one alone does not find all of them taken. */
-const FOR_EACH = 4;
-/** Milliseconds without an answer after which nobody joins those who wait for one. */
-const PATIENCE = 10;
+/** Connections of a pool that are shared at most. One serves what a process can take in; two let two backends work. */
+const MAX_PIPELINES = 2;
+/** A pool needs this many connections for each shared one, so that some stay for statements that run alone. */
+const CONNECTIONS_PER_PIPELINE = 4;
+/** A connection that has not answered for this time gets no further statements. */
+const STALL_TIMEOUT_MS = 10;
 
-/** Somebody who waits for an answer. */
-interface Asked {
-  readonly query: NamedQuery;
-  readonly resolve: (rows: never[]) => void;
-  readonly reject: (error: Error) => void;
+interface Pending {
+  readonly statement: Statement;
+  readonly values: readonly unknown[];
+  readonly done: (error: Error | null, rows: unknown[]) => void;
+}
+
+/** How a statement is written to a connection. */
+interface Sender {
+  sendOn(client: PoolClient, statement: Statement, values: readonly unknown[], done: Pending['done']): void;
+  isExhausted(client: PoolClient): boolean;
 }
 
 /**
- * Connections of a pool on which several short statements are under way at once (PostgreSQL 15, §34.5). What comes in one
- * turn of the event loop leaves as one, and nothing waits for the answer to what was sent before it. Each statement is a
- * transaction of its own and fails by itself; a connection that breaks off takes all that wait on it along.
+ * Connections on which several statements are under way at once (PostgreSQL 15, §34.5). The statements of one turn of the
+ * event loop leave in one write. Each is a transaction of its own and fails alone; a connection that is lost fails all
+ * statements on it.
  */
-export class SharedConnections {
-  private readonly lanes: readonly Lane[];
-  /** Where everything goes in this turn; null: nothing has come in it yet. */
-  private current: Lane | null = null;
+export class Pipelines {
+  private readonly pipelines: readonly Pipeline[];
+  /** Takes all statements of this turn of the event loop; null before the first. */
+  private current: Pipeline | null = null;
 
-  constructor(private readonly pool: Pool) {
-    const size = Math.min(MOST_SHARED, Math.floor(pool.options.max / FOR_EACH));
-    this.lanes = Array.from({ length: size }, () => new Lane(pool));
+  constructor(pool: Pool, sender: Sender) {
+    const size = Math.min(MAX_PIPELINES, Math.floor(pool.options.max / CONNECTIONS_PER_PIPELINE));
+    this.pipelines = Array.from({ length: size }, () => new Pipeline(pool, sender));
   }
 
-  /** Runs a short statement: a slow one would keep those waiting that come after it. */
-  query<Row extends unknown[]>(query: NamedQuery): Promise<Row[]> {
-    const lane = this.current ?? this.choose();
-    if (lane === null) return queryWithTimeout<Row>(this.pool, query);
-    return new Promise((resolve, reject) => {
-      lane.add({ query, resolve, reject });
-    });
+  /** Returns false if no connection can take the statement now. */
+  send(statement: Statement, values: readonly unknown[], done: Pending['done']): boolean {
+    const pipeline = this.current ?? this.choose();
+    pipeline?.pending.push({ statement, values, done });
+    return pipeline !== null;
   }
 
-  /** Of those on which nothing is held up, the one with the least to do; null: there is none. */
-  private choose(): Lane | null {
+  /** Of those that do not stall, the one with the fewest unanswered statements. */
+  private choose(): Pipeline | null {
     const now = performance.now();
-    let chosen: Lane | null = null;
-    for (const lane of this.lanes) {
-      if (!lane.isHeldUp(now) && lane.load < (chosen?.load ?? Infinity)) chosen = lane;
+    let chosen: Pipeline | null = null;
+    for (const pipeline of this.pipelines) {
+      if (!pipeline.isStalled(now) && pipeline.load < (chosen?.load ?? Infinity)) chosen = pipeline;
     }
     if (chosen === null) return null;
     this.current = chosen;
     setImmediate(() => {
       this.current = null;
-      chosen.sendOff();
+      chosen.flush();
     });
     return chosen;
   }
 }
 
-/** A connection that is taken from the pool when somebody comes, and given back when nobody is left. */
-class Lane {
-  private connection: SharedConnection | null = null;
-  private waiting: Asked[] = [];
-  /** Since when a connection is being opened, on the clock of `performance.now()`; null: none is. */
+/** One shared connection at a time, taken from the pool for the first statement and given back after the last. */
+class Pipeline {
+  pending: Pending[] = [];
+  private connection: PipelinedConnection | null = null;
+  /** When the opening of a connection began, on the clock of `performance.now()`; null if none is opened now. */
   private openingSince: number | null = null;
 
-  constructor(private readonly pool: Pool) {}
+  constructor(
+    private readonly pool: Pool,
+    private readonly sender: Sender,
+  ) {}
 
-  /** How many wait for an answer. */
+  /** Unanswered statements. */
   get load(): number {
-    return this.waiting.length + (this.connection?.underWay ?? 0);
+    return this.pending.length + (this.connection?.unanswered ?? 0);
   }
 
-  isHeldUp(now: number): boolean {
-    const since = this.openingSince ?? this.connection?.heardAt;
-    return since !== undefined && now - since > PATIENCE;
+  isStalled(now: number): boolean {
+    const since = this.openingSince ?? this.connection?.answeredAt;
+    return since !== undefined && now - since > STALL_TIMEOUT_MS;
   }
 
-  add(asked: Asked): void {
-    this.waiting.push(asked);
-  }
-
-  sendOff(): void {
-    if (this.connection !== null) this.connection.send(this.takeAll());
+  flush(): void {
+    if (this.connection !== null) this.connection.send(this.takePending());
     else if (this.openingSince === null) this.open();
   }
 
   private open(): void {
     this.openingSince = performance.now();
-    this.pool.connect((failure, client, release) => {
+    this.pool.connect((failure, client: PoolClient | undefined, release) => {
       this.openingSince = null;
-      const all = this.takeAll();
+      const pending = this.takePending();
       if (client === undefined) {
-        for (const { reject } of all) reject(failure ?? new Error('Connection terminated'));
+        for (const { done } of pending) done(failure ?? new Error('Connection terminated'), []);
         return;
       }
-      const connection = new SharedConnection(client, release, () => {
+      const connection = new PipelinedConnection(client, this.sender, release, () => {
         if (this.connection === connection) this.connection = null;
       });
       this.connection = connection;
-      connection.send(all);
+      connection.send(pending);
     });
   }
 
-  private takeAll(): Asked[] {
-    const all = this.waiting;
-    this.waiting = [];
-    return all;
+  private takePending(): Pending[] {
+    const { pending } = this;
+    this.pending = [];
+    return pending;
   }
 }
 
-class SharedConnection {
-  underWay = 0;
-  /** When it last answered, or began to be waited for, on the clock of `performance.now()`. */
-  heardAt = performance.now();
-  private failure: Error | undefined;
+class PipelinedConnection {
+  unanswered = 0;
+  /** When it last answered, or was opened, on the clock of `performance.now()`. */
+  answeredAt = performance.now();
+  private failure: Error | null = null;
 
-  /** @param onClosed nobody is to ask it for more */
+  /** @param onClosing called when no further statements may be sent */
   constructor(
     private readonly client: PoolClient,
-    private readonly release: (failure?: Error) => void,
-    private readonly onClosed: () => void,
+    private readonly sender: Sender,
+    private readonly release: (failure?: Error | boolean) => void,
+    private readonly onClosing: () => void,
   ) {}
 
-  send(all: readonly Asked[]): void {
+  send(pending: readonly Pending[]): void {
     const socket = socketOf(this.client);
-    this.underWay += all.length;
+    this.unanswered += pending.length;
     socket.cork();
-    for (const asked of all) this.sendOne(asked);
+    for (const { statement, values, done } of pending) {
+      this.sender.sendOn(this.client, statement, values, (error, rows) => {
+        this.note(error);
+        done(error, rows);
+      });
+    }
     socket.uncork();
-  }
-
-  private sendOne({ query, resolve, reject }: Asked): void {
-    const forget = watch(this.client);
-    sendPrepared(this.client, query, (error, result) => {
-      forget();
-      this.note(error);
-      if (error === null) resolve(result.rows as never[]);
-      else reject(error);
-    });
+    if (this.sender.isExhausted(this.client)) this.onClosing();
   }
 
   private note(error: Error | null): void {
-    this.heardAt = performance.now();
-    this.underWay--;
-    // The pool is to look at it before it is used again.
-    this.failure ??= error ?? undefined;
-    if (this.failure !== undefined || this.underWay === 0) this.onClosed();
-    if (this.underWay === 0) this.release(this.failure);
+    this.answeredAt = performance.now();
+    this.unanswered--;
+    // The pool closes a connection on which a statement has failed.
+    this.failure ??= error;
+    if (this.failure !== null || this.unanswered === 0) this.onClosing();
+    if (this.unanswered === 0) this.release(this.failure ?? this.sender.isExhausted(this.client));
   }
 }

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { OpenConnections } from './open-connections.js';
+import { SocketClient } from './socket-client.js';
 
 /** Milliseconds that one statement may take before it is cancelled; the mirror lifts it for its own writes. */
 export const STATEMENT_TIMEOUT = 5000;
@@ -30,6 +31,7 @@ const PROMPTLY = { query_timeout: CONNECTION_TIMEOUT };
 export function serverPoolOptions(max: number, connections: OpenConnections): object {
   const text = `${GREETING}; set idle_in_transaction_session_timeout = ${IDLE_TIMEOUT}`;
   return {
+    Client: SocketClient,
     max,
     connectionTimeoutMillis: CONNECTION_TIMEOUT,
     keepAlive: true,
@@ -44,6 +46,7 @@ export function serverPoolOptions(max: number, connections: OpenConnections): ob
 /** One connection, for as long as the process lives. PGlite would end as a whole, and not only a session that is idle. */
 export function embeddedPoolOptions(connections: OpenConnections): object {
   return {
+    Client: SocketClient,
     max: 1,
     connectionTimeoutMillis: EMBEDDED_CONNECTION_TIMEOUT,
     idleTimeoutMillis: 0,

@@ -1,5 +1,4 @@
-import pg from 'pg';
-import { breakOff } from './close-socket.js';
+import { destroyConnection, SocketClient } from './socket-client.js';
 import { settlesWithin } from './settles-within.js';
 
 /** Milliseconds that each step may take. */
@@ -58,10 +57,10 @@ export async function sharesSessions(url: string): Promise<boolean> {
 /** One connection, and the backends that it was given so far. */
 class Probe {
   readonly backends = new Set<string>();
-  private readonly client: pg.Client;
+  private readonly client: SocketClient;
 
   constructor(url: string) {
-    this.client = new pg.Client({
+    this.client = new SocketClient({
       connectionString: url,
       connectionTimeoutMillis: PATIENCE,
       query_timeout: PATIENCE,
@@ -85,6 +84,6 @@ class Probe {
 
   async close(): Promise<void> {
     await settlesWithin(PATIENCE, this.client.end());
-    breakOff(this.client);
+    destroyConnection(this.client);
   }
 }

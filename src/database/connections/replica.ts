@@ -3,13 +3,11 @@ import pg from 'pg';
 import { ServiceError } from '../../common/errors.js';
 import { OpenConnections } from './open-connections.js';
 import { ORPHANED } from './diverged-replica.js';
-import { queryWithTimeout } from './query-with-timeout.js';
 import { serverPoolOptions } from './pool-options.js';
 import { Pulse } from './heartbeat.js';
-import { readThrough } from '../statements/reader.js';
+import { StatementPool } from './statement-pool.js';
 import { reasonOf } from './reason-of.js';
 import { type Revision, revisionIn } from '../revisions/revision.js';
-import { SharedConnections } from './pipelined-connections.js';
 import type { Statement } from '../statements/statement.js';
 
 /** Milliseconds between two looks at what it has: for so long it is left alone after a revision, though it may have it. */
@@ -31,7 +29,7 @@ export class Replica {
   private readonly logger = new Logger('Database');
   private readonly connections = new OpenConnections();
   private readonly pool: pg.Pool;
-  private readonly shared: SharedConnections;
+  private readonly statements: StatementPool;
   /** As it goes by in the log: without user and password. */
   private readonly host: string;
   /** What it had when it was looked at last; null: it is not to be asked. */
@@ -57,7 +55,7 @@ export class Replica {
     });
     // An idle connection was lost: the next reader opens another one.
     this.pool.on('error', () => undefined);
-    this.shared = new SharedConnections(this.pool);
+    this.statements = new StatementPool(this.pool, true);
   }
 
   /** Looks at it until the signal, and then lets go of it. */
@@ -74,7 +72,7 @@ export class Replica {
         onDoubt: () => {
           this.leave('it does not answer');
           // Who waits for it is answered by the primary.
-          this.connections.breakOff();
+          this.connections.destroyAll();
         },
       },
     );
@@ -109,12 +107,7 @@ export class Replica {
    */
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[]): Promise<Row[] | null> {
     try {
-      const { pool, shared } = this;
-      return await readThrough(
-        (query) => (statement.isShort ? shared.query<Row>(query) : queryWithTimeout<Row>(pool, query)),
-        statement,
-        values,
-      );
+      return await this.statements.read<Row>(statement, values);
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'TIMEOUT') throw error;
       // Until the next look.

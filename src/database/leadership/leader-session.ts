@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
-import { breakOff } from '../connections/close-socket.js';
+import type pg from 'pg';
+import { destroyConnection, SocketClient } from '../connections/socket-client.js';
 import {
   evictLeader,
   lookAtLease,
@@ -69,7 +69,7 @@ export async function withLeadership(
 
 /** One connection to the database, for as long as it lasts. */
 class LeaderSession {
-  private readonly client: pg.Client;
+  private readonly client: SocketClient;
   private readonly lost = new AbortController();
   private readonly either: AbortSignal;
 
@@ -78,7 +78,7 @@ class LeaderSession {
     private readonly signal: AbortSignal,
     private readonly events: LeaderEvents,
   ) {
-    this.client = new pg.Client({
+    this.client = new SocketClient({
       connectionString: url,
       keepAlive: true,
       connectionTimeoutMillis: PATIENCE,
@@ -106,7 +106,7 @@ class LeaderSession {
     } finally {
       this.lost.abort();
       await settlesWithin(PARTING, this.client.end());
-      breakOff(this.client);
+      destroyConnection(this.client);
     }
   }
 

@@ -3,102 +3,111 @@ import type { Pool, PoolClient, QueryResult } from 'pg';
 import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 import { databaseError, LostRaceError } from './database-error.js';
 import { NothingReadError } from '../revisions/no-revision.error.js';
-import { queryClientWithTimeout, QUERY_TIMEOUT } from '../connections/query-with-timeout.js';
-import { type Reader, readThrough } from './reader.js';
+import type { StatementPool } from '../connections/statement-pool.js';
+import type { Reader } from './reader.js';
 import type { Statement } from './statement.js';
 import type { Writer } from './writer.js';
 
-/** Milliseconds that a preview transaction takes at most, with all its attempts: a revision waits for rows that it has changed. */
-const LIFE = 10_000;
-/** Milliseconds that it waits for rows that a revision, or another preview transaction, has changed: less than a statement may take. */
-const LOCK_TIMEOUT = 4000;
-/** How often it is begun when others are in its way. */
-const ATTEMPTS = 3;
-/** Milliseconds after which it is: by then the others have what they waited for. */
-const PAUSE = 25;
+/** The limit for all attempts together, because a revision waits for the rows that a preview has changed. */
+const PREVIEW_TIMEOUT_MS = 10_000;
+/** The limit for waiting on rows that a revision or another preview has changed. It is below that of a statement. */
+const LOCK_TIMEOUT_MS = 4000;
+/** As an option of the driver, for one query on a server that does not answer. */
+const QUERY_TIMEOUT = { query_timeout: 7000 };
+const MAX_ATTEMPTS = 3;
+/** The pause before the second attempt; later ones are multiples. By then the other transactions have their locks. */
+const RETRY_PAUSE_MS = 25;
 
-/** All of it sees one revision, if there is one. */
-const BEGIN = `begin isolation level repeatable read; set local lock_timeout = ${LOCK_TIMEOUT};
+/** All statements see one revision, if there is one. */
+const BEGIN = `begin isolation level repeatable read; set local lock_timeout = ${LOCK_TIMEOUT_MS};
   select revision_uuid as id from mirror_state`;
 
+/** Where previews get their connections, and how statements run on them. */
+interface PreviewConnections {
+  readonly previewPool: Pool;
+  readonly statements: StatementPool;
+}
+
 /**
- * The mirror as it would be: a transaction in which rows are changed, which nobody else sees, and which is always
- * rolled back (docs/adr/0015).
+ * The mirror as it would be after a change: a transaction that changes rows, is visible to no other, and is always rolled back
+ * (docs/adr/0015).
  */
 export class PreviewTransaction implements Reader, Writer {
-  /** The statement that was asked for last. */
+  /** Settles when the last statement has been answered. */
   private last: Promise<unknown> = Promise.resolve();
-  /** A statement has failed with this: until a savepoint mends it, the transaction answers nothing. */
-  private spoiled: Error | null = null;
-  /** Why nothing is sent any more. */
-  private over: Error | null = null;
-  /** The id of the revision that it lies over; null before it has begun. */
+  /** Why a statement has failed. Until a rollback to the savepoint, the server rejects all others. */
+  private failure: Error | null = null;
+  /** Why no further statement is sent. */
+  private ended: Error | null = null;
+  /** The id of the revision that it sees; null before it has begun. */
   revision: string | null = null;
-  /** Counts what is asked. */
+  /** Counts its statements. */
   counter: { statements: number } | null = null;
 
   private constructor(
     private readonly connection: PoolClient,
-    /** Aborted, with the error to tell, when nothing can be done with the connection any more. */
+    private readonly statements: StatementPool,
+    /** Aborted with the error for the client when the connection cannot be used any more. */
     private readonly lost: AbortController,
   ) {}
 
   /**
-   * Runs `work` in a transaction on a connection of the pool, and takes everything back, whatever happens. It is begun
-   * anew when other transactions were in its way, also if whoever met them has told nobody.
-   * @throws ServiceUnavailableError when no connection is free, or others are in the way again and again; ServiceError
-   *   TIMEOUT after 10 seconds; whatever `work` throws
+   * Runs `work` in a transaction on a connection of the pool, which is rolled back in any case. After a conflict with another
+   * transaction it runs `work` again, also if `work` has caught the error.
+   * @throws ServiceUnavailableError if no connection is free, or after three conflicts
+   * @throws ServiceError TIMEOUT after 10 seconds
+   * @throws what `work` throws
    */
-  static async over<Result>(
-    pool: Pool,
+  static async run<Result>(
+    { previewPool, statements }: PreviewConnections,
     work: (transaction: PreviewTransaction) => Promise<Result>,
   ): Promise<Result> {
-    const connection = await pool.connect();
+    const connection = await previewPool.connect();
     const lost = new AbortController();
     const onError = (error: unknown) => {
       lost.abort(databaseError(error));
     };
     const timer = setTimeout(() => {
-      lost.abort(new ServiceError('TIMEOUT', 'The preview took too long: change less at once'));
-    }, LIFE);
+      lost.abort(new ServiceError('TIMEOUT', 'The preview took too long: request fewer changes at once'));
+    }, PREVIEW_TIMEOUT_MS);
     connection.on('error', onError);
     // Without its connection, the server rolls back.
     lost.signal.addEventListener('abort', () => {
       connection.release(true);
     });
     try {
-      return await PreviewTransaction.attempt(connection, lost, work);
+      return await PreviewTransaction.attempt(
+        () => new PreviewTransaction(connection, statements, lost),
+        work,
+      );
     } finally {
       clearTimeout(timer);
       if (!lost.signal.aborted) {
         connection.off('error', onError);
-        connection.release();
+        connection.release(statements.isExhausted(connection));
       }
     }
   }
 
   private static async attempt<Result>(
-    connection: PoolClient,
-    lost: AbortController,
+    create: () => PreviewTransaction,
     work: (transaction: PreviewTransaction) => Promise<Result>,
   ): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
-      const transaction = new PreviewTransaction(connection, lost);
+      const transaction = create();
       try {
-        const result = await transaction.run(work);
-        if (!(transaction.over instanceof LostRaceError)) return result;
+        const result = await transaction.perform(work);
+        if (!(transaction.ended instanceof LostRaceError)) return result;
       } catch (error) {
-        if (!(transaction.over instanceof LostRaceError)) throw error;
+        if (!(transaction.ended instanceof LostRaceError)) throw error;
       }
-      if (attempt === ATTEMPTS) throw transaction.over;
-      await sleep(PAUSE * attempt);
+      if (attempt === MAX_ATTEMPTS) throw transaction.ended;
+      await sleep(RETRY_PAUSE_MS * attempt);
     }
   }
 
   read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    return this.send(() =>
-      readThrough((query) => queryClientWithTimeout<Row>(this.connection, query), statement, values),
-    );
+    return this.send(() => this.statements.readOn<Row>(this.connection, statement, values));
   }
 
   query<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows> {
@@ -106,8 +115,8 @@ export class PreviewTransaction implements Reader, Writer {
   }
 
   /**
-   * Runs one change among several: when it throws, nothing of it stays, and what was changed before it does.
-   * @throws whatever `work` throws
+   * Runs one change of several. If it throws, its effects are undone and those of the changes before it stay.
+   * @throws what `work` throws
    */
   async savepoint<Result>(work: () => Promise<Result>): Promise<Result> {
     await this.query('savepoint change');
@@ -116,12 +125,12 @@ export class PreviewTransaction implements Reader, Writer {
       await this.query('release savepoint change');
       return result;
     } catch (error) {
-      await this.mend();
+      await this.rollBackToSavepoint();
       throw error;
     }
   }
 
-  /** Waits until nobody asks any more: what runs beside a field that has failed goes on for a while without it. */
+  /** Waits for all statements. Fields beside one that has failed go on for a while. */
   async settle(): Promise<void> {
     let seen: Promise<unknown> | null = null;
     while (seen !== this.last) {
@@ -131,7 +140,7 @@ export class PreviewTransaction implements Reader, Writer {
     }
   }
 
-  private async run<Result>(work: (transaction: PreviewTransaction) => Promise<Result>): Promise<Result> {
+  private async perform<Result>(work: (transaction: PreviewTransaction) => Promise<Result>): Promise<Result> {
     try {
       await this.send(() => this.begin());
       return await Promise.race([work(this), whenAborted(this.lost.signal)]);
@@ -141,7 +150,7 @@ export class PreviewTransaction implements Reader, Writer {
   }
 
   private async begin(): Promise<void> {
-    // Several statements have several results, whatever the types of the driver say.
+    // The driver returns one result for each statement of a text; its types say otherwise.
     const results: unknown = await this.connection.query({ text: BEGIN, ...QUERY_TIMEOUT });
     const [state] = (results as QueryResult<{ id: string | null }>[]).at(-1)?.rows ?? [];
     if (state === undefined || state.id === null) throw new NothingReadError();
@@ -149,7 +158,7 @@ export class PreviewTransaction implements Reader, Writer {
   }
 
   private async end(): Promise<void> {
-    this.over ??= new ServiceUnavailableError('The preview has ended');
+    this.ended ??= new ServiceUnavailableError('The preview has ended');
     if (this.lost.signal.aborted) return;
     await this.last;
     try {
@@ -159,19 +168,19 @@ export class PreviewTransaction implements Reader, Writer {
     }
   }
 
-  /** One after another, because resolvers ask side by side and a connection takes one statement at a time. */
+  /** Sends statements one after another: resolvers run in parallel, and a failed statement affects those behind it. */
   private send<Result>(statement: () => Promise<Result>): Promise<Result> {
     if (this.counter !== null) this.counter.statements++;
     const sent = this.last.then(async () => {
       this.lost.signal.throwIfAborted();
-      const refusal = this.over ?? this.spoiled;
-      if (refusal !== null) throw refusal;
+      const reason = this.ended ?? this.failure;
+      if (reason !== null) throw reason;
       try {
         return await statement();
       } catch (error) {
-        this.spoiled = databaseError(error);
-        // Whoever has lost a race begins anew, and not from a savepoint.
-        if (this.spoiled instanceof LostRaceError) this.over = this.spoiled;
+        this.failure = databaseError(error);
+        // After a conflict the whole transaction runs again, not only the change behind the savepoint.
+        if (this.failure instanceof LostRaceError) this.ended = this.failure;
         throw error;
       }
     });
@@ -179,10 +188,10 @@ export class PreviewTransaction implements Reader, Writer {
     return sent;
   }
 
-  /** Goes back to the savepoint, once nobody asks who has not heard of the failure yet. */
-  private async mend(): Promise<void> {
+  /** Waits for fields that have not seen the failure yet. */
+  private async rollBackToSavepoint(): Promise<void> {
     await this.settle();
-    this.spoiled = null;
+    this.failure = null;
     await this.query('rollback to savepoint change; release savepoint change');
   }
 

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { QueryArrayConfig } from 'pg';
 
 /** A prepared statement: its name is derived from its text, so that equal texts are parsed once a connection. */
 export interface Statement {
@@ -11,9 +10,6 @@ export interface Statement {
   /** Whether it reads a few rows along an index, whatever is in the directory: it may share a connection. */
   readonly isShort: boolean;
 }
-
-/** A statement with its values, as the driver is given it. */
-export type NamedQuery = QueryArrayConfig & { readonly name: string };
 
 /** The id of the revision that a statement reads: one statement sees one, and several can be compared by it. */
 export const REVISION = '(select revision_uuid from mirror_state)';

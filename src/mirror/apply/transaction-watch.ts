@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import pg from 'pg';
+import type pg from 'pg';
 import type { EntityManager } from 'typeorm';
-import { breakOff } from '../../database/connections/close-socket.js';
+import { destroyConnection, SocketClient } from '../../database/connections/socket-client.js';
 import { settlesWithin } from '../../database/connections/settles-within.js';
 import type { Leadership } from '../sync/leadership.js';
 
@@ -90,7 +90,7 @@ export class TransactionWatch {
   }
 
   private async open(): Promise<pg.Client> {
-    const client = new pg.Client({
+    const client = new SocketClient({
       connectionString: this.url,
       connectionTimeoutMillis: PATIENCE,
       query_timeout: PATIENCE,
@@ -100,7 +100,7 @@ export class TransactionWatch {
     try {
       await client.connect();
     } catch (error) {
-      breakOff(client);
+      destroyConnection(client);
       throw error;
     }
     return client;
@@ -111,6 +111,6 @@ export class TransactionWatch {
     this.client = null;
     if (client === null) return;
     await settlesWithin(PATIENCE, client.end());
-    breakOff(client);
+    destroyConnection(client);
   }
 }
