@@ -1,24 +1,6 @@
 import { AccessLogEntity } from './access-log/access-log.entity.js';
-import { ChangeEntity } from './changes/change.entity.js';
-import { GroupEntity } from './groups/group.entity.js';
-import { NestingEntity } from './groups/nesting.entity.js';
-import { EffectiveMembershipEntity } from './memberships/effective-membership.entity.js';
-import { MembershipEntity } from './memberships/membership.entity.js';
 import { ServiceAccountSecretEntity } from './service-accounts/service-account-secret.entity.js';
 import { ServiceAccountEntity } from './service-accounts/service-account.entity.js';
-import { PictureEntity } from './users/picture.entity.js';
-import { UserEntity } from './users/user.entity.js';
 
-/** Every entity of the house: each lives in the room that owns it. */
-export const ENTITIES = [
-  UserEntity,
-  PictureEntity,
-  GroupEntity,
-  NestingEntity,
-  MembershipEntity,
-  EffectiveMembershipEntity,
-  ChangeEntity,
-  ServiceAccountEntity,
-  ServiceAccountSecretEntity,
-  AccessLogEntity,
-];
+/** The entities of the service's own tables. The mirror has none: its tables are read and written by SQL alone. */
+export const ENTITIES = [ServiceAccountEntity, ServiceAccountSecretEntity, AccessLogEntity];

@@ -4,6 +4,7 @@ import { GraphQLSchemaBuilderModule, GraphQLSchemaFactory } from '@nestjs/graphq
 import { type GraphQLSchema, lexicographicSortSchema } from 'graphql';
 import { AppModule } from './app.module.js';
 import { readConfig } from './config/config.js';
+import { addDerivedFields } from './graphql/schema/derived-fields.js';
 import { finishSchema, printSdl } from './graphql/schema/schema.js';
 
 /** Metadata keys under which Nest keeps what `@Module` and `@Resolver` say. */
@@ -24,8 +25,9 @@ export async function buildServedSchema(): Promise<GraphQLSchema> {
   const app = await NestFactory.createApplicationContext(GraphQLSchemaBuilderModule, { logger: ['error'] });
   try {
     const factory = app.get(GraphQLSchemaFactory);
-    const schema = await factory.create([...findResolvers(AppModule.forRoot(readConfig({})))]);
-    return lexicographicSortSchema(finishSchema(schema));
+    const config = readConfig({});
+    const schema = await factory.create([...findResolvers(AppModule.forRoot(config))]);
+    return lexicographicSortSchema(finishSchema(addDerivedFields(schema, config)));
   } finally {
     await app.close();
   }

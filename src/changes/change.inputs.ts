@@ -5,30 +5,30 @@ import { GroupInput } from '../groups/group.inputs.js';
 import { UserInput } from '../users/user.inputs.js';
 import { ChangeKind } from './change-kind.js';
 
-@InputType({ description: 'Which changes are meant: all conditions have to hold.' })
+@InputType({ description: 'Selects changes. All conditions must hold.' })
 export class ChangeFilter {
-  @Field(() => [ChangeKind], { nullable: true, description: 'By kind; without it, all kinds.' })
+  @Field(() => [ChangeKind], { nullable: true, description: 'The kinds of changes. If omitted, all kinds.' })
   kinds?: ChangeKind[] | null;
 
   @Field(() => UserInput, {
     nullable: true,
     description:
-      'Those about this person, under whatever id at the time. Somebody who is gone is named by their last id.',
+      'The user whom the changes are about, whatever id the user had at the time. A deleted user is identified by the last id.',
   })
   user?: UserInput | null;
 
   @Field(() => GroupInput, {
     nullable: true,
-    description: 'Those about this group or somebody in it. A group that is gone is named by its last id.',
+    description: 'The group that the changes are about, or whose members they are about. A deleted group is identified by its last id.',
   })
   group?: GroupInput | null;
 
-  @Field(() => DateTime, { nullable: true, description: 'Those taken over at this instant or later.' })
+  @Field(() => DateTime, { nullable: true, description: 'The earliest time at which the service took the changes from the directory.' })
   since?: Date | null;
 }
 
 @ArgsType()
 export class ChangeListArguments extends ConnectionArguments {
-  @Field(() => ChangeFilter, { nullable: true, description: 'Which changes; without it, all.' })
+  @Field(() => ChangeFilter, { nullable: true, description: 'Selects the changes. If omitted, all of them.' })
   filter?: ChangeFilter | null;
 }

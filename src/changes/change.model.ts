@@ -3,46 +3,46 @@ import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess } from '../auth/access.js';
 import { connectionTypes } from '../graphql/schema/connection.js';
 import { DateTime } from '../graphql/schema/scalars.js';
-import { GroupRole } from '../memberships/role.js';
+import { GroupRole } from '../groups/group-role.js';
 import { ChangeKind } from './change-kind.js';
 
 registerEnumType(ChangeKind, {
   name: 'ChangeKind',
-  description: 'What can change. Memberships are those over every way in: by name, or through other groups.',
+  description: 'The kinds of changes. Memberships are effective ones: direct, or through other groups.',
   valuesMap: {
-    USER_CREATED: { description: 'Somebody came into the directory.' },
+    USER_CREATED: { description: 'A user was added to the directory.' },
     USER_UPDATED: {
-      description: "The directory's entry of a person is another one: a name, an address, a picture.",
+      description: 'An attribute of the user changed, such as a name, an address or a picture.',
     },
-    USER_DELETED: { description: 'Somebody is gone from the directory, and from every group.' },
-    GROUP_CREATED: { description: 'A group came into the directory.' },
-    GROUP_UPDATED: { description: "The directory's entry of a group is another one, besides who is in it." },
-    GROUP_DELETED: { description: 'A group is gone from the directory.' },
-    MEMBER_ADDED: { description: 'Somebody belongs to a group who did not: `roleAfter` says as what.' },
+    USER_DELETED: { description: 'A user was removed from the directory, and from every group.' },
+    GROUP_CREATED: { description: 'A group was added to the directory.' },
+    GROUP_UPDATED: { description: 'An attribute of the group changed; its members did not.' },
+    GROUP_DELETED: { description: 'A group was removed from the directory.' },
+    MEMBER_ADDED: { description: 'A user joined a group with the role `roleAfter`.' },
     MEMBER_REMOVED: {
-      description: 'Somebody no longer belongs to a group: `roleBefore` says as what they did.',
+      description: 'A user with the role `roleBefore` left a group.',
     },
-    ROLE_CHANGED: { description: 'Somebody belongs to a group as something else than before.' },
+    ROLE_CHANGED: { description: 'The role of a user in a group changed.' },
   },
 });
 
-/** A change as the API shows it. The keys are ours and not in the schema. */
-@ObjectType({ description: 'Something that was taken over from the directory.' })
+/** A change as the API shows it. The keys are internal. */
+@ObjectType({ description: 'A change that the service took from the directory.' })
 export class Change {
   userKey!: number | null;
   groupKey!: number | null;
 
   @InheritAccess()
-  @Field(() => ID, { description: 'Names this change and no other.' })
+  @Field(() => ID, { description: 'Identifies the change.' })
   id!: string;
 
   @InheritAccess()
-  @Field(() => ChangeKind, { description: 'What changed.' })
+  @Field(() => ChangeKind, { description: 'The kind of the change.' })
   kind!: ChangeKind;
 
   @InheritAccess()
   @Field(() => DateTime, {
-    description: 'When this service took it over. Everything that is taken over together has one instant.',
+    description: 'When the service took the change from the directory. All changes of one revision have the same time.',
   })
   at!: Date;
 
@@ -50,7 +50,7 @@ export class Change {
   @InheritAccess()
   @Field(() => ID, {
     nullable: true,
-    description: 'The id, at the time, of the person it is about; also of one who is gone.',
+    description: 'The id that the user had at the time of the change. Also set for a deleted user.',
   })
   userId!: string | null;
 
@@ -59,14 +59,14 @@ export class Change {
   @Field(() => ID, {
     nullable: true,
     description:
-      'Identifies the person it is about, whatever their id is or was; also one who is gone. Opaque. Null for some changes that an earlier release recorded.',
+      'Identifies the user, independently of the id. Also set for a deleted user. Opaque. Null for some changes that an earlier release recorded.',
   })
   userNodeId!: string | null;
 
   @InheritAccess()
   @Field(() => ID, {
     nullable: true,
-    description: 'The id, at the time, of the group it is about; also of one that is gone.',
+    description: 'The id that the group had at the time of the change. Also set for a deleted group.',
   })
   groupId!: string | null;
 
@@ -74,35 +74,35 @@ export class Change {
   @Field(() => ID, {
     nullable: true,
     description:
-      'Identifies the group it is about, whatever its id is or was; also one that is gone. Opaque. Null for some changes that an earlier release recorded.',
+      'Identifies the group, independently of the id. Also set for a deleted group. Opaque. Null for some changes that an earlier release recorded.',
   })
   groupNodeId!: string | null;
 
   @InheritAccess()
   @Field(() => ID, {
     nullable: true,
-    description: 'The id until then of a person or group that got another one; else null.',
+    description: 'The former id of a user or group whose id changed. Null for other changes.',
   })
   previousId!: string | null;
 
   @InheritAccess()
   @Field(() => GroupRole, {
     nullable: true,
-    description: 'The effective role until then; null where somebody was no member, or it is about no role.',
+    description: 'The effective role before the change. Null if the user was not a member, or if the change is not about a membership.',
   })
   roleBefore!: GroupRole | null;
 
   @InheritAccess()
   @Field(() => GroupRole, {
     nullable: true,
-    description: 'The effective role from then on; null where somebody is no member, or it is about no role.',
+    description: 'The effective role after the change. Null if the user is not a member, or if the change is not about a membership.',
   })
   roleAfter!: GroupRole | null;
 }
 
 export const { ConnectionType: ChangeConnection } = connectionTypes('Change', () => Change, {
-  connection: 'Changes from old to new, page by page.',
-  nodes: 'The changes of this page.',
-  edge: 'A change and its place in the log.',
+  connection: 'A page of changes, oldest first.',
+  nodes: 'The changes on this page.',
+  edge: 'A change and its position in the log.',
   node: 'The change.',
 });

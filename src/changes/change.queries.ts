@@ -3,7 +3,7 @@ import type { PageSource } from '../database/paging/page-source.js';
 import { nodeIdOf } from '../common/node-id.js';
 import { REVISION, statement } from '../database/statements/statement.js';
 import { Values } from '../database/statements/values.js';
-import { roleOf } from '../memberships/role.js';
+import { roleOf } from '../groups/group-role.js';
 import type { ChangeFilter } from './change.inputs.js';
 import { Change } from './change.model.js';
 import { ChangeKind, kindOf, numberOfKind } from './change-kind.js';

@@ -12,37 +12,37 @@ import { ChangesService } from './changes.service.js';
 
 @Resolver(() => Change)
 export class ChangesResolver {
-  constructor(private readonly log: ChangesService) {}
+  constructor(private readonly service: ChangesService) {}
 
   @RequireScopes('directory')
   @Query(() => ChangeConnection, {
     nullable: true,
     description:
-      'What was taken over from the directory, from old to new: keep the `endCursor` and ask again with it as `after` to get every change once. Changes are kept for 30 days, unless the operators have set another time; CHANGE_CURSOR_EXPIRED when some after a cursor are gone, INVALID_CURSOR when the database never had the revision of the cursor, as after a failover or a restore: then read everything again.',
+      'The changes that the service took from the directory, oldest first. To receive every change once, keep the `endCursor` and pass it as `after` in the next request. Changes are kept for 30 days unless the operators configure another period. CHANGE_CURSOR_EXPIRED if changes after the cursor are no longer kept; INVALID_CURSOR if the database never had the revision of the cursor, as after a failover or a restore. In both cases, read everything again.',
   })
   changes(
     @Args() page: ChangeListArguments,
     @SelectedPage() selection: PageSelection,
     @Context() { reader }: RequestContext,
   ): Promise<Connection<Change>> {
-    return this.log.list(page, selection, reader);
+    return this.service.list(page, selection, reader);
   }
 
   @InheritAccess()
   @ResolveField(() => User, {
     nullable: true,
-    description: 'The person it is about, as they are today; null once they are gone.',
+    description: 'The user as of now. Null if the user was deleted.',
   })
   user(@Parent() change: Change, @Context() { batches }: RequestContext): Promise<User | null> {
-    return this.log.findUser(change, batches);
+    return this.service.findUser(change, batches);
   }
 
   @InheritAccess()
   @ResolveField(() => Group, {
     nullable: true,
-    description: 'The group it is about, as it is today; null once it is gone.',
+    description: 'The group as of now. Null if the group was deleted.',
   })
   group(@Parent() change: Change, @Context() { batches }: RequestContext): Promise<Group | null> {
-    return this.log.findGroup(change, batches);
+    return this.service.findGroup(change, batches);
   }
 }

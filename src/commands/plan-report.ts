@@ -1,6 +1,11 @@
-import { type GroupRole, roleOf } from '../memberships/role.js';
+import type { Field } from '../common/field.js';
+import type { DirectoryMapping } from '../config/settings/directory.js';
+import { sqlOfField } from '../database/fields/field-columns.js';
+import { type GroupRole, roleOf } from '../groups/group-role.js';
+import { groupFields } from '../groups/group.fields.js';
 import type { Hashed, Plan, RoleChange, StoredEntry } from '../mirror/plan/plan.js';
 import { type Group, type NamedAs, type Person, rankOfNaming } from '../mirror/map/snapshot.js';
+import { userFields } from '../users/user.fields.js';
 
 /** A plan as people read one: ids and names in the place of entryUUIDs, each list in the order of its ids. */
 export interface PlanReport {
@@ -47,38 +52,40 @@ export interface StoredRows {
   readonly groups: ReadonlyMap<string, StoredRow>;
 }
 
-type Valued<Value> = Readonly<Record<string, (value: Value) => unknown>>;
+/** A reported field: how the row that is there is read (SQL, of the table `e`), and the value that a plan brings. */
+export interface ReportedField {
+  readonly name: string;
+  readonly sql: string;
+  readonly valueOf: (value: Person | Group) => unknown;
+}
 
-const ENTRY_FIELDS: Valued<Person | Group> = {
-  id: ({ id }) => id,
-  name: ({ name }) => name,
-  email: ({ email }) => email,
-  createdAt: ({ createdAt }) => createdAt,
-  dn: ({ dn }) => dn,
-  otherValues: ({ sourceValues }) => sourceValues,
-};
+/** What can change of an entry: its fields, the DN, and values that are not shown. */
+export function reportedFields(fields: readonly Field[]): ReportedField[] {
+  return [
+    ...fields
+      .filter(({ reader }) => reader !== 'none')
+      .map((field) => ({
+        name: field.name,
+        sql: sqlOfField(field, 'e'),
+        valueOf: (value: Person | Group) => value[field.name] ?? null,
+      })),
+    { name: 'dn', sql: 'e.dn', valueOf: ({ dn }) => dn },
+    { name: 'otherValues', sql: 'e.source_values', valueOf: ({ sourceValues }) => sourceValues },
+  ];
+}
 
-/** What can change of a person, and what stands there. */
-export const PERSON_FIELDS: Valued<Person> = {
-  ...ENTRY_FIELDS,
-  givenName: ({ givenName }) => givenName,
-  familyName: ({ familyName }) => familyName,
-  schoolYear: ({ schoolYear }) => schoolYear,
-  photo: ({ photo }) => photo,
-  picture: ({ picture }) => picture,
-};
+/** The reported fields of both kinds. */
+export function reportedFieldsOf({ people, groups }: DirectoryMapping): ReportedFields {
+  return { people: reportedFields(userFields(people)), groups: reportedFields(groupFields(groups)) };
+}
 
-export const GROUP_FIELDS: Valued<Group> = {
-  ...ENTRY_FIELDS,
-  description: ({ description }) => description,
-  website: ({ website }) => website,
-};
+export type ReportedFields = Readonly<Record<'people' | 'groups', readonly ReportedField[]>>;
 
 /**
  * Puts into words that people know what a plan says in entryUUIDs (pure).
  * @param stored see uuidsIn: what is missing has gone since the plan was made, and is called by its entryUUID
  */
-export function reportPlan(plan: Plan, stored: StoredRows): PlanReport {
+export function reportPlan(plan: Plan, stored: StoredRows, fields: ReportedFields): PlanReport {
   const people = idsOf(plan.createdPeople, plan.updatedPeople, stored.people);
   const groups = idsOf(plan.createdGroups, plan.updatedGroups, stored.groups);
   const role = ({ group, before, after }: RoleChange) => ({
@@ -89,12 +96,12 @@ export function reportPlan(plan: Plan, stored: StoredRows): PlanReport {
   return {
     people: {
       created: sorted(plan.createdPeople.map(toEntry)),
-      updated: sorted(plan.updatedPeople.map((each) => toUpdated(each, stored.people, PERSON_FIELDS))),
+      updated: sorted(plan.updatedPeople.map((each) => toUpdated(each, stored.people, fields.people))),
       deleted: sorted(plan.deletedPeople.map((each) => toDeleted(each, stored.people))),
     },
     groups: {
       created: sorted(plan.createdGroups.map(toEntry)),
-      updated: sorted(plan.updatedGroups.map((each) => toUpdated(each, stored.groups, GROUP_FIELDS))),
+      updated: sorted(plan.updatedGroups.map((each) => toUpdated(each, stored.groups, fields.groups))),
       deleted: sorted(plan.deletedGroups.map((each) => toDeleted(each, stored.groups))),
     },
     memberships: plan.memberships
@@ -156,19 +163,19 @@ function toDeleted({ uuid, id }: StoredEntry, stored: ReadonlyMap<string, Stored
   return { id, name: stored.get(uuid)?.name ?? id };
 }
 
-function toUpdated<Value extends Person | Group>(
-  { value }: Hashed<Value>,
+function toUpdated(
+  { value }: Hashed<Person | Group>,
   stored: ReadonlyMap<string, StoredRow>,
-  fields: Valued<Value>,
+  fields: readonly ReportedField[],
 ): UpdatedEntry {
   const row = stored.get(value.uuid);
   return {
     id: value.id,
     name: value.name,
     formerId: row?.id ?? value.id,
-    fields: Object.entries(fields)
-      .filter(([field, read]) => row !== undefined && differs(field, row[field] ?? null, read(value)))
-      .map(([field]) => field),
+    fields: fields
+      .filter(({ name, valueOf }) => row !== undefined && differs(name, row[name] ?? null, valueOf(value)))
+      .map(({ name }) => name),
   };
 }
 

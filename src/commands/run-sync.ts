@@ -9,7 +9,7 @@ import type { Step } from '../mirror/map/read.js';
 import { type RunOptions, Synchroniser } from '../mirror/sync/synchronizer.js';
 import { openSource } from '../sources/open-source.js';
 import { withDatabase } from './context.js';
-import { type PlanReport, reportPlan, uuidsIn } from './plan-report.js';
+import { type PlanReport, reportedFieldsOf, reportPlan, uuidsIn } from './plan-report.js';
 import { describeStep, withProgress } from './progress.js';
 import { readStoredRows } from './stored-rows.js';
 
@@ -44,10 +44,9 @@ export async function runSync(config: Config, options: RunOptions): Promise<Sync
       );
     });
     if (outcome.kind !== 'planned' && outcome.kind !== 'blocked') return { outcome, report: null };
-    return {
-      outcome,
-      report: reportPlan(outcome.plan, await readStoredRows(manager, uuidsIn(outcome.plan))),
-    };
+    const fields = reportedFieldsOf(config.directory.mapping);
+    const stored = await readStoredRows(manager, uuidsIn(outcome.plan), fields);
+    return { outcome, report: reportPlan(outcome.plan, stored, fields) };
   });
 }
 

@@ -26,6 +26,7 @@ import { Operations } from './execution/operations.js';
 import { GRAPHQL_PATH } from './errors/rejection.js';
 import { RequestContext } from './http/request-context.js';
 import { connectResolvers } from './schema/resolver-methods.js';
+import { addDerivedFields } from './schema/derived-fields.js';
 import { finishSchema } from './schema/schema.js';
 import { ShortWay } from './http/fast-path.js';
 import { Staleness } from './http/max-staleness.js';
@@ -48,7 +49,9 @@ import { Staleness } from './http/max-staleness.js';
         autoSchemaFile: true,
         sortSchema: true,
         transformSchema: (schema) =>
-          finishSchema(connectResolvers(schema, { providers, contexts, discovery })),
+          finishSchema(
+            connectResolvers(addDerivedFields(schema, config), { providers, contexts, discovery }),
+          ),
         fieldResolverEnhancers: ['guards'],
         context: (request: FastifyRequest) => new RequestContext(request, request.principal, database),
         formatError: (formatted, error) => {

@@ -1,7 +1,7 @@
 import { Field, InputType } from '@nestjs/graphql';
 
-@InputType({ description: 'Names a group.' })
+@InputType({ description: 'Identifies a group.' })
 export class GroupInput {
-  @Field(() => String, { description: 'The id of the group; case does not matter.' })
+  @Field(() => String, { description: 'The id of the group. Case is ignored.' })
   id!: string;
 }

@@ -1,81 +1,141 @@
 import { bindCursor } from '../common/cursor.js';
-import type { PageSource } from '../database/paging/page-source.js';
-import { REVISION, statement } from '../database/statements/statement.js';
+import { NotFoundError } from '../common/errors.js';
+import type { Field } from '../common/field.js';
+import { foldId, foldSearch } from '../common/fold.js';
+import { sqlOfField } from '../database/fields/field-columns.js';
+import { fieldConditions } from '../database/fields/filter-conditions.js';
+import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
+import { byName, type NameColumns, type PageOrder, type PageSource } from '../database/paging/page-source.js';
+import { searchCondition } from '../database/paging/search-condition.js';
+import type { Reader } from '../database/statements/reader.js';
+import { REVISION, type Statement, statement } from '../database/statements/statement.js';
 import { Values } from '../database/statements/values.js';
-import { Group } from './group.model.js';
+import { OrderDirection } from '../graphql/schema/order.js';
+import { roleConditionOf } from './group-role.js';
+import type { GroupInput } from './group.inputs.js';
+import { type GroupListArguments, GroupOrderField } from './group-list.inputs.js';
+import type { Group } from './group.model.js';
 
-/** What a group is read from; the table has the alias `g`. */
-export const GROUP_COLUMNS = [
-  'g.key',
-  'g.id',
-  'g.name',
-  'g.description',
-  'g.website',
-  'g.email',
-  'g.created_at',
-  'g.updated_at',
-] as const;
-
-export type GroupRow = [
-  key: number,
-  id: string,
-  name: string,
-  description: string | null,
-  website: string | null,
-  email: string | null,
-  createdAt: Date,
-  updatedAt: Date,
-];
-
-export function groupOf(row: GroupRow): Group {
-  const group = new Group();
-  [
-    group.key,
-    group.id,
-    group.name,
-    group.description,
-    group.website,
-    group.email,
-    group.createdAt,
-    group.updatedAt,
-  ] = row;
-  return group;
+/** One row, also when no group has the id: then only the revision is not null. */
+export function findGroupStatement({ all }: Projection<Group>): Statement {
+  return statement(
+    `select ${all.columns.join(', ')}, s.revision_uuid from mirror_state s left join groups g on g.id_folded = $1`,
+    { tellsRevision: true, isShort: true },
+  );
 }
 
-const COLUMNS = GROUP_COLUMNS.join(', ');
+export function listGroupsByKeyStatement({ all }: Projection<Group>): Statement {
+  return statement(
+    `select ${all.columns.join(', ')}, ${REVISION} from groups g where g.key = any ($1::integer[])`,
+    {
+      tellsRevision: true,
+    },
+  );
+}
 
-/** One row, also where no group has the id: then it has nothing but the revision in it. */
-export const FIND_GROUP = statement(
-  `select ${COLUMNS}, s.revision_uuid from mirror_state s left join groups g on g.id_folded = $1`,
+const FIND_GROUP_KEY = statement(
+  'select g.key, s.revision_uuid from mirror_state s left join groups g on g.id_folded = $1',
   { tellsRevision: true, isShort: true },
 );
 
-/** Null for the row of FIND_GROUP that has no group in it. */
-export function findGroupOf(row: GroupRow | undefined): Group | null {
-  return row === undefined || (row[0] as number | null) === null ? null : groupOf(row);
+/** @throws NotFoundError */
+export async function getGroupKey({ id }: GroupInput, argument: string, reader: Reader): Promise<number> {
+  const [[key] = [null]] = await reader.read<[number | null]>(FIND_GROUP_KEY, [foldId(id)]);
+  if (key === null) throw groupNotFound(argument);
+  return key;
 }
 
-export const LIST_GROUPS_BY_KEY = statement(
-  `select ${COLUMNS}, ${REVISION} from groups g where g.key = any ($1::integer[])`,
-  { tellsRevision: true },
-);
+export function groupNotFound(argument: string): NotFoundError {
+  return new NotFoundError('There is no group with this id', argument);
+}
 
-/** The groups that contain a group, or that it contains, by name. */
-export function nestedGroups(direction: 'parents' | 'subgroups'): PageSource {
+/**
+ * All groups, or those of one user: then the list begins at the memberships, which have an index in the order of the list.
+ * @param userKey the user of `hasMember`
+ * @param parentKey the group of `parent`
+ */
+export function groupSource(
+  { filter, orderBy }: GroupListArguments,
+  { userKey, parentKey }: { readonly userKey: number | null; readonly parentKey: number | null },
+  { columns }: ProjectedColumns,
+  { instants }: Projection<Group>,
+  fields: readonly Field[],
+): PageSource {
+  const values = new Values();
+  const conditions: string[] = [];
+  if (userKey !== null) conditions.push(`m.user_key = ${values.add(userKey)}::integer`);
+  if (filter?.role) conditions.push(roleConditionOf(filter.role, values));
+  if (parentKey !== null) {
+    conditions.push(
+      `g.key in (select n.inner_key from nestings n where n.outer_key = ${values.add(parentKey)}::integer)`,
+    );
+  }
+  if (filter?.search !== undefined && filter.search !== null) {
+    conditions.push(searchCondition('g', foldSearch(filter.search, 'search'), values));
+  }
+  const equals = (field: Field, value: string) =>
+    `coalesce(${sqlOfField(field, 'g')}, '') = nullif(${value}, '')`;
+  conditions.push(...fieldConditions(fields, filter ?? {}, values, equals));
+  return {
+    binding: bindCursor(
+      'groups',
+      orderBy ?? { field: GroupOrderField.NAME, direction: OrderDirection.ASC },
+      filter ?? {},
+    ),
+    from: userKey === null ? 'groups g' : 'effective_memberships m join groups g on g.key = m.group_key',
+    columns,
+    instants,
+    parent: null,
+    order: orderOf(
+      orderBy,
+      userKey === null ? ['g.sort_name', 'g.key'] : ['m.group_sort_name', 'm.group_key'],
+    ),
+    conditions,
+    values,
+    ...(conditions.length === 0 ? { total: '(select group_count from mirror_state)' } : {}),
+  };
+}
+
+function orderOf(orderBy: GroupListArguments['orderBy'], name: NameColumns): PageOrder {
+  const direction = orderBy?.direction ?? OrderDirection.ASC;
+  switch (orderBy?.field) {
+    case GroupOrderField.MEMBER_COUNT: {
+      // Descending order negates the count instead of reversing the order, so that names still ascend among equals.
+      const count = direction === OrderDirection.DESC ? '(-g.member_count)' : 'g.member_count';
+      return {
+        columns: [{ sql: count, type: 'integer' }, ...byName(['g.sort_name', 'g.key'])],
+        direction: 'ASC',
+      };
+    }
+    case GroupOrderField.UPDATED_AT:
+      return {
+        columns: [
+          { sql: 'g.updated_at', type: 'timestamp' },
+          { sql: 'g.key', type: 'integer' },
+        ],
+        direction,
+      };
+    default:
+      return { columns: byName(name), direction };
+  }
+}
+
+export type NestingDirection = 'parents' | 'subgroups';
+
+/** The groups that directly contain a group, or that it directly contains, by name. */
+export function nestedGroupSource(
+  direction: NestingDirection,
+  { columns }: ProjectedColumns,
+  { instants }: Projection<Group>,
+): PageSource {
   const [listed, parent] = direction === 'parents' ? ['outer_key', 'inner_key'] : ['inner_key', 'outer_key'];
   return {
     binding: bindCursor(direction, {}, {}),
     from: `nestings n join groups g on g.key = n.${listed}`,
-    columns: GROUP_COLUMNS,
-    instants: ['g.created_at', 'g.updated_at'],
+    columns,
+    instants,
     parent: `n.${parent}`,
-    order: {
-      columns: [
-        { sql: 'g.sort_name', type: 'text' },
-        { sql: 'g.key', type: 'integer' },
-      ],
-      direction: 'ASC',
-    },
+    order: { columns: byName(['g.sort_name', 'g.key']), direction: 'ASC' },
     conditions: [],
     values: new Values(),
   };

@@ -1,30 +1,70 @@
-import { Args, Context, Parent, ResolveField, Resolver } from '@nestjs/graphql';
-import { InheritAccess } from '../auth/access.js';
+import { Args, ArgsType, Context, Field, Info, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+import type { GraphQLResolveInfo } from 'graphql';
+import { InheritAccess, RequireScopes } from '../auth/access.js';
 import type { PageSelection } from '../common/page.js';
-import { type Connection, ConnectionArguments } from '../graphql/schema/connection.js';
+import { objectSelection, SelectedPage } from '../graphql/analysis/selection.js';
+import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
-import { SelectedPage } from '../graphql/analysis/selection.js';
+import { type Connection, ConnectionArguments } from '../graphql/schema/connection.js';
+import { Direct } from '../graphql/schema/direct.decorator.js';
+import { GroupInput } from './group.inputs.js';
+import { GroupListArguments } from './group-list.inputs.js';
 import { Group, GroupConnection } from './group.model.js';
+import { groupNotFound } from './group.queries.js';
 import { GroupsService } from './groups.service.js';
+
+@ArgsType()
+class GroupArguments {
+  @Field(() => GroupInput, { description: 'The group to return.' })
+  group!: GroupInput;
+}
 
 @Resolver(() => Group)
 export class GroupsResolver {
-  constructor(private readonly groups: GroupsService) {}
+  constructor(private readonly service: GroupsService) {}
+
+  @Direct()
+  @RequireScopes('read')
+  @CachePolicy('mirror')
+  @Query(() => Group, { nullable: true, description: 'One group. NOT_FOUND if no group has the id.' })
+  async group(
+    _root: unknown,
+    @Args() { group: { id } }: GroupArguments,
+    @Context() { reader }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<Group> {
+    const group = await this.service.findSelected(id, objectSelection(info, 'members'), reader);
+    if (group === null) throw groupNotFound('group');
+    return group;
+  }
+
+  @RequireScopes('read')
+  @CachePolicy('mirror')
+  @Query(() => GroupConnection, { nullable: true, description: 'All groups in the directory, page by page.' })
+  groups(
+    @Args() page: GroupListArguments,
+    @SelectedPage() selection: PageSelection,
+    @Context() { reader }: RequestContext,
+  ): Promise<Connection<Group>> {
+    return this.service.list(page, selection, reader);
+  }
 
   @InheritAccess()
-  @ResolveField(() => GroupConnection, { description: 'The groups that directly contain this one, by name.' })
+  @ResolveField(() => GroupConnection, {
+    description: 'The groups that directly contain this group, by name.',
+  })
   parents(
     @Parent() group: Group,
     @Args() page: ConnectionArguments,
     @SelectedPage() selection: PageSelection,
     @Context() { batches }: RequestContext,
   ): Promise<Connection<Group>> {
-    return this.groups.listNested('parents', group, page, selection, batches);
+    return this.service.listNested('parents', group, page, selection, batches);
   }
 
   @InheritAccess()
   @ResolveField(() => GroupConnection, {
-    description: 'The groups that this one directly contains, by name.',
+    description: 'The groups that this group directly contains, by name.',
   })
   subgroups(
     @Parent() group: Group,
@@ -32,6 +72,6 @@ export class GroupsResolver {
     @SelectedPage() selection: PageSelection,
     @Context() { batches }: RequestContext,
   ): Promise<Connection<Group>> {
-    return this.groups.listNested('subgroups', group, page, selection, batches);
+    return this.service.listNested('subgroups', group, page, selection, batches);
   }
 }

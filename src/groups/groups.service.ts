@@ -1,58 +1,116 @@
-import { Injectable } from '@nestjs/common';
-import { NotFoundError } from '../common/errors.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { BadUserInputError } from '../common/errors.js';
+import type { Field } from '../common/field.js';
 import { foldId } from '../common/fold.js';
 import type { PageArguments, PageSelection } from '../common/page.js';
-import { readPages } from '../database/paging/page.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import type { Projection } from '../database/fields/projection.js';
+import { readPage, readPages } from '../database/paging/page.js';
 import type { Reader } from '../database/statements/reader.js';
+import type { Statement } from '../database/statements/statement.js';
+import type { SelectedObject } from '../graphql/analysis/selection.js';
 import type { Batches } from '../graphql/execution/batches.js';
 import { Connection } from '../graphql/schema/connection.js';
+import type { MembershipArguments } from '../memberships/membership.inputs.js';
+import { MembershipList } from '../memberships/membership-list.js';
+import { MembershipLookup } from '../memberships/membership-lookup.js';
+import { userFields } from '../users/user.fields.js';
+import { memberProjection } from '../users/user.projections.js';
+import { getUserKey } from '../users/user.queries.js';
+import { groupFields } from './group.fields.js';
 import type { GroupInput } from './group.inputs.js';
+import type { GroupListArguments } from './group-list.inputs.js';
 import type { Group } from './group.model.js';
+import { groupProjection } from './group.projections.js';
 import {
-  FIND_GROUP,
-  findGroupOf,
-  groupOf,
-  type GroupRow,
-  LIST_GROUPS_BY_KEY,
-  nestedGroups,
+  findGroupStatement,
+  groupNotFound,
+  groupSource,
+  listGroupsByKeyStatement,
+  getGroupKey,
+  nestedGroupSource,
+  type NestingDirection,
 } from './group.queries.js';
 
-/** Groups, one by one, and which contains which. */
+const PARENT = { table: 'groups', alias: 'g', total: 'g.member_count' } as const;
+
 @Injectable()
 export class GroupsService {
+  private readonly fields: readonly Field[];
+  private readonly projection: Projection<Group>;
+  private readonly lookup: MembershipLookup<Group>;
+  private readonly findGroup: Statement;
+  private readonly listByKey: Statement;
+
+  constructor(@Inject(CONFIG) { directory: { mapping } }: Config) {
+    this.fields = groupFields(mapping.groups);
+    this.projection = groupProjection(this.fields);
+    const members = userFields(mapping.people);
+    const list = new MembershipList('members', memberProjection(members), members);
+    this.lookup = new MembershipLookup(PARENT, this.projection, list);
+    this.findGroup = findGroupStatement(this.projection);
+    this.listByKey = listGroupsByKeyStatement(this.projection);
+  }
+
   async find(id: string, reader: Reader): Promise<Group | null> {
-    const [row] = await reader.read<GroupRow>(FIND_GROUP, [foldId(id)]);
-    return findGroupOf(row);
+    const [row] = await reader.read(this.findGroup, [foldId(id)]);
+    return row === undefined || row[0] === null ? null : this.projection.mapRow(row, this.projection.all);
   }
 
   /** @throws NotFoundError */
   async get({ id }: GroupInput, argument: string, reader: Reader): Promise<Group> {
     const group = await this.find(id, reader);
-    if (group === null) throw new NotFoundError('There is no group with this id', argument);
+    if (group === null) throw groupNotFound(argument);
     return group;
   }
 
-  /** The group with a key, in one statement with the others that are asked for at the same moment. */
+  /** Reads what is selected of a group, together with a page of memberships if one is selected. */
+  async findSelected(
+    id: string,
+    selected: SelectedObject<MembershipArguments>,
+    reader: Reader,
+  ): Promise<Group | null> {
+    const group = await this.lookup.find(id, selected, reader);
+    return group === undefined ? this.find(id, reader) : group;
+  }
+
+  /** The group with a key, in one statement with the other groups that are requested at the same time. */
   findByKey(key: number, batches: Batches): Promise<Group | null> {
     return batches.load<Group | null>('groups by key', key, async (keys, reader) => {
-      const rows = await reader.read<GroupRow>(LIST_GROUPS_BY_KEY, [keys]);
-      const groups = new Map(rows.map((row) => [row[0], groupOf(row)]));
-      return keys.map((each) => groups.get(each) ?? null);
+      const rows = await reader.read(this.listByKey, [keys]);
+      const groups = rows.map((row) => this.projection.mapRow(row, this.projection.all));
+      const byKey = new Map(groups.map((group) => [group.key, group]));
+      return keys.map((each) => byKey.get(each) ?? null);
     });
   }
 
-  /** The groups directly around a group, or directly inside it. */
+  /** @throws NotFoundError when the group of `parent` or the user of `hasMember` does not exist */
+  async list(page: GroupListArguments, selection: PageSelection, reader: Reader): Promise<Connection<Group>> {
+    const { hasMember, parent, role } = page.filter ?? {};
+    if (role && !hasMember) throw new BadUserInputError('The filter role requires hasMember', 'role');
+    const userKey = hasMember ? await getUserKey(hasMember, 'hasMember', reader) : null;
+    const parentKey = parent ? await getGroupKey(parent, 'parent', reader) : null;
+    const columns = this.projection.select(selection.node);
+    const source = groupSource(page, { userKey, parentKey }, columns, this.projection, this.fields);
+    const rows = await readPage(reader, source, page, selection);
+    return Connection.of(rows, (row) => this.projection.mapRow(row, columns));
+  }
+
+  /** The groups that directly contain a group, or that it directly contains. */
   listNested(
-    direction: 'parents' | 'subgroups',
+    direction: NestingDirection,
     group: Group,
     page: PageArguments,
     selection: PageSelection,
     batches: Batches,
   ): Promise<Connection<Group>> {
+    const columns = this.projection.select(selection.node);
     const name = `${direction} ${selection.name} ${JSON.stringify(page)}`;
     return batches.load(name, group.key, async (keys, reader) => {
-      const pages = await readPages<GroupRow>(reader, nestedGroups(direction), page, selection, keys);
-      return pages.map((each) => Connection.of(each, groupOf));
+      const source = nestedGroupSource(direction, columns, this.projection);
+      const pages = await readPages(reader, source, page, selection, keys);
+      return pages.map((each) => Connection.of(each, (row) => this.projection.mapRow(row, columns)));
     });
   }
 }

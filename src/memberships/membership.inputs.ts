@@ -1,7 +1,9 @@
 import { ArgsType, Field, InputType, registerEnumType } from '@nestjs/graphql';
 import { ConnectionArguments } from '../graphql/schema/connection.js';
+import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
 import { OrderDirection } from '../graphql/schema/order.js';
-import { RoleFilter } from './role.js';
+import { RoleFilter } from '../groups/group-role.js';
+import { userFields } from '../users/user.fields.js';
 
 export enum MembershipOrigin {
   ANY = 'ANY',
@@ -11,11 +13,11 @@ export enum MembershipOrigin {
 
 registerEnumType(MembershipOrigin, {
   name: 'MembershipOrigin',
-  description: 'Where a membership comes from when groups contain groups.',
+  description: 'How a user came to belong to a group.',
   valuesMap: {
-    ANY: { description: 'Wherever it comes from.' },
-    DIRECT: { description: 'The group names the person.' },
-    NESTED: { description: 'The group does not name the person, but a group inside it has them.' },
+    ANY: { description: 'Any origin.' },
+    DIRECT: { description: 'The group itself names the user.' },
+    NESTED: { description: 'The group does not name the user; a group inside it does.' },
   },
 });
 
@@ -26,50 +28,55 @@ export enum MembershipOrderField {
 
 registerEnumType(MembershipOrderField, {
   name: 'MembershipOrderField',
-  description: 'What memberships can be ordered by.',
+  description: 'The fields by which memberships can be ordered.',
   valuesMap: {
-    NAME: { description: 'The name of the other side: of people in a group, of the groups of a person.' },
-    ROLE: { description: 'The effective role, from MEMBER to OWNER, and the name among equals.' },
+    NAME: {
+      description: 'The name of the listed node: of the users in a group, or of the groups of a user.',
+    },
+    ROLE: { description: 'The effective role, from MEMBER to OWNER, then the name.' },
   },
 });
 
-@InputType({ description: 'Which memberships are meant: all conditions have to hold.' })
+@DeriveFields(({ directory }) => filtersOf(userFields(directory.mapping.people)))
+@InputType({ description: 'Selects memberships. All conditions must hold.' })
 export class UserMemberFilter {
-  @Field(() => RoleFilter, { nullable: true, description: 'By effective role.' })
+  [field: string]: unknown;
+
+  @Field(() => RoleFilter, { nullable: true, description: 'The effective role.' })
   role?: RoleFilter | null;
 
   @Field(() => MembershipOrigin, {
     nullable: true,
     defaultValue: MembershipOrigin.ANY,
-    description: 'By where the membership comes from.',
+    description: 'The origin of the membership.',
   })
   origin?: MembershipOrigin | null;
 
   @Field(() => String, {
     nullable: true,
     description:
-      'By part of a name or id, 2 to 64 characters; case and accents do not matter. Looks at the people in a group, and at the groups of a person.',
+      'A part of the name or id of the listed node, 2 to 64 characters: of the users in a group, or of the groups of a user. Case and accents are ignored.',
   })
   search?: string | null;
-
-  @Field(() => String, { nullable: true, description: "By the person's school year, such as 1A." })
-  schoolYear?: string | null;
 }
 
-@InputType({ description: 'An order of memberships.' })
+@InputType({ description: 'The order of memberships.' })
 export class MembershipOrder {
-  @Field(() => MembershipOrderField, { defaultValue: MembershipOrderField.NAME, description: 'By what.' })
+  @Field(() => MembershipOrderField, { defaultValue: MembershipOrderField.NAME, description: 'Sort field.' })
   field!: MembershipOrderField;
 
-  @Field(() => OrderDirection, { defaultValue: OrderDirection.ASC, description: 'Which end first.' })
+  @Field(() => OrderDirection, { defaultValue: OrderDirection.ASC, description: 'Sort direction.' })
   direction!: OrderDirection;
 }
 
 @ArgsType()
 export class MembershipArguments extends ConnectionArguments {
-  @Field(() => UserMemberFilter, { nullable: true, description: 'Which memberships; without it, all.' })
+  @Field(() => UserMemberFilter, {
+    nullable: true,
+    description: 'Selects the memberships. If omitted, all of them.',
+  })
   filter?: UserMemberFilter | null;
 
-  @Field(() => MembershipOrder, { nullable: true, description: 'In which order; without it, by name.' })
+  @Field(() => MembershipOrder, { nullable: true, description: 'The order. If omitted, by name.' })
   orderBy?: MembershipOrder | null;
 }

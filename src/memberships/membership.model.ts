@@ -2,42 +2,43 @@ import { Field, ObjectType } from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess } from '../auth/access.js';
 import { connectionTypes } from '../graphql/schema/connection.js';
+import { GroupRole } from '../groups/group-role.js';
 import { Group } from '../groups/group.model.js';
 import { User } from '../users/user.model.js';
-import { GroupRole } from './role.js';
 
-@ObjectType({ description: 'The role that a person holds in a group today, and where it comes from.' })
+@ObjectType({ description: 'The role that a user has in a group now, and where it comes from.' })
 export class CurrentGroupMembershipInheritance {
   /** Keys of the groups of `inheritedFrom`. */
   inheritedFromKeys!: readonly number[];
 
   @InheritAccess()
   @Field(() => GroupRole, {
-    description: 'The highest role, over every way in which the person belongs to the group.',
+    description: 'The effective role: the highest one over all ways in which the user belongs to the group.',
   })
   value!: GroupRole;
 
   @InheritAccess()
   @Field(() => GroupRole, {
     nullable: true,
-    description: 'The role given to the person by name; null when it only comes through another group.',
+    description:
+      'The role for which the group itself names the user. Null if the user only belongs to it through other groups.',
   })
   direct!: GroupRole | null;
 }
 
-@ObjectType({ description: 'A person in a group.' })
+@ObjectType({ description: 'A user in a group.' })
 export class GroupMembership {
   @InheritAccess()
-  @Field(() => User, { description: 'Who.' })
+  @Field(() => User, { description: 'The user.' })
   user!: User;
 
   @InheritAccess()
-  @Field(() => Group, { description: 'In which group.' })
+  @Field(() => Group, { description: 'The group.' })
   group!: Group;
 
   @Personal()
   @InheritAccess()
-  @Field(() => CurrentGroupMembershipInheritance, { description: 'As what.' })
+  @Field(() => CurrentGroupMembershipInheritance, { description: 'The role of the user in the group.' })
   role!: CurrentGroupMembershipInheritance;
 }
 
@@ -45,9 +46,9 @@ export const { ConnectionType: GroupMembershipConnection } = connectionTypes(
   'GroupMembership',
   () => GroupMembership,
   {
-    connection: 'Memberships, page by page.',
-    nodes: 'The memberships of this page.',
-    edge: 'A membership and its place in the order.',
+    connection: 'A page of memberships.',
+    nodes: 'The memberships on this page.',
+    edge: 'A membership and its position in the order.',
     node: 'The membership.',
   },
 );

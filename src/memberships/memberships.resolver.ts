@@ -7,6 +7,7 @@ import { Direct } from '../graphql/schema/direct.decorator.js';
 import type { Connection } from '../graphql/schema/connection.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { pageSelection } from '../graphql/analysis/selection.js';
+import { RoleFilter } from '../groups/group-role.js';
 import { GroupInput } from '../groups/group.inputs.js';
 import { Group } from '../groups/group.model.js';
 import { Profile } from '../users/profile.model.js';
@@ -19,7 +20,6 @@ import {
   GroupMembershipConnection,
 } from './membership.model.js';
 import { MembershipsService } from './memberships.service.js';
-import { RoleFilter } from './role.js';
 
 @Resolver(() => Group)
 export class GroupMembersResolver {
@@ -29,7 +29,8 @@ export class GroupMembersResolver {
   @RequireScopes('read')
   @ResolveField(() => GroupMembershipConnection, {
     nullable: true,
-    description: 'Everybody who belongs to the group, directly or through groups inside it, each once.',
+    description:
+      'The users that belong to the group, directly or through groups inside it. Each user appears once.',
   })
   members(
     @Parent() group: Group,
@@ -48,7 +49,8 @@ export class UserGroupsResolver {
   @Direct()
   @InheritAccess()
   @ResolveField(() => GroupMembershipConnection, {
-    description: 'Every group that the person belongs to, directly or through groups inside it, each once.',
+    description:
+      'The groups to which the user belongs, directly or through groups inside them. Each group appears once.',
   })
   groups(
     @Parent() user: User,
@@ -67,7 +69,8 @@ export class ProfileGroupsResolver {
   @Direct()
   @InheritAccess()
   @ResolveField(() => GroupMembershipConnection, {
-    description: 'Every group that you belong to, directly or through groups inside it, each once.',
+    description:
+      'The groups to which the person belongs, directly or through groups inside them. Each group appears once.',
   })
   groups(
     @Parent() { user }: Profile,
@@ -86,7 +89,7 @@ export class MembershipRoleResolver {
   @InheritAccess()
   @ResolveField(() => [Group], {
     description:
-      'The groups directly inside this one through which the person holds `value`; empty when it is given by name.',
+      'The groups directly inside the group through which the user has the role `value`. Empty if the group itself names the user for it.',
   })
   inheritedFrom(
     @Parent() role: CurrentGroupMembershipInheritance,
@@ -106,15 +109,15 @@ export class IsMemberResolver {
   @Query(() => Boolean, {
     nullable: true,
     description:
-      'Whether a person belongs to a group, directly or through others; NOT_FOUND when either is unknown.',
+      'Whether a user belongs to a group, directly or through other groups. NOT_FOUND if one of them does not exist.',
   })
   isMember(
-    @Args('user', { description: 'Who.' }) user: UserInput,
-    @Args('group', { description: 'Of which group.' }) group: GroupInput,
+    @Args('user', { description: 'The user.' }) user: UserInput,
+    @Args('group', { description: 'The group.' }) group: GroupInput,
     @Args('role', {
       type: () => RoleFilter,
       nullable: true,
-      description: 'As what; without it, as anything.',
+      description: 'The role to check for. If omitted, any membership counts.',
     })
     role: RoleFilter | null,
     @Context() { reader }: RequestContext,

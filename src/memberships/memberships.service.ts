@@ -1,70 +1,86 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { NotFoundError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
 import type { PageSelection } from '../common/page.js';
-import { readPages } from '../database/paging/page.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { type Page, type PageAhead, readPages } from '../database/paging/page.js';
 import type { Reader } from '../database/statements/reader.js';
 import type { Batches } from '../graphql/execution/batches.js';
 import { Connection } from '../graphql/schema/connection.js';
+import { rankOf, type RoleFilter } from '../groups/group-role.js';
+import { groupFields } from '../groups/group.fields.js';
 import type { GroupInput } from '../groups/group.inputs.js';
-import { Group } from '../groups/group.model.js';
+import type { Group } from '../groups/group.model.js';
+import { joinedGroupProjection } from '../groups/group.projections.js';
+import { groupNotFound } from '../groups/group.queries.js';
 import { GroupsService } from '../groups/groups.service.js';
+import { userFields } from '../users/user.fields.js';
 import type { UserInput } from '../users/user.inputs.js';
-import { User } from '../users/user.model.js';
+import type { User } from '../users/user.model.js';
+import { memberProjection } from '../users/user.projections.js';
+import { userNotFound } from '../users/user.queries.js';
 import type { MembershipArguments } from './membership.inputs.js';
+import { type MembershipColumns, MembershipList } from './membership-list.js';
 import type { CurrentGroupMembershipInheritance, GroupMembership } from './membership.model.js';
-import {
-  FIND_MEMBERSHIP,
-  FIND_ROLE,
-  type FindRoleRow,
-  membershipSource,
-  shownFrom,
-  type Side,
-} from './membership.queries.js';
-import { rankOf, type RoleFilter } from './role.js';
-import { listedIn, roleIn, type Shown, WHOLE_ROLE } from './shown.js';
+import { FIND_MEMBERSHIP, FIND_ROLE, type FindRoleRow } from './membership.queries.js';
+import { mapRole, WHOLE_ROLE } from './membership-role.js';
 
-/** What pages of memberships are gathered by: the same for whoever asks for the same of another parent. */
-export function nameOfPage(
-  side: Side,
-  { first, after, last, before, filter, orderBy }: MembershipArguments,
-  selection: PageSelection,
-): string {
-  return `${side} ${selection.name} ${JSON.stringify([first, after, last, before, filter, orderBy])}`;
+/** A user or a group whose memberships are listed. */
+interface Parent {
+  readonly key: number;
+  readonly membershipsAhead: PageAhead | null;
 }
 
-/** Who belongs to what, and as what. */
 @Injectable()
 export class MembershipsService {
-  constructor(private readonly groups: GroupsService) {}
+  private readonly members: MembershipList<User>;
+  private readonly memberships: MembershipList<Group>;
 
-  listMembers(
+  constructor(
+    @Inject(CONFIG) { directory: { mapping } }: Config,
+    private readonly groups: GroupsService,
+  ) {
+    const fields = userFields(mapping.people);
+    this.members = new MembershipList('members', memberProjection(fields), fields);
+    this.memberships = new MembershipList(
+      'groups',
+      joinedGroupProjection(groupFields(mapping.groups)),
+      fields,
+    );
+  }
+
+  async listMembers(
     group: Group,
     page: MembershipArguments,
     selection: PageSelection,
     batches: Batches,
   ): Promise<Connection<GroupMembership>> {
-    return this.list('members', group.key, page, selection, batches, (row, shown) => ({
-      role: roleIn(row, shown),
-      user: listedIn(row, shown, new User()),
+    const list = this.members;
+    const columns = list.select(selection);
+    return Connection.of(await readList(list, columns, group, page, selection, batches), (row) => ({
+      role: list.mapRole(row, columns),
+      user: list.mapNode(row, columns),
       group,
     }));
   }
 
-  listGroups(
+  async listGroups(
     user: User,
     page: MembershipArguments,
     selection: PageSelection,
     batches: Batches,
   ): Promise<Connection<GroupMembership>> {
-    return this.list('groups', user.key, page, selection, batches, (row, shown) => ({
-      role: roleIn(row, shown),
+    const list = this.memberships;
+    const columns = list.select(selection);
+    return Connection.of(await readList(list, columns, user, page, selection, batches), (row) => ({
+      role: list.mapRole(row, columns),
       user,
-      group: listedIn(row, shown, new Group()),
+      group: list.mapNode(row, columns),
     }));
   }
 
-  /** @throws NotFoundError when either of them is not in the directory */
+  /** @throws NotFoundError when the user or the group does not exist */
   async isMember(
     user: UserInput,
     group: GroupInput,
@@ -73,43 +89,40 @@ export class MembershipsService {
   ): Promise<boolean> {
     const ids = [foldId(user.id), foldId(group.id)];
     const [[userKey, groupKey, rank] = [null, null, null]] = await reader.read<FindRoleRow>(FIND_ROLE, ids);
-    if (userKey === null) throw new NotFoundError('There is no person with this id', 'user');
-    if (groupKey === null) throw new NotFoundError('There is no group with this id', 'group');
+    if (userKey === null) throw userNotFound('user');
+    if (groupKey === null) throw groupNotFound('group');
     if (rank === null || role === null) return rank !== null;
     return role.strict === true ? rank === rankOf(role.is) : rank >= rankOf(role.is);
   }
 
-  /**
-   * A person in a group.
-   * @throws NotFoundError when the person is not in it
-   */
+  /** @throws NotFoundError when the user does not belong to the group */
   async get(user: User, group: Group, reader: Reader): Promise<GroupMembership> {
     const [row] = await reader.read(FIND_MEMBERSHIP, [user.key, group.key]);
-    if (row === undefined) throw new NotFoundError('This person is not in the group', 'user');
-    return { user, group, role: roleIn(row, WHOLE_ROLE) };
+    if (row === undefined) throw new NotFoundError('The user does not belong to the group', 'user');
+    return { user, group, role: mapRole(row, WHOLE_ROLE) };
   }
 
-  /** The groups of `inheritedFrom`, for all memberships of a level in one statement. */
+  /** The groups of `inheritedFrom`, in one statement for all memberships of a level. */
   async listInheritedFrom(role: CurrentGroupMembershipInheritance, batches: Batches): Promise<Group[]> {
     const groups = await Promise.all(
       role.inheritedFromKeys.map((key) => this.groups.findByKey(key, batches)),
     );
     return groups.filter((group) => group !== null);
   }
+}
 
-  /** The page under each parent of a level, in one statement with what is selected of it. */
-  private async list(
-    side: Side,
-    parent: number,
-    page: MembershipArguments,
-    selection: PageSelection,
-    batches: Batches,
-    membershipOf: (row: unknown[], shown: Shown) => GroupMembership,
-  ): Promise<Connection<GroupMembership>> {
-    const shown = shownFrom(side, selection);
-    const rows = await batches.load(nameOfPage(side, page, selection), parent, (keys, reader) =>
-      readPages(reader, membershipSource(side, page, shown), page, selection, keys),
-    );
-    return Connection.of(rows, (row) => membershipOf(row, shown));
-  }
+/** The page below a parent: read together with the parent, or in one statement with the pages of the same level. */
+async function readList(
+  list: MembershipList<object>,
+  columns: MembershipColumns,
+  { key, membershipsAhead }: Parent,
+  page: MembershipArguments,
+  selection: PageSelection,
+  batches: Batches,
+): Promise<Page<unknown[]>> {
+  const name = list.nameOf(page, selection);
+  if (membershipsAhead?.name === name) return membershipsAhead.page;
+  return batches.load(name, key, (keys, reader) =>
+    readPages(reader, list.sourceOf(page, columns), page, selection, keys),
+  );
 }

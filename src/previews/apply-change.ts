@@ -1,3 +1,4 @@
+import type { DirectoryMapping } from '../config/settings/directory.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
 import { type ChangeRecord, writeLdif } from '../ldap/ldif/ldif-record.js';
 import { applyEntries } from '../mirror/apply/apply-entries.js';
@@ -21,11 +22,15 @@ const NOTHING: Plan = {
 };
 
 /** Makes a change in a preview transaction as a synchronisation makes one: the rows, and whatever follows from them. */
-export async function applyChange(transaction: PreviewTransaction, change: Partial<Plan>): Promise<void> {
+export async function applyChange(
+  transaction: PreviewTransaction,
+  change: Partial<Plan>,
+  mapping: DirectoryMapping,
+): Promise<void> {
   const plan = { ...NOTHING, ...change };
-  const effective = await EffectiveRoles.begin(transaction, plan);
-  // Nobody ends it in between: the preview transaction has bounds of its own.
-  await applyEntries(transaction, plan, new Date(), new AbortController().signal);
+  const effective = await EffectiveRoles.begin(transaction, plan, mapping);
+  // Nobody ends it in between: the transaction has bounds of its own.
+  await applyEntries(transaction, plan, mapping, new Date(), new AbortController().signal);
   await effective.finish(plan);
 }
 

@@ -1,12 +1,45 @@
 import { Field, InputType } from '@nestjs/graphql';
+import type { Field as MirroredField, FieldChange } from '../common/field.js';
+import type { DerivedField } from '../graphql/schema/derived-fields.js';
 
-/** What the input of every mutation has. */
+/** The part that the input of every mutation has. */
 @InputType({ isAbstract: true })
 export abstract class ChangeInput {
   @Field(() => String, {
     nullable: true,
-    description:
-      'Anything that helps you to tell answers apart, up to 256 characters: it comes back as it is.',
+    description: 'A string of the client, up to 256 characters, which the payload returns unchanged.',
   })
   clientMutationId?: string | null;
+}
+
+/** What a new value must be, by its format or else by the reader of the field. */
+const LIMITS: Readonly<Record<string, string>> = {
+  address: 'one address in ASCII, up to 254 characters',
+  label: 'up to 64 characters',
+  text: 'up to 10,000 characters, which may include line feeds and tabs',
+  website: 'an http or https URL without spaces, up to 10,000 characters',
+};
+const LINE = 'up to 512 characters';
+
+/** The members of an input that changes fields. */
+export function changeInputsOf(
+  fields: readonly MirroredField[],
+  by: readonly FieldChange['by'][],
+): DerivedField[] {
+  return fields.flatMap(({ name, reader, change }) => {
+    if (change === undefined || !by.includes(change.by)) return [];
+    const limits = LIMITS[change.format ?? reader] ?? LINE;
+    const removal = change.isRemovable ? 'null or an empty string removes it' : 'It cannot be removed';
+    const description = `The new ${change.label}: ${limits}. ${removal}. If omitted, it stays unchanged.`;
+    return [{ name, type: 'String', description }];
+  });
+}
+
+/** The members of an input for a new entry: a field that cannot be removed is required. */
+export function newInputsOf(fields: readonly MirroredField[]): DerivedField[] {
+  return fields.flatMap(({ name, reader, change }) => {
+    if (change === undefined) return [];
+    const description = `The ${change.label}: ${LIMITS[change.format ?? reader] ?? LINE}.`;
+    return [{ name, type: change.isRemovable ? 'String' : 'String!', description }];
+  });
 }

@@ -1,4 +1,8 @@
-import { statement } from '../database/statements/statement.js';
+import type { Field } from '../common/field.js';
+import type { DirectoryMapping } from '../config/settings/directory.js';
+import { sqlOfField } from '../database/fields/field-columns.js';
+import { type Statement, statement } from '../database/statements/statement.js';
+import { groupFields } from '../groups/group.fields.js';
 import type { Hashed, HashedGroup } from '../mirror/plan/plan.js';
 import {
   type Group,
@@ -7,6 +11,7 @@ import {
   type Person,
   type SourceValues,
 } from '../mirror/map/snapshot.js';
+import { userFields } from '../users/user.fields.js';
 import type { StoredGroup } from './stored-entry.js';
 
 /** A person as the mirror has them, for a change. The hash stays as it is: only a synchronisation looks at it. */
@@ -20,66 +25,82 @@ export interface MirroredGroup extends HashedGroup {
   readonly value: Group & StoredGroup;
 }
 
-type EntryRow = [
+/** The fields that every entry has. */
+type IdentityFields = Pick<Person, 'id' | 'name' | 'createdAt'>;
+
+/** The columns of every entry, before those of its fields. */
+const ENTRY_COLUMNS = ['e.key', 'e.content_hash', 'e.entry_uuid', 'e.dn', 'e.dn_key', 'e.source_values'];
+
+export type EntryRow = [
   key: number,
+  contentHash: Buffer,
   uuid: string,
   dn: string,
   dnKey: string,
-  id: string,
-  name: string,
-  email: string | null,
   sourceValues: SourceValues | null,
-  createdAt: Date,
-  contentHash: Buffer,
+  ...fields: unknown[],
 ];
 
-export type PersonRow = [
-  ...EntryRow,
-  givenName: string | null,
-  familyName: string | null,
-  schoolYear: string | null,
-  photo: Buffer | null,
-  picture: Buffer | null,
-];
-
-export type GroupRow = [
-  ...EntryRow,
-  description: string | null,
-  website: string | null,
-  referencesHash: Buffer,
-  memberValues: number,
-];
-
-const ENTRY_COLUMNS =
-  'e.key, e.entry_uuid, e.dn, e.dn_key, e.id, e.name, e.email, e.source_values, e.created_at, e.content_hash';
-
-const PERSON_COLUMNS = `${ENTRY_COLUMNS}, e.given_name, e.family_name, e.school_year, e.photo, e.picture`;
-
-const GROUP_COLUMNS = `${ENTRY_COLUMNS}, e.description, e.website, e.references_hash, (
+const MEMBER_VALUES = `(
     select count(*)::integer from (
       select named_as from memberships where group_key = e.key
       union all select named_as from nestings where outer_key = e.key
       union all select named_as from unresolved_references where group_key = e.key
     ) named where named_as & ${NAMED_AS_MEMBER} <> 0)`;
 
-/** By folded id. */
-export const FIND_PERSON = statement(`select ${PERSON_COLUMNS} from users e where e.id_folded = $1`);
+/** The statements that read whole entries, and the entries in their rows. */
+export class MirroredEntryQueries {
+  /** By folded id. */
+  readonly findPerson: Statement;
+  /** By folded id. */
+  readonly findGroup: Statement;
+  /** By folded id, if a person belongs to it, directly or through others: by the folded id of the person. */
+  readonly findGroupOfPerson: Statement;
+  /** The groups that name a group, by its key, each after the attributes by which it does. */
+  readonly listOuterGroups: Statement;
+  private readonly fields: { readonly people: readonly Field[]; readonly groups: readonly Field[] };
 
-/** By folded id. */
-export const FIND_GROUP = statement(`select ${GROUP_COLUMNS} from groups e where e.id_folded = $1`);
+  constructor({ people, groups }: DirectoryMapping) {
+    // The time of the last update is no part of an entry.
+    const ofEntry = (fields: readonly Field[]) => fields.filter(({ reader }) => reader !== 'none');
+    this.fields = { people: ofEntry(userFields(people)), groups: ofEntry(groupFields(groups)) };
+    const select = (fields: readonly Field[]) => [
+      ...ENTRY_COLUMNS,
+      ...fields.map((each) => sqlOfField(each, 'e')),
+    ];
+    const person = select(this.fields.people).join(', ');
+    const group = [...select(this.fields.groups), 'e.references_hash', MEMBER_VALUES].join(', ');
+    this.findPerson = statement(`select ${person} from users e where e.id_folded = $1`);
+    this.findGroup = statement(`select ${group} from groups e where e.id_folded = $1`);
+    this.findGroupOfPerson = statement(`
+      select ${group} from groups e where e.id_folded = $1 and exists (
+        select 1 from effective_memberships m join users u on u.key = m.user_key
+        where m.group_key = e.key and u.id_folded = $2)`);
+    this.listOuterGroups = statement(`
+      select ${group}, n.named_as from nestings n join groups e on e.key = n.outer_key
+      where n.inner_key = $1 order by e.sort_name, e.key`);
+  }
 
-/** By folded id, if a person belongs to it, directly or through others: by the folded id of the person. */
-export const FIND_GROUP_OF_PERSON = statement(`
-  select ${GROUP_COLUMNS} from groups e where e.id_folded = $1 and exists (
-    select 1 from effective_memberships m join users u on u.key = m.user_key
-    where m.group_key = e.key and u.id_folded = $2)`);
+  personOf(row: EntryRow): MirroredPerson {
+    return entryOf(row, this.fields.people);
+  }
 
-/** The groups that name a group, by its key, and how they do. */
-export const LIST_OUTER_GROUPS = statement(`
-  select n.named_as, ${GROUP_COLUMNS} from nestings n join groups e on e.key = n.outer_key
-  where n.inner_key = $1 order by e.sort_name, e.key`);
+  /** @returns also the value after the columns of the group */
+  groupOf(row: EntryRow): { group: MirroredGroup; next: unknown } {
+    const { key, contentHash, value } = entryOf(row, this.fields.groups);
+    const [referencesHash, memberValues, next] = row.slice(ENTRY_COLUMNS.length + this.fields.groups.length);
+    const group = { ...value, memberValues: Number(memberValues), references: new Map<string, NamedAs>() };
+    return { group: { key, contentHash, value: group, referencesHash: referencesHash as Buffer }, next };
+  }
+}
 
-export type OuterGroupRow = [namedAs: NamedAs, ...GroupRow];
+function entryOf(
+  [key, contentHash, uuid, dn, dnKey, sourceValues, ...values]: EntryRow,
+  fields: readonly Field[],
+): MirroredPerson {
+  const read = Object.fromEntries(fields.map(({ name }, index) => [name, values[index]])) as IdentityFields;
+  return { key, contentHash, value: { ...read, uuid, dn, dnKey, sourceValues } };
+}
 
 /** By what a group names another one, by their keys. */
 export const FIND_NESTING = statement(
@@ -104,30 +125,3 @@ export const LIST_QUARANTINED_DNS = statement(
 );
 
 export const READ_AS_OF = statement('select as_of from mirror_state');
-
-export function personOf(row: PersonRow): MirroredPerson {
-  const [entry, [givenName, familyName, schoolYear, photo, picture]] = [entryOf(row), rest(row)];
-  return { ...entry, value: { ...entry.value, givenName, familyName, schoolYear, photo, picture } };
-}
-
-export function groupOf(row: GroupRow): MirroredGroup {
-  const [entry, [description, website, referencesHash, memberValues]] = [entryOf(row), rest(row)];
-  const value = {
-    ...entry.value,
-    description,
-    website,
-    memberValues,
-    references: new Map<string, NamedAs>(),
-  };
-  return { ...entry, value, referencesHash };
-}
-
-function entryOf(row: [...EntryRow, ...unknown[]]) {
-  const [key, uuid, dn, dnKey, id, name, email, sourceValues, createdAt, contentHash] = row;
-  return { key, contentHash, value: { uuid, dn, dnKey, id, name, email, sourceValues, createdAt } };
-}
-
-function rest<Rest extends unknown[]>(row: [...EntryRow, ...Rest]): Rest {
-  const [, , , , , , , , , , ...others] = row;
-  return others;
-}

@@ -1,77 +1,107 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.js';
-import { NotFoundError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
 import type { Reader } from '../database/statements/reader.js';
 import type { GroupInput } from '../groups/group.inputs.js';
+import { groupNotFound } from '../groups/group.queries.js';
 import { keyOfDn } from '../ldap/naming/dn-key.js';
-import { roleOf } from '../memberships/role.js';
+import { roleOf } from '../groups/group-role.js';
 import type { NamedAs } from '../mirror/map/snapshot.js';
 import { readClaimants, readStoredReferences, readSubjects } from '../mirror/plan/stored.js';
 import type { UserInput } from '../users/user.inputs.js';
+import { userNotFound } from '../users/user.queries.js';
 import { NOT_NAMED, type StoredMembership } from './memberships/membership-record.js';
 import {
-  FIND_GROUP,
-  FIND_GROUP_OF_PERSON,
+  type EntryRow,
   FIND_MEMBERSHIP,
   FIND_NESTING,
-  FIND_PERSON,
   FIND_STANDING,
-  groupOf,
-  type GroupRow,
-  LIST_OUTER_GROUPS,
   LIST_QUARANTINED_DNS,
   type MembershipRow,
+  MirroredEntryQueries,
   type MirroredGroup,
   type MirroredPerson,
-  type OuterGroupRow,
-  personOf,
-  type PersonRow,
 } from './mirrored-entries.queries.js';
 import type { Standing } from './policy.js';
 import { type Caller, canReadAll, canReadPerson, ownId, unreadable } from './readable-objects.js';
 
-/**
- * A person whom a mutation names.
- * @throws ServiceError INSUFFICIENT_SCOPE, before anything is looked up, for a person whom the token cannot read, and
- *   NOT_FOUND
- */
-export async function getPerson(
-  { transaction, principal }: Caller,
-  { id }: UserInput,
-  argument: string,
-): Promise<MirroredPerson> {
-  if (!canReadPerson(principal, id)) throw unreadable(principal, argument);
-  const person = await findPerson(transaction, id);
-  if (person === null) throw new NotFoundError('There is no person with this id', argument);
-  return person;
-}
+/** Whole entries as the mirror has them, for changes. */
+@Injectable()
+export class MirroredEntries {
+  private readonly queries: MirroredEntryQueries;
 
-/**
- * A group that a mutation names. A group that the token cannot read is one that does not exist: the same statement finds
- * neither of them.
- * @throws ServiceError INSUFFICIENT_SCOPE, before anything is looked up, for a token that can read no group, and NOT_FOUND
- */
-export async function getGroup(
-  { transaction, principal }: Caller,
-  { id }: GroupInput,
-  argument: string,
-): Promise<MirroredGroup> {
-  if (canReadAll(principal))
-    return findOrThrow(transaction.read<GroupRow>(FIND_GROUP, [foldId(id)]), argument);
-  const person = ownId(principal);
-  if (person === null) throw unreadable(principal, argument);
-  return findOrThrow(transaction.read<GroupRow>(FIND_GROUP_OF_PERSON, [foldId(id), person]), argument);
-}
+  constructor(@Inject(CONFIG) { directory }: Config) {
+    this.queries = new MirroredEntryQueries(directory.mapping);
+  }
 
-/** The group that this operation has made. */
-export function getNewGroup(transaction: PreviewTransaction, id: string): Promise<MirroredGroup> {
-  return findOrThrow(transaction.read<GroupRow>(FIND_GROUP, [foldId(id)]), 'id');
-}
+  /**
+   * A person whom a mutation names.
+   * @throws ServiceError INSUFFICIENT_SCOPE, before anything is looked up, for a person whom the token cannot read, and
+   *   NOT_FOUND
+   */
+  async getPerson(
+    { transaction, principal }: Caller,
+    { id }: UserInput,
+    argument: string,
+  ): Promise<MirroredPerson> {
+    if (!canReadPerson(principal, id)) throw unreadable(principal, argument);
+    const person = await this.findPerson(transaction, id);
+    if (person === null) throw userNotFound(argument);
+    return person;
+  }
 
-/** The person that a token acts for; null: it acts for nobody of the directory. */
-export async function findActor(reader: Reader, { subject }: Principal): Promise<MirroredPerson | null> {
-  return subject === null ? null : findPerson(reader, subject);
+  /**
+   * A group that a mutation names. A group that the token cannot read is one that does not exist: the same statement finds
+   * neither of them.
+   * @throws ServiceError INSUFFICIENT_SCOPE, before anything is looked up, for a token that can read no group, and NOT_FOUND
+   */
+  async getGroup(
+    { transaction, principal }: Caller,
+    { id }: GroupInput,
+    argument: string,
+  ): Promise<MirroredGroup> {
+    const { findGroup, findGroupOfPerson } = this.queries;
+    if (canReadAll(principal)) return this.findOrThrow(transaction.read(findGroup, [foldId(id)]), argument);
+    const person = ownId(principal);
+    if (person === null) throw unreadable(principal, argument);
+    return this.findOrThrow(transaction.read(findGroupOfPerson, [foldId(id), person]), argument);
+  }
+
+  /** The group that this operation has made. */
+  getNewGroup(transaction: PreviewTransaction, id: string): Promise<MirroredGroup> {
+    return this.findOrThrow(transaction.read(this.queries.findGroup, [foldId(id)]), 'id');
+  }
+
+  /** The person for whom a token acts; null: it acts for nobody in the directory. */
+  async findActor(reader: Reader, { subject }: Principal): Promise<MirroredPerson | null> {
+    return subject === null ? null : this.findPerson(reader, subject);
+  }
+
+  /** The groups that name a group, and by what they do. */
+  async listOuterGroups(
+    reader: Reader,
+    inner: MirroredGroup,
+  ): Promise<{ group: MirroredGroup; namedAs: NamedAs }[]> {
+    const rows = await reader.read<EntryRow>(this.queries.listOuterGroups, [inner.key]);
+    return rows.map((row) => {
+      const { group, next } = this.queries.groupOf(row);
+      return { group, namedAs: next as NamedAs };
+    });
+  }
+
+  private async findOrThrow(found: Promise<EntryRow[]>, argument: string): Promise<MirroredGroup> {
+    const [row] = await found;
+    if (row === undefined) throw groupNotFound(argument);
+    return this.queries.groupOf(row).group;
+  }
+
+  private async findPerson(reader: Reader, id: string): Promise<MirroredPerson | null> {
+    const [row] = await reader.read<EntryRow>(this.queries.findPerson, [foldId(id)]);
+    return row === undefined ? null : this.queries.personOf(row);
+  }
 }
 
 /** What the person that a token acts for is in a group. */
@@ -107,15 +137,6 @@ export async function readNesting(
   return namedAs;
 }
 
-/** The groups that name a group, and by what they do. */
-export async function listOuterGroups(
-  reader: Reader,
-  inner: MirroredGroup,
-): Promise<{ group: MirroredGroup; namedAs: NamedAs }[]> {
-  const rows = await reader.read<OuterGroupRow>(LIST_OUTER_GROUPS, [inner.key]);
-  return rows.map(([namedAs, ...row]) => ({ group: groupOf(row), namedAs }));
-}
-
 /**
  * Whether an entry has this id or this DN already, also one that is not shown for some reason.
  * @param id of a group, which its DN has in it
@@ -134,15 +155,4 @@ export async function isTaken(transaction: PreviewTransaction, id: string, dn: s
  */
 export async function isNamed(transaction: PreviewTransaction, dn: string): Promise<boolean> {
   return (await readStoredReferences(transaction, [], [keyOfDn(dn)])).length > 0;
-}
-
-async function findOrThrow(found: Promise<GroupRow[]>, argument: string): Promise<MirroredGroup> {
-  const [row] = await found;
-  if (row === undefined) throw new NotFoundError('There is no group with this id', argument);
-  return groupOf(row);
-}
-
-async function findPerson(reader: Reader, id: string): Promise<MirroredPerson | null> {
-  const [row] = await reader.read<PersonRow>(FIND_PERSON, [foldId(id)]);
-  return row === undefined ? null : personOf(row);
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Principal, TokenKind } from '../auth/principal.js';
 import { SCOPES, type Scope } from '../auth/scopes.js';
-import { GroupRole } from '../memberships/role.js';
+import { GroupRole } from '../groups/group-role.js';
 import {
   canAddMember,
   canChangeRoles,

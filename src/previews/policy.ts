@@ -1,5 +1,5 @@
 import { hasScopes, type Principal } from '../auth/principal.js';
-import { GroupRole } from '../memberships/role.js';
+import { GroupRole } from '../groups/group-role.js';
 
 /**
  * What the person that the token acts for is in a group, by effective role. STRANGER: nothing. NOBODY: there is no

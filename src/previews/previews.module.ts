@@ -6,6 +6,7 @@ import { GroupPreviewsResolver } from './groups/group-previews.resolver.js';
 import { GroupPreviewsService } from './groups/group-previews.service.js';
 import { MembershipPreviewsResolver } from './memberships/membership-previews.resolver.js';
 import { MembershipPreviewsService } from './memberships/membership-previews.service.js';
+import { MirroredEntries } from './mirrored-entries.js';
 import { UserPreviewsResolver } from './users/user-previews.resolver.js';
 import { UserPreviewsService } from './users/user-previews.service.js';
 
@@ -16,6 +17,7 @@ import { UserPreviewsService } from './users/user-previews.service.js';
     GroupPreviewsService,
     MembershipPreviewsResolver,
     MembershipPreviewsService,
+    MirroredEntries,
     UserPreviewsResolver,
     UserPreviewsService,
   ],

@@ -1,6 +1,6 @@
 import { ServiceError } from '../common/errors.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
-import { GroupRole } from '../memberships/role.js';
+import { GroupRole } from '../groups/group-role.js';
 import type { Standing } from './policy.js';
 import type { Caller } from './readable-objects.js';
 

@@ -1,28 +1,17 @@
 import type { ChangeRecord } from '../ldap/ldif/ldif-record.js';
 import type { NamedAs, SourceValues } from '../mirror/map/snapshot.js';
 
-/** What the mirror knows of an entry, for a record that changes it. */
+/** What the mirror knows of an entry, for a record that changes it: also the values of its fields, by name. */
 export interface StoredEntry {
+  readonly [field: string]: unknown;
   readonly dn: string;
   /** What its attributes hold beyond what is shown; null: nothing. */
   readonly sourceValues: SourceValues | null;
 }
 
-export interface StoredPerson extends StoredEntry {
-  readonly name: string;
-  readonly givenName: string | null;
-  readonly familyName: string | null;
-  readonly email: string | null;
-  readonly schoolYear: string | null;
-}
-
 export interface StoredGroup extends StoredEntry {
   readonly id: string;
-  readonly name: string;
-  readonly description: string | null;
-  readonly website: string | null;
-  readonly email: string | null;
-  /** Values of the attribute that names the members: people, groups, and DNs of which nobody is known. */
+  /** Values of the attribute that names the members: users, groups, and DNs that name no mirrored entry. */
   readonly memberValues: number;
 }
 
@@ -40,7 +29,7 @@ export interface ChangedEntry {
 
 /** The values that an attribute of an entry holds; null: they are not readable as text. */
 export function rawValues(
-  { sourceValues }: StoredEntry,
+  { sourceValues }: Pick<StoredEntry, 'sourceValues'>,
   attribute: string,
   shown: string | null,
 ): readonly string[] | null {

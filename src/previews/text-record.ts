@@ -1,12 +1,15 @@
 import { BadUserInputError, ServiceError } from '../common/errors.js';
+import type { Field } from '../common/field.js';
 import { foldValue } from '../ldap/naming/case-ignore-match.js';
 import { parseDn } from '../ldap/naming/dn.js';
 import type { Filter } from '../ldap/filter/filter-parser.js';
 import type { ValueChange } from '../ldap/ldif/ldif-record.js';
+import { LONGEST_TEXT } from '../mirror/map/map.js';
 import type { SourceValues } from '../mirror/map/snapshot.js';
 import { type AuxiliaryClass, isSame } from './auxiliary-class.js';
 import { modifyEntry } from './modify-entry.js';
 import { type ChangedEntry, rawValues, type StoredEntry } from './stored-entry.js';
+import type { FieldChanges } from './validate.js';
 
 /** One text of an entry, and what it is to be. */
 export interface TextChange {
@@ -18,6 +21,29 @@ export interface TextChange {
   readonly wanted: string | null | undefined;
   /** What is written into the directory for it, given the values from before; without it, what is wanted. */
   readonly write?: (wanted: string, before: readonly string[]) => string;
+}
+
+/** The texts of an entry that a preview may change, and what they are to become (pure). */
+export function textChangesOf(
+  fields: readonly Field[],
+  entry: StoredEntry,
+  change: FieldChanges,
+): TextChange[] {
+  return fields
+    .filter((field) => field.change !== undefined)
+    .map(({ name, attribute, reader }) => ({
+      argument: name,
+      attribute,
+      shown: (entry[name] ?? null) as string | null,
+      wanted: change[name],
+      ...(reader === 'website' && { write: keepLabel }),
+    }));
+}
+
+/** RFC 2079: a label follows the URL. It stays, unless the two together are too long. */
+function keepLabel(url: string, [before = '']: readonly string[]): string {
+  const [label = ''] = / .*$/s.exec(before.trim()) ?? [];
+  return url.length + label.length <= LONGEST_TEXT ? url + label : url;
 }
 
 /**

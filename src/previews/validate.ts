@@ -1,34 +1,19 @@
 import { z } from 'zod';
 import { BadUserInputError } from '../common/errors.js';
+import type { FieldDefinition } from '../common/field.js';
 import { LONGEST_ID } from '../common/fold.js';
 import { faultOfWebsite } from '../common/url.js';
+import { GROUP_FIELDS } from '../groups/group.fields.js';
 import { LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map/map.js';
-import type { CreateGroupInput, UpdateGroupInput } from './groups/group-change.inputs.js';
-import type { UpdateProfileInput, UpdateUserInput } from './users/user-change.inputs.js';
+import { USER_FIELDS } from '../users/user.fields.js';
+import type { ChangeInput } from './change.inputs.js';
 
-/** What is to change of a person. Absent: nothing; null: there is none any more. */
-export interface PersonChange {
-  readonly name?: string;
-  readonly givenName?: string | null;
-  readonly familyName?: string;
-  readonly email?: string | null;
-  readonly schoolYear?: string | null;
-}
+/** New values of fields, by name. Undefined: the field stays as it is; null: its value is removed. */
+export type FieldChanges = Readonly<Record<string, string | null | undefined>>;
 
-/** What is to change of a group, likewise. */
-export interface GroupChange {
-  readonly name?: string;
-  readonly description?: string | null;
-  readonly website?: string | null;
-  readonly email?: string | null;
-}
-
-export interface NewGroup {
+export interface NewGroup extends Readonly<Record<string, string | null>> {
   readonly id: string;
   readonly name: string;
-  readonly description: string | null;
-  readonly website: string | null;
-  readonly email: string | null;
 }
 
 /** RFC 5321 §4.5.3.1: a path has 256 characters with its brackets, what stands before the `@` has 64. */
@@ -40,53 +25,59 @@ type Text = string | null | undefined;
 /** Gives the text as the directory would have it, or throws BadUserInputError. */
 type Check = (text: string, argument: string) => string;
 
+/** By the format of a change, or else by the reader of the field. */
+const CHECKS: Readonly<Record<string, Check>> = { address, label, text: paragraphs, website };
+
 /** @throws BadUserInputError naming the field that is wrong, or `input` when there is nothing to change */
 export function validatePersonChange(
-  input: UpdateProfileInput & Pick<UpdateUserInput, 'schoolYear'>,
-): PersonChange {
-  return withSomething({
-    name: mandatory(input.name, 'name', line),
-    givenName: optional(input.givenName, 'givenName', line),
-    familyName: mandatory(input.familyName, 'familyName', line),
-    email: optional(input.email, 'email', address),
-    schoolYear: optional(input.schoolYear, 'schoolYear', label),
-  });
+  input: object,
+  fields: readonly FieldDefinition[] = USER_FIELDS,
+): FieldChanges {
+  return withSomething(validateFields(input, fields));
 }
 
 /** @throws BadUserInputError, likewise */
-export function validateGroupChange(input: UpdateGroupInput): GroupChange {
-  return withSomething({
-    name: mandatory(input.name, 'name', line),
-    description: optional(input.description, 'description', paragraphs),
-    website: optional(input.website, 'website', website),
-    email: optional(input.email, 'email', address),
-  });
+export function validateGroupChange(
+  input: object,
+  fields: readonly FieldDefinition[] = GROUP_FIELDS,
+): FieldChanges {
+  return withSomething(validateFields(input, fields));
 }
 
 /** @throws BadUserInputError naming the field that is wrong */
-export function validateNewGroup(input: CreateGroupInput): NewGroup {
+export function validateNewGroup(
+  input: { readonly id: string; readonly [field: string]: unknown },
+  fields: readonly FieldDefinition[] = GROUP_FIELDS,
+): NewGroup {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(input.id)) {
     throw new BadUserInputError(
       'id must be ASCII letters, digits, dots, hyphens and underscores, and begin with a letter or a digit',
       'id',
     );
   }
-  return {
-    id: bounded(input.id, 'id', LONGEST_ID),
-    name: mandatory(input.name, 'name', line) ?? '',
-    description: optional(input.description, 'description', paragraphs) ?? null,
-    website: optional(input.website, 'website', website) ?? null,
-    email: optional(input.email, 'email', address) ?? null,
-  };
+  const id = bounded(input.id, 'id', LONGEST_ID);
+  const values = Object.entries(validateFields(input, fields)).map(([name, value]) => [name, value ?? null]);
+  return { name: '', ...(Object.fromEntries(values) as Record<string, string | null>), id };
+}
+
+/** The changeable fields of an input, each as the directory would have it. */
+function validateFields(input: object, fields: readonly FieldDefinition[]): FieldChanges {
+  const given = input as Readonly<Record<string, Text>>;
+  const checked = fields.flatMap(({ name, reader, change }): [string, Text][] => {
+    if (change === undefined) return [];
+    const check = CHECKS[change.format ?? reader] ?? line;
+    return [[name, (change.isRemovable ? optional : mandatory)(given[name], name, check)]];
+  });
+  return Object.fromEntries(checked);
 }
 
 /** @throws BadUserInputError when it is too long */
-export function validateClientMutationId({ clientMutationId }: { clientMutationId?: Text }): string | null {
+export function validateClientMutationId({ clientMutationId }: ChangeInput): string | null {
   const id = clientMutationId ?? null;
   return id === null ? null : bounded(id, 'clientMutationId', LONGEST_CLIENT_MUTATION_ID);
 }
 
-function withSomething<Change extends object>(change: Change): Change {
+function withSomething(change: FieldChanges): FieldChanges {
   if (Object.values(change).every((each) => each === undefined)) {
     throw new BadUserInputError('There is nothing to change: the input names nothing but whom', 'input');
   }

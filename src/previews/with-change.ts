@@ -1,5 +1,7 @@
-/** A value with what is given of it, in the place of what was there; undefined: it stays (pure). */
-export function withChange<Value extends object>(value: Value, change: Partial<Value>): Value {
+import type { FieldChanges } from './validate.js';
+
+/** An entry with new values of its fields (pure). */
+export function withChange<Entry extends object>(entry: Entry, change: FieldChanges): Entry {
   const given = Object.entries(change).filter(([, each]) => each !== undefined);
-  return { ...value, ...(Object.fromEntries(given) as Partial<Value>) };
+  return { ...entry, ...Object.fromEntries(given) };
 }

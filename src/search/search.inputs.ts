@@ -6,10 +6,13 @@ import { SearchKind } from './search.model.js';
 export class SearchArguments extends ConnectionArguments {
   @Field(() => String, {
     description:
-      'Part of a name or id, 2 to 64 characters. Case and accents do not matter, and no character has a meaning of its own.',
+      'A part of a name or id, 2 to 64 characters. Case and accents are ignored. No character is a wildcard.',
   })
   query!: string;
 
-  @Field(() => [SearchKind], { nullable: true, description: 'What to search for; without it, everything.' })
+  @Field(() => [SearchKind], {
+    nullable: true,
+    description: 'The kinds of objects to search for. If omitted, all kinds.',
+  })
   kinds?: SearchKind[] | null;
 }

@@ -10,16 +10,16 @@ export enum SearchKind {
 
 registerEnumType(SearchKind, {
   name: 'SearchKind',
-  description: 'What can be searched for.',
+  description: 'The kinds of objects that a search can find.',
   valuesMap: {
-    USER: { description: 'People.' },
+    USER: { description: 'Users.' },
     GROUP: { description: 'Groups.' },
   },
 });
 
 export const SearchResult = createUnionType({
   name: 'SearchResult',
-  description: 'What a search can find: a person or a group.',
+  description: 'A user or a group that a search found.',
   types: () => [User, Group] as const,
   resolveType: (found: User | Group) => (found instanceof User ? 'User' : 'Group'),
 });
@@ -29,9 +29,9 @@ export const { ConnectionType: SearchResultConnection } = connectionTypes<Search
   'SearchResult',
   () => SearchResult,
   {
-    connection: 'What a search found, best first, page by page.',
-    nodes: 'What was found, of this page.',
-    edge: 'Something that was found and its place in the order.',
-    node: 'The person or group that was found.',
+    connection: 'A page of search results, best match first.',
+    nodes: 'The results on this page.',
+    edge: 'A result and its position in the order.',
+    node: 'The user or group.',
   },
 );

@@ -18,7 +18,7 @@ export class SearchResolver {
   @Query(() => SearchResultConnection, {
     nullable: true,
     description:
-      'People and groups by part of a name or id, best first: an exact id, then beginnings of words, then the rest.',
+      'Users and groups by a part of their name or id, best match first: an exact id, then words that begin with the text, then the rest.',
   })
   search(
     @Args() page: SearchArguments,

@@ -1,23 +1,38 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { PageSelection } from '../common/page.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
 import { readPage } from '../database/paging/page.js';
 import type { Reader } from '../database/statements/reader.js';
 import { Connection } from '../graphql/schema/connection.js';
+import { groupFields } from '../groups/group.fields.js';
+import { groupProjection } from '../groups/group.projections.js';
+import { userFields } from '../users/user.fields.js';
+import { userProjection } from '../users/user.projections.js';
 import type { SearchArguments } from './search.inputs.js';
 import type { SearchResult } from './search.model.js';
-import { resultOf, searchedOf, searchSource } from './search.queries.js';
+import { SearchQuery } from './search.queries.js';
 
-/** Finds people and groups by what somebody typed. */
+/** Finds users and groups by a part of their name or id. */
 @Injectable()
 export class SearchService {
+  private readonly query: SearchQuery;
+
+  constructor(@Inject(CONFIG) { directory: { mapping } }: Config) {
+    this.query = new SearchQuery(
+      userProjection(userFields(mapping.people)),
+      groupProjection(groupFields(mapping.groups)),
+    );
+  }
+
   /** @throws BadUserInputError when the query is too short or too long */
   async search(
     page: SearchArguments,
     selection: PageSelection,
     reader: Reader,
   ): Promise<Connection<SearchResult>> {
-    const searched = searchedOf(selection);
-    const found = await readPage(reader, searchSource(page, searched), page, selection);
-    return Connection.of(found, (row) => resultOf(row, searched));
+    const columns = this.query.select(selection);
+    const found = await readPage(reader, this.query.sourceOf(page, columns), page, selection);
+    return Connection.of(found, (row) => this.query.mapRow(row, columns));
   }
 }

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { DirectoryConfig } from '../config/settings/directory.js';
+import { groupFields } from '../groups/group.fields.js';
 import type { Entry } from '../ldap/entry.js';
+import { userFields } from '../users/user.fields.js';
 
 /** Changes when the meaning of mapped content does, so that every row is compared anew. */
 export const CONTENT_VERSION = 3;
@@ -26,8 +28,11 @@ export interface DirectorySource {
 /** Stands for everything but the directory itself that the content of a row depends on. */
 export function fingerprintOf({ source, mapping }: DirectoryConfig): string {
   const from = source.kind === 'file' ? [] : [source.url, source.bind?.dn];
+  const fields = [...userFields(mapping.people), ...groupFields(mapping.groups)].map(
+    ({ name, attributes, reader, column, isSearchable }) => [name, attributes, reader, column, isSearchable],
+  );
   return createHash('sha256')
-    .update(JSON.stringify([CONTENT_VERSION, mapping, from]))
+    .update(JSON.stringify([CONTENT_VERSION, mapping, fields, from]))
     .digest('base64url')
     .slice(0, 11);
 }

@@ -12,18 +12,18 @@ export enum TokenKind {
 
 registerEnumType(TokenKind, {
   name: 'TokenKind',
-  description: 'The kinds of tokens that are accepted.',
+  description: 'The kinds of tokens that the service accepts.',
   valuesMap: {
-    ACCESS_TOKEN: { description: 'An access token that an application holds for a person who signed in.' },
+    ACCESS_TOKEN: { description: 'An access token of an application for a user who signed in.' },
     PERSONAL_ACCESS_TOKEN: {
       description:
-        'An access token of the client-credentials grant: a client has it for itself, or for the person who owns the client.',
+        'An access token of the client-credentials grant. A client uses it for itself, or for the person who owns the client.',
     },
-    SERVICE_ACCOUNT_TOKEN: { description: 'Of a program that acts on behalf of nobody.' },
+    SERVICE_ACCOUNT_TOKEN: { description: 'The token of a service account, which acts for no user.' },
   },
 });
 
-@ObjectType({ description: 'The token that came with this request.' })
+@ObjectType({ description: 'The token of this request.' })
 export class CurrentToken {
   constructor(readonly principal: Principal) {
     this.kind = TokenKind[principal.kind];
@@ -33,18 +33,18 @@ export class CurrentToken {
   }
 
   @InheritAccess()
-  @Field(() => TokenKind, { description: 'What kind of token it is.' })
+  @Field(() => TokenKind, { description: 'The kind of the token.' })
   readonly kind: TokenKind;
 
   @InheritAccess()
-  @Field(() => [String], { description: 'The scopes that it has, of those that mean something here.' })
+  @Field(() => [String], { description: 'The scopes of the token that this service knows.' })
   readonly scopes: Scope[];
 
   @InheritAccess()
-  @Field(() => String, { nullable: true, description: 'The OAuth client that it was issued to.' })
+  @Field(() => String, { nullable: true, description: 'The OAuth client to which the token was issued.' })
   readonly clientId: string | null;
 
   @InheritAccess()
-  @Field(() => DateTime, { nullable: true, description: 'When it ends; null when that is not known.' })
+  @Field(() => DateTime, { nullable: true, description: 'When the token expires. Null if unknown.' })
   readonly expiresAt: Date | null;
 }

@@ -15,7 +15,7 @@ export class CurrentTokenResolver {
   @CachePolicy('request')
   @Query(() => CurrentToken, {
     nullable: true,
-    description: 'The token that came with this request: what it is good for.',
+    description: 'The token of this request, with its kind and scopes.',
   })
   currentToken(@CurrentPrincipal() principal: Principal | null): CurrentToken | null {
     return principal === null ? null : new CurrentToken(principal);
@@ -25,7 +25,7 @@ export class CurrentTokenResolver {
   @CachePolicy('mirror', 'subject')
   @ResolveField(() => ID, {
     nullable: true,
-    description: 'The person that it acts for; null when it acts for nobody.',
+    description: 'The id of the user for whom the token acts. Null if there is none.',
   })
   userId(
     @Parent() { principal }: CurrentToken,

@@ -1,7 +1,7 @@
 import { Field, InputType } from '@nestjs/graphql';
 
-@InputType({ description: 'Names a person.' })
+@InputType({ description: 'Identifies a user.' })
 export class UserInput {
-  @Field(() => String, { description: 'The id of the person; case does not matter.' })
+  @Field(() => String, { description: 'The id of the user. Case is ignored.' })
   id!: string;
 }

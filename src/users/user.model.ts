@@ -1,48 +1,29 @@
-import { Field, ID, ObjectType } from '@nestjs/graphql';
+import { ObjectType } from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
-import { InheritAccess } from '../auth/access.js';
-import { DateTime } from '../graphql/schema/scalars.js';
+import { propertyFields } from '../common/field.js';
+import type { PageAhead } from '../database/paging/page.js';
+import { connectionTypes } from '../graphql/schema/connection.js';
+import { DeriveFields } from '../graphql/schema/derived-fields.js';
+import { userFields } from './user.fields.js';
 
-/** A person as the API shows one to others. `key`, `hasPhoto` and `hasPicture` are ours and not in the schema. */
+/** A user as the API shows it to others. Its fields are those of the table; these properties are used by the code. */
 @Personal()
-@ObjectType({ description: 'A person of the directory.' })
+@DeriveFields(({ directory }) => propertyFields(userFields(directory.mapping.people)))
+@ObjectType({ description: 'A person in the directory.' })
 export class User {
-  /** Primary key of the row: never leaves the service. */
+  [field: string]: unknown;
+  /** Primary key of the row; internal. */
   key!: number;
+  id!: string;
   hasPhoto!: boolean;
   hasPicture!: boolean;
-
-  @InheritAccess()
-  @Field(() => ID, { description: 'The id by which the directory knows the person, such as a login name.' })
-  id!: string;
-
-  @InheritAccess()
-  @Field(() => String, { description: 'The full name, as it is shown to others.' })
-  name!: string;
-
-  @InheritAccess()
-  @Field(() => String, { nullable: true, description: 'The given name, where the directory has one.' })
-  givenName!: string | null;
-
-  @InheritAccess()
-  @Field(() => String, { nullable: true, description: 'The family name, where the directory has one.' })
-  familyName!: string | null;
-
-  @InheritAccess()
-  @Field(() => String, { nullable: true, description: 'The e-mail address, where the directory has one.' })
-  email!: string | null;
-
-  @InheritAccess()
-  @Field(() => String, { nullable: true, description: 'The school year, such as 1A or 2B; null for staff.' })
-  schoolYear!: string | null;
-
-  @InheritAccess()
-  @Field(() => DateTime, { description: 'When the person came into the directory.' })
-  createdAt!: Date;
-
-  @InheritAccess()
-  @Field(() => DateTime, {
-    description: 'When this service last took over a change of the person from the directory.',
-  })
-  updatedAt!: Date;
+  /** A page of `groups` that was read together with the user. */
+  membershipsAhead: PageAhead | null = null;
 }
+
+export const { ConnectionType: UserConnection } = connectionTypes('User', () => User, {
+  connection: 'A page of users.',
+  nodes: 'The users on this page.',
+  edge: 'A user and its position in the order.',
+  node: 'The user.',
+});

@@ -1,67 +1,115 @@
-import { REVISION, statement } from '../database/statements/statement.js';
-import { User } from './user.model.js';
+import { bindCursor } from '../common/cursor.js';
+import { NotFoundError } from '../common/errors.js';
+import type { Field } from '../common/field.js';
+import { foldId, foldSearch } from '../common/fold.js';
+import { sqlOfField } from '../database/fields/field-columns.js';
+import { fieldConditions } from '../database/fields/filter-conditions.js';
+import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
+import { byName, type NameColumns, type PageOrder, type PageSource } from '../database/paging/page-source.js';
+import { searchCondition } from '../database/paging/search-condition.js';
+import type { Reader } from '../database/statements/reader.js';
+import { REVISION, type Statement, statement } from '../database/statements/statement.js';
+import { Values } from '../database/statements/values.js';
+import { OrderDirection } from '../graphql/schema/order.js';
+import { roleConditionOf } from '../groups/group-role.js';
+import type { UserInput } from './user.inputs.js';
+import { type UserListArguments, UserOrderField } from './user-list.inputs.js';
+import type { User } from './user.model.js';
 
-/** What a person is read from; the table has the alias `u`. */
-export const USER_COLUMNS = [
-  'u.key',
-  'u.id',
-  'u.name',
-  'u.given_name',
-  'u.family_name',
-  'u.email',
-  'u.school_year',
-  'u.photo is not null',
-  'u.picture is not null',
-  'u.created_at',
-  'u.updated_at',
-] as const;
-
-export type UserRow = [
-  key: number,
-  id: string,
-  name: string,
-  givenName: string | null,
-  familyName: string | null,
-  email: string | null,
-  schoolYear: string | null,
-  hasPhoto: boolean,
-  hasPicture: boolean,
-  createdAt: Date,
-  updatedAt: Date,
-];
-
-export function userOf(row: UserRow): User {
-  const user = new User();
-  [
-    user.key,
-    user.id,
-    user.name,
-    user.givenName,
-    user.familyName,
-    user.email,
-    user.schoolYear,
-    user.hasPhoto,
-    user.hasPicture,
-    user.createdAt,
-    user.updatedAt,
-  ] = row;
-  return user;
+/** One row, also when no user has the id: then only the revision is not null. */
+export function findUserStatement({ all }: Projection<User>): Statement {
+  return statement(
+    `select ${all.columns.join(', ')}, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1`,
+    { tellsRevision: true, isShort: true },
+  );
 }
 
-const COLUMNS = USER_COLUMNS.join(', ');
+export function listUsersByKeyStatement({ all }: Projection<User>): Statement {
+  return statement(
+    `select ${all.columns.join(', ')}, ${REVISION} from users u where u.key = any ($1::integer[])`,
+    {
+      tellsRevision: true,
+    },
+  );
+}
 
-/** One row, also where nobody has the id: then it has nothing but the revision in it. */
-export const FIND_USER = statement(
-  `select ${COLUMNS}, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1`,
+const FIND_USER_KEY = statement(
+  'select u.key, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1',
   { tellsRevision: true, isShort: true },
 );
 
-/** Null for the row of FIND_USER that has nobody in it. */
-export function findUserOf(row: UserRow | undefined): User | null {
-  return row === undefined || (row[0] as number | null) === null ? null : userOf(row);
+/** @throws NotFoundError */
+export async function getUserKey({ id }: UserInput, argument: string, reader: Reader): Promise<number> {
+  const [[key] = [null]] = await reader.read<[number | null]>(FIND_USER_KEY, [foldId(id)]);
+  if (key === null) throw userNotFound(argument);
+  return key;
 }
 
-export const LIST_USERS_BY_KEY = statement(
-  `select ${COLUMNS}, ${REVISION} from users u where u.key = any ($1::integer[])`,
-  { tellsRevision: true },
-);
+export function userNotFound(argument: string): NotFoundError {
+  return new NotFoundError('There is no user with this id', argument);
+}
+
+/**
+ * All users, or those of one group: then the list begins at the memberships, which have an index in the order of the list.
+ * @param groupKey the group of `memberOf`
+ */
+export function userSource(
+  { filter, orderBy }: UserListArguments,
+  groupKey: number | null,
+  { columns }: ProjectedColumns,
+  { instants }: Projection<User>,
+  fields: readonly Field[],
+): PageSource {
+  const values = new Values();
+  const conditions: string[] = [];
+  if (groupKey !== null) conditions.push(`m.group_key = ${values.add(groupKey)}::integer`);
+  if (filter?.role) conditions.push(roleConditionOf(filter.role, values));
+  if (filter?.search !== undefined && filter.search !== null) {
+    conditions.push(searchCondition('u', foldSearch(filter.search, 'search'), values));
+  }
+  // The left side as the index has it. No user has an empty value, and an absent value does not match an empty one.
+  const equals = (field: Field, value: string) =>
+    `coalesce(${sqlOfField(field, 'u')}, '') = nullif(${value}, '')`;
+  conditions.push(...fieldConditions(fields, filter ?? {}, values, equals));
+  if (filter?.updatedSince)
+    conditions.push(`u.updated_at >= ${values.add(filter.updatedSince)}::timestamptz`);
+  return {
+    binding: bindCursor(
+      'users',
+      orderBy ?? { field: UserOrderField.NAME, direction: OrderDirection.ASC },
+      filter ?? {},
+    ),
+    from: groupKey === null ? 'users u' : 'effective_memberships m join users u on u.key = m.user_key',
+    columns,
+    instants,
+    parent: null,
+    order: orderOf(
+      orderBy,
+      groupKey === null ? ['u.sort_name', 'u.key'] : ['m.user_sort_name', 'm.user_key'],
+    ),
+    conditions,
+    values,
+    ...(conditions.length === 0 ? { total: '(select user_count from mirror_state)' } : {}),
+  };
+}
+
+function orderOf(orderBy: UserListArguments['orderBy'], name: NameColumns): PageOrder {
+  const direction = orderBy?.direction ?? OrderDirection.ASC;
+  switch (orderBy?.field) {
+    case UserOrderField.SCHOOL_YEAR:
+      return {
+        columns: [{ sql: `coalesce(u.school_year, '')`, type: 'text' }, ...byName(['u.sort_name', 'u.key'])],
+        direction,
+      };
+    case UserOrderField.UPDATED_AT:
+      return {
+        columns: [
+          { sql: 'u.updated_at', type: 'timestamp' },
+          { sql: 'u.key', type: 'integer' },
+        ],
+        direction,
+      };
+    default:
+      return { columns: byName(name), direction };
+  }
+}

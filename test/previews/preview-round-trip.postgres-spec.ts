@@ -12,7 +12,7 @@ const CHUNK = 120;
 
 /** The strings that can be a name, and with that a description. */
 const TEXTS = [...new Set(NAUGHTY_STRINGS.map((text) => text.trim()))].filter((name) =>
-  isAccepted(() => validateGroupChange({ name } as UpdateGroupInput)),
+  isAccepted(() => validateGroupChange({ name })),
 );
 
 function isAccepted(validate: () => unknown): boolean {
@@ -30,7 +30,7 @@ function extrasOfGroup(text: string): Partial<UpdateGroupInput> {
   return Object.assign(
     {},
     ...[{ website: `https://example.org/${text}` }, { email: `${text}@example.org` }].filter((extra) =>
-      isAccepted(() => validateGroupChange(extra as UpdateGroupInput)),
+      isAccepted(() => validateGroupChange(extra)),
     ),
   ) as Partial<UpdateGroupInput>;
 }

@@ -47,22 +47,12 @@ export interface LdapServerConfig {
 
 /** Where people and groups are and what their attributes are called: vendor differences are data, not code. */
 export interface DirectoryMapping {
-  readonly people: EntryMapping & {
-    readonly givenName: string;
-    readonly familyName: string;
-    readonly email: string;
-    readonly schoolYear: string;
-    readonly photo: string;
-    readonly picture: string;
-  };
+  readonly people: EntryMapping;
   readonly groups: EntryMapping & {
-    readonly description: string;
-    readonly email: string;
-    readonly website: string;
     readonly member: string;
     readonly admin: string;
     readonly owner: string;
-    /** Object classes of a group that is made anew. */
+    /** Object classes of a new group. */
     readonly classes: readonly string[];
   };
 }
@@ -76,8 +66,10 @@ export interface EntryMapping {
   readonly createdAt: string;
   readonly modifiedAt: string;
   readonly id: string;
-  /** The first that is there counts. */
+  /** The first that has a value counts. */
   readonly name: readonly string[];
+  /** Attributes of other fields, by the name of the field. A field without an entry has that of the table of fields. */
+  readonly attributes: Readonly<Record<string, readonly string[]>>;
 }
 
 export function buildDirectory(settings: DirectorySettings): DirectoryConfig {
@@ -104,12 +96,14 @@ export function buildDirectory(settings: DirectorySettings): DirectoryConfig {
         filter: settings.DIRECTORY_PEOPLE_FILTER,
         id: settings.DIRECTORY_USER_ID,
         name: settings.DIRECTORY_USER_NAME,
-        givenName: settings.DIRECTORY_USER_GIVEN_NAME,
-        familyName: settings.DIRECTORY_USER_FAMILY_NAME,
-        email: settings.DIRECTORY_USER_EMAIL,
-        schoolYear: settings.DIRECTORY_USER_SCHOOL_YEAR,
-        photo: settings.DIRECTORY_USER_PHOTO,
-        picture: settings.DIRECTORY_USER_PICTURE,
+        attributes: {
+          givenName: [settings.DIRECTORY_USER_GIVEN_NAME],
+          familyName: [settings.DIRECTORY_USER_FAMILY_NAME],
+          email: [settings.DIRECTORY_USER_EMAIL],
+          schoolYear: [settings.DIRECTORY_USER_SCHOOL_YEAR],
+          photo: [settings.DIRECTORY_USER_PHOTO],
+          picture: [settings.DIRECTORY_USER_PICTURE],
+        },
       },
       groups: {
         ...everyEntry,
@@ -117,9 +111,11 @@ export function buildDirectory(settings: DirectorySettings): DirectoryConfig {
         filter: settings.DIRECTORY_GROUPS_FILTER,
         id: settings.DIRECTORY_GROUP_ID,
         name: settings.DIRECTORY_GROUP_NAME,
-        description: settings.DIRECTORY_GROUP_DESCRIPTION,
-        email: settings.DIRECTORY_GROUP_EMAIL,
-        website: settings.DIRECTORY_GROUP_WEBSITE,
+        attributes: {
+          description: [settings.DIRECTORY_GROUP_DESCRIPTION],
+          email: [settings.DIRECTORY_GROUP_EMAIL],
+          website: [settings.DIRECTORY_GROUP_WEBSITE],
+        },
         member: settings.DIRECTORY_GROUP_MEMBER,
         admin: settings.DIRECTORY_GROUP_ADMIN,
         owner: settings.DIRECTORY_GROUP_OWNER,

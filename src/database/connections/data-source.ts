@@ -16,6 +16,7 @@ import { AccessLog1763683200005 } from '../migrations/0006-access-log.js';
 import { RevisionIds1763683200006 } from '../migrations/0007-revision-ids.js';
 import { LeaderLease1763683200007 } from '../migrations/0008-leader-lease.js';
 import { Reconciliation1763683200008 } from '../migrations/0009-reconciliation.js';
+import { FieldValues1763683200009 } from '../migrations/0010-field-values.js';
 import { OpenConnections } from './open-connections.js';
 import { embeddedPoolOptions, serverPoolOptions, STATEMENT_TIMEOUT } from './pool-options.js';
 import { StatementPool } from './statement-pool.js';
@@ -32,6 +33,7 @@ export const MIGRATIONS = [
   RevisionIds1763683200006,
   LeaderLease1763683200007,
   Reconciliation1763683200008,
+  FieldValues1763683200009,
 ];
 
 /** Key of the advisory lock under which one process at a time migrates: the bytes of «migr». */

@@ -51,3 +51,14 @@ export interface SoughtParent {
   /** SQL of how many there are on all of its pages together, where nothing filters them. */
   readonly total: string;
 }
+
+/** The columns of a sort name and of the primary key. */
+export type NameColumns = readonly [sortName: string, key: string];
+
+/** The order by name, then by key. */
+export function byName([sortName, key]: NameColumns): OrderColumn[] {
+  return [
+    { sql: sortName, type: 'text' },
+    { sql: key, type: 'integer' },
+  ];
+}

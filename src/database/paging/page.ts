@@ -52,6 +52,12 @@ export class Page<Row extends unknown[]> {
   }
 }
 
+/** A page that was read before its connection is resolved, with the name of what was read. */
+export interface PageAhead {
+  readonly name: string;
+  readonly page: Page<unknown[]>;
+}
+
 /** Reads one page of a connection at the root. */
 export async function readPage<Row extends unknown[] = unknown[]>(
   reader: Reader,

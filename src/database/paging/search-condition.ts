@@ -19,9 +19,9 @@ export function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');
 }
 
-/** The text that rows are searched by: folded id and name, each word after a space. */
-export function searchText(id: string, name: string): string {
-  return ` ${fold(id).trim()} ${fold(name).trim()}`;
+/** The text by which rows are searched: the folded values, each after a space. */
+export function searchText(values: readonly string[]): string {
+  return values.map((value) => ` ${fold(value).trim()}`).join('');
 }
 
 /** Every pair of neighbouring characters of a search text, each once. */

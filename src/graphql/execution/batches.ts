@@ -7,7 +7,6 @@ import type { Reader } from '../../database/statements/reader.js';
  */
 export class Batches {
   private readonly loaders = new Map<string, DataLoader<number, unknown>>();
-  private readonly known = new Map<string, unknown>();
 
   /** @param reader what everything is read from */
   constructor(private readonly reader: Reader) {}
@@ -22,8 +21,6 @@ export class Batches {
     key: number,
     read: (keys: readonly number[], reader: Reader) => Promise<Value[]>,
   ): Promise<Value> {
-    const known = this.known.get(`${name} ${key}`) as Value | undefined;
-    if (known !== undefined) return Promise.resolve(known);
     let loader = this.loaders.get(name) as DataLoader<number, Value> | undefined;
     if (loader === undefined) {
       // What is wrong with a question may be found before anything is read: those who asked are told.
@@ -31,10 +28,5 @@ export class Batches {
       this.loaders.set(name, loader);
     }
     return loader.load(key);
-  }
-
-  /** Notes what belongs to a key, where it has been read already. */
-  note(name: string, key: number, value: unknown): void {
-    this.known.set(`${name} ${key}`, value);
   }
 }

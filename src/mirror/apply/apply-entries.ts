@@ -1,6 +1,11 @@
+import type { Field } from '../../common/field.js';
 import { fold, foldId } from '../../common/fold.js';
+import type { DirectoryMapping } from '../../config/settings/directory.js';
+import { writtenColumns, type WrittenColumn } from '../../database/fields/field-columns.js';
 import { searchPairs, searchText } from '../../database/paging/search-condition.js';
 import type { Writer } from '../../database/statements/writer.js';
+import { groupFields } from '../../groups/group.fields.js';
+import { userFields } from '../../users/user.fields.js';
 import type { Hashed, HashedGroup, Plan, ReferenceChange, RoleChange } from '../plan/plan.js';
 import { type Group, type Person, rankOfNaming } from '../map/snapshot.js';
 
@@ -16,18 +21,20 @@ const SEPARATOR = '\u001f';
 export async function applyEntries(
   writer: Writer,
   plan: Plan,
+  mapping: DirectoryMapping,
   now: Date,
   signal: AbortSignal,
 ): Promise<void> {
+  const columns = { people: personColumns(mapping, now), groups: groupColumns(mapping, now) };
   await deleteEntries(writer, 'users', plan.deletedPeople);
   await deleteEntries(writer, 'groups', plan.deletedGroups);
   for (const batch of batches([...plan.createdPeople, ...plan.updatedPeople], BATCH)) {
     signal.throwIfAborted();
-    await upsert<Hashed<Person>>(writer, 'users', batch, [...PERSON_COLUMNS, ...entryColumns(now)]);
+    await upsert<Hashed<Person>>(writer, 'users', batch, columns.people);
   }
   for (const batch of batches([...plan.createdGroups, ...plan.updatedGroups], BATCH)) {
     signal.throwIfAborted();
-    await upsert<HashedGroup>(writer, 'groups', batch, [...GROUP_COLUMNS, ...entryColumns(now)]);
+    await upsert<HashedGroup>(writer, 'groups', batch, columns.groups);
   }
   signal.throwIfAborted();
   await applyRoles(writer, plan.memberships, {
@@ -101,44 +108,47 @@ async function deleteEntries(
   ]);
 }
 
-type Column<Each> = [name: string, type: string, valueOf: (entry: Each) => unknown];
+function personColumns({ people }: DirectoryMapping, now: Date): WrittenColumn<Hashed<Person>>[] {
+  return entryColumns(userFields(people), now);
+}
 
-const PERSON_COLUMNS: readonly Column<Hashed<Person>>[] = [
-  ['given_name', 'text', ({ value }) => value.givenName],
-  ['family_name', 'text', ({ value }) => value.familyName],
-  ['school_year', 'text', ({ value }) => value.schoolYear],
-  ['photo', 'bytea', ({ value }) => value.photo],
-  ['picture', 'bytea', ({ value }) => value.picture],
-];
-
-const GROUP_COLUMNS: readonly Column<HashedGroup>[] = [
-  ['description', 'text', ({ value }) => value.description],
-  ['website', 'text', ({ value }) => value.website],
-  ['references_hash', 'bytea', ({ referencesHash }) => referencesHash],
-];
-
-/** What people and groups have in common. */
-function entryColumns(now: Date): Column<Hashed<Person | Group>>[] {
+function groupColumns({ groups }: DirectoryMapping, now: Date): WrittenColumn<HashedGroup>[] {
   return [
-    ['entry_uuid', 'uuid', ({ value }) => value.uuid],
-    ['dn', 'text', ({ value }) => value.dn],
-    ['dn_key', 'uuid', ({ value }) => value.dnKey],
-    [
-      'source_values',
-      'jsonb',
-      ({ value }) => (value.sourceValues === null ? null : JSON.stringify(value.sourceValues)),
-    ],
-    ['email', 'text', ({ value }) => value.email],
-    ['id', 'text', ({ value }) => value.id],
-    ['id_folded', 'text', ({ value }) => foldId(value.id)],
-    ['name', 'text', ({ value }) => value.name],
-    ['sort_name', 'text', ({ value }) => [...fold(value.name).trim()].slice(0, SORTED_CHARACTERS).join('')],
-    ['search_text', 'text', ({ value }) => searchText(value.id, value.name)],
-    // Arrays of different lengths cannot be sent as one: they are taken apart on the other side.
-    ['search_pairs', 'text', ({ value }) => searchPairs(searchText(value.id, value.name)).join(SEPARATOR)],
-    ['content_hash', 'bytea', ({ contentHash }) => contentHash],
-    ['created_at', 'timestamptz', ({ value }) => value.createdAt ?? now],
-    ['updated_at', 'timestamptz', () => now],
+    { name: 'references_hash', type: 'bytea', valueOf: ({ referencesHash }) => referencesHash },
+    ...entryColumns(groupFields(groups), now),
+  ];
+}
+
+/** The columns of the fields, and what users and groups have in common. */
+function entryColumns(fields: readonly Field[], now: Date): WrittenColumn<Hashed<Person | Group>>[] {
+  const searched = fields.filter(({ isSearchable }) => isSearchable === true);
+  const textOf = (value: Person | Group) =>
+    searchText(searched.flatMap(({ name }) => (typeof value[name] === 'string' ? [value[name]] : [])));
+  const column = (
+    name: string,
+    type: string,
+    valueOf: (value: Person | Group, contentHash: Buffer) => unknown,
+  ): WrittenColumn<Hashed<Person | Group>> => ({
+    name,
+    type,
+    valueOf: ({ value, contentHash }) => valueOf(value, contentHash),
+  });
+  return [
+    ...writtenColumns<Person | Group>(fields).map(({ name, type, valueOf }) => column(name, type, valueOf)),
+    column('entry_uuid', 'uuid', ({ uuid }) => uuid),
+    column('dn', 'text', ({ dn }) => dn),
+    column('dn_key', 'uuid', ({ dnKey }) => dnKey),
+    column('source_values', 'jsonb', ({ sourceValues: values }) => values && JSON.stringify(values)),
+    column('id', 'text', ({ id }) => id),
+    column('id_folded', 'text', ({ id }) => foldId(id)),
+    column('name', 'text', ({ name }) => name),
+    column('sort_name', 'text', ({ name }) => [...fold(name).trim()].slice(0, SORTED_CHARACTERS).join('')),
+    column('search_text', 'text', textOf),
+    // Arrays of different lengths cannot be sent as one: they are split on the other side.
+    column('search_pairs', 'text', (value) => searchPairs(textOf(value)).join(SEPARATOR)),
+    column('content_hash', 'bytea', (_value, contentHash) => contentHash),
+    column('created_at', 'timestamptz', ({ createdAt }) => createdAt ?? now),
+    column('updated_at', 'timestamptz', () => now),
   ];
 }
 
@@ -147,10 +157,10 @@ async function upsert<Each>(
   writer: Writer,
   table: string,
   entries: readonly Each[],
-  columns: readonly Column<Each>[],
+  columns: readonly WrittenColumn<Each>[],
 ): Promise<void> {
-  const names = columns.map(([name]) => name);
-  const arrays = columns.map(([, type], index) => `$${index + 1}::${type}[]`);
+  const names = columns.map(({ name }) => name);
+  const arrays = columns.map(({ type }, index) => `$${index + 1}::${type}[]`);
   const selected = names.map((name) =>
     name === 'search_pairs' ? `string_to_array(search_pairs, '${SEPARATOR}')` : name,
   );
@@ -166,7 +176,7 @@ async function upsert<Each>(
     `insert into ${table} (${names.join(', ')})
      select ${selected.join(', ')} from unnest(${arrays.join(', ')}) as given (${names.join(', ')})
      on conflict on constraint ${table}_entry_uuid_unique do update set ${assignments.join(', ')}`,
-    columns.map(([, , valueOf]) => entries.map(valueOf)),
+    columns.map(({ valueOf }) => entries.map(valueOf)),
   );
 }
 

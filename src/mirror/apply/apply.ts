@@ -1,6 +1,9 @@
 import type { EntityManager } from 'typeorm';
+import { pictureFields } from '../../common/field.js';
+import type { DirectoryMapping } from '../../config/settings/directory.js';
 import type { Revision } from '../../database/revisions/revision.js';
 import { REVISION_CHANNEL } from '../../database/revisions/revisions.js';
+import { userFields } from '../../users/user.fields.js';
 import { applyEntries, applyReferences } from './apply-entries.js';
 import { EffectiveRoles } from './effective-roles.js';
 import { countRemovals, type Plan, type RoleChange } from '../plan/plan.js';
@@ -15,6 +18,7 @@ const MANY_CHANGES = 1000;
 /** What is written together with a plan. */
 export interface Application {
   readonly plan: Plan;
+  readonly mapping: DirectoryMapping;
   /** The id of the revision that the plan was made against; null: there was none. */
   readonly basedOn: string | null;
   /** The entryUUIDs of what was read for the plan; null: everything there is. */
@@ -48,12 +52,12 @@ export class OutdatedPlanError extends Error {
  * @throws OutdatedPlanError when the mirror is no longer what the plan was made against
  */
 export async function applyPlan(manager: EntityManager, application: Application): Promise<Revision> {
-  const { plan, now, signal } = application;
+  const { plan, mapping, now, signal } = application;
   await begin(manager, application);
   const pictures = await SweptPictures.note(manager, application);
   const changes = await ChangeRecorder.begin(manager, plan);
-  const effective = await EffectiveRoles.begin(manager, plan);
-  await applyEntries(manager, plan, now, signal);
+  const effective = await EffectiveRoles.begin(manager, plan, mapping);
+  await applyEntries(manager, plan, mapping, now, signal);
   signal.throwIfAborted();
   await effective.finish(plan);
   signal.throwIfAborted();
@@ -117,37 +121,37 @@ async function writeState(
 class SweptPictures {
   private constructor(
     private readonly manager: EntityManager,
+    private readonly columns: readonly string[],
     /** Null: whichever may be left over. */
     private readonly candidates: readonly Buffer[] | null,
   ) {}
 
   /** To be called before rows are written: afterwards nobody knows what they pointed at. */
-  static async note(manager: EntityManager, { plan, covers }: Application): Promise<SweptPictures> {
-    if (covers === null) return new SweptPictures(manager, null);
+  static async note(manager: EntityManager, { plan, covers, mapping }: Application): Promise<SweptPictures> {
+    const columns = pictureFields(userFields(mapping.people)).map(({ name, column }) => column ?? name);
+    if (covers === null) return new SweptPictures(manager, columns, null);
     const uuids = [
       ...plan.updatedPeople.map(({ value }) => value.uuid),
       ...plan.deletedPeople.map(({ uuid }) => uuid),
     ];
-    const rows: { photo: Buffer | null; picture: Buffer | null }[] =
+    const rows: { pictures: (Buffer | null)[] }[] =
       uuids.length === 0
         ? []
-        : await manager.query('select photo, picture from users where entry_uuid = any ($1::uuid[])', [
-            uuids,
-          ]);
-    const pictures = rows.flatMap(({ photo, picture }) => [photo, picture]);
-    return new SweptPictures(
-      manager,
-      pictures.filter((each) => each !== null),
-    );
+        : await manager.query(
+            `select array[${columns.join(', ')}] as pictures from users where entry_uuid = any ($1::uuid[])`,
+            [uuids],
+          );
+    const pictures = rows.flatMap((row) => row.pictures).filter((each) => each !== null);
+    return new SweptPictures(manager, columns, pictures);
   }
 
   async sweep(): Promise<void> {
     if (this.candidates?.length === 0) return;
+    const unused = this.columns.map(
+      (column) => `not exists (select from users u where u.${column} = p.sha256)`,
+    );
     await this.manager.query(
-      `delete from pictures p
-       where ($1::bytea[] is null or p.sha256 = any ($1))
-         and not exists (select from users u where u.photo = p.sha256)
-         and not exists (select from users u where u.picture = p.sha256)`,
+      `delete from pictures p where ($1::bytea[] is null or p.sha256 = any ($1)) and ${unused.join(' and ')}`,
       [this.candidates],
     );
   }

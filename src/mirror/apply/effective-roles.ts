@@ -1,4 +1,8 @@
+import type { DirectoryMapping } from '../../config/settings/directory.js';
+import { carriedColumns } from '../../database/fields/field-columns.js';
 import type { Writer } from '../../database/statements/writer.js';
+import { groupFields } from '../../groups/group.fields.js';
+import { userFields } from '../../users/user.fields.js';
 import type { Plan } from '../plan/plan.js';
 
 /** Places up to which each is looked at on its own; of more, whole groups are worked out together. */
@@ -26,11 +30,12 @@ interface GoneNesting {
 export class EffectiveRoles {
   private constructor(
     private readonly writer: Writer,
+    private readonly statements: CarryingStatements,
     private readonly gone: readonly GoneNesting[],
   ) {}
 
   /** Notes what is about to go: afterwards nobody knows where it was. */
-  static async begin(writer: Writer, plan: Plan): Promise<EffectiveRoles> {
+  static async begin(writer: Writer, plan: Plan, mapping: DirectoryMapping): Promise<EffectiveRoles> {
     const people = plan.deletedPeople.map(({ uuid }) => uuid);
     const groups = plan.deletedGroups.map(({ uuid }) => uuid);
     // Several plans in one transaction find it there already.
@@ -38,7 +43,7 @@ export class EffectiveRoles {
     await writer.query('delete from effective_changes');
     if (people.length + groups.length > 0) await writer.query(LOST, [people, groups]);
     const gone: GoneNesting[] = groups.length === 0 ? [] : await writer.query(GONE, [groups]);
-    return new EffectiveRoles(writer, gone);
+    return new EffectiveRoles(writer, carryingStatements(mapping), gone);
   }
 
   /** Works out the roles anew where they can have changed. */
@@ -46,7 +51,7 @@ export class EffectiveRoles {
     const touched = await this.listTouched(plan);
     if (touched === null) await this.compareGroups(plan);
     else if (touched.length > 0) await this.comparePlaces(touched);
-    for (const statement of WRITE) await this.writer.query(statement);
+    for (const statement of this.statements.write) await this.writer.query(statement);
     await this.carry(plan);
   }
 
@@ -81,33 +86,34 @@ export class EffectiveRoles {
   /** What memberships carry of people and groups that have changed. */
   private async carry({ updatedPeople, updatedGroups }: Plan): Promise<void> {
     if (updatedPeople.length > 0)
-      await this.writer.query(CARRY_PEOPLE, [updatedPeople.map(({ value }) => value.uuid)]);
+      await this.writer.query(this.statements.carryPeople, [updatedPeople.map(({ value }) => value.uuid)]);
     if (updatedGroups.length > 0)
-      await this.writer.query(CARRY_GROUPS, [updatedGroups.map(({ value }) => value.uuid)]);
+      await this.writer.query(this.statements.carryGroups, [updatedGroups.map(({ value }) => value.uuid)]);
   }
 }
 
-/** What a membership carries of its person (u) and its group (g), by its own columns. */
-const OF_PERSON = {
-  user_sort_name: 'u.sort_name',
-  user_id: 'u.id',
-  user_name: 'u.name',
-  user_school_year: 'u.school_year',
-  user_has_photo: 'u.photo is not null',
-  user_has_picture: 'u.picture is not null',
-};
-const OF_GROUP = { group_sort_name: 'g.sort_name', group_id: 'g.id', group_name: 'g.name' };
+/** Statements with the columns that memberships carry of users and groups. */
+interface CarryingStatements {
+  /** Writes rows and counters. */
+  readonly write: readonly string[];
+  /** Updates what memberships carry of the users, or the groups, with the entryUUIDs $1. */
+  readonly carryPeople: string;
+  readonly carryGroups: string;
+}
 
-const CARRY_PEOPLE = carryAgain(
-  OF_PERSON,
-  'users u',
-  'u.key = m.user_key and u.entry_uuid = any ($1::uuid[])',
-);
-const CARRY_GROUPS = carryAgain(
-  OF_GROUP,
-  'groups g',
-  'g.key = m.group_key and g.entry_uuid = any ($1::uuid[])',
-);
+function carryingStatements({ people, groups }: DirectoryMapping): CarryingStatements {
+  const ofPerson = prefixed('user_', carriedColumns(userFields(people), 'u'));
+  const ofGroup = prefixed('group_', carriedColumns(groupFields(groups), 'g'));
+  return {
+    write: writeStatements({ ...ofPerson, ...ofGroup }),
+    carryPeople: carryAgain(ofPerson, 'users u', 'u.key = m.user_key and u.entry_uuid = any ($1::uuid[])'),
+    carryGroups: carryAgain(ofGroup, 'groups g', 'g.key = m.group_key and g.entry_uuid = any ($1::uuid[])'),
+  };
+}
+
+function prefixed(prefix: string, columns: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(columns).map(([name, sql]) => [`${prefix}${name}`, sql]));
+}
 
 /** Only rows in which something differs are written. */
 function carryAgain(carried: Record<string, string>, from: string, condition: string): string {
@@ -246,8 +252,8 @@ const IN_PLACES = compare(`
     join effective_memberships m on m.group_key = a.group_key and m.user_key = a.user_key
   )`);
 
-/** Rows and counters, by what has changed; in the order of the widest index, which is made faster so. */
-const WRITE = [
+/** Rows are inserted in the order of the widest index, which is faster. */
+const writeStatements = (carried: Record<string, string>) => [
   `delete from effective_memberships m using effective_changes c
    where m.group_key = c.group_key and m.user_key = c.user_key and c.role_after is null`,
   `update effective_memberships m
@@ -256,9 +262,9 @@ const WRITE = [
    where m.group_key = c.group_key and m.user_key = c.user_key and c.role_before is not null and c.role_after is not null`,
   `insert into effective_memberships
      (group_key, user_key, role, direct_role, inherited_from,
-      ${[...Object.keys(OF_PERSON), ...Object.keys(OF_GROUP)].join(', ')})
+      ${Object.keys(carried).join(', ')})
    select c.group_key, c.user_key, c.role_after, c.direct_role, c.inherited_from,
-     ${[...Object.values(OF_PERSON), ...Object.values(OF_GROUP)].join(', ')}
+     ${Object.values(carried).join(', ')}
    from effective_changes c join users u on u.key = c.user_key join groups g on g.key = c.group_key
    where c.role_before is null
    order by c.group_key, u.sort_name, c.user_key`,

@@ -3,31 +3,43 @@ import { CONTENT_VERSION } from '../../sources/source.js';
 import type { Hashed, HashedGroup, RoleChange, StoredEntry, Visible } from '../plan/plan.js';
 import type { Group, Person } from './snapshot.js';
 
-/** A person with what stands for their content. */
+/**
+ * Fields whose values have a fixed place in the hash, as the first releases wrote it. All others are hashed by name and only
+ * where they have a value: a field that is added to a table changes the hash of the entries that have it, and of no other.
+ */
+const PERSON_PLACES = ['givenName', 'familyName', 'schoolYear', 'photo', 'picture'];
+const GROUP_PLACES = ['description', 'website'];
+
+/** A person with the hash of the content. */
 export function hashPerson(person: Person): Hashed<Person> {
-  const contentHash = digest([
-    ...contentOf(person),
-    person.givenName,
-    person.familyName,
-    person.schoolYear,
-    person.photo?.toString('hex') ?? null,
-    person.picture?.toString('hex') ?? null,
-  ]);
-  return { value: person, contentHash };
+  return { value: person, contentHash: hashContent(person, PERSON_PLACES) };
 }
 
-/** A group with what stands for its content, and for whom it names. */
+/** A group with the hashes of its content and of whom it names. */
 export function hashGroup(group: Group): HashedGroup {
   return {
     value: group,
-    contentHash: digest([...contentOf(group), group.description, group.website]),
+    contentHash: hashContent(group, GROUP_PLACES),
     referencesHash: digest([...group.references].sort(byFirst)),
   };
 }
 
-function contentOf({ dn, id, name, email, sourceValues, createdAt }: Person | Group): unknown[] {
-  const values = sourceValues === null ? null : Object.entries(sourceValues).sort(byFirst);
-  return [CONTENT_VERSION, dn, id, name, email, values, createdAt?.getTime() ?? null];
+function hashContent(entry: Person | Group, places: readonly string[]): Buffer {
+  const { uuid, dnKey, references, dn, id, name, sourceValues, createdAt, email, ...fields } = entry;
+  const source = sourceValues === null ? null : Object.entries(sourceValues).sort(byFirst);
+  const others = Object.entries(fields)
+    .filter(([field, value]) => !places.includes(field) && value !== null)
+    .map(([field, value]) => [field, hashed(value)] as const)
+    .sort(byFirst);
+  return digest([
+    ...[CONTENT_VERSION, dn, id, name, hashed(email), source, createdAt?.getTime() ?? null],
+    ...places.map((field) => hashed(fields[field])),
+    ...(others.length === 0 ? [] : [others]),
+  ]);
+}
+
+function hashed(value: unknown): unknown {
+  return Buffer.isBuffer(value) ? value.toString('hex') : (value ?? null);
 }
 
 /**

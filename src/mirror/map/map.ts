@@ -1,10 +1,13 @@
+import { type Field, type FieldReader, mappedFields } from '../../common/field.js';
 import { LONGEST_ID } from '../../common/fold.js';
 import { faultOfWebsite } from '../../common/url.js';
 import type { DirectoryMapping } from '../../config/settings/directory.js';
+import { groupFields } from '../../groups/group.fields.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import type { EntryKind } from '../../sources/source.js';
+import { userFields } from '../../users/user.fields.js';
 import {
   type Group,
   NAMED_AS_ADMIN,
@@ -19,18 +22,12 @@ import {
 /** Characters that an attribute may have: what is longer is no name, and would not fit an index either. */
 export const LONGEST_LINE = 512;
 export const LONGEST_TEXT = 10_000;
-/** A school year shares an index entry with a name. */
+/** A label, such as a school year, shares an index entry with a name. */
 export const LONGEST_LABEL = 64;
 
 /** The auxiliary classes that the project ships (ldap/directory.schema). */
 export const PERSON_CLASS = 'directoryPerson';
 export const GROUP_CLASS = 'directoryGroup';
-
-/** A person, with the bytes of the pictures still in hand. */
-export interface MappedPerson extends Omit<Person, 'photo' | 'picture'> {
-  readonly photo: Buffer | null;
-  readonly picture: Buffer | null;
-}
 
 /** What became of an entry: something to mirror, unless it was quarantined, and what of it was left out. */
 export interface Mapped<Value> {
@@ -38,47 +35,30 @@ export interface Mapped<Value> {
   readonly quarantined: readonly Quarantined[];
 }
 
-/** Maps the entry of a person (pure). */
-export function mapPerson(entry: Entry, mapping: DirectoryMapping['people']): Mapped<MappedPerson> {
+/** Maps the entry of a person (pure). Its pictures are the bytes of the entry, not their digests. */
+export function mapPerson(
+  entry: Entry,
+  mapping: DirectoryMapping['people'],
+  fields = userFields(mapping),
+): Mapped<Person> {
   const reader = new EntryReader('person', entry);
   const identity = reader.identity(mapping);
   if (identity === null) return reader.nothing();
-  const person = {
-    ...identity,
-    givenName: reader.line(mapping.givenName),
-    familyName: reader.line(mapping.familyName),
-    email: reader.line(mapping.email),
-    schoolYear: reader.label(mapping.schoolYear),
-  };
-  const sourceValues = reader.sourceValues(PERSON_CLASS, [
-    [mapping.name[0], person.name],
-    [mapping.givenName, person.givenName],
-    [mapping.familyName, person.familyName],
-    [mapping.email, person.email],
-    [mapping.schoolYear, person.schoolYear],
-  ]);
-  const photo = entry.bytes(mapping.photo)[0] ?? null;
-  const picture = entry.bytes(mapping.picture)[0] ?? null;
-  return reader.give({ ...person, sourceValues, photo, picture });
+  const person = { ...identity, ...reader.values(fields) };
+  return reader.give({ ...person, sourceValues: reader.sourceValues(PERSON_CLASS, fields, person) });
 }
 
 /** Maps the entry of a group (pure). */
-export function mapGroup(entry: Entry, mapping: DirectoryMapping['groups']): Mapped<Group> {
+export function mapGroup(
+  entry: Entry,
+  mapping: DirectoryMapping['groups'],
+  fields = groupFields(mapping),
+): Mapped<Group> {
   const reader = new EntryReader('group', entry);
   const identity = reader.identity(mapping);
   if (identity === null) return reader.nothing();
-  const group = {
-    ...identity,
-    description: reader.text(mapping.description),
-    email: reader.line(mapping.email),
-    website: reader.website(mapping.website),
-  };
-  const sourceValues = reader.sourceValues(GROUP_CLASS, [
-    [mapping.name[0], group.name],
-    [mapping.description, group.description],
-    [mapping.email, group.email],
-    [mapping.website, group.website],
-  ]);
+  const group = { ...identity, ...reader.values(fields) };
+  const sourceValues = reader.sourceValues(GROUP_CLASS, fields, group);
   const references = new Map<string, NamedAs>();
   reader.addReferences(references, mapping.member, NAMED_AS_MEMBER);
   reader.addReferences(references, mapping.admin, NAMED_AS_ADMIN);
@@ -130,23 +110,63 @@ class EntryReader {
     return { uuid, dn, dnKey: keyOfDn(dn), id, name, createdAt: this.instant(mapping.createdAt) };
   }
 
-  line(attribute: string): string | null {
-    return this.single(attribute, LONGEST_LINE);
+  /** The values of the fields of a table that are read one by one, by name. */
+  values(fields: readonly Field[]): Record<string, unknown> {
+    return Object.fromEntries(mappedFields(fields).map((field) => [field.name, this.firstOf(field)]));
   }
 
-  label(attribute: string): string | null {
-    return this.single(attribute, LONGEST_LABEL);
+  /** The value of the first attribute that has one. */
+  private firstOf({ attributes, reader }: Field): unknown {
+    for (const attribute of attributes) {
+      const value = this.value(attribute, reader);
+      if (value !== null) return value;
+    }
+    return null;
   }
 
-  text(attribute: string): string | null {
-    return this.single(attribute, LONGEST_TEXT);
+  private value(attribute: string, reader: FieldReader): unknown {
+    switch (reader) {
+      case 'picture':
+        return this.entry.bytes(attribute)[0] ?? null;
+      case 'label':
+        return this.single(attribute, LONGEST_LABEL);
+      case 'text':
+        return this.single(attribute, LONGEST_TEXT);
+      case 'website':
+        return this.website(attribute);
+      case 'time':
+        return this.instant(attribute);
+      case 'boolean':
+        return this.boolean(attribute);
+      case 'dn':
+        return this.single(attribute, LONGEST_TEXT);
+      case 'lines':
+        return this.lines(attribute);
+      default:
+        return this.single(attribute, LONGEST_LINE);
+    }
   }
 
   /** RFC 2079: a URL, and after the first space a label. */
-  website(attribute: string): string | null {
+  private website(attribute: string): string | null {
     const url = this.single(attribute, LONGEST_TEXT)?.split(' ')[0] ?? null;
     const fault = url === null ? null : faultOfWebsite(url);
     return fault === null ? url : this.quarantine(attribute, fault);
+  }
+
+  /** RFC 4517 §3.3.3: TRUE or FALSE. */
+  private boolean(attribute: string): boolean | null {
+    const value = this.single(attribute, LONGEST_LABEL);
+    if (value === null || value === 'TRUE' || value === 'FALSE')
+      return value === null ? null : value === 'TRUE';
+    return this.quarantine(attribute, 'is neither TRUE nor FALSE');
+  }
+
+  /** All values, sorted; null when there is none. */
+  private lines(attribute: string): string[] | null {
+    const values = this.entry.bytes(attribute).map((bytes) => this.usable(attribute, bytes, LONGEST_LINE));
+    const lines = values.filter((value) => value !== null).sort();
+    return lines.length === 0 ? null : lines;
   }
 
   /**
@@ -167,14 +187,19 @@ class EntryReader {
     if (unreadable > 0) this.quarantine(attribute, `has ${unreadable} values that are not UTF-8`);
   }
 
-  /** What the entry holds beyond the values that are shown; null: nothing (see SourceValues). */
+  /**
+   * What the attributes that a preview may change hold beyond the value shown; null: nothing (see SourceValues).
+   * @param shown the values of the fields
+   */
   sourceValues(
     auxiliaryClass: string,
-    shown: readonly (readonly [attribute: string | undefined, value: string | null])[],
+    fields: readonly Field[],
+    shown: Readonly<Record<string, unknown>>,
   ): SourceValues | null {
     const values: Record<string, readonly string[] | null> = {};
-    for (const [attribute = '', value] of shown) {
+    for (const { name, attribute } of fields.filter(({ change }) => change !== undefined)) {
       const raw = this.rawValues(attribute);
+      const value = shown[name] ?? null;
       const isShown = raw?.length === (value === null ? 0 : 1) && (value === null || raw[0] === value);
       if (!isShown) values[attribute.toLowerCase()] = raw;
     }
@@ -194,7 +219,10 @@ class EntryReader {
   /** The first value, without surrounding white space; null when there is none, or none that can be used. */
   private single(attribute: string, longest: number): string | null {
     const [bytes] = this.entry.bytes(attribute);
-    if (bytes === undefined) return null;
+    return bytes === undefined ? null : this.usable(attribute, bytes, longest);
+  }
+
+  private usable(attribute: string, bytes: Buffer, longest: number): string | null {
     const value = decodeUtf8(bytes)?.trim() ?? null;
     if (value === null) return this.quarantine(attribute, 'is not UTF-8');
     if (value === '') return null;

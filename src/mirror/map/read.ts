@@ -1,6 +1,9 @@
+import { type Field, pictureFields } from '../../common/field.js';
 import type { DirectoryMapping } from '../../config/settings/directory.js';
+import { groupFields } from '../../groups/group.fields.js';
 import type { Entry } from '../../ldap/entry.js';
-import { mapGroup, type MappedPerson, mapPerson } from './map.js';
+import { userFields } from '../../users/user.fields.js';
+import { mapGroup, mapPerson } from './map.js';
 import type { PictureStore } from '../apply/picture-store.js';
 import { gather } from './relate.js';
 import type { Group, Person, Quarantined, Snapshot } from './snapshot.js';
@@ -32,17 +35,19 @@ export async function readSnapshot(
   const people: Person[] = [];
   const groups: Group[] = [];
   const quarantined: Quarantined[] = [];
+  const fields = { person: userFields(mapping.people), group: groupFields(mapping.groups) };
+  const pictureFieldsOfPeople = pictureFields(fields.person);
   let count = 0;
   for await (const { kind, entry } of entries) {
     signal.throwIfAborted();
     if (++count % PROGRESS_INTERVAL === 0) progress({ stage: 'read', entries: count });
     if (kind === 'person') {
-      const mapped = mapPerson(entry, mapping.people);
+      const mapped = mapPerson(entry, mapping.people, fields.person);
       quarantined.push(...mapped.quarantined);
       if (mapped.value !== null)
-        people.push(await withPictures(mapped.value, mapping.people, pictures, quarantined));
+        people.push(await withPictures(mapped.value, pictureFieldsOfPeople, pictures, quarantined));
     } else {
-      const mapped = mapGroup(entry, mapping.groups);
+      const mapped = mapGroup(entry, mapping.groups, fields.group);
       quarantined.push(...mapped.quarantined);
       if (mapped.value !== null) groups.push(mapped.value);
     }
@@ -53,22 +58,19 @@ export async function readSnapshot(
 
 /** A picture that cannot be shown is left out, and the person stays. */
 async function withPictures(
-  person: MappedPerson,
-  mapping: DirectoryMapping['people'],
+  person: Person,
+  fields: readonly Field[],
   pictures: PictureStore,
   quarantined: Quarantined[],
 ): Promise<Person> {
   const { dn, uuid } = person;
-  const put = async (bytes: Buffer | null, attribute: string) => {
-    if (bytes === null || bytes.length === 0) return null;
-    const stored = await pictures.put(bytes);
-    if ('sha256' in stored) return stored.sha256;
-    quarantined.push({ kind: 'person', dn, uuid, id: null, attribute, reason: stored.reason });
-    return null;
-  };
-  return {
-    ...person,
-    photo: await put(person.photo, mapping.photo),
-    picture: await put(person.picture, mapping.picture),
-  };
+  const digests: Record<string, Buffer | null> = {};
+  for (const { name, attribute } of fields) {
+    const bytes = person[name] as Buffer | null;
+    const stored = bytes === null || bytes.length === 0 ? null : await pictures.put(bytes);
+    digests[name] = stored !== null && 'sha256' in stored ? stored.sha256 : null;
+    if (stored !== null && 'reason' in stored)
+      quarantined.push({ kind: 'person', dn, uuid, id: null, attribute, reason: stored.reason });
+  }
+  return { ...person, ...digests };
 }

@@ -23,35 +23,26 @@ export function rankOfNaming(namedAs: NamedAs): Rank {
  */
 export type SourceValues = Readonly<Record<string, readonly string[] | null>>;
 
-/** What people and groups have in common. */
+/** What people and groups have in common, and the values of the other fields of their tables, by name. */
 interface MappedEntry {
+  readonly [field: string]: unknown;
   readonly uuid: string;
   readonly dn: string;
   /** Stands for the DN: see keyOfDn. */
   readonly dnKey: string;
   readonly id: string;
   readonly name: string;
-  readonly email: string | null;
   /** Null: every attribute holds exactly what is shown. */
   readonly sourceValues: SourceValues | null;
   /** When the entry was made, where the directory says so. */
   readonly createdAt: Date | null;
 }
 
-/** A person as one entry of the directory maps to one. */
-export interface Person extends MappedEntry {
-  readonly givenName: string | null;
-  readonly familyName: string | null;
-  readonly schoolYear: string | null;
-  /** SHA-256 of the photo: its bytes are elsewhere already. */
-  readonly photo: Buffer | null;
-  readonly picture: Buffer | null;
-}
+/** A person as one entry of the directory maps to one. A picture is its SHA-256: the bytes are elsewhere already. */
+export type Person = MappedEntry;
 
 /** A group as one entry maps to one. */
 export interface Group extends MappedEntry {
-  readonly description: string | null;
-  readonly website: string | null;
   /** By which attributes the group names the entry behind each DN, by keyOfDn. Whether there is one is seen later. */
   readonly references: ReadonlyMap<string, NamedAs>;
 }

@@ -1,14 +1,11 @@
+import { type Field, mappedFields } from '../../common/field.js';
 import type { DirectoryMapping } from '../../config/settings/directory.js';
+import { FIELD_VALUES } from '../../database/fields/field-columns.js';
 import type { Writer } from '../../database/statements/writer.js';
+import { groupFields } from '../../groups/group.fields.js';
+import { userFields } from '../../users/user.fields.js';
 import type { Plan } from './plan.js';
-import {
-  type Group,
-  NAMED_AS_ADMIN,
-  NAMED_AS_MEMBER,
-  NAMED_AS_OWNER,
-  type Person,
-  type SourceValues,
-} from '../map/snapshot.js';
+import { type Group, NAMED_AS_ADMIN, NAMED_AS_MEMBER, NAMED_AS_OWNER, type Person } from '../map/snapshot.js';
 
 /** An attribute that entries are about to lose, although they stay. */
 export interface AttributeLoss {
@@ -24,12 +21,12 @@ export interface AttributeLoss {
 }
 
 /** An entry of the directory by entryUUID, and which of the watched attributes it does not have: one bit each. */
-export interface Lacking {
+interface Lacking {
   readonly uuid: string;
-  readonly lacks: number;
+  readonly lacks: bigint;
 }
 
-export interface LackingEntries {
+interface LackingEntries {
   readonly people: readonly Lacking[];
   readonly groups: readonly Lacking[];
 }
@@ -40,114 +37,38 @@ export type LossCounts = Readonly<Record<string, number>>;
 interface Watched<Value> {
   /** Names the attribute in `revisions.attributes_lost`. */
   readonly key: string;
-  readonly attribute: (mapping: DirectoryMapping) => string;
-  readonly isLacking: (value: Value, mapping: DirectoryMapping) => boolean;
+  readonly attribute: string;
+  readonly isLacking: (value: Value) => boolean;
   /** Whether the row `e` holds it (SQL). $1 is the attribute of the name, as a key of source_values. */
   readonly isHeld: string;
 }
 
-const OWN_NAME = `coalesce(e.source_values -> $1::text <> '[]'::jsonb, true)`;
-
-const PERSON_ATTRIBUTES: readonly Watched<Person>[] = [
-  {
-    key: 'people.name',
-    attribute: ({ people }) => people.name[0] ?? '',
-    isLacking: ({ sourceValues }, { people }) => lacksName(sourceValues, people.name),
-    isHeld: OWN_NAME,
-  },
-  nullable(
-    'people.givenName',
-    'given_name',
-    (m) => m.people.givenName,
-    (person) => person.givenName,
-  ),
-  nullable(
-    'people.familyName',
-    'family_name',
-    (m) => m.people.familyName,
-    (person) => person.familyName,
-  ),
-  nullable(
-    'people.email',
-    'email',
-    (m) => m.people.email,
-    (person) => person.email,
-  ),
-  nullable(
-    'people.schoolYear',
-    'school_year',
-    (m) => m.people.schoolYear,
-    (person) => person.schoolYear,
-  ),
-  nullable(
-    'people.photo',
-    'photo',
-    (m) => m.people.photo,
-    (person) => person.photo,
-  ),
-  nullable(
-    'people.picture',
-    'picture',
-    (m) => m.people.picture,
-    (person) => person.picture,
-  ),
-];
-
-const GROUP_ATTRIBUTES: readonly Watched<Group>[] = [
-  {
-    key: 'groups.name',
-    attribute: ({ groups }) => groups.name[0] ?? '',
-    isLacking: ({ sourceValues }, { groups }) => lacksName(sourceValues, groups.name),
-    isHeld: OWN_NAME,
-  },
-  nullable(
-    'groups.description',
-    'description',
-    (m) => m.groups.description,
-    (group) => group.description,
-  ),
-  nullable(
-    'groups.email',
-    'email',
-    (m) => m.groups.email,
-    (group) => group.email,
-  ),
-  nullable(
-    'groups.website',
-    'website',
-    (m) => m.groups.website,
-    (group) => group.website,
-  ),
-  naming('groups.member', NAMED_AS_MEMBER, (m) => m.groups.member),
-  naming('groups.admin', NAMED_AS_ADMIN, (m) => m.groups.admin),
-  naming('groups.owner', NAMED_AS_OWNER, (m) => m.groups.owner),
-];
-
-/** Positions of the bits of pictures in `Lacking.lacks`. */
-export const LACKS_PHOTO = 1 << 5;
-export const LACKS_PICTURE = 1 << 6;
-
-/** Which watched attributes a person does not have (pure). */
-export function lackingOfPerson(person: Person, mapping: DirectoryMapping): number {
-  return lackingOf(PERSON_ATTRIBUTES, person, mapping);
+function watchedOfPeople({ people }: DirectoryMapping): Watched<Person>[] {
+  return [ownName('people', people.name), ...watchedFields<Person>('people', userFields(people))];
 }
 
-/** Which watched attributes a group does not have (pure). */
-export function lackingOfGroup(group: Group, mapping: DirectoryMapping): number {
-  return lackingOf(GROUP_ATTRIBUTES, group, mapping);
+function watchedOfGroups({ groups }: DirectoryMapping): Watched<Group>[] {
+  return [
+    ownName('groups', groups.name),
+    ...watchedFields<Group>('groups', groupFields(groups)),
+    naming('groups.member', NAMED_AS_MEMBER, groups.member),
+    naming('groups.admin', NAMED_AS_ADMIN, groups.admin),
+    naming('groups.owner', NAMED_AS_OWNER, groups.owner),
+  ];
 }
 
 /** The entries of a plan that may lose an attribute (pure). */
 export function lackingInPlan(plan: Plan, mapping: DirectoryMapping): LackingEntries {
+  const watched = { people: watchedOfPeople(mapping), groups: watchedOfGroups(mapping) };
   const groups = new Map(
     [...plan.updatedGroups, ...plan.regrouped].map(({ value }) => [
       value.uuid,
-      lackingOfGroup(value, mapping),
+      lackingOf(watched.groups, value),
     ]),
   );
   return {
     people: plan.updatedPeople
-      .map(({ value }) => ({ uuid: value.uuid, lacks: lackingOfPerson(value, mapping) }))
+      .map(({ value }) => ({ uuid: value.uuid, lacks: lackingOf(watched.people, value) }))
       .filter(({ lacks }) => lacks > 0),
     groups: [...groups].map(([uuid, lacks]) => ({ uuid, lacks })).filter(({ lacks }) => lacks > 0),
   };
@@ -160,8 +81,8 @@ export async function countLosses(
   mapping: DirectoryMapping,
 ): Promise<LossCounts> {
   return {
-    ...(await countLost(manager, 'users', PERSON_ATTRIBUTES, entries.people, mapping)),
-    ...(await countLost(manager, 'groups', GROUP_ATTRIBUTES, entries.groups, mapping)),
+    ...(await countLost(manager, 'users', watchedOfPeople(mapping), entries.people, mapping)),
+    ...(await countLost(manager, 'groups', watchedOfGroups(mapping), entries.groups, mapping)),
   };
 }
 
@@ -181,14 +102,17 @@ export async function describeLosses(
     const wanted = watched.filter(({ key }) => lost[key] !== undefined);
     const held = await countHeld(manager, kind === 'people' ? 'users' : 'groups', wanted, mapping);
     return wanted.map(({ key, attribute }, index) => ({
-      attribute: attribute(mapping),
+      attribute,
       kind,
       lost: lost[key] ?? 0,
       held: held[index] ?? 0,
       recentlyLost: recently.get(key) ?? 0,
     }));
   };
-  return [...(await describe('people', PERSON_ATTRIBUTES)), ...(await describe('groups', GROUP_ATTRIBUTES))];
+  return [
+    ...(await describe('people', watchedOfPeople(mapping))),
+    ...(await describe('groups', watchedOfGroups(mapping))),
+  ];
 }
 
 /** Keeps what a revision has taken from entries, for the window of the guard; in the transaction that applies it. */
@@ -200,17 +124,33 @@ export async function noteLosses(manager: Writer, revision: number, lost: LossCo
   ]);
 }
 
-function nullable<Value>(
-  key: string,
-  column: string,
-  attribute: Watched<Value>['attribute'],
-  read: (value: Value) => unknown,
+function watchedFields<Value extends Person | Group>(
+  kind: AttributeLoss['kind'],
+  fields: readonly Field[],
+): Watched<Value>[] {
+  return mappedFields(fields).map(({ name, attribute, column }) => ({
+    key: `${kind}.${name}`,
+    attribute,
+    isLacking: (value) => (value[name] ?? null) === null,
+    isHeld: `e.${column ?? `${FIELD_VALUES} -> '${name}'`} is not null`,
+  }));
+}
+
+/** The name may be that of another attribute, since the entry does not have the first: see SourceValues. */
+function ownName<Value extends Person | Group>(
+  kind: AttributeLoss['kind'],
+  [attribute = '']: readonly string[],
 ): Watched<Value> {
-  return { key, attribute, isLacking: (value) => read(value) === null, isHeld: `e.${column} is not null` };
+  return {
+    key: `${kind}.name`,
+    attribute,
+    isLacking: ({ sourceValues }) => sourceValues?.[attribute.toLowerCase()]?.length === 0,
+    isHeld: `coalesce(e.source_values -> $1::text <> '[]'::jsonb, true)`,
+  };
 }
 
 /** An attribute with DNs. Groups name others in it, whether those are mirrored or not. */
-function naming(key: string, bit: number, attribute: Watched<Group>['attribute']): Watched<Group> {
+function naming(key: string, bit: number, attribute: string): Watched<Group> {
   const names = (table: string, column: string) =>
     `exists (select from ${table} r where r.${column} = e.key and r.named_as & ${bit} > 0)`;
   return {
@@ -222,20 +162,12 @@ function naming(key: string, bit: number, attribute: Watched<Group>['attribute']
   };
 }
 
-/** The name is another attribute's, since the entry does not have the first: see SourceValues. */
-function lacksName(sourceValues: SourceValues | null, [attribute = '']: readonly string[]): boolean {
-  return sourceValues?.[attribute.toLowerCase()]?.length === 0;
+function lackingOf<Value>(watched: readonly Watched<Value>[], value: Value): bigint {
+  return watched.reduce((bits, { isLacking }, index) => (isLacking(value) ? bits | bitOf(index) : bits), 0n);
 }
 
-function lackingOf<Value>(
-  watched: readonly Watched<Value>[],
-  value: Value,
-  mapping: DirectoryMapping,
-): number {
-  return watched.reduce(
-    (bits, { isLacking }, index) => bits | (isLacking(value, mapping) ? 1 << index : 0),
-    0,
-  );
+function bitOf(index: number): bigint {
+  return 1n << BigInt(index);
 }
 
 /** Entries that are sent at once. */
@@ -251,14 +183,14 @@ async function countLost<Value>(
   const counts = watched.map(() => 0);
   const columns = watched.map(
     ({ isHeld }, index) =>
-      `count(*) filter (where case when given.lacks & ${1 << index} > 0 then ${isHeld} end)::integer`,
+      `count(*) filter (where case when given.lacks & ${String(bitOf(index))} > 0 then ${isHeld} end)::integer`,
   );
   for (let start = 0; start < entries.length; start += BATCH) {
     const batch = entries.slice(start, start + BATCH);
     const [row]: { counts: number[] }[] = await manager.query(
       `select array[${columns.join(', ')}] as counts
-       from unnest($2::uuid[], $3::integer[]) as given (uuid, lacks) join ${table} e on e.entry_uuid = given.uuid`,
-      [nameKeyOf(table, mapping), batch.map(({ uuid }) => uuid), batch.map(({ lacks }) => lacks)],
+       from unnest($2::uuid[], $3::bigint[]) as given (uuid, lacks) join ${table} e on e.entry_uuid = given.uuid`,
+      [nameKeyOf(table, mapping), batch.map(({ uuid }) => uuid), batch.map(({ lacks }) => String(lacks))],
     );
     row?.counts.forEach((count, index) => (counts[index] = (counts[index] ?? 0) + count));
   }

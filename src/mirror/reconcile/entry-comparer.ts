@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import { type Field, pictureFields } from '../../common/field.js';
 import type { DirectoryMapping } from '../../config/settings/directory.js';
 import type { KnownEntry } from '../../sources/ldap/ldap-directory.js';
-import { mapGroup, type MappedPerson, mapPerson } from '../map/map.js';
+import { userFields } from '../../users/user.fields.js';
+import { mapGroup, mapPerson } from '../map/map.js';
 import { hashGroup, hashPerson } from '../map/content-hash.js';
 import type { ScannedRow } from './stored-scan.js';
 
@@ -10,11 +12,16 @@ export type PicturesOf = 'entry' | 'mirror';
 
 /** Compares entries with what the mirror holds of them, by the hashes that planning uses. */
 export class EntryComparer {
+  /** Those of pictures. */
+  private readonly fields: readonly Field[];
+
   /** @param asidePictures people of whom a picture is in quarantine: «entryUUID attribute» */
   constructor(
     private readonly mapping: DirectoryMapping,
     private readonly asidePictures: ReadonlySet<string>,
-  ) {}
+  ) {
+    this.fields = pictureFields(userFields(mapping.people));
+  }
 
   hasAside(uuid: string, attribute: string): boolean {
     return this.asidePictures.has(`${uuid} ${attribute}`);
@@ -37,21 +44,22 @@ export class EntryComparer {
   private isSamePerson({ entry }: KnownEntry, row: ScannedRow, picturesOf: PicturesOf): boolean {
     const { value } = mapPerson(entry, this.mapping.people);
     if (value === null) return row.dnKey === null;
-    const { photo, picture } = picturesOf === 'mirror' ? row : this.hashPictures(value, row);
-    return row.contentHash?.equals(hashPerson({ ...value, photo, picture }).contentHash) === true;
+    const digests = this.fields.map(({ name, attribute }) => {
+      const stored = row.pictures[name] ?? null;
+      return [
+        name,
+        picturesOf === 'mirror' ? stored : this.digestOf(value.uuid, attribute, value[name], stored),
+      ] as const;
+    });
+    return (
+      row.contentHash?.equals(hashPerson({ ...value, ...Object.fromEntries(digests) }).contentHash) === true
+    );
   }
 
-  /** A picture that is in quarantine counts as none. */
-  private hashPictures(person: MappedPerson, row: ScannedRow): Pick<ScannedRow, 'photo' | 'picture'> {
-    const { people } = this.mapping;
-    const hash = (bytes: Buffer | null, attribute: string, stored: Buffer | null) => {
-      if (bytes === null || bytes.length === 0) return null;
-      if (stored === null && this.hasAside(person.uuid, attribute)) return null;
-      return createHash('sha256').update(bytes).digest();
-    };
-    return {
-      photo: hash(person.photo, people.photo, row.photo),
-      picture: hash(person.picture, people.picture, row.picture),
-    };
+  /** The digest of a picture. A picture that is in quarantine counts as none. */
+  private digestOf(uuid: string, attribute: string, bytes: unknown, stored: Buffer | null): Buffer | null {
+    if (!Buffer.isBuffer(bytes) || bytes.length === 0) return null;
+    if (stored === null && this.hasAside(uuid, attribute)) return null;
+    return createHash('sha256').update(bytes).digest();
   }
 }

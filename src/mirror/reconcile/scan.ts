@@ -1,4 +1,5 @@
 import { setImmediate as yieldToOthers, setTimeout as sleep } from 'node:timers/promises';
+import { type Field, pictureFields } from '../../common/field.js';
 import type { DirectoryMapping } from '../../config/settings/directory.js';
 import type { Writer } from '../../database/statements/writer.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
@@ -7,6 +8,7 @@ import { LdapResultError } from '../../ldap/client/ldap-error.js';
 import { weigh } from '../../sources/delta.js';
 import { KINDS, type KnownEntry, type LdapDirectory } from '../../sources/ldap/ldap-directory.js';
 import type { EntryKind } from '../../sources/source.js';
+import { userFields } from '../../users/user.fields.js';
 import { EntryComparer } from './entry-comparer.js';
 import {
   readAside,
@@ -66,6 +68,8 @@ export class Scan {
   private readonly suspects = new Map<string, Suspect>();
   /** Entries that have to be compared with their pictures. */
   private readonly doubtful: string[] = [];
+  /** Fields with pictures. */
+  private readonly pictures: readonly Field[];
   private entries = 0;
   private pausedAt = performance.now();
 
@@ -75,20 +79,21 @@ export class Scan {
     private readonly connection: LdapConnection,
     private readonly mapping: DirectoryMapping,
     private readonly options: ScanOptions,
-  ) {}
+  ) {
+    this.pictures = pictureFields(userFields(mapping.people));
+  }
 
   /** @throws LdapError or SourceError when the directory cannot be read to its end; the signal's reason */
   async run(): Promise<ScanResult> {
     const begun = performance.now();
     const { depth } = this.options;
-    const { photo, picture } = this.mapping.people;
-    const asidePictures = await readAsideAttributes(this.manager, [photo, picture]);
+    const pictureAttributes = this.pictures.map(({ attribute }) => attribute);
+    const asidePictures = await readAsideAttributes(this.manager, pictureAttributes);
     const comparer = new EntryComparer(this.mapping, asidePictures);
     for (const kind of KINDS) await this.scanKind(kind, comparer);
-    if (depth === 'contents') {
-      await this.comparePresence(photo, 'hasPhoto', comparer);
-      await this.comparePresence(picture, 'hasPicture', comparer);
-    }
+    if (depth === 'contents')
+      for (const [index, { attribute }] of this.pictures.entries())
+        await this.comparePresence(attribute, index, comparer);
     await this.compareDoubtful(comparer);
     if (depth === 'contents') await sweepStamps(this.manager);
     const seconds = (performance.now() - begun) / 1000;
@@ -105,7 +110,7 @@ export class Scan {
     const seen = new Set<string>();
     for await (const batch of batchesOf(entries)) {
       const uuids = batch.map(({ uuid }) => uuid);
-      const rows = await readScannedRows(this.manager, kind, uuids);
+      const rows = await readScannedRows(this.manager, kind, uuids, this.pictures);
       const stamps = new Map<string, string>();
       for (const known of batch) {
         seen.add(known.uuid);
@@ -150,15 +155,12 @@ export class Scan {
   }
 
   /** Who has a picture is found without reading it. */
-  private async comparePresence(
-    attribute: string,
-    column: 'hasPhoto' | 'hasPicture',
-    comparer: EntryComparer,
-  ): Promise<void> {
+  private async comparePresence(attribute: string, index: number, comparer: EntryComparer): Promise<void> {
     const having = await this.readHaving(attribute);
     if (having === null) return;
-    for await (const rows of readKnownRows(this.manager, 'person')) {
-      for (const { uuid, isMirrored, [column]: isHeld } of rows) {
+    for await (const rows of readKnownRows(this.manager, 'person', this.pictures)) {
+      for (const { uuid, isMirrored, hasPictures } of rows) {
+        const isHeld = hasPictures[index] === true;
         if (!isMirrored || isHeld === having.has(uuid)) continue;
         if (isHeld || !comparer.hasAside(uuid, attribute)) this.suspect({ kind: 'person', uuid });
       }
@@ -184,8 +186,8 @@ export class Scan {
       const uuids = this.doubtful.slice(start, start + WITH_PICTURES);
       const stamps = new Map<string, string>();
       const rows = {
-        person: await readScannedRows(this.manager, 'person', uuids),
-        group: await readScannedRows(this.manager, 'group', uuids),
+        person: await readScannedRows(this.manager, 'person', uuids, this.pictures),
+        group: await readScannedRows(this.manager, 'group', uuids, []),
       };
       // After the rows: what is changed between the two is found to differ, and is read again.
       for (const known of await this.directory.readAgain(this.connection, uuids)) {

@@ -1,3 +1,5 @@
+import type { Field } from '../../common/field.js';
+import { sqlOfField } from '../../database/fields/field-columns.js';
 import type { Writer } from '../../database/statements/writer.js';
 import type { EntryKind } from '../../sources/source.js';
 
@@ -9,66 +11,70 @@ export interface ScannedRow {
   readonly contentHash: Buffer | null;
   /** Of groups; of people null. */
   readonly referencesHash: Buffer | null;
-  /** SHA-256; null also where a person has none, and for groups. */
-  readonly photo: Buffer | null;
-  readonly picture: Buffer | null;
+  /** SHA-256 of the pictures of a user, by field. */
+  readonly pictures: Readonly<Record<string, Buffer | null>>;
   /** What the server said of the entry when it was last known to be as it is mirrored; null: nothing is known. */
   readonly stamp: string | null;
 }
 
-const OF_KIND = {
-  person: { table: 'users', columns: 'null::bytea as "referencesHash", e.photo, e.picture' },
-  group: {
-    table: 'groups',
-    columns: 'e.references_hash as "referencesHash", null::bytea as photo, null::bytea as picture',
-  },
-} as const satisfies Record<EntryKind, object>;
+const TABLES = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;
 
 /** A row for each entry, whether it is mirrored or not, by entryUUID. */
 export async function readScannedRows(
   manager: Writer,
   kind: EntryKind,
   uuids: readonly string[],
+  pictures: readonly Field[],
 ): Promise<Map<string, ScannedRow>> {
-  const { table, columns } = OF_KIND[kind];
-  const rows: ScannedRow[] = await manager.query(
-    `select given.uuid, e.dn_key as "dnKey", e.content_hash as "contentHash", ${columns}, s.stamp
+  const columns =
+    kind === 'person'
+      ? [
+          'null::bytea as "referencesHash"',
+          ...pictures.map((field) => `${sqlOfField(field, 'e')} as "${field.name}"`),
+        ]
+      : ['e.references_hash as "referencesHash"'];
+  const rows: (Omit<ScannedRow, 'pictures'> & Record<string, unknown>)[] = await manager.query(
+    `select given.uuid, e.dn_key as "dnKey", e.content_hash as "contentHash", ${columns.join(', ')}, s.stamp
      from unnest($1::uuid[]) as given (uuid)
-       left join ${table} e on e.entry_uuid = given.uuid
+       left join ${TABLES[kind]} e on e.entry_uuid = given.uuid
        left join entry_stamps s on s.entry_uuid = given.uuid`,
     [uuids],
   );
-  return new Map(rows.map((row) => [row.uuid, row]));
+  const digests = (row: Record<string, unknown>) =>
+    Object.fromEntries(pictures.map(({ name }) => [name, (row[name] ?? null) as Buffer | null]));
+  return new Map(rows.map((row) => [row.uuid, { ...row, pictures: digests(row) }]));
 }
 
 /** An entry that is known: it is mirrored, or put aside. */
 export interface KnownRow {
   readonly uuid: string;
   readonly isMirrored: boolean;
-  readonly hasPhoto: boolean;
-  readonly hasPicture: boolean;
+  /** Which pictures a user has, in the order of the fields. */
+  readonly hasPictures: readonly boolean[];
 }
 
 /** Rows that are read at once. */
 const PAGE = 5000;
 
 /** Every entry of a kind that is known, page by page. */
-export async function* readKnownRows(manager: Writer, kind: EntryKind): AsyncGenerator<readonly KnownRow[]> {
-  const pictures =
-    kind === 'person' ? 'photo is not null, picture is not null' : 'false as photo, false as picture';
+export async function* readKnownRows(
+  manager: Writer,
+  kind: EntryKind,
+  pictures: readonly Field[] = [],
+): AsyncGenerator<readonly KnownRow[]> {
+  const presence = pictures.map((field) => `${sqlOfField(field, 'e')} is not null`);
   let last = '00000000-0000-0000-0000-000000000000';
   for (;;) {
     const rows: KnownRow[] = await manager.query(
-      `select uuid, bool_or("isMirrored") as "isMirrored", bool_or("hasPhoto") as "hasPhoto",
-         bool_or("hasPicture") as "hasPicture"
-       from (
-         (select entry_uuid, true, ${pictures} from ${OF_KIND[kind].table}
-          where entry_uuid > $1::uuid order by entry_uuid limit ${PAGE})
-         union all
-         (select distinct on (entry_uuid) entry_uuid, false, false, false from quarantined_entries
-          where kind = $2 and entry_uuid > $1::uuid order by entry_uuid limit ${PAGE})
-       ) as known (uuid, "isMirrored", "hasPhoto", "hasPicture")
-       group by uuid order by uuid limit ${PAGE}`,
+      `select coalesce(e.uuid, q.uuid) as uuid, e.uuid is not null as "isMirrored",
+         coalesce(e.pictures, '{}') as "hasPictures"
+       from
+         (select e.entry_uuid as uuid, array[${presence.join(', ')}]::boolean[] as pictures from ${TABLES[kind]} e
+          where e.entry_uuid > $1::uuid order by e.entry_uuid limit ${PAGE}) e
+         full join
+         (select distinct on (entry_uuid) entry_uuid as uuid from quarantined_entries
+          where kind = $2 and entry_uuid > $1::uuid order by entry_uuid limit ${PAGE}) q on q.uuid = e.uuid
+       order by 1 limit ${PAGE}`,
       [last, kind],
     );
     if (rows.length > 0) yield rows;

@@ -195,6 +195,7 @@ export class Synchroniser {
     const application: Application = {
       ...reading,
       plan,
+      mapping,
       quarantined,
       basedOn: before.revisionId,
       confirmed: heldBecause !== null,

@@ -18,16 +18,16 @@ export async function addGroup(
   transaction: PreviewTransaction,
   { dn, attributes }: AddRecord,
   uuid: string,
-  mapping: DirectoryMapping['groups'],
+  mapping: DirectoryMapping,
 ): Promise<void> {
-  const written = [...attributes, { attribute: mapping.uuid, values: [uuid] }];
+  const written = [...attributes, { attribute: mapping.groups.uuid, values: [uuid] }];
   const entry = new Entry(
     dn,
     written.map(({ attribute, values }) => [attribute, values.map((value) => Buffer.from(value))]),
   );
-  const { value } = mapGroup(entry, mapping);
+  const { value } = mapGroup(entry, mapping.groups);
   if (value === null) throw new Error('The mirror would not show the group that is made here');
-  await applyDelta(transaction, [value], []);
+  await applyDelta(transaction, [value], [], mapping);
 }
 
 /** Removes a group from a preview transaction, and from the groups that name it. */
@@ -35,21 +35,27 @@ export async function removeGroup(
   transaction: PreviewTransaction,
   subject: MirroredGroup,
   outer: readonly { group: MirroredGroup; namedAs: NamedAs }[],
+  mapping: DirectoryMapping,
 ): Promise<void> {
   const nestings = outer.map(({ group, namedAs }) =>
     roleChangeOf({ group, subject, before: namedAs, after: NOT_NAMED }),
   );
-  await applyChange(transaction, { nestings });
-  await applyDelta(transaction, [], [subject.value.uuid]);
+  await applyChange(transaction, { nestings }, mapping);
+  await applyDelta(transaction, [], [subject.value.uuid], mapping);
 }
 
 async function applyDelta(
   transaction: PreviewTransaction,
   added: readonly Group[],
   gone: readonly string[],
+  mapping: DirectoryMapping,
 ): Promise<void> {
   const people = new Map<string, Person>();
   const groups = new Map(added.map((group) => [group.uuid, group]));
   const extent = { people, groups, gonePeople: new Set<string>(), goneGroups: new Set(gone) };
-  await applyChange(transaction, await planDelta(transaction, { people, groups, quarantined: [] }, extent));
+  await applyChange(
+    transaction,
+    await planDelta(transaction, { people, groups, quarantined: [] }, extent),
+    mapping,
+  );
 }

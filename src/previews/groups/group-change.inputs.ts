@@ -1,69 +1,42 @@
 import { Field, InputType } from '@nestjs/graphql';
+import { DeriveFields } from '../../graphql/schema/derived-fields.js';
+import { groupFields } from '../../groups/group.fields.js';
 import { GroupInput } from '../../groups/group.inputs.js';
-import { ChangeInput } from '../change.inputs.js';
+import { ChangeInput, changeInputsOf, newInputsOf } from '../change.inputs.js';
 
-const UNCHANGED = 'Left out: it stays as it is.';
-const REMOVABLE = `null or an empty text removes it. ${UNCHANGED}`;
-const ADDRESS = 'one, in ASCII, up to 254 characters';
-const WEBSITE = 'an http or https URL without spaces, up to 10,000 characters';
-const DESCRIPTION = 'up to 10,000 characters, with line feeds and tabs if need be';
-
-@InputType({ description: 'The group that is to be made. Whoever the token acts for becomes its owner.' })
+@DeriveFields(({ directory }) => newInputsOf(groupFields(directory.mapping.groups)))
+@InputType({ description: 'A new group. The person for whom the token acts becomes its owner.' })
 export class CreateGroupInput extends ChangeInput {
+  [field: string]: unknown;
+
   @Field(() => String, {
     description:
-      'The id, which no group has yet, without regard to case: 1 to 256 ASCII letters, digits, dots, hyphens and ' +
-      'underscores, of which the first is a letter or a digit. It stands in addresses and stays for good.',
+      'The id, which no other group has; case is ignored. 1 to 256 ASCII letters, digits, dots, hyphens and underscores, ' +
+      'beginning with a letter or a digit. It is part of addresses and cannot be changed later.',
   })
   id!: string;
 
-  @Field(() => String, { description: 'The name, as it is shown to people: 1 to 512 characters.' })
-  name!: string;
-
-  @Field(() => String, { nullable: true, description: `What the group is about: ${DESCRIPTION}.` })
-  description?: string | null;
-
-  @Field(() => String, { nullable: true, description: `The web site of the group: ${WEBSITE}.` })
-  website?: string | null;
-
-  @Field(() => String, { nullable: true, description: `The e-mail address of the group: ${ADDRESS}.` })
-  email?: string | null;
-
   @Field(() => GroupInput, {
     nullable: true,
-    description: 'A group that contains the new one as a member: those of the new one are then in it too.',
+    description:
+      'A group to which the new group is added as a member. Its members then belong to that group too.',
   })
   parent?: GroupInput | null;
 }
 
-@InputType({ description: 'Which group, and what of it is to change: at least one thing.' })
+@DeriveFields(({ directory }) => changeInputsOf(groupFields(directory.mapping.groups), ['owner']))
+@InputType({ description: 'A group and the changes to it. At least one is required.' })
 export class UpdateGroupInput extends ChangeInput {
-  @Field(() => GroupInput, { description: 'Which group.' })
+  [field: string]: unknown;
+
+  @Field(() => GroupInput, { description: 'The group to change.' })
   group!: GroupInput;
-
-  @Field(() => String, {
-    nullable: true,
-    description: `The new name, up to 512 characters. It cannot be removed. ${UNCHANGED}`,
-  })
-  name?: string | null;
-
-  @Field(() => String, {
-    nullable: true,
-    description: `What the group is about: ${DESCRIPTION}; ${REMOVABLE}`,
-  })
-  description?: string | null;
-
-  @Field(() => String, { nullable: true, description: `The new web site: ${WEBSITE}; ${REMOVABLE}` })
-  website?: string | null;
-
-  @Field(() => String, { nullable: true, description: `The new e-mail address: ${ADDRESS}; ${REMOVABLE}` })
-  email?: string | null;
 }
 
-@InputType({ description: 'The group that is to be deleted.' })
+@InputType({ description: 'A group to delete.' })
 export class DeleteGroupInput extends ChangeInput {
   @Field(() => GroupInput, {
-    description: 'Which group. Its people stay in the directory, and so do the groups inside it.',
+    description: 'The group to delete. Its members and the groups inside it stay in the directory.',
   })
   group!: GroupInput;
 }

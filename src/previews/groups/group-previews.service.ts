@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { ServiceError } from '../../common/errors.js';
+import type { Field } from '../../common/field.js';
 import type { Config } from '../../config/config.js';
 import type { DirectoryMapping } from '../../config/settings/directory.js';
 import { CONFIG } from '../../config/config.module.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import type { RequestContext } from '../../graphql/http/request-context.js';
+import { groupFields } from '../../groups/group.fields.js';
 import { GroupsService } from '../../groups/groups.service.js';
 import type { ChangeRecord } from '../../ldap/ldif/ldif-record.js';
-import { GroupRole } from '../../memberships/role.js';
+import { GroupRole } from '../../groups/group-role.js';
 import { NAMED_AS_MEMBER } from '../../mirror/map/snapshot.js';
 import { addGroup, removeGroup } from './apply-group.js';
 import { applyChange, previewOf } from '../apply-change.js';
@@ -16,16 +18,7 @@ import { applyNaming } from '../memberships/apply-naming.js';
 import type { CreateGroupInput, DeleteGroupInput, UpdateGroupInput } from './group-change.inputs.js';
 import type { CreateGroupPayload, DeleteGroupPayload, UpdateGroupPayload } from './group-change.model.js';
 import { buildGroupDeletion, buildNewGroup, changeGroup } from './group-record.js';
-import {
-  findActor,
-  getGroup,
-  getNewGroup,
-  isNamed,
-  isTaken,
-  listOuterGroups,
-  readNesting,
-  readStanding,
-} from '../mirrored-entries.js';
+import { isNamed, isTaken, MirroredEntries, readNesting, readStanding } from '../mirrored-entries.js';
 import type { MirroredGroup } from '../mirrored-entries.queries.js';
 import { canCreateGroup, canCreateGroupIn, canDeleteGroup, canUpdateGroup } from '../policy.js';
 import { type Caller, canReadAll } from '../readable-objects.js';
@@ -38,26 +31,29 @@ const { OWNER, ADMIN } = GroupRole;
 /** Changes of groups. */
 @Injectable()
 export class GroupPreviewsService {
-  private readonly mapping: DirectoryMapping['groups'];
+  private readonly mapping: DirectoryMapping;
+  private readonly fields: readonly Field[];
 
   constructor(
     @Inject(CONFIG) { directory }: Config,
+    private readonly entries: MirroredEntries,
     private readonly groups: GroupsService,
   ) {
-    this.mapping = directory.mapping.groups;
+    this.mapping = directory.mapping;
+    this.fields = groupFields(directory.mapping.groups);
   }
 
   /** @throws ServiceError NOT_FOUND, NO_USER_CONTEXT, FORBIDDEN, BAD_USER_INPUT or CONFLICT */
   async createGroup(input: CreateGroupInput, context: RequestContext): Promise<CreateGroupPayload> {
     const caller = callerOf(context);
     const { transaction, principal } = caller;
-    const parent = input.parent ? await getGroup(caller, input.parent, 'parent') : null;
-    const creator = await findActor(transaction, principal);
+    const parent = input.parent ? await this.entries.getGroup(caller, input.parent, 'parent') : null;
+    const creator = await this.entries.findActor(transaction, principal);
     if (!canCreateGroup(principal, creator)) throw noUserContext('a new group would have no owner');
     if (parent !== null) await refuseParent(parent, caller);
     const clientMutationId = validateClientMutationId(input);
-    const wanted = validateNewGroup(input);
-    const record = buildNewGroup(wanted, creator?.value.dn ?? null, this.mapping);
+    const wanted = validateNewGroup(input, this.fields);
+    const record = buildNewGroup(wanted, creator?.value.dn ?? null, this.mapping.groups);
     await refuseTaken(wanted.id, record.dn, caller);
     await addGroup(transaction, record, randomUUID(), this.mapping);
     const records = [record, ...(parent === null ? [] : await this.nest(parent, wanted.id, transaction))];
@@ -69,14 +65,14 @@ export class GroupPreviewsService {
   async updateGroup(input: UpdateGroupInput, context: RequestContext): Promise<UpdateGroupPayload> {
     const caller = callerOf(context);
     const { transaction, principal } = caller;
-    const before = await getGroup(caller, input.group, 'group');
+    const before = await this.entries.getGroup(caller, input.group, 'group');
     const standing = await readStanding(transaction, principal, before);
     refuseUnless(canUpdateGroup(principal, standing), OWNER, 'change it', standing, 'group');
     const clientMutationId = validateClientMutationId(input);
-    const change = validateGroupChange(input);
-    const { record, sourceValues } = changeGroup(before.value, change, this.mapping);
-    const value = { ...before.value, ...withChange(before.value, change), sourceValues };
-    await applyChange(transaction, { updatedGroups: [{ ...before, value }] });
+    const change = validateGroupChange(input, this.fields);
+    const { record, sourceValues } = changeGroup(before.value, change, this.mapping.groups);
+    const value = { ...withChange(before.value, change), sourceValues };
+    await applyChange(transaction, { updatedGroups: [{ ...before, value }] }, this.mapping);
     const group = await this.groups.get(before.value, 'group', transaction);
     return { clientMutationId, preview: await previewOf(transaction, [record]), group };
   }
@@ -85,14 +81,14 @@ export class GroupPreviewsService {
   async deleteGroup(input: DeleteGroupInput, context: RequestContext): Promise<DeleteGroupPayload> {
     const caller = callerOf(context);
     const { transaction, principal } = caller;
-    const group = await getGroup(caller, input.group, 'group');
+    const group = await this.entries.getGroup(caller, input.group, 'group');
     const standing = await readStanding(transaction, principal, group);
     refuseUnless(canDeleteGroup(principal, standing), OWNER, 'delete it', standing, 'group');
     const clientMutationId = validateClientMutationId(input);
-    const outer = await listOuterGroups(transaction, group);
+    const outer = await this.entries.listOuterGroups(transaction, group);
     const references = outer.map(({ group: { value }, namedAs }) => ({ group: value, namedAs }));
-    const records = buildGroupDeletion(group.value, references, this.mapping);
-    await removeGroup(transaction, group, outer);
+    const records = buildGroupDeletion(group.value, references, this.mapping.groups);
+    await removeGroup(transaction, group, outer, this.mapping);
     const deletedGroupId = group.value.id;
     return { clientMutationId, preview: await previewOf(transaction, records), deletedGroupId };
   }
@@ -103,7 +99,7 @@ export class GroupPreviewsService {
     id: string,
     transaction: PreviewTransaction,
   ): Promise<ChangeRecord[]> {
-    const inner = await getNewGroup(transaction, id);
+    const inner = await this.entries.getNewGroup(transaction, id);
     const before = await readNesting(transaction, parent, inner);
     const after = before | NAMED_AS_MEMBER;
     if (after === before) return [];

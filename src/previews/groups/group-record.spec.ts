@@ -9,7 +9,7 @@ import type { ChangeRecord } from '../../ldap/ldif/ldif-record.js';
 import { mapGroup } from '../../mirror/map/map.js';
 import { buildGroupDeletion, buildNewGroup, changeGroup } from './group-record.js';
 import type { StoredGroup } from '../stored-entry.js';
-import { type GroupChange, type NewGroup, validateGroupChange } from '../validate.js';
+import { type FieldChanges, type NewGroup, validateGroupChange } from '../validate.js';
 
 const mapping = readConfig({}).directory.mapping.groups;
 const DN = 'cn=chess-club,ou=groups,dc=example,dc=org';
@@ -217,6 +217,6 @@ function withoutRefusal<Outcome>(act: () => Outcome): Outcome | null {
   }
 }
 
-function defined(change: GroupChange | null): GroupChange {
+function defined(change: FieldChanges | null): FieldChanges {
   return Object.fromEntries(Object.entries(change ?? {}).filter(([, value]) => value !== undefined));
 }

@@ -2,12 +2,12 @@ import type { DirectoryMapping } from '../../config/settings/directory.js';
 import { ServiceError } from '../../common/errors.js';
 import { escapeDnValue } from '../../ldap/naming/dn.js';
 import type { AddRecord, AttributeValues, ChangeRecord } from '../../ldap/ldif/ldif-record.js';
-import { LONGEST_TEXT } from '../../mirror/map/map.js';
+import { groupFields } from '../../groups/group.fields.js';
 import { auxiliaryClassOfGroups, isSame } from '../auxiliary-class.js';
 import { changeNames, needsMember, NOT_NAMED } from '../memberships/membership-record.js';
 import type { ChangedEntry, StoredGroup, StoredReference } from '../stored-entry.js';
-import { changeTexts, type TextChange } from '../text-record.js';
-import type { GroupChange, NewGroup } from '../validate.js';
+import { changeTexts, textChangesOf } from '../text-record.js';
+import type { FieldChanges, NewGroup } from '../validate.js';
 
 type GroupMapping = DirectoryMapping['groups'];
 
@@ -15,22 +15,15 @@ type GroupMapping = DirectoryMapping['groups'];
  * Changes texts of a group (pure).
  * @throws ServiceError as changeTexts does
  */
-export function changeGroup(group: StoredGroup, change: GroupChange, mapping: GroupMapping): ChangedEntry {
-  const text = (argument: keyof GroupChange, attribute: string): TextChange => ({
-    argument,
-    attribute,
-    shown: group[argument],
-    wanted: change[argument],
-  });
-  return changeTexts(group, auxiliaryClassOfGroups(mapping), [
-    text('name', mapping.name[0] ?? ''),
-    text('description', mapping.description),
-    { ...text('website', mapping.website), write: keepLabel },
-    text('email', mapping.email),
-  ]);
+export function changeGroup(group: StoredGroup, change: FieldChanges, mapping: GroupMapping): ChangedEntry {
+  return changeTexts(
+    group,
+    auxiliaryClassOfGroups(mapping),
+    textChangesOf(groupFields(mapping), group, change),
+  );
 }
 
-/** The DN of a group that is made anew. */
+/** The DN of a new group. */
 export function dnOfNewGroup(id: string, mapping: GroupMapping): string {
   return `${mapping.id}=${escapeDnValue(id)},${mapping.base}`;
 }
@@ -49,17 +42,16 @@ export function buildNewGroup(group: NewGroup, creator: string | null, mapping: 
       argument: 'name',
     });
   }
-  const texts = [
+  const others = groupFields(mapping).filter(({ name, change }) => name !== 'name' && change !== undefined);
+  const texts: (readonly [attribute: string, value: string | null])[] = [
     [mapping.id, group.id],
     [nameAttribute, group.name],
     // Every class of groups wants one (RFC 4519 §3.5), whichever attribute has the id.
     ['cn', isSame(nameAttribute, 'cn') ? null : group.id],
-    [mapping.description, group.description],
-    [mapping.website, group.website],
-    [mapping.email, group.email],
+    ...others.map(({ name, attribute }) => [attribute, group[name] ?? null] as const),
     [mapping.owner, creator],
     [mapping.member, creator ?? (needsMember(mapping) ? dn : null)],
-  ] as const;
+  ];
   return {
     dn,
     changetype: 'add',
@@ -80,12 +72,6 @@ export function buildGroupDeletion(
     ({ group: other, namedAs }) => changeNames(other, group.dn, namedAs, NOT_NAMED, mapping).record,
   );
   return [...others, { dn: group.dn, changetype: 'delete' }];
-}
-
-/** RFC 2079: a label follows the URL. It stays, unless there is no room for it. */
-function keepLabel(url: string, [before = '']: readonly string[]): string {
-  const [label = ''] = / .*$/s.exec(before.trim()) ?? [];
-  return url.length + label.length <= LONGEST_TEXT ? url + label : url;
 }
 
 /** The texts that are there; an attribute that is meant twice comes once, with each of its values. */

@@ -23,16 +23,17 @@ export interface Naming {
 export async function applyNaming(
   transaction: PreviewTransaction,
   naming: Naming,
-  mapping: DirectoryMapping['groups'],
+  mapping: DirectoryMapping,
 ): Promise<ChangeRecord> {
   const { kind, group, subject, before, after } = naming;
-  const { record, sourceValues } = changeNames(group.value, subject.value.dn, before, after, mapping);
+  const { record, sourceValues } = changeNames(group.value, subject.value.dn, before, after, mapping.groups);
   const isUpdated = sourceValues !== group.value.sourceValues;
   const updated: HashedGroup = { ...group, value: { ...group.value, sourceValues } };
-  await applyChange(transaction, {
-    [kind]: [roleChangeOf(naming)],
-    updatedGroups: isUpdated ? [updated] : [],
-  });
+  await applyChange(
+    transaction,
+    { [kind]: [roleChangeOf(naming)], updatedGroups: isUpdated ? [updated] : [] },
+    mapping,
+  );
   return record;
 }
 

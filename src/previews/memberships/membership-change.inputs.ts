@@ -1,6 +1,6 @@
 import { Field, InputType } from '@nestjs/graphql';
 import { GroupInput } from '../../groups/group.inputs.js';
-import { GroupRole } from '../../memberships/role.js';
+import { GroupRole } from '../../groups/group-role.js';
 import { UserInput } from '../../users/user.inputs.js';
 import { ChangeInput } from '../change.inputs.js';
 

@@ -6,7 +6,7 @@ import type { RequestContext } from '../../graphql/http/request-context.js';
 import { GroupsService } from '../../groups/groups.service.js';
 import type { GroupMembership } from '../../memberships/membership.model.js';
 import { MembershipsService } from '../../memberships/memberships.service.js';
-import { GroupRole } from '../../memberships/role.js';
+import { GroupRole } from '../../groups/group-role.js';
 import type { NamedAs } from '../../mirror/map/snapshot.js';
 import { UsersService } from '../../users/users.service.js';
 import { previewOf } from '../apply-change.js';
@@ -30,7 +30,7 @@ import {
   roleOfNaming,
   type StoredMembership,
 } from './membership-record.js';
-import { getGroup, getPerson, readMembership, readStanding } from '../mirrored-entries.js';
+import { MirroredEntries, readMembership, readStanding } from '../mirrored-entries.js';
 import type { MirroredGroup, MirroredPerson } from '../mirrored-entries.queries.js';
 import { canAddMember, canChangeRoles, canRemoveMember, type Standing } from '../policy.js';
 import { callerOf, refuseUnless } from '../rights.js';
@@ -49,21 +49,22 @@ interface Facts {
 /** Changes of who is named in which group, and as what. */
 @Injectable()
 export class MembershipPreviewsService {
-  private readonly mapping: DirectoryMapping['groups'];
+  private readonly mapping: DirectoryMapping;
 
   constructor(
     @Inject(CONFIG) { directory }: Config,
+    private readonly entries: MirroredEntries,
     private readonly users: UsersService,
     private readonly groups: GroupsService,
     private readonly memberships: MembershipsService,
   ) {
-    this.mapping = directory.mapping.groups;
+    this.mapping = directory.mapping;
   }
 
   /** @throws ServiceError NOT_FOUND, FORBIDDEN, BAD_USER_INPUT or CONFLICT */
   async addGroupMember(input: AddGroupMemberInput, context: RequestContext): Promise<AddGroupMemberPayload> {
     const { role } = input;
-    const facts = await readFacts(input, context);
+    const facts = await this.readFacts(input, context);
     const isAllowed = canAddMember(callerOf(context).principal, facts.standing, role);
     refuseUnless(isAllowed, neededFor(role), `add somebody as ${role}`, facts.standing, 'group');
     const clientMutationId = validateClientMutationId(input);
@@ -76,7 +77,7 @@ export class MembershipPreviewsService {
     input: UpdateGroupMemberInput,
     context: RequestContext,
   ): Promise<UpdateGroupMemberPayload> {
-    const facts = await readFacts(input, context);
+    const facts = await this.readFacts(input, context);
     const isAllowed = canChangeRoles(callerOf(context).principal, facts.standing);
     refuseUnless(isAllowed, OWNER, 'change roles in it', facts.standing, 'group');
     const clientMutationId = validateClientMutationId(input);
@@ -89,7 +90,7 @@ export class MembershipPreviewsService {
     input: RemoveGroupMemberInput,
     context: RequestContext,
   ): Promise<RemoveGroupMemberPayload> {
-    const facts = await readFacts(input, context);
+    const facts = await this.readFacts(input, context);
     const { namedAs } = facts.membership;
     // Whoever is not named at all: who may not even remove a member is not told that.
     const role = namedAs === NOT_NAMED ? MEMBER : roleOfNaming(namedAs);
@@ -98,6 +99,16 @@ export class MembershipPreviewsService {
     const clientMutationId = validateClientMutationId(input);
     const preview = await this.rename(facts, removeNaming(facts.membership), context);
     return { clientMutationId, preview, group: await this.getGroup(facts, context) };
+  }
+
+  /** @throws ServiceError INSUFFICIENT_SCOPE, or NOT_FOUND when either of them is not in the directory */
+  private async readFacts(input: RemoveGroupMemberInput, context: RequestContext): Promise<Facts> {
+    const caller = callerOf(context);
+    const { transaction, principal } = caller;
+    const group = await this.entries.getGroup(caller, input.group, 'group');
+    const person = await this.entries.getPerson(caller, input.user, 'user');
+    const membership = await readMembership(transaction, group, person);
+    return { group, person, membership, standing: await readStanding(transaction, principal, group) };
   }
 
   private async rename(
@@ -123,16 +134,6 @@ export class MembershipPreviewsService {
   private getGroup({ group }: Facts, { previewTransaction: transaction }: RequestContext) {
     return this.groups.get(group.value, 'group', transaction);
   }
-}
-
-/** @throws ServiceError INSUFFICIENT_SCOPE, or NOT_FOUND when either of them is not in the directory */
-async function readFacts(input: RemoveGroupMemberInput, context: RequestContext): Promise<Facts> {
-  const caller = callerOf(context);
-  const { transaction, principal } = caller;
-  const group = await getGroup(caller, input.group, 'group');
-  const person = await getPerson(caller, input.user, 'user');
-  const membership = await readMembership(transaction, group, person);
-  return { group, person, membership, standing: await readStanding(transaction, principal, group) };
 }
 
 /** Admins look after members, and owners after everybody. */

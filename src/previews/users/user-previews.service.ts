@@ -5,11 +5,12 @@ import { CONFIG } from '../../config/config.module.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import type { RequestContext } from '../../graphql/http/request-context.js';
 import { Profile } from '../../users/profile.model.js';
+import { userFields } from '../../users/user.fields.js';
 import type { User } from '../../users/user.model.js';
 import { UsersService } from '../../users/users.service.js';
 import { applyChange, previewOf } from '../apply-change.js';
 import type { ChangePayload } from '../change.model.js';
-import { findActor, getPerson } from '../mirrored-entries.js';
+import { MirroredEntries } from '../mirrored-entries.js';
 import type { MirroredPerson } from '../mirrored-entries.queries.js';
 import { canUpdateProfile } from '../policy.js';
 import { callerOf, noUserContext } from '../rights.js';
@@ -22,19 +23,20 @@ import { withChange } from '../with-change.js';
 /** Changes of people. */
 @Injectable()
 export class UserPreviewsService {
-  private readonly mapping: DirectoryMapping['people'];
+  private readonly mapping: DirectoryMapping;
 
   constructor(
     @Inject(CONFIG) { directory }: Config,
+    private readonly entries: MirroredEntries,
     private readonly users: UsersService,
   ) {
-    this.mapping = directory.mapping.people;
+    this.mapping = directory.mapping;
   }
 
   /** @throws ServiceError NO_USER_CONTEXT, BAD_USER_INPUT or CONFLICT */
   async updateProfile(input: UpdateProfileInput, context: RequestContext): Promise<UpdateProfilePayload> {
     const { transaction, principal } = callerOf(context);
-    const person = await findActor(transaction, principal);
+    const person = await this.entries.findActor(transaction, principal);
     if (!canUpdateProfile(person)) throw noUserContext('there is no profile to change');
     const { user, ...payload } = await this.update(person, input, transaction);
     return { ...payload, profile: new Profile(user) };
@@ -46,7 +48,7 @@ export class UserPreviewsService {
    */
   async updateUser(input: UpdateUserInput, context: RequestContext): Promise<UpdateUserPayload> {
     const caller = callerOf(context);
-    return this.update(await getPerson(caller, input.user, 'user'), input, caller.transaction);
+    return this.update(await this.entries.getPerson(caller, input.user, 'user'), input, caller.transaction);
   }
 
   private async update(
@@ -55,10 +57,10 @@ export class UserPreviewsService {
     transaction: PreviewTransaction,
   ): Promise<ChangePayload & { user: User }> {
     const clientMutationId = validateClientMutationId(input);
-    const change = validatePersonChange(input);
-    const { record, sourceValues } = changePerson(value, change, this.mapping);
+    const change = validatePersonChange(input, userFields(this.mapping.people));
+    const { record, sourceValues } = changePerson(value, change, this.mapping.people);
     const changed = { ...withChange(value, change), sourceValues };
-    await applyChange(transaction, { updatedPeople: [{ value: changed, contentHash }] });
+    await applyChange(transaction, { updatedPeople: [{ value: changed, contentHash }] }, this.mapping);
     const user = await this.users.get({ id: value.id }, 'user', transaction);
     return { clientMutationId, preview: await previewOf(transaction, [record]), user };
   }

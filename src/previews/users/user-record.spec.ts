@@ -7,7 +7,7 @@ import { foldValue } from '../../ldap/naming/case-ignore-match.js';
 import { Entry } from '../../ldap/entry.js';
 import { mapPerson } from '../../mirror/map/map.js';
 import { changePerson } from './user-record.js';
-import { type PersonChange, validatePersonChange } from '../validate.js';
+import { type FieldChanges, validatePersonChange } from '../validate.js';
 
 const mapping = readConfig({}).directory.mapping.people;
 const DN = 'uid=ada,ou=people,dc=example,dc=org';
@@ -30,7 +30,7 @@ function storedPerson(entry: Entry) {
   return value;
 }
 
-function change(entry: Entry, wanted: PersonChange) {
+function change(entry: Entry, wanted: FieldChanges) {
   return changePerson(storedPerson(entry), wanted, mapping);
 }
 

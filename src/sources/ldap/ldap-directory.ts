@@ -1,4 +1,6 @@
+import { type Field, mappedFields, pictureFields } from '../../common/field.js';
 import type { DirectoryConfig, DirectoryMapping, LdapSourceConfig } from '../../config/settings/directory.js';
+import { groupFields } from '../../groups/group.fields.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { isBelow } from '../../ldap/naming/dn.js';
 import type { Entry } from '../../ldap/entry.js';
@@ -9,6 +11,7 @@ import { LimitExceededError } from '../../ldap/client/limit-error.js';
 import { hasRefusedPages, readPaged } from '../../ldap/client/paged-search.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
 import { readContextCsn, readRootDse } from '../../ldap/client/root-dse.js';
+import { userFields } from '../../users/user.fields.js';
 import { DYNAMIC_ATTRIBUTES, isDynamicGroup } from './dynamic-group.js';
 import { LdapServers } from './ldap-servers.js';
 import type { EntryKind } from '../source.js';
@@ -45,6 +48,7 @@ export class LdapDirectory {
   readonly containers: SearchRequest;
   readonly servers: LdapServers;
   private readonly mapping: DirectoryMapping;
+  private readonly pictureAttributes: readonly string[];
   private refusesInstants = false;
 
   constructor(
@@ -54,19 +58,12 @@ export class LdapDirectory {
     this.servers = new LdapServers(source);
     this.mapping = config.mapping;
     const { people, groups } = this.mapping;
+    const users = userFields(people);
+    this.pictureAttributes = pictureFields(users).flatMap(({ attributes }) => attributes);
     this.searches = {
-      person: searchOf(people, [
-        people.givenName,
-        people.familyName,
-        people.email,
-        people.schoolYear,
-        people.photo,
-        people.picture,
-      ]),
+      person: searchOf(people, attributesOf(users)),
       group: searchOf(groups, [
-        groups.description,
-        groups.email,
-        groups.website,
+        ...attributesOf(groupFields(groups)),
         groups.member,
         groups.admin,
         groups.owner,
@@ -153,8 +150,9 @@ export class LdapDirectory {
 
   /** Every entry of a kind, with all that is mirrored but the bytes of pictures. */
   readWithoutPictures(connection: LdapConnection, kind: EntryKind): AsyncGenerator<KnownEntry> {
-    const { photo, picture } = this.mapping.people;
-    const attributes = this.searches[kind].attributes.filter((each) => each !== photo && each !== picture);
+    const attributes = this.searches[kind].attributes.filter(
+      (each) => !this.pictureAttributes.includes(each),
+    );
     return this.readIdentified(connection, kind, attributes);
   }
 
@@ -286,6 +284,10 @@ function searchOf(
     filter: parseFilter(filter),
     attributes: [...new Set(['objectClass', ENTRY_CSN, uuid, createdAt, modifiedAt, id, ...name, ...more])],
   };
+}
+
+function attributesOf(fields: readonly Field[]): string[] {
+  return mappedFields(fields).flatMap(({ attributes }) => attributes);
 }
 
 function isEqual(attribute: string, value: Buffer): Filter {

@@ -69,7 +69,7 @@ export class TestMutations {
     @Context() { previewTransaction: transaction }: RequestContext,
   ): Promise<TestPayload> {
     const group = await this.groups.get({ id }, 'group', transaction);
-    TestMutations.begun.push(group.name);
+    TestMutations.begun.push(String(group['name']));
     if (TestMutations.begun.length <= times) {
       await this.database.transaction((manager) =>
         manager.query(`update groups set name = name || '+' where id = $1`, [id]),

@@ -4,13 +4,13 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
-/** What somebody is in a group. Roles are inherited: an OWNER counts as an ADMIN, an ADMIN as a MEMBER. */
+/** The role of a user in a group. Roles are inherited: an OWNER is also an ADMIN, an ADMIN is also a MEMBER. */
 export type GroupRole =
-  /** Looks after its members. */
+  /** Manages the members of the group. */
   | 'ADMIN'
   /** Belongs to the group. */
   | 'MEMBER'
-  /** Answers for the group. */
+  /** Is responsible for the group. */
   | 'OWNER';
 
 export type MyClubsQueryVariables = Exact<{ [key: string]: never; }>;

@@ -1,0 +1,91 @@
+import { type Field, isInstant, pictureFields, presenceOf } from '../../common/field.js';
+import type { SelectedFields } from '../../common/page.js';
+import { propertyColumns, type PropertyTable } from './field-columns.js';
+
+/** The part of a model that is read: its properties, and the SQL of each. */
+export interface ProjectedColumns {
+  readonly properties: readonly string[];
+  readonly columns: readonly string[];
+}
+
+/** What a projection knows of a model besides its fields. */
+export interface ProjectedModel<Model> {
+  readonly create: () => Model;
+  /** The connection of its memberships, and the field of a membership that shows the same object again. */
+  readonly list: string;
+  readonly node: string;
+  /** Fields that resolvers compute, and the properties that they need. */
+  readonly computed: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Reads users or groups from one place: only the columns that a selection needs, and models made of them. */
+export class Projection<Model extends object> {
+  /** SQL of every property. */
+  readonly columns: Readonly<Record<string, string>>;
+  /** Those of the columns that are instants. */
+  readonly instants: readonly string[];
+  /** Every property. */
+  readonly all: ProjectedColumns;
+  /** By field: the properties that it needs. Fields that are properties need themselves. */
+  private readonly needs: Readonly<Record<string, readonly string[]>>;
+  /** Selections are kept with their documents, and come again with every request. */
+  private readonly known = new WeakMap<SelectedFields, ProjectedColumns>();
+
+  constructor(
+    private readonly model: ProjectedModel<Model>,
+    fields: readonly Field[],
+    table: PropertyTable,
+  ) {
+    this.columns = propertyColumns(fields, table);
+    this.instants = fields.filter(isInstant).map(({ name }) => this.columns[name] ?? '');
+    const pictures = pictureFields(fields).map(
+      (field) => [field.name, ['key', 'id', presenceOf(field)]] as const,
+    );
+    this.needs = { __typename: [], ...Object.fromEntries(pictures), ...model.computed };
+    this.all = this.columnsOf(Object.keys(this.columns));
+  }
+
+  /** What must be read for the selected fields; for a field that the projection does not know, everything. */
+  select(fields: SelectedFields): ProjectedColumns {
+    let selected = this.known.get(fields);
+    if (selected === undefined) {
+      const names = [...this.namesIn(fields)];
+      const needed = new Set(names.flatMap((name) => this.needs[name] ?? this.propertyOr(name)));
+      selected = this.columnsOf(this.all.properties.filter((property) => needed.has(property)));
+      this.known.set(fields, selected);
+    }
+    return selected;
+  }
+
+  hasField(name: string): boolean {
+    return name in this.columns || name in this.needs;
+  }
+
+  /** @param offset index of the first projected column in the row */
+  mapRow(row: readonly unknown[], { properties }: ProjectedColumns, offset = 0): Model {
+    const model = this.model.create();
+    properties.forEach((property, index) => {
+      (model as Record<string, unknown>)[property] = row[offset + index];
+    });
+    return model;
+  }
+
+  private propertyOr(name: string): readonly string[] {
+    return name in this.columns ? [name] : this.all.properties;
+  }
+
+  private columnsOf(properties: readonly string[]): ProjectedColumns {
+    return { properties, columns: properties.map((property) => this.columns[property] ?? 'null') };
+  }
+
+  /** The selected fields, also those below its own memberships, which show the same object again. */
+  private *namesIn(fields: SelectedFields): Generator<string> {
+    yield* fields.keys();
+    const { list, node } = this.model;
+    const connection = fields.get(list);
+    for (const membership of [connection?.get('nodes'), connection?.get('edges')?.get('node')]) {
+      const again = membership?.get(node);
+      if (again !== undefined) yield* this.namesIn(again);
+    }
+  }
+}

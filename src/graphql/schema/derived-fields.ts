@@ -1,0 +1,98 @@
+import { MapperKind, mapSchema } from '@graphql-tools/utils';
+import { Extensions } from '@nestjs/graphql';
+import {
+  type GraphQLInputFieldConfigMap,
+  GraphQLInputObjectType,
+  type GraphQLFieldConfigMap,
+  type GraphQLInputType,
+  GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+  type GraphQLType,
+  type NamedTypeNode,
+  parseType,
+  typeFromAST,
+} from 'graphql';
+import type { Field } from '../../common/field.js';
+import type { Access } from '../../auth/access.js';
+import type { Config } from '../../config/config.js';
+import type { Scope } from '../../auth/scopes.js';
+
+/** A field of an object type or an input type that no property of a class declares. */
+export interface DerivedField {
+  readonly name: string;
+  /** In SDL. */
+  readonly type: string;
+  readonly description: string;
+  /** Scopes that a token needs; default: those of the object. Of object types only. */
+  readonly scopes?: readonly string[];
+}
+
+type Derive = (config: Config) => readonly DerivedField[];
+
+/**
+ * Declares that a type has more fields than its class has properties: those that a table of fields has when the schema is
+ * built. A field of an object type is read as a property.
+ */
+export function DeriveFields(derive: Derive): ClassDecorator {
+  return Extensions({ deriveFields: derive });
+}
+
+/** The schema that Nest has built from the classes, with the derived fields. */
+export function addDerivedFields(schema: GraphQLSchema, config: Config): GraphQLSchema {
+  return mapSchema(schema, {
+    [MapperKind.OBJECT_TYPE]: (type) => {
+      const derived = derivedFieldsOf(type, config);
+      if (derived.length === 0) return type;
+      const fields: GraphQLFieldConfigMap<unknown, unknown> = Object.fromEntries(
+        derived.map(({ name, type: text, description, scopes }) => [
+          name,
+          {
+            type: typeIn(schema, text) as GraphQLOutputType,
+            description,
+            extensions: { access: accessOf(scopes) },
+          },
+        ]),
+      );
+      const own = type.toConfig();
+      return new GraphQLObjectType({ ...own, fields: { ...own.fields, ...fields } });
+    },
+    [MapperKind.INPUT_OBJECT_TYPE]: (type) => {
+      const derived = derivedFieldsOf(type, config);
+      if (derived.length === 0) return type;
+      const fields: GraphQLInputFieldConfigMap = Object.fromEntries(
+        derived.map(({ name, type: text, description }) => [
+          name,
+          { type: typeIn(schema, text) as GraphQLInputType, description },
+        ]),
+      );
+      const own = type.toConfig();
+      return new GraphQLInputObjectType({ ...own, fields: { ...own.fields, ...fields } });
+    },
+  });
+}
+
+function derivedFieldsOf(
+  { extensions }: GraphQLObjectType | GraphQLInputObjectType,
+  config: Config,
+): readonly DerivedField[] {
+  return (extensions['deriveFields'] as Derive | undefined)?.(config) ?? [];
+}
+
+function accessOf(scopes: readonly string[] | undefined): Access {
+  return scopes === undefined ? { kind: 'inherited' } : { kind: 'scopes', scopes: scopes as Scope[] };
+}
+
+/** @throws Error when the schema does not have the type */
+function typeIn(schema: GraphQLSchema, text: string): GraphQLType {
+  const type = typeFromAST(schema, parseType(text) as NamedTypeNode);
+  if (type === undefined) throw new Error(`The schema has no type ${text}`);
+  return type;
+}
+
+/** The members of a filter for the fields of a table that can be filtered by. */
+export function filtersOf(fields: readonly Field[]): DerivedField[] {
+  return fields.flatMap(({ name, filter }) =>
+    filter === undefined ? [] : [{ name, type: 'String', description: filter }],
+  );
+}

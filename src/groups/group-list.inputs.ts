@@ -1,0 +1,69 @@
+import { ArgsType, Field, InputType, registerEnumType } from '@nestjs/graphql';
+import { ConnectionArguments } from '../graphql/schema/connection.js';
+import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
+import { OrderDirection } from '../graphql/schema/order.js';
+import { UserInput } from '../users/user.inputs.js';
+import { RoleFilter } from './group-role.js';
+import { groupFields } from './group.fields.js';
+import { GroupInput } from './group.inputs.js';
+
+export enum GroupOrderField {
+  NAME = 'NAME',
+  MEMBER_COUNT = 'MEMBER_COUNT',
+  UPDATED_AT = 'UPDATED_AT',
+}
+
+registerEnumType(GroupOrderField, {
+  name: 'GroupOrderField',
+  description: 'The fields by which groups can be ordered.',
+  valuesMap: {
+    NAME: { description: 'The name. Case and accents are ignored.' },
+    MEMBER_COUNT: { description: 'The number of users that belong to the group, then the name.' },
+    UPDATED_AT: { description: 'The time of the last change that was taken from the directory.' },
+  },
+});
+
+@DeriveFields(({ directory }) => filtersOf(groupFields(directory.mapping.groups)))
+@InputType({ description: 'Selects groups. All conditions must hold.' })
+export class GroupFilter {
+  [field: string]: unknown;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'A part of the name or id, 2 to 64 characters. Case and accents are ignored.',
+  })
+  search?: string | null;
+
+  @Field(() => GroupInput, { nullable: true, description: 'The group that directly contains the groups.' })
+  parent?: GroupInput | null;
+
+  @Field(() => UserInput, {
+    nullable: true,
+    description: 'The user who belongs to the groups, directly or through other groups.',
+  })
+  hasMember?: UserInput | null;
+
+  @Field(() => RoleFilter, {
+    nullable: true,
+    description: 'The role of the user of `hasMember`, which is required with it.',
+  })
+  role?: RoleFilter | null;
+}
+
+@InputType({ description: 'The order of groups.' })
+export class GroupOrder {
+  @Field(() => GroupOrderField, { defaultValue: GroupOrderField.NAME, description: 'Sort field.' })
+  field!: GroupOrderField;
+
+  @Field(() => OrderDirection, { defaultValue: OrderDirection.ASC, description: 'Sort direction.' })
+  direction!: OrderDirection;
+}
+
+@ArgsType()
+export class GroupListArguments extends ConnectionArguments {
+  @Field(() => GroupFilter, { nullable: true, description: 'Selects the groups. If omitted, all of them.' })
+  filter?: GroupFilter | null;
+
+  @Field(() => GroupOrder, { nullable: true, description: 'The order. If omitted, by name.' })
+  orderBy?: GroupOrder | null;
+}

@@ -1,0 +1,80 @@
+import { type Field, type FieldDefinition, resolveFields } from '../common/field.js';
+import type { DirectoryMapping } from '../config/settings/directory.js';
+
+/** Every mirrored field of a group: see USER_FIELDS. Members, admins and owners are memberships, not fields. */
+export const GROUP_FIELDS: FieldDefinition[] = [
+  {
+    name: 'id',
+    type: 'ID!',
+    description: 'The id in the directory.',
+    attributes: ['cn'],
+    reader: 'identity',
+    column: 'id',
+    isCarried: true,
+    isSearchable: true,
+  },
+  {
+    name: 'name',
+    type: 'String!',
+    description: 'The name, as people see it.',
+    attributes: ['displayName', 'cn'],
+    reader: 'identity',
+    column: 'name',
+    isCarried: true,
+    isSearchable: true,
+    change: { label: 'name', by: 'owner', isRemovable: false },
+  },
+  {
+    name: 'description',
+    type: 'String',
+    description: 'What the group is about.',
+    attributes: ['description'],
+    reader: 'text',
+    column: 'description',
+    change: { label: 'description', by: 'owner', isRemovable: true },
+  },
+  {
+    name: 'website',
+    type: 'String',
+    description: 'The website of the group.',
+    attributes: ['labeledURI'],
+    reader: 'website',
+    column: 'website',
+    change: { label: 'website', by: 'owner', isRemovable: true },
+  },
+  {
+    name: 'email',
+    type: 'String',
+    description: 'The e-mail address of the group.',
+    attributes: ['mail'],
+    reader: 'line',
+    column: 'email',
+    change: { label: 'e-mail address', by: 'owner', isRemovable: true, format: 'address' },
+  },
+  {
+    name: 'createdAt',
+    type: 'DateTime!',
+    description: 'When the entry was created in the directory.',
+    attributes: ['createTimestamp'],
+    reader: 'identity',
+    column: 'created_at',
+  },
+  {
+    name: 'updatedAt',
+    type: 'DateTime!',
+    description: 'When the service last took a change of the entry or its members from the directory.',
+    attributes: [],
+    reader: 'none',
+    column: 'updated_at',
+  },
+];
+
+/** The fields of groups, with the attributes that the settings name. */
+export function groupFields({
+  attributes,
+  id,
+  name,
+  createdAt,
+}: DirectoryMapping['groups']): readonly Field[] {
+  return resolveFields(GROUP_FIELDS, { ...attributes, id: [id], name, createdAt: [createdAt] });
+}

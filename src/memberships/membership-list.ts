@@ -1,0 +1,153 @@
+import { bindCursor } from '../common/cursor.js';
+import type { Field } from '../common/field.js';
+import { foldSearch } from '../common/fold.js';
+import type { PageSelection, SelectedFields } from '../common/page.js';
+import { sqlOfField } from '../database/fields/field-columns.js';
+import { fieldConditions } from '../database/fields/filter-conditions.js';
+import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
+import { byName, type PageOrder, type PageSource } from '../database/paging/page-source.js';
+import { searchCondition } from '../database/paging/search-condition.js';
+import { Values } from '../database/statements/values.js';
+import { OrderDirection } from '../graphql/schema/order.js';
+import { roleConditionOf } from '../groups/group-role.js';
+import {
+  type MembershipArguments,
+  type MembershipOrder,
+  MembershipOrderField,
+  MembershipOrigin,
+  type UserMemberFilter,
+} from './membership.inputs.js';
+import { mapRole, selectRole } from './membership-role.js';
+import type { CurrentGroupMembershipInheritance } from './membership.model.js';
+
+const DEFAULT_ORDER: MembershipOrder = { field: MembershipOrderField.NAME, direction: OrderDirection.ASC };
+
+/** The side from which memberships are listed: the users of groups, or the groups of users. */
+export type Side = 'members' | 'groups';
+
+const SIDES = {
+  members: {
+    node: 'user',
+    binding: 'members of a group',
+    // Only for what memberships do not carry.
+    joined: 'join users u on u.key = m.user_key',
+    alias: 'u',
+    parent: 'm.group_key',
+    names: ['m.user_sort_name', 'm.user_key'],
+    total: '(select counted.member_count from groups counted where counted.key = parent.key)',
+  },
+  groups: {
+    node: 'group',
+    binding: 'groups of a person',
+    joined: 'join groups g on g.key = m.group_key',
+    alias: 'g',
+    parent: 'm.user_key',
+    names: ['m.group_sort_name', 'm.group_key'],
+    total: '(select counted.group_count from users counted where counted.key = parent.key)',
+  },
+} as const;
+
+/** What is read of memberships: the columns of the role, then those of the listed node. */
+export interface MembershipColumns {
+  readonly role: ProjectedColumns;
+  readonly node: ProjectedColumns;
+}
+
+/** The memberships of users or of groups, as a connection lists them. */
+export class MembershipList<Node extends object> {
+  private readonly known = new WeakMap<SelectedFields, MembershipColumns>();
+
+  /**
+   * @param projection the nodes on the other side, in memberships
+   * @param userFields the fields of users, by some of which memberships can be filtered
+   */
+  constructor(
+    private readonly side: Side,
+    private readonly projection: Projection<Node>,
+    private readonly userFields: readonly Field[],
+  ) {}
+
+  /** Equal for equal pages of different parents, which are read together. */
+  nameOf(
+    { first, after, last, before, filter, orderBy }: MembershipArguments,
+    selection: PageSelection,
+  ): string {
+    return `${this.side} ${selection.name} ${JSON.stringify([first, after, last, before, filter, orderBy])}`;
+  }
+
+  select({ node: membership }: PageSelection): MembershipColumns {
+    let columns = this.known.get(membership);
+    if (columns === undefined) {
+      const role = selectRole(membership.get('role') ?? new Map());
+      columns = { role, node: this.projection.select(membership.get(SIDES[this.side].node) ?? new Map()) };
+      this.known.set(membership, columns);
+    }
+    return columns;
+  }
+
+  /** @throws BadUserInputError when the search of the filter is too short or too long */
+  sourceOf(
+    { filter, orderBy }: MembershipArguments,
+    { role: roleColumns, node }: MembershipColumns,
+  ): PageSource {
+    const { role, origin = MembershipOrigin.ANY, search } = filter ?? {};
+    const { binding, joined, alias, parent, total } = SIDES[this.side];
+    const columns = [...roleColumns.columns, ...node.columns];
+    const values = new Values();
+    const conditions = this.conditionsOf(filter ?? {}, values);
+    const isJoined = [...columns, ...conditions].some((sql) => new RegExp(`(?<!\\w)${alias}\\.`).test(sql));
+    const byField = this.userFields.flatMap(({ name, filter: isFilter }) =>
+      isFilter === undefined ? [] : [[name, filter?.[name]]],
+    );
+    return {
+      binding: bindCursor(binding, orderBy ?? DEFAULT_ORDER, {
+        role,
+        origin,
+        search,
+        ...(Object.fromEntries(byField) as Record<string, unknown>),
+      }),
+      from: `effective_memberships m${isJoined ? ` ${joined}` : ''}`,
+      columns,
+      instants: this.projection.instants,
+      parent,
+      order: this.orderOf(orderBy ?? null),
+      conditions,
+      values,
+      ...(conditions.length === 0 ? { total } : {}),
+    };
+  }
+
+  mapNode(row: readonly unknown[], { role, node }: MembershipColumns): Node {
+    return this.projection.mapRow(row, node, role.columns.length);
+  }
+
+  mapRole(row: readonly unknown[], { role }: MembershipColumns): CurrentGroupMembershipInheritance {
+    return mapRole(row, role);
+  }
+
+  private conditionsOf(filter: UserMemberFilter, values: Values): string[] {
+    const { role, origin, search } = filter;
+    const conditions: string[] = [];
+    if (role) conditions.push(roleConditionOf(role, values));
+    if (origin === MembershipOrigin.DIRECT) conditions.push('m.direct_role is not null');
+    if (origin === MembershipOrigin.NESTED) conditions.push('m.direct_role is null');
+    if (search !== undefined && search !== null) {
+      conditions.push(searchCondition(SIDES[this.side].alias, foldSearch(search, 'search'), values));
+    }
+    return [...conditions, ...fieldConditions(this.userFields, filter, values, fieldCondition)];
+  }
+
+  private orderOf(orderBy: MembershipOrder | null): PageOrder {
+    const names = byName(SIDES[this.side].names);
+    const direction = orderBy?.direction ?? OrderDirection.ASC;
+    if (orderBy?.field !== MembershipOrderField.ROLE) return { columns: names, direction };
+    // Descending order negates the rank instead of reversing the order, so that names still ascend among equals.
+    const rank = direction === OrderDirection.DESC ? '(-m.role)' : 'm.role';
+    return { columns: [{ sql: rank, type: 'integer' }, ...names], direction: 'ASC' };
+  }
+}
+
+function fieldCondition(field: Field, value: string): string {
+  if (field.isCarried === true) return `m.user_${field.column ?? field.name} = ${value}`;
+  return `m.user_key in (select f.key from users f where ${sqlOfField(field, 'f')} = ${value})`;
+}

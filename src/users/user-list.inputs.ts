@@ -1,0 +1,72 @@
+import { ArgsType, Field, InputType, registerEnumType } from '@nestjs/graphql';
+import { ConnectionArguments } from '../graphql/schema/connection.js';
+import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
+import { OrderDirection } from '../graphql/schema/order.js';
+import { DateTime } from '../graphql/schema/scalars.js';
+import { RoleFilter } from '../groups/group-role.js';
+import { GroupInput } from '../groups/group.inputs.js';
+import { userFields } from './user.fields.js';
+
+export enum UserOrderField {
+  NAME = 'NAME',
+  SCHOOL_YEAR = 'SCHOOL_YEAR',
+  UPDATED_AT = 'UPDATED_AT',
+}
+
+registerEnumType(UserOrderField, {
+  name: 'UserOrderField',
+  description: 'The fields by which users can be ordered.',
+  valuesMap: {
+    NAME: { description: 'The name. Case and accents are ignored.' },
+    SCHOOL_YEAR: { description: 'The school year, users without one first, then the name.' },
+    UPDATED_AT: { description: 'The time of the last change that was taken from the directory.' },
+  },
+});
+
+@DeriveFields(({ directory }) => filtersOf(userFields(directory.mapping.people)))
+@InputType({ description: 'Selects users. All conditions must hold.' })
+export class UserFilter {
+  [field: string]: unknown;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'A part of the name or id, 2 to 64 characters. Case and accents are ignored.',
+  })
+  search?: string | null;
+
+  @Field(() => GroupInput, {
+    nullable: true,
+    description: 'The group to which the users belong, directly or through other groups.',
+  })
+  memberOf?: GroupInput | null;
+
+  @Field(() => RoleFilter, {
+    nullable: true,
+    description: 'The role in the group of `memberOf`, which is required with it.',
+  })
+  role?: RoleFilter | null;
+
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'The earliest time of the last change that was taken from the directory.',
+  })
+  updatedSince?: Date | null;
+}
+
+@InputType({ description: 'The order of users.' })
+export class UserOrder {
+  @Field(() => UserOrderField, { defaultValue: UserOrderField.NAME, description: 'Sort field.' })
+  field!: UserOrderField;
+
+  @Field(() => OrderDirection, { defaultValue: OrderDirection.ASC, description: 'Sort direction.' })
+  direction!: OrderDirection;
+}
+
+@ArgsType()
+export class UserListArguments extends ConnectionArguments {
+  @Field(() => UserFilter, { nullable: true, description: 'Selects the users. If omitted, all of them.' })
+  filter?: UserFilter | null;
+
+  @Field(() => UserOrder, { nullable: true, description: 'The order. If omitted, by name.' })
+  orderBy?: UserOrder | null;
+}

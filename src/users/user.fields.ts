@@ -1,0 +1,112 @@
+import { type Field, type FieldDefinition, resolveFields } from '../common/field.js';
+import type { DirectoryMapping } from '../config/settings/directory.js';
+
+/**
+ * Every mirrored field of a user. The LDAP request, the mirror, the GraphQL schema, lists, previews, reports and the
+ * documentation are derived from this table (CONTRIBUTING.md, "Adding a field").
+ */
+export const USER_FIELDS: FieldDefinition[] = [
+  {
+    name: 'id',
+    type: 'ID!',
+    description: 'The id in the directory, such as a login name.',
+    attributes: ['uid'],
+    reader: 'identity',
+    column: 'id',
+    isCarried: true,
+    isSearchable: true,
+  },
+  {
+    name: 'name',
+    type: 'String!',
+    description: 'The full name, as other people see it.',
+    attributes: ['displayName', 'cn'],
+    reader: 'identity',
+    column: 'name',
+    isCarried: true,
+    isSearchable: true,
+    change: { label: 'full name', by: 'self', isRemovable: false },
+  },
+  {
+    name: 'givenName',
+    type: 'String',
+    description: 'The given name. Null if the directory has none.',
+    attributes: ['givenName'],
+    reader: 'line',
+    column: 'given_name',
+    change: { label: 'given name', by: 'self', isRemovable: true },
+  },
+  {
+    name: 'familyName',
+    type: 'String',
+    description: 'The family name. Null if the directory has none.',
+    attributes: ['sn'],
+    reader: 'line',
+    column: 'family_name',
+    change: { label: 'family name', by: 'self', isRemovable: false },
+  },
+  {
+    name: 'email',
+    type: 'String',
+    description: 'The e-mail address. Null if the directory has none.',
+    attributes: ['mail'],
+    reader: 'line',
+    column: 'email',
+    change: { label: 'e-mail address', by: 'self', isRemovable: true, format: 'address' },
+  },
+  {
+    name: 'schoolYear',
+    type: 'String',
+    description: 'The school year, such as 1A or 2B. Null for staff.',
+    attributes: ['schoolYear'],
+    reader: 'label',
+    column: 'school_year',
+    isCarried: true,
+    filter: 'The school year, such as 1A.',
+    change: { label: 'school year, such as 2B', by: 'administrator', isRemovable: true },
+  },
+  {
+    name: 'photo',
+    type: 'String',
+    description: 'A signed URL of the photo in the directory. Null if there is none.',
+    attributes: ['jpegPhoto'],
+    reader: 'picture',
+    column: 'photo',
+    isCarried: true,
+  },
+  {
+    name: 'picture',
+    type: 'String',
+    description: 'A signed URL of the picture that the person chose. Null if there is none.',
+    attributes: ['profilePicture'],
+    reader: 'picture',
+    column: 'picture',
+    isCarried: true,
+  },
+  {
+    name: 'createdAt',
+    type: 'DateTime!',
+    description: 'When the entry was created in the directory.',
+    attributes: ['createTimestamp'],
+    reader: 'identity',
+    column: 'created_at',
+  },
+  {
+    name: 'updatedAt',
+    type: 'DateTime!',
+    description: 'When the service last took a change of the entry from the directory.',
+    attributes: [],
+    reader: 'none',
+    column: 'updated_at',
+  },
+];
+
+/** The fields of users, with the attributes that the settings name. */
+export function userFields({
+  attributes,
+  id,
+  name,
+  createdAt,
+}: DirectoryMapping['people']): readonly Field[] {
+  return resolveFields(USER_FIELDS, { ...attributes, id: [id], name, createdAt: [createdAt] });
+}

@@ -1,0 +1,77 @@
+import { Args, ArgsType, Context, Field, Info, Query, Resolver } from '@nestjs/graphql';
+import type { GraphQLResolveInfo } from 'graphql';
+import { RequireScopes } from '../auth/access.js';
+import { ServiceError } from '../common/errors.js';
+import type { PageSelection } from '../common/page.js';
+import { objectSelection, SelectedPage } from '../graphql/analysis/selection.js';
+import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
+import type { RequestContext } from '../graphql/http/request-context.js';
+import type { Connection } from '../graphql/schema/connection.js';
+import { Direct } from '../graphql/schema/direct.decorator.js';
+import { Profile } from './profile.model.js';
+import { UserInput } from './user.inputs.js';
+import { UserListArguments } from './user-list.inputs.js';
+import { User, UserConnection } from './user.model.js';
+import { userNotFound } from './user.queries.js';
+import { UsersService } from './users.service.js';
+
+@ArgsType()
+class UserArguments {
+  @Field(() => UserInput, { description: 'The user to return.' })
+  user!: UserInput;
+}
+
+@Resolver(() => User)
+export class UsersResolver {
+  constructor(private readonly service: UsersService) {}
+
+  @Direct()
+  @RequireScopes('read')
+  @CachePolicy('mirror')
+  @Query(() => User, { nullable: true, description: 'One user. NOT_FOUND if no user has the id.' })
+  async user(
+    _root: unknown,
+    @Args() { user: { id } }: UserArguments,
+    @Context() { reader }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<User> {
+    const user = await this.service.findSelected(id, objectSelection(info, 'groups'), reader);
+    if (user === null) throw userNotFound('user');
+    return user;
+  }
+
+  @RequireScopes('directory')
+  @CachePolicy('mirror')
+  @Query(() => UserConnection, { nullable: true, description: 'All users in the directory, page by page.' })
+  users(
+    @Args() page: UserListArguments,
+    @SelectedPage() selection: PageSelection,
+    @Context() { reader }: RequestContext,
+  ): Promise<Connection<User>> {
+    return this.service.list(page, selection, reader);
+  }
+
+  @Direct()
+  @RequireScopes('profile')
+  @CachePolicy('mirror', 'subject')
+  @Query(() => Profile, {
+    nullable: true,
+    description:
+      'The person for whom the token acts. NO_USER_CONTEXT if it acts for nobody in the directory.',
+  })
+  async profile(
+    _root: unknown,
+    _given: unknown,
+    @Context() { principal, reader }: RequestContext,
+    @Info() info: GraphQLResolveInfo,
+  ): Promise<Profile> {
+    const id = principal?.subject ?? null;
+    const user =
+      id === null ? null : await this.service.findSelected(id, objectSelection(info, 'groups'), reader);
+    if (user !== null) return new Profile(user);
+    throw new ServiceError(
+      'NO_USER_CONTEXT',
+      'The token acts for nobody in the directory: there is no profile',
+    );
+  }
+}
