@@ -1,0 +1,61 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Field } from '../../src/common/field.js';
+import { readConfig } from '../../src/config/config.js';
+import { GROUP_FIELDS, groupFields } from '../../src/groups/group.fields.js';
+import { USER_FIELDS, userFields } from '../../src/users/user.fields.js';
+
+const PAGE = 'docs/directory.md';
+const { mapping } = readConfig({}).directory;
+const users = userFields(mapping.people);
+const groups = groupFields(mapping.groups);
+
+describe('the tables of fields', () => {
+  it('have the attributes that the settings name by default', () => {
+    const attributes = ({ name, attributes: each }: Pick<Field, 'name' | 'attributes'>) => [name, each];
+    expect(users.map(attributes)).toEqual(USER_FIELDS.map(attributes));
+    expect(groups.map(attributes)).toEqual(GROUP_FIELDS.map(attributes));
+  });
+
+  it('name each field, and each column, once', () => {
+    for (const fields of [users, groups]) {
+      const names = fields.map(({ name }) => name);
+      const columns = fields.map(({ column }) => column).filter((column) => column !== null);
+      expect(new Set(names).size).toBe(names.length);
+      expect(new Set(columns).size).toBe(columns.length);
+    }
+  });
+
+  it('are the table of the documentation', () => {
+    const text = readFileSync(PAGE, 'utf8');
+    const [before = '', , after = ''] = text.split(
+      /(?<=<!-- fields -->\n\n)([^]*?)(?=\n<!-- end of fields -->)/,
+    );
+    const expected = `${before}${describeFields()}${after}`;
+    // `WRITE_DOCS=1` writes the table.
+    if (process.env['WRITE_DOCS'] === '1') writeFileSync(PAGE, expected);
+    else expect(text).toBe(expected);
+  });
+});
+
+/** Fields of both kinds with their attributes. */
+function describeFields(): string {
+  const names = [...new Set([...users, ...groups].map(({ name }) => name))];
+  const cell = (fields: readonly Field[], name: string) =>
+    (fields.find((field) => field.name === name)?.attributes ?? [])
+      .map((each) => `\`${each}\``)
+      .join(', else ');
+  const rows = names
+    .map((name) => [`\`${name}\``, cell(users, name), cell(groups, name)])
+    .filter(([, user, group]) => `${user ?? ''}${group ?? ''}` !== '');
+  const table = [
+    ['field', 'users', 'groups'],
+    ['', '', ''],
+    ...rows,
+    ['MEMBER, ADMIN, OWNER', '', '`member`, `groupAdmin`, `owner`'],
+  ];
+  const widths = [0, 1, 2].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  const lines = table.map((row, index) =>
+    widths.map((width, column) => (index === 1 ? '-'.repeat(width) : (row[column] ?? '').padEnd(width))),
+  );
+  return lines.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+}
