@@ -19,11 +19,15 @@ export class ChangeFilter {
 
   @Field(() => GroupInput, {
     nullable: true,
-    description: 'The group that the changes are about, or whose members they are about. A deleted group is identified by its last id.',
+    description:
+      'The group that the changes are about, or whose members they are about. A deleted group is identified by its last id.',
   })
   group?: GroupInput | null;
 
-  @Field(() => DateTime, { nullable: true, description: 'The earliest time at which the service took the changes from the directory.' })
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'The earliest time at which the service took the changes from the directory.',
+  })
   since?: Date | null;
 }
 

@@ -42,7 +42,8 @@ export class Change {
 
   @InheritAccess()
   @Field(() => DateTime, {
-    description: 'When the service took the change from the directory. All changes of one revision have the same time.',
+    description:
+      'When the service took the change from the directory. All changes of one revision have the same time.',
   })
   at!: Date;
 
@@ -88,14 +89,16 @@ export class Change {
   @InheritAccess()
   @Field(() => GroupRole, {
     nullable: true,
-    description: 'The effective role before the change. Null if the user was not a member, or if the change is not about a membership.',
+    description:
+      'The effective role before the change. Null if the user was not a member, or if the change is not about a membership.',
   })
   roleBefore!: GroupRole | null;
 
   @InheritAccess()
   @Field(() => GroupRole, {
     nullable: true,
-    description: 'The effective role after the change. Null if the user is not a member, or if the change is not about a membership.',
+    description:
+      'The effective role after the change. Null if the user is not a member, or if the change is not about a membership.',
   })
   roleAfter!: GroupRole | null;
 }
