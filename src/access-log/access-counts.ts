@@ -1,8 +1,8 @@
-import type { Exhibit } from './personal-data-access.js';
-import { type Onlooker, OTHERS } from './audit-actor.js';
+import type { PersonalDataAccess } from './personal-data-access.js';
+import { type AuditActor, OTHERS } from './audit-actor.js';
 
-/** A row of the access log, or what is to be added to one. */
-export interface Count extends Onlooker {
+/** A row of the access log, or what is added to one. */
+export interface Count extends AuditActor {
   /** In UTC, such as 2030-01-15. */
   readonly day: string;
   readonly field: string;
@@ -10,23 +10,25 @@ export interface Count extends Onlooker {
   people: number;
 }
 
-/** What has been counted and is not written yet. It has a bound: nothing is lost beyond it, but who it was. */
-export class Counts {
-  private rows = new Map<string, Count>();
+type Sum = Pick<Count, 'requests' | 'people'>;
 
-  constructor(private readonly most: number) {}
+/** Counts that are not written yet. At most `maxRows` rows: beyond them everything is counted, but not by whom. */
+export class AccessCounts {
+  private readonly rows = new Map<string, Count>();
+
+  constructor(private readonly maxRows: number) {}
 
   get size(): number {
     return this.rows.size;
   }
 
-  /** @param shown how often each exhibit was shown to them; summed up by field first, since to find a row costs most */
-  add(day: string, onlooker: Onlooker, shown: ReadonlyMap<Exhibit, number>): void {
-    const sums = new Map<string, { requests: number; people: number }>();
-    for (const [{ fields, people }, times] of shown) {
+  /** @param accesses how often there was each access; they are summed by field first, because finding a row costs most */
+  add(day: string, actor: AuditActor, accesses: ReadonlyMap<PersonalDataAccess, number>): void {
+    const sums = new Map<string, Sum>();
+    for (const [{ fields, people }, times] of accesses) {
       for (const [index, field] of fields.entries()) addTo(sums, field, times, people[index] ?? 0);
     }
-    for (const [field, sum] of sums) this.addCount({ day, ...onlooker, field, ...sum });
+    for (const [field, sum] of sums) this.addCount({ day, ...actor, field, ...sum });
   }
 
   addCount(count: Count): void {
@@ -35,18 +37,18 @@ export class Counts {
     if (row !== undefined) {
       row.requests += count.requests;
       row.people += count.people;
-    } else if (this.rows.size < this.most || count.principal === OTHERS.principal) {
+    } else if (this.rows.size < this.maxRows || count.principal === OTHERS.principal) {
       this.rows.set(key, count);
     } else {
       this.addCount({ ...count, ...OTHERS });
     }
   }
 
-  /** Takes out some of them, the oldest first. */
-  take(most: number): Count[] {
+  /** Removes and returns the oldest rows. */
+  take(max: number): Count[] {
     const taken: Count[] = [];
     for (const [key, row] of this.rows) {
-      if (taken.length === most) break;
+      if (taken.length === max) break;
       taken.push(row);
       this.rows.delete(key);
     }
@@ -54,23 +56,15 @@ export class Counts {
   }
 }
 
-function addTo(
-  sums: Map<string, { requests: number; people: number }>,
-  field: string,
-  times: number,
-  people: number,
-): void {
+function addTo(sums: Map<string, Sum>, field: string, times: number, people: number): void {
   if (people === 0) return;
-  const sum = sums.get(field);
-  if (sum === undefined) {
-    sums.set(field, { requests: times, people: times * people });
-    return;
-  }
+  const sum = sums.get(field) ?? { requests: 0, people: 0 };
   sum.requests += times;
   sum.people += times * people;
+  sums.set(field, sum);
 }
 
-/** Ids are whatever an issuer gives out: as JSON, no two rows share a key. */
+/** JSON, because ids may contain any separator. */
 function keyOf({ day, principal, actingFor, field }: Count): string {
   return JSON.stringify([day, principal, actingFor, field]);
 }

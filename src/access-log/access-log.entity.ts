@@ -2,7 +2,7 @@ import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
 const KEY = 'access_log_pk';
 
-/** How often somebody was shown a field of people on one day, and of how many people. */
+/** How often an actor read a personal field on one day, and of how many users. */
 @Entity('access_log')
 @Check('access_log_counted', 'requests > 0 and people > 0')
 export class AccessLogEntity {
@@ -10,11 +10,11 @@ export class AccessLogEntity {
   @PrimaryColumn('date', { primaryKeyConstraintName: KEY })
   day!: string;
 
-  /** See Onlooker. */
+  /** See AuditActor. */
   @PrimaryColumn('text', { primaryKeyConstraintName: KEY })
   principal!: string;
 
-  /** See Onlooker. */
+  /** See AuditActor. */
   @PrimaryColumn('text', { primaryKeyConstraintName: KEY, name: 'acting_for' })
   actingFor!: string;
 
@@ -25,7 +25,7 @@ export class AccessLogEntity {
   @Column('bigint')
   requests!: string;
 
-  /** Whoever was shown twice is counted twice. */
+  /** A user that was read twice counts twice. */
   @Column('bigint')
   people!: string;
 }

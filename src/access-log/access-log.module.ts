@@ -1,7 +1,13 @@
 import { Global, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { AccessLogEntity } from './access-log.entity.js';
 import { AccessLog } from './access-log.js';
 
-/** Who is shown what of people. Global: whatever shows something of people notes it. */
+/** Who reads which personal data. Global, because every module may read some. */
 @Global()
-@Module({ providers: [AccessLog], exports: [AccessLog] })
+@Module({
+  imports: [TypeOrmModule.forFeature([AccessLogEntity])],
+  providers: [AccessLog],
+  exports: [AccessLog],
+})
 export class AccessLogModule {}

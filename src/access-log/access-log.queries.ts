@@ -1,7 +1,10 @@
-import type { DataSource } from 'typeorm';
+import { LessThan, type Repository } from 'typeorm';
 import type { Count } from './access-counts.js';
+import type { AccessLogEntity } from './access-log.entity.js';
 
-/** Replicas add to the same rows, and take them in one order: none waits for another that waits for it. */
+export type AccessLogRepository = Repository<AccessLogEntity>;
+
+/** An upsert of TypeORM overwrites, and this one adds. Processes write rows in the same order and so never deadlock. */
 const ADD = `
   insert into access_log (day, principal, acting_for, field, requests, people)
   select * from unnest($1::date[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
@@ -10,38 +13,32 @@ const ADD = `
   on conflict on constraint access_log_pk do update
   set requests = access_log.requests + excluded.requests, people = access_log.people + excluded.people`;
 
-/**
- * Adds counts to those that are there. By the data source, whose connections lead to the primary: counts that are written
- * are no part of what is read.
- */
-export async function addCounts(dataSource: DataSource, counts: readonly Count[]): Promise<void> {
-  const column = <Value>(value: (count: Count) => Value) => counts.map(value);
-  await dataSource.query(ADD, [
-    column(({ day }) => day),
-    column(({ principal }) => principal),
-    column(({ actingFor }) => actingFor),
-    column(({ field }) => field),
-    column(({ requests }) => requests),
-    column(({ people }) => people),
-  ]);
+const COLUMNS = ['day', 'principal', 'actingFor', 'field', 'requests', 'people'] as const;
+
+/** Adds counts to the stored ones. */
+export async function addCounts(accessLog: AccessLogRepository, counts: readonly Count[]): Promise<void> {
+  await accessLog.query(
+    ADD,
+    COLUMNS.map((column) => counts.map((count) => count[column])),
+  );
 }
 
-/** @param since the first day that stays; null: none does */
-export async function deleteDays(dataSource: DataSource, since: string | null): Promise<void> {
-  await dataSource.query('delete from access_log where $1::date is null or day < $1::date', [since]);
+/** @param since the first day that stays; null deletes all days */
+export async function deleteDays(accessLog: AccessLogRepository, since: string | null): Promise<void> {
+  await (since === null ? accessLog.deleteAll() : accessLog.delete({ day: LessThan(since) }));
 }
 
-/** Which counts are asked for: from one day to another, both included. */
 export interface CountFilter {
+  /** First and last day. */
   readonly from: string;
   readonly to: string;
-  /** `service-account:ID`, `client:ID`, or the bare id of either, or of a person that was acted for; null: anybody. */
+  /** `service-account:ID`, `client:ID`, the ID of either alone, or the id of a user that was acted for; null: all. */
   readonly principal: string | null;
 }
 
-/** Newest days first; within a day, who was shown the most people comes first. */
-export async function listCounts(dataSource: DataSource, filter: CountFilter): Promise<Count[]> {
-  const rows = await dataSource.query<(Omit<Count, 'requests' | 'people'> & Record<string, string>)[]>(
+/** Newest days first. Within a day, actors who read the most users first. */
+export async function listCounts(accessLog: AccessLogRepository, filter: CountFilter): Promise<Count[]> {
+  const rows = await accessLog.query<(Omit<Count, 'requests' | 'people'> & Record<string, string>)[]>(
     `select day::text as day, principal, acting_for as "actingFor", field, requests, people
      from access_log
      where day between $1::date and $2::date

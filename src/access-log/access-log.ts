@@ -1,60 +1,62 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
+import { InjectRepository } from '@nestjs/typeorm';
 import type { FastifyInstance } from 'fastify';
-import { DataSource } from 'typeorm';
+import { Repository } from 'typeorm';
 import type { Principal } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { settlesWithin } from '../database/connections/settles-within.js';
+import { AccessCounts } from './access-counts.js';
+import { AccessLogEntity } from './access-log.entity.js';
 import { addCounts, deleteDays } from './access-log.queries.js';
-import { Counts } from './access-counts.js';
+import { actorOf, type AuditActor, SIGNED_URL } from './audit-actor.js';
 import { dayOf, keptSince } from './day.js';
-import type { Exhibit } from './personal-data-access.js';
-import { type Onlooker, onlookerOf, SIGNED_URL } from './audit-actor.js';
+import type { PersonalDataAccess } from './personal-data-access.js';
 
-/** Milliseconds between two times that counts are written: what a process that is killed may lose. */
-const INTERVAL = 5000;
-/** Milliseconds that the last counts have to be written: a database that hangs keeps nothing from ending. */
-const LAST_CHANCE = 3000;
-/** Exhibits that are noted before they are added up: each has some hundred bytes until then. Many callers are to come again meanwhile. */
-const MOST_NOTES = 20_000;
-/** Rows that wait to be written: about 40 MB. */
-const MOST_WAITING = 100_000;
+/** Time between two writes. A process that is killed may lose the counts of this time. */
+const WRITE_INTERVAL_MS = 5000;
+/** Time that the last write has, so that a database that hangs does not block the shutdown. */
+const LAST_WRITE_TIMEOUT_MS = 3000;
+/** Accesses that are noted before they are summed up. Each takes about a hundred bytes until then. */
+const MAX_NOTES = 20_000;
+/** Rows that wait for the database: about 40 MB. */
+const MAX_WAITING_ROWS = 100_000;
 /** Rows of one statement. */
-const PORTION = 1000;
+const ROWS_PER_STATEMENT = 1000;
 
-/** Somebody, and what they have been shown since it was last added up: how often each exhibit. */
+/** How often an actor had each access since the notes were last summed up. */
 interface Notes {
-  readonly onlooker: Onlooker;
-  times: Map<Exhibit, number>;
+  readonly actor: AuditActor;
+  times: Map<PersonalDataAccess, number>;
 }
 
 /**
- * Counts who is shown which fields of how many people, a day (docs/privacy.md, docs/adr/0028). Noting costs whoever is
- * answered a look into two maps; adding up and writing is done for everybody every few seconds.
+ * Counts who reads which personal fields of how many users on a day (docs/privacy.md, docs/adr/0028). A request only pays for
+ * two lookups in maps. The counts are summed up and written every few seconds.
  */
 @Injectable()
 export class AccessLog implements OnModuleInit {
   readonly isOff: boolean;
   private readonly logger = new Logger(AccessLog.name);
   private readonly days: number;
-  /** Tokens are remembered, with their principal; each request of a service account has one of its own. */
+  /** Access tokens are cached together with their principal. A service account has a new principal for each request. */
   private readonly ofTokens = new WeakMap<Principal, Notes>();
   private readonly ofAccounts = new Map<string, Notes>();
-  private readonly ofSignedUrls: Notes = { onlooker: SIGNED_URL, times: new Map() };
-  /** Those with anything in them. */
+  private readonly ofSignedUrls: Notes = { actor: SIGNED_URL, times: new Map() };
+  /** The notes that are not empty. */
   private readonly open: Notes[] = [];
   private noted = 0;
-  private readonly counts = new Counts(MOST_WAITING);
+  private readonly counts = new AccessCounts(MAX_WAITING_ROWS);
   private writing: Promise<void> = Promise.resolve();
   private isWriting = false;
-  /** The day on which the days before were last looked through. */
+  /** The day of the last deletion of old days. */
   private prunedOn: string | null = null;
   private isFailing = false;
 
   constructor(
     @Inject(CONFIG) { accessLogDays }: Config,
-    private readonly dataSource: DataSource,
+    @InjectRepository(AccessLogEntity) private readonly accessLog: Repository<AccessLogEntity>,
     private readonly adapterHost: HttpAdapterHost,
   ) {
     this.days = accessLogDays;
@@ -62,33 +64,33 @@ export class AccessLog implements OnModuleInit {
   }
 
   onModuleInit(): void {
-    // Commands run without HTTP, and note nothing.
+    // Commands run without HTTP and note nothing.
     const adapter = this.adapterHost.httpAdapter as AbstractHttpAdapter | null | undefined;
     if (!adapter) return;
     const timer = setInterval(() => {
-      // While a database hangs, one attempt waits for it.
+      // At most one write waits for a database that hangs.
       if (!this.isWriting) void this.flush();
-    }, INTERVAL).unref();
-    // By then everything is answered, and the database is still there: of shutdown hooks the database's may come first.
+    }, WRITE_INTERVAL_MS).unref();
+    // When Fastify closes, all requests are answered. Nest's shutdown hooks may close the database before this one runs.
     adapter.getInstance<FastifyInstance>().addHook('onClose', async () => {
       clearInterval(timer);
-      const isOver = await settlesWithin(LAST_CHANCE, this.flush());
+      const isOver = await settlesWithin(LAST_WRITE_TIMEOUT_MS, this.flush());
       if (!isOver || this.counts.size > 0)
         this.logger.warn('The last counts of the access log could not be written');
     });
   }
 
-  /** Somebody is shown something. The same exhibit may be noted any number of times: it costs least. */
-  note(principal: Principal, exhibit: Exhibit): void {
-    if (!this.isOff) this.add(this.notesOf(principal), exhibit);
+  /** Notes that a principal reads personal data. It is cheapest to pass the same object for the same access. */
+  note(principal: Principal, access: PersonalDataAccess): void {
+    if (!this.isOff) this.add(this.notesOf(principal), access);
   }
 
-  /** A picture is given to whoever has its URL. */
-  noteSignedUrl(exhibit: Exhibit): void {
-    if (!this.isOff) this.add(this.ofSignedUrls, exhibit);
+  /** Notes that the holder of a signed URL gets a picture. */
+  noteSignedUrl(access: PersonalDataAccess): void {
+    if (!this.isOff) this.add(this.ofSignedUrls, access);
   }
 
-  /** Writes what has been counted, and deletes what is past its time. Never fails: what is not written waits. */
+  /** Writes the counts and deletes old days. Never fails: counts that cannot be written wait. */
   flush(): Promise<void> {
     this.isWriting = true;
     this.writing = this.writing
@@ -99,29 +101,29 @@ export class AccessLog implements OnModuleInit {
     return this.writing;
   }
 
-  private add(notes: Notes, exhibit: Exhibit): void {
+  private add(notes: Notes, access: PersonalDataAccess): void {
     const { times } = notes;
     if (times.size === 0) this.open.push(notes);
-    times.set(exhibit, (times.get(exhibit) ?? 0) + 1);
-    if (++this.noted >= MOST_NOTES) this.addUp();
+    times.set(access, (times.get(access) ?? 0) + 1);
+    if (++this.noted >= MAX_NOTES) this.sumUp();
   }
 
   private notesOf(principal: Principal): Notes {
     const { serviceAccountId: account } = principal;
     let notes = account === null ? this.ofTokens.get(principal) : this.ofAccounts.get(account);
     if (notes === undefined) {
-      notes = { onlooker: onlookerOf(principal), times: new Map() };
+      notes = { actor: actorOf(principal), times: new Map() };
       if (account === null) this.ofTokens.set(principal, notes);
       else this.ofAccounts.set(account, notes);
     }
     return notes;
   }
 
-  private addUp(): void {
+  private sumUp(): void {
     const day = dayOf(new Date());
     for (const notes of this.open) {
-      this.counts.add(day, notes.onlooker, notes.times);
-      // One that is cleared leaves its table behind, and V8 keeps all that was in it until it collects everything.
+      this.counts.add(day, notes.actor, notes.times);
+      // A new map, because V8 keeps the table of a cleared one until the next full collection.
       notes.times = new Map();
     }
     this.open.length = 0;
@@ -129,10 +131,10 @@ export class AccessLog implements OnModuleInit {
   }
 
   private async write(): Promise<void> {
-    this.addUp();
+    this.sumUp();
     try {
       await this.prune(new Date());
-      while (this.counts.size > 0) await this.writePortion();
+      while (this.counts.size > 0) await this.writeRows();
       this.isFailing = false;
     } catch (error) {
       if (!this.isFailing) this.logger.warn(`The access log waits to be written: ${String(error)}`);
@@ -140,22 +142,22 @@ export class AccessLog implements OnModuleInit {
     }
   }
 
-  /** A connection that breaks off between a statement and its answer counts twice: too much is better than nothing. */
-  private async writePortion(): Promise<void> {
-    const portion = this.counts.take(PORTION);
+  /** If the connection breaks after the statement and before its result, the rows count twice, which is better than not at all. */
+  private async writeRows(): Promise<void> {
+    const rows = this.counts.take(ROWS_PER_STATEMENT);
     try {
-      await addCounts(this.dataSource, portion);
+      await addCounts(this.accessLog, rows);
     } catch (error) {
-      for (const count of portion) this.counts.addCount(count);
+      for (const row of rows) this.counts.addCount(row);
       throw error;
     }
   }
 
-  /** Deletes what is past its time: once a day, and once a process, whose setting may be another one. */
+  /** Deletes old days, once a day and once after a start, because the setting may have changed. */
   private async prune(now: Date): Promise<void> {
     const today = dayOf(now);
     if (this.prunedOn === today) return;
-    await deleteDays(this.dataSource, this.isOff ? null : keptSince(now, this.days));
+    await deleteDays(this.accessLog, this.isOff ? null : keptSince(now, this.days));
     this.prunedOn = today;
   }
 }

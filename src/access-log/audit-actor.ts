@@ -1,22 +1,22 @@
 import type { Principal } from '../auth/principal.js';
 
-/** Who is shown something, as the access log names them. */
-export interface Onlooker {
-  /** `service-account:ID` or `client:ID`, or one of the names below. */
+/** Who reads personal data, as the access log names them. */
+export interface AuditActor {
+  /** `service-account:ID`, `client:ID`, or one of the names below. */
   readonly principal: string;
-  /** Id of the person that a token acts for, as its issuer spells it; empty: nobody. */
+  /** Id of the user that a token acts for, as its issuer writes it; empty if there is none. */
   readonly actingFor: string;
 }
 
-/** Whoever had the signed URL of a picture, which tells no more of them. */
-export const SIGNED_URL: Onlooker = { principal: 'signed-url', actingFor: '' };
-/** Whoever is one too many to be told apart while the database is away. */
-export const OTHERS: Onlooker = { principal: 'others', actingFor: '' };
+/** The holder of a signed URL of a picture. The URL says no more about them. */
+export const SIGNED_URL: AuditActor = { principal: 'signed-url', actingFor: '' };
+/** All actors above the limit of rows that wait for the database. */
+export const OTHERS: AuditActor = { principal: 'others', actingFor: '' };
 
-/** Characters: three of them are one row of an index, of which PostgreSQL takes 2,704 bytes. */
-const LONGEST = 200;
+/** Characters. PostgreSQL takes 2,704 bytes for a row of an index, and three such texts are in one. */
+const MAX_LENGTH = 200;
 
-export function onlookerOf({ serviceAccountId, clientId, subject }: Principal): Onlooker {
+export function actorOf({ serviceAccountId, clientId, subject }: Principal): AuditActor {
   if (serviceAccountId !== null) {
     return { principal: `service-account:${serviceAccountId}`, actingFor: '' };
   }
@@ -26,7 +26,7 @@ export function onlookerOf({ serviceAccountId, clientId, subject }: Principal): 
   };
 }
 
-/** An issuer may spell ids as it likes; PostgreSQL's text has neither NUL nor halves of characters. */
+/** Issuers write ids as they like. PostgreSQL's text has neither NUL nor unpaired surrogates. */
 function storable(id: string): string {
-  return id.slice(0, LONGEST).toWellFormed().replaceAll('\0', '\u{fffd}');
+  return id.slice(0, MAX_LENGTH).toWellFormed().replaceAll('\0', '\u{fffd}');
 }

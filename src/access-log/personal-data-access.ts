@@ -1,7 +1,7 @@
-/** What one answer shows of people: names of fields, and never contents. */
-export interface Exhibit {
-  /** Such as `User.email`, each once. */
+/** The personal data in one response: names of fields, and never values. */
+export interface PersonalDataAccess {
+  /** Fields such as `User.email`, each once. */
   readonly fields: readonly string[];
-  /** Of how many people it shows each of these fields, whoever it shows twice counted twice. */
+  /** The number of users in the response, for each of these fields. A user that occurs twice counts twice. */
   readonly people: readonly number[];
 }

@@ -1,14 +1,14 @@
 import { Extensions } from '@nestjs/graphql';
 
 /**
- * Declares what is about a person: a type, and with it every field that it has in whichever room, or one field. Whoever is
- * shown it is counted in the access log (docs/privacy.md).
+ * Declares personal data: a type with all its fields, in whichever module they are declared, or one field. The access log
+ * counts who reads it (docs/privacy.md).
  */
 export function Personal(): ClassDecorator & MethodDecorator & PropertyDecorator {
   return Extensions({ personal: true });
 }
 
-/** Whether a type or a field was declared so. */
+/** Whether a type or a field is declared so. */
 export function isPersonal({ extensions }: { extensions: Readonly<Record<string, unknown>> }): boolean {
   return extensions['personal'] === true;
 }

@@ -59,16 +59,19 @@ async function readLog(
   config: ReturnType<typeof readConfig>,
   filter: { from: string; to: string; principal: string | null },
 ): Promise<{ counts: Count[]; abouts: Abouts }> {
-  const [{ withDatabase }, { listCounts }, { ServiceAccountEntity }] = await Promise.all([
-    import('./context.js'),
-    import('../access-log/access-log.queries.js'),
-    import('../service-accounts/service-account.entity.js'),
-  ]);
+  const [{ withDatabase }, { listCounts }, { AccessLogEntity }, { ServiceAccountEntity }] = await Promise.all(
+    [
+      import('./context.js'),
+      import('../access-log/access-log.queries.js'),
+      import('../access-log/access-log.entity.js'),
+      import('../service-accounts/service-account.entity.js'),
+    ],
+  );
   return withDatabase(config, async (dataSource) => {
-    // Revoked ones too: they have read what they have read.
-    const accounts = await dataSource.manager.find(ServiceAccountEntity);
+    // Including revoked accounts, because the log still names them.
+    const accounts = await dataSource.getRepository(ServiceAccountEntity).find();
     return {
-      counts: await listCounts(dataSource, filter),
+      counts: await listCounts(dataSource.getRepository(AccessLogEntity), filter),
       abouts: new Map(accounts.map((account) => [`service-account:${account.id}`, account])),
     };
   });
@@ -85,7 +88,7 @@ function toText(counts: readonly Count[], abouts: Abouts): string {
   const lines: string[] = [];
   let last = '';
   for (const count of counts) {
-    const head = describeOnlooker(count, abouts);
+    const head = describeActor(count, abouts);
     if (head !== last) {
       if (lines.length > 0) lines.push('');
       lines.push(head);
@@ -99,7 +102,7 @@ function toText(counts: readonly Count[], abouts: Abouts): string {
   return lines.join('\n');
 }
 
-function describeOnlooker(count: Count, abouts: Abouts): string {
+function describeActor(count: Count, abouts: Abouts): string {
   const { day, principal, actingFor } = count;
   const { contact, purpose } = aboutOf(count, abouts);
   const name = actingFor === '' ? principal : `${principal} for ${actingFor}`;

@@ -7,6 +7,7 @@ import { examineReplica } from '../database/connections/check-replica.js';
 import { Leadership } from '../mirror/sync/leadership.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../mirror/status/mirror-state.js';
 import { readReconciliations, type Reconciliation } from '../mirror/reconcile/reconciliations.js';
+import { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
 import { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
 import { withDatabase } from './context.js';
 import { expiresSoon } from './service-account-list.js';
@@ -95,7 +96,7 @@ function describeReconciliations(
 }
 
 async function lookAtAccounts(dataSource: DataSource): Promise<Finding> {
-  const accounts = await new ServiceAccountsService(dataSource).list();
+  const accounts = await new ServiceAccountsService(dataSource.getRepository(ServiceAccountEntity)).list();
   const now = new Date();
   const ending = accounts.filter((account) => expiresSoon(account, now)).map(({ id }) => id);
   const what = 'service accounts';

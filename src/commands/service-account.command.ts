@@ -151,11 +151,14 @@ async function withAccounts<Result>(
   config: Config,
   work: (service: ServiceAccountsService) => Promise<Result>,
 ): Promise<Result> {
-  const [{ withDatabase }, { ServiceAccountsService }] = await Promise.all([
+  const [{ withDatabase }, { ServiceAccountsService }, { ServiceAccountEntity }] = await Promise.all([
     import('./context.js'),
     import('../service-accounts/service-accounts.service.js'),
+    import('../service-accounts/service-account.entity.js'),
   ]);
-  return withDatabase(config, (dataSource) => work(new ServiceAccountsService(dataSource)));
+  return withDatabase(config, (dataSource) =>
+    work(new ServiceAccountsService(dataSource.getRepository(ServiceAccountEntity))),
+  );
 }
 
 /** The token is the last line, where a script finds it. */

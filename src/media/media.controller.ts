@@ -2,7 +2,7 @@ import { All, Controller, Req, Res, UseFilters, UseGuards } from '@nestjs/common
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../auth/access.js';
 import { AccessLog } from '../access-log/access-log.js';
-import type { Exhibit } from '../access-log/personal-data-access.js';
+import type { PersonalDataAccess } from '../access-log/personal-data-access.js';
 import { PICTURE_HEADERS } from './picture-headers.js';
 import { type Picture, PicturesService } from './pictures.service.js';
 import { ProblemFilter } from './problem.filter.js';
@@ -10,7 +10,7 @@ import { ReadOnlyGuard } from './read-only.guard.js';
 import type { PictureKind } from './signing/signed-url.js';
 
 /** What whoever has a signed URL is shown by it. */
-const EXHIBITS: Readonly<Record<PictureKind, Exhibit>> = {
+const PERSONAL_DATA: Readonly<Record<PictureKind, PersonalDataAccess>> = {
   photo: { fields: ['User.photo'], people: [1] },
   picture: { fields: ['User.picture'], people: [1] },
 };
@@ -38,7 +38,7 @@ export class MediaController {
     });
     // Who has it already is shown nothing.
     if (request.method === 'GET' && picture.bytes !== null)
-      this.accessLog.noteSignedUrl(EXHIBITS[picture.kind]);
+      this.accessLog.noteSignedUrl(PERSONAL_DATA[picture.kind]);
     send(reply, picture);
   }
 }

@@ -1,4 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, LessThan, Or, Repository } from 'typeorm';
 import { UnauthenticatedError } from '../auth/authentication.error.js';
 import type { Principal } from '../auth/principal.js';
 import { isScope } from '../auth/scopes.js';
@@ -6,37 +8,44 @@ import { ServiceAccountVerifier } from '../auth/service-account-verifier.js';
 import type { VerifiedToken } from '../auth/tokens/token-verifier.js';
 import { Database } from '../database/database.js';
 import { isOneOf } from './secret.js';
-import { FIND_LIVE, type LiveRow, NOTE_USE } from './service-account.queries.js';
+import { ServiceAccountEntity } from './service-account.entity.js';
+import { FIND_LIVE, type LiveRow } from './service-account.queries.js';
 
-/** Milliseconds between two notes of an account's use. */
-const USE_INTERVAL = 60_000;
+/** Time between two updates of `lastUsedAt`. */
+const USE_INTERVAL_MS = 60_000;
 
-const NOBODY: LiveRow = [null, [], null, null, []];
+const UNKNOWN: LiveRow = [null, [], null, null, []];
 
-/** Verifies the tokens of service accounts against their rows, each time: a revoked one is refused at once. */
+/** Verifies the tokens of service accounts in the database, for each request: a revoked account is rejected at once. */
 @Injectable()
 export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
   private readonly logger = new Logger(DatabaseServiceAccountVerifier.name);
 
-  constructor(private readonly database: Database) {
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(ServiceAccountEntity) private readonly accounts: Repository<ServiceAccountEntity>,
+  ) {
     super();
   }
 
   override async verify(id: string, secret: string): Promise<VerifiedToken> {
     const now = new Date();
-    // PostgreSQL's text has no NUL, and no id has one.
+    // PostgreSQL's text cannot contain NUL, and no id does.
     const rows = id.includes('\0') ? [] : await this.database.read<LiveRow>(FIND_LIVE, [id, now]);
-    const [known, scopes, expiresAt, lastUsedAt, hashes] = rows[0] ?? NOBODY;
+    const [known, scopes, expiresAt, lastUsedAt, hashes] = rows[0] ?? UNKNOWN;
     if (!isOneOf(secret, hashes) || known === null) throw UnauthenticatedError.badServiceAccount();
-    if (now.getTime() - (lastUsedAt?.getTime() ?? 0) > USE_INTERVAL) this.noteUse(id, now);
+    if (now.getTime() - (lastUsedAt?.getTime() ?? 0) > USE_INTERVAL_MS) this.noteUse(id, now);
     return { principal: principalOf(id, scopes, expiresAt), cacheFrom: 0, cacheUntil: 0 };
   }
 
-  /** Nobody waits for the note, and a lost one is no harm. */
+  /** The request does not wait for the update, and a lost one does no harm. Other processes may have noted the use. */
   private noteUse(id: string, now: Date): void {
-    this.database.read(NOTE_USE, [id, now]).catch((error: unknown) => {
-      this.logger.warn(`The use of service account ${id} was not noted: ${String(error)}`);
-    });
+    const before = new Date(now.getTime() - USE_INTERVAL_MS);
+    this.accounts
+      .update({ id, lastUsedAt: Or(IsNull(), LessThan(before)) }, { lastUsedAt: now })
+      .catch((error: unknown) => {
+        this.logger.warn(`The use of service account ${id} was not noted: ${String(error)}`);
+      });
   }
 }
 

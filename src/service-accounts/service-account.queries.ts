@@ -1,8 +1,8 @@
 import { statement } from '../database/statements/statement.js';
 
 /**
- * A service account and the hashes of its live secrets. One that is unknown, expired or revoked is a row as well, without
- * an id, and with as much in it to be read as in every other: how long an answer takes must not tell which accounts there are.
+ * A service account and the hashes of its valid secrets. An unknown, expired or revoked account also gives a row, without an
+ * id and with the same amount of data, because the duration of a rejection must not reveal which accounts exist.
  */
 export const FIND_LIVE = statement(`
   select account.id, coalesce(account.scopes, '{read}'), account.expires_at, account.last_used_at,
@@ -21,8 +21,3 @@ export type LiveRow = [
   lastUsedAt: Date | null,
   hashes: Buffer[],
 ];
-
-/** Notes a use, unless one was noted within the last minute. */
-export const NOTE_USE = statement(`
-  update service_accounts set last_used_at = $2
-  where id = $1 and (last_used_at is null or last_used_at < $2::timestamptz - interval '1 minute')`);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager, IsNull } from 'typeorm';
+import { InjectRepository } from '@nestjs/typeorm';
+import { type EntityManager, IsNull, MoreThan, Not, Or, Repository } from 'typeorm';
 import type { Principal } from '../auth/principal.js';
 import type { Scope } from '../auth/scopes.js';
 import { NotFoundError } from '../common/errors.js';
@@ -15,40 +16,39 @@ export interface NewServiceAccount {
   readonly description: string | null;
   readonly scopes: readonly Scope[];
   readonly expiresAt: Date | null;
-  /** Whom to ask about it. */
+  /** Who is responsible for the program. */
   readonly contact?: string | null;
-  /** What it reads data of people for. */
+  /** Why it reads personal data. */
   readonly purpose?: string | null;
 }
 
-/** An account together with a token for it, which is known at this moment only. */
+/** An account with a token for it. The token is not stored, so it is known only now. */
 export interface IssuedToken {
   readonly account: ServiceAccountEntity;
   readonly token: string;
 }
 
-/** The accounts of programs: made, listed and ended by an operator. */
+/** Creates, lists, rotates and revokes service accounts for an operator. */
 @Injectable()
 export class ServiceAccountsService {
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(
+    @InjectRepository(ServiceAccountEntity) private readonly accounts: Repository<ServiceAccountEntity>,
+  ) {}
 
-  /** The account that a token is of; null for every other kind of token. */
+  /** The account of a service-account token; null for other tokens. */
   async findCurrent(principal: Principal | null): Promise<ServiceAccountEntity | null> {
     const id = principal?.serviceAccountId ?? null;
-    return id === null ? null : this.dataSource.manager.findOneBy(ServiceAccountEntity, { id });
+    return id === null ? null : this.accounts.findOneBy({ id });
   }
 
-  /** Those that are not revoked, by id. */
+  /** The accounts that are not revoked, by id. */
   list(): Promise<ServiceAccountEntity[]> {
-    return this.dataSource.manager.find(ServiceAccountEntity, {
-      where: { revokedAt: IsNull() },
-      order: { id: 'ASC' },
-    });
+    return this.accounts.find({ where: { revokedAt: IsNull() }, order: { id: 'ASC' } });
   }
 
   /**
-   * @param secret a secret made elsewhere, for the account of the demonstration; without it, a new one
-   * @throws ServiceError CONFLICT when the id is taken, BAD_USER_INPUT when it is none
+   * @param secret a given secret, for the account of the demonstration; by default a new one
+   * @throws ServiceError CONFLICT if the id is taken, BAD_USER_INPUT if it is malformed
    */
   async create(account: NewServiceAccount, secret: string = newSecret()): Promise<IssuedToken> {
     const created = {
@@ -61,8 +61,8 @@ export class ServiceAccountsService {
       revokedAt: null,
     };
     try {
-      await this.dataSource.transaction(async (manager) => {
-        await manager.insert(ServiceAccountEntity, created);
+      await this.accounts.manager.transaction(async (manager) => {
+        await manager.getRepository(ServiceAccountEntity).insert(created);
         await addSecret(manager, account.id, secret);
       });
     } catch (error) {
@@ -72,27 +72,16 @@ export class ServiceAccountsService {
   }
 
   /**
-   * Gives an account a new secret, and ends the ones it has at an instant from now: until then both are good.
-   * @param overlapSeconds how long the old secret stays good
+   * Adds a new secret to an account. Its old secrets expire, but not at once.
+   * @param overlapSeconds time until the old secrets expire
    * @throws NotFoundError
    */
   async rotate(id: string, overlapSeconds: number): Promise<IssuedToken> {
     const secret = newSecret();
-    const account = await this.dataSource.transaction(async (manager) => {
-      // One rotation at a time: two at once would not see each other's secret, and leave three.
+    const account = await this.accounts.manager.transaction(async (manager) => {
+      // The lock serializes rotations. Two at once would not see each other's secret and leave three.
       const locked = await getLocked(manager, id);
-      const now = new Date();
-      const end = new Date(now.getTime() + overlapSeconds * 1000);
-      // Two live secrets at most: of those that are left from earlier rotations, the newest stays.
-      await manager.query(
-        `delete from service_account_secrets where service_account_id = $1 and sha256 <> (
-           select sha256 from service_account_secrets where service_account_id = $1 order by created_at desc limit 1)`,
-        [id],
-      );
-      await manager.query(
-        `update service_account_secrets set expires_at = least(expires_at, $2) where service_account_id = $1`,
-        [id, end],
-      );
+      await retireSecrets(manager, id, new Date(Date.now() + overlapSeconds * 1000));
       await addSecret(manager, id, secret);
       return locked;
     });
@@ -100,21 +89,21 @@ export class ServiceAccountsService {
   }
 
   /**
-   * Ends an account at once and for good: its id is not given again.
+   * Revokes an account at once and for ever: its id cannot be used again.
    * @throws NotFoundError
    */
   async revoke(id: string): Promise<void> {
-    await this.dataSource.transaction(async (manager) => {
+    await this.accounts.manager.transaction(async (manager) => {
       await getLocked(manager, id);
-      await manager.update(ServiceAccountEntity, { id }, { revokedAt: new Date() });
-      await manager.delete(ServiceAccountSecretEntity, { serviceAccountId: id });
+      await manager.getRepository(ServiceAccountEntity).update({ id }, { revokedAt: new Date() });
+      await manager.getRepository(ServiceAccountSecretEntity).delete({ serviceAccountId: id });
     });
   }
 }
 
-/** @throws NotFoundError when there is none with this id, or it is revoked */
+/** @throws NotFoundError if there is no such account, or if it is revoked */
 async function getLocked(manager: EntityManager, id: string): Promise<ServiceAccountEntity> {
-  const account = await manager.findOne(ServiceAccountEntity, {
+  const account = await manager.getRepository(ServiceAccountEntity).findOne({
     where: { id, revokedAt: IsNull() },
     lock: { mode: 'pessimistic_write' },
   });
@@ -122,12 +111,25 @@ async function getLocked(manager: EntityManager, id: string): Promise<ServiceAcc
   return account;
 }
 
+/** Keeps the newest secret until `end`, and deletes older ones: an account has at most two secrets. */
+async function retireSecrets(manager: EntityManager, id: string, end: Date): Promise<void> {
+  const secrets = manager.getRepository(ServiceAccountSecretEntity);
+  const [newest] = await secrets.find({
+    where: { serviceAccountId: id },
+    order: { createdAt: 'DESC' },
+    take: 1,
+  });
+  if (newest === undefined) return;
+  await secrets.delete({ serviceAccountId: id, sha256: Not(newest.sha256) });
+  await secrets.update({ serviceAccountId: id, expiresAt: Or(IsNull(), MoreThan(end)) }, { expiresAt: end });
+}
+
 function newSecret(): string {
   return buildSecret(randomBytes(SECRET_BYTES));
 }
 
 async function addSecret(manager: EntityManager, id: string, secret: string): Promise<void> {
-  await manager.insert(ServiceAccountSecretEntity, {
+  await manager.getRepository(ServiceAccountSecretEntity).insert({
     sha256: hashSecret(secret),
     serviceAccountId: id,
     createdAt: new Date(),

@@ -2,6 +2,7 @@ import sharp from 'sharp';
 import { HttpAdapterHost } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import { AccessLog } from '../../src/access-log/access-log.js';
+import { AccessLogEntity } from '../../src/access-log/access-log.entity.js';
 import { listCounts } from '../../src/access-log/access-log.queries.js';
 import { dayOf } from '../../src/access-log/day.js';
 import { DirectoryDataSource } from '../../src/database/connections/data-source.js';
@@ -54,19 +55,23 @@ function ask(query: string, authorization = program) {
 
 /** That of another process. */
 function anotherLog(accessLogDays = 90): AccessLog {
-  return new AccessLog({ ...service.config, accessLogDays }, dataSource, new HttpAdapterHost());
+  return new AccessLog(
+    { ...service.config, accessLogDays },
+    dataSource.getRepository(AccessLogEntity),
+    new HttpAdapterHost(),
+  );
 }
 
 /** What has been counted: by field, requests and people. */
 async function readCounts(principal: string | null = null): Promise<Record<string, [number, number]>> {
   await log.flush();
-  const counts = await listCounts(dataSource, { ...EVER, principal });
+  const counts = await listCounts(dataSource.getRepository(AccessLogEntity), { ...EVER, principal });
   return Object.fromEntries(counts.map(({ field, requests, people }) => [field, [requests, people]]));
 }
 
-async function readOnlookers(): Promise<string[]> {
+async function readActors(): Promise<string[]> {
   await log.flush();
-  const counts = await listCounts(dataSource, EVER);
+  const counts = await listCounts(dataSource.getRepository(AccessLogEntity), EVER);
   return [...new Set(counts.map(({ principal, actingFor }) => `${principal} for ${actingFor}`))].sort();
 }
 
@@ -100,8 +105,8 @@ describe('the access log', () => {
     for (let time = 0; time < 6; time++) await ask(query);
     await ask(query, other);
     expect(executions.count - before).toBe(2);
-    expect(await readOnlookers()).toHaveLength(2);
-    const counts = await listCounts(dataSource, EVER);
+    expect(await readActors()).toHaveLength(2);
+    const counts = await listCounts(dataSource.getRepository(AccessLogEntity), EVER);
     expect(counts.map(({ requests, people }) => [requests, people])).toEqual([
       [6, 12],
       [1, 2],
@@ -138,9 +143,9 @@ describe('the access log', () => {
   it('names who asks: the account, or the client and the person that it acts for', async () => {
     await ask('{ user(user: {id: "ben"}) { id } }');
     await ask('{ profile { name user { email } } }', await service.accessToken('profile read'));
-    const [account] = (await readOnlookers()).slice(-1);
+    const [account] = (await readActors()).slice(-1);
     expect(account).toMatch(/^service-account:test-\w+ for $/);
-    expect(await readOnlookers()).toContain(`client:demo-basic for ${OWNER}`);
+    expect(await readActors()).toContain(`client:demo-basic for ${OWNER}`);
     expect(await readCounts('demo-basic')).toEqual({
       'Profile.name': [1, 1],
       'Profile.user': [1, 1],
@@ -169,7 +174,7 @@ describe('the access log', () => {
     await fetch(url, { method: 'HEAD' });
     expect((await fetch(url, { headers: { 'if-none-match': etag } })).status).toBe(304);
     expect(await readCounts('signed-url')).toEqual({ 'User.photo': [1, 1] });
-    expect((await readOnlookers()).map((name) => name.split(':')[0])).toEqual([
+    expect((await readActors()).map((name) => name.split(':')[0])).toEqual([
       'service-account',
       'signed-url for ',
     ]);
@@ -187,11 +192,11 @@ describe('the access log', () => {
 
   it('adds up what several processes count at once', async () => {
     const logs = Array.from({ length: 4 }, () => anotherLog());
-    const exhibit = {
+    const access = {
       fields: Array.from({ length: 50 }, (_, index) => `User.f${index}`),
       people: Array<number>(50).fill(3),
     };
-    for (const each of logs) each.noteSignedUrl(exhibit);
+    for (const each of logs) each.noteSignedUrl(access);
     await Promise.all(logs.map((each) => each.flush()));
     const counts = await readCounts();
     expect(Object.keys(counts)).toHaveLength(50);
@@ -204,7 +209,8 @@ describe('the access log', () => {
       `insert into access_log select day, 'signed-url', '', 'User.photo', 1, 1 from unnest($1::date[]) day`,
       [days],
     );
-    const readDays = async () => (await listCounts(dataSource, EVER)).map(({ day }) => day);
+    const readDays = async () =>
+      (await listCounts(dataSource.getRepository(AccessLogEntity), EVER)).map(({ day }) => day);
     await anotherLog().flush();
     expect(await readDays()).toEqual(days.slice(0, 2));
 

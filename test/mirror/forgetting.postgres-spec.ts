@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { HttpAdapterHost } from '@nestjs/core';
 import sharp from 'sharp';
 import { DataSource } from 'typeorm';
+import { AccessLogEntity } from '../../src/access-log/access-log.entity.js';
 import { AccessLog } from '../../src/access-log/access-log.js';
 import { keyOfDn } from '../../src/ldap/naming/dn-key.js';
 import { buildLdif, personDn, type TestGroup, type TestPerson } from '../support/builders/directory.js';
@@ -109,7 +110,11 @@ describe('somebody who is gone from the directory', () => {
     await dataSource.query("update changes set at = at - interval '31 days'");
     await dataSource.query('update access_log set day = day - 91');
     // Each process looks through them when it has begun, and then once a day.
-    await new AccessLog(service.config, dataSource, new HttpAdapterHost()).flush();
+    await new AccessLog(
+      service.config,
+      dataSource.getRepository(AccessLogEntity),
+      new HttpAdapterHost(),
+    ).flush();
     await service.synchronise({ force: true });
     expect(await findTraces()).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { getNamedType, type GraphQLObjectType, isAbstractType, isListType, isNonNullType } from 'graphql';
-import type { Exhibit } from '../../access-log/personal-data-access.js';
+import type { PersonalDataAccess } from '../../access-log/personal-data-access.js';
 import { isPersonal } from '../../access-log/personal-data.decorator.js';
 import {
   type Operation,
@@ -15,7 +15,7 @@ export interface PersonalDataSelection {
   readonly fields: readonly string[];
   readonly places: readonly Place[];
   /** What the last answer showed: many show as much as the one before, and what is noted again costs least. */
-  last: Exhibit | null;
+  last: PersonalDataAccess | null;
 }
 
 interface Place {
@@ -113,7 +113,10 @@ function keyOf({ responsePath }: SelectedField): string {
 }
 
 /** Counts whom an answer shows. Null: nobody. */
-export function exhibitOf(footprint: PersonalDataSelection, data: unknown): Exhibit | null {
+export function personalDataAccessOf(
+  footprint: PersonalDataSelection,
+  data: unknown,
+): PersonalDataAccess | null {
   const { fields, places, last } = footprint;
   const people = fields.map(() => 0);
   let isEmpty = true;

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import type { Exhibit } from '../../access-log/personal-data-access.js';
+import type { PersonalDataAccess } from '../../access-log/personal-data-access.js';
 import type { CacheStatistics } from '../../common/cache-statistics.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
@@ -23,7 +23,7 @@ export interface CachedResponse {
   /** The minute whose signed URLs are in it; null: it has none. */
   readonly minute: number | null;
   /** What it shows of people, to whoever is given it; null: nothing. */
-  readonly exhibit: Exhibit | null;
+  readonly access: PersonalDataAccess | null;
   readonly operation: OperationLabel | null;
   /** The id of the revision that it was read from; null: nothing of it is in the directory. */
   readonly revision: string | null;

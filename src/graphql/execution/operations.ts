@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { FormattedExecutionResult } from 'graphql';
 import { AccessLog } from '../../access-log/access-log.js';
-import type { Exhibit } from '../../access-log/personal-data-access.js';
+import type { PersonalDataAccess } from '../../access-log/personal-data-access.js';
 import { Revisions } from '../../database/revisions/revisions.js';
 import type { ValidatedOperation } from '../analysis/operation-validator.js';
 import { ResponseCache, minuteOf } from '../cache/response-cache.js';
 import { formatError } from '../errors/error-response.js';
 import { type Execution, Executor } from './executor.js';
 import { type FlightKey, SingleFlight } from '../cache/single-flight.js';
-import { exhibitOf } from '../analysis/personal-data-selection.js';
+import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
 import type { MirrorRead } from './mirror-read.js';
 import type { RequestContext } from '../http/request-context.js';
 
@@ -38,14 +38,14 @@ export class Operations {
     });
     context.request.mirrorRead = await this.mirrorReadIn(result.revisions, before);
     const { data = null, errors } = result.executed;
-    const exhibit = admitted.personalData === null ? null : exhibitOf(admitted.personalData, data);
-    if (exhibit !== null && context.principal !== null) this.accessLog.note(context.principal, exhibit);
+    const access = admitted.personalData === null ? null : personalDataAccessOf(admitted.personalData, data);
+    if (access !== null && context.principal !== null) this.accessLog.note(context.principal, access);
     const extensions = admitted.deprecated === null ? null : { deprecations: admitted.deprecated.uses };
     if (errors !== undefined) {
       const formatted = errors.map((error) => formatError(error.toJSON(), error, context.requestId));
       return extensions === null ? { errors: formatted, data } : { errors: formatted, data, extensions };
     }
-    if (isOwn) this.remember(context, admitted, minute, exhibit);
+    if (isOwn) this.remember(context, admitted, minute, access);
     return extensions === null ? { data } : { data, extensions };
   }
 
@@ -78,7 +78,7 @@ export class Operations {
     { request, revisions }: RequestContext,
     { cacheDependencies, cost, deprecated }: ValidatedOperation,
     begun: number,
-    exhibit: Exhibit | null,
+    access: PersonalDataAccess | null,
   ): void {
     const { question } = request;
     const [revision = null, ...others] = revisions;
@@ -89,7 +89,7 @@ export class Operations {
     request.keep = (body, contentType) => {
       const headers = deprecated?.headers ?? null;
       const { operation } = request;
-      const answer = { body, contentType, headers, cost, minute, exhibit, operation, revision };
+      const answer = { body, contentType, headers, cost, minute, access, operation, revision };
       this.answers.keep(question, answer, cacheDependencies, revision);
     };
   }

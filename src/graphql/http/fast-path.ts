@@ -182,7 +182,7 @@ export class ShortWay implements OnModuleInit {
       const { status, headers, body } = buildRefusal(error, request.id);
       return { request, status, type: answerType, headers, body };
     }
-    if (answer.exhibit !== null) this.accessLog.note(principal, answer.exhibit);
+    if (answer.access !== null) this.accessLog.note(principal, answer.access);
     const headers = { ...NOT_STORED, ...answer.headers, ...(read === null ? null : headersOfRead(read)) };
     return { request, status: 200, type: answer.contentType, headers, body: answer.body };
   }

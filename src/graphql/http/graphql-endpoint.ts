@@ -227,8 +227,8 @@ export class GraphQLEndpoint implements OnModuleInit {
     const send = () => {
       // Only now: a refusal has nothing of the directory.
       request.mirrorRead = read;
-      if (answer.exhibit !== null && request.principal !== null)
-        this.accessLog.note(request.principal, answer.exhibit);
+      if (answer.access !== null && request.principal !== null)
+        this.accessLog.note(request.principal, answer.access);
       if (answer.headers !== null) void reply.headers(answer.headers);
       void reply.header('cache-control', 'no-store').type(answer.contentType).send(answer.body);
     };
