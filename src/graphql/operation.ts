@@ -62,6 +62,8 @@ export interface Operation {
 
 /** Fields that fragments may unfold to: far above what any limit accepts, and reached in a moment. */
 const UNFOLDED_FIELDS = 10_000;
+/** Selections that are visited for that: fragments that spread fragments can have no field that applies to the type. */
+const VISITED_SELECTIONS = 20_000;
 
 /**
  * Unfolds an operation of a validated document.
@@ -82,6 +84,7 @@ export function unfoldOperation(
     schema,
     fragments,
     fields: 0,
+    selections: 0,
     aliases: 0,
     directives: 0,
     conditionVariables: new Set(),
@@ -116,6 +119,7 @@ interface Unfolding {
   readonly schema: GraphQLSchema;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   fields: number;
+  selections: number;
   aliases: number;
   directives: number;
   readonly conditionVariables: Set<string>;
@@ -132,6 +136,7 @@ function collect(
   into: Map<string, SelectedField>,
 ): void {
   for (const selection of selectionSet.selections) {
+    if (++unfolding.selections > VISITED_SELECTIONS) throw tooMuchUnfolded();
     const own = conditionsOf(selection);
     const here = [...conditions, ...own];
     unfolding.directives += own.length;
@@ -177,12 +182,7 @@ function collectField(
   path: readonly string[],
   into: Map<string, SelectedField>,
 ): void {
-  if (++unfolding.fields > UNFOLDED_FIELDS) {
-    throw new ServiceError(
-      'QUERY_TOO_COMPLEX',
-      `The fragments of this operation unfold to more than ${UNFOLDED_FIELDS} fields`,
-    );
-  }
+  if (++unfolding.fields > UNFOLDED_FIELDS) throw tooMuchUnfolded();
   const responseKey = node.alias?.value ?? node.name.value;
   if (responseKey === '__proto__') unfolding.hasPrototypeKey = true;
   const field = type.getFields()[node.name.value];
@@ -213,6 +213,13 @@ function collectField(
     conditions,
     responsePath,
     selected.children,
+  );
+}
+
+function tooMuchUnfolded(): ServiceError {
+  return new ServiceError(
+    'QUERY_TOO_COMPLEX',
+    `The fragments of this operation unfold to more than ${UNFOLDED_FIELDS} fields`,
   );
 }
 

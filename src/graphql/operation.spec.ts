@@ -1,0 +1,47 @@
+import { buildSchema, Kind, parse } from 'graphql';
+import { ServiceError } from '../common/errors.js';
+import { unfoldOperation } from './operation.js';
+
+const schema = buildSchema(
+  'type Query { found: Found } union Found = A | B type A { id: ID } type B { id: ID }',
+);
+
+/** Fragments of which each spreads the next one twice. */
+function doubling(levels: number, type: string, inside: string): string {
+  const fragments = Array.from(
+    { length: levels },
+    (_, at) => `fragment F${at} on ${type} { ...F${at + 1} ...F${at + 1} }`,
+  );
+  return [...fragments, `fragment F${levels} on ${type} { ${inside} }`].join('\n');
+}
+
+/** The number of fields, or the code of the refusal. */
+function unfold(text: string): number | string {
+  const document = parse(text);
+  const definition = document.definitions.find((each) => each.kind === Kind.OPERATION_DEFINITION);
+  if (definition === undefined) throw new Error('There is no operation');
+  try {
+    return unfoldOperation(schema, document, definition).fieldCount;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return error.code;
+  }
+}
+
+describe('an operation whose fragments double', () => {
+  it('is unfolded while it has few fields', () => {
+    expect(unfold(`{ ...F0 } ${doubling(5, 'Query', '__typename')}`)).toBe(32);
+  });
+
+  it('is refused when it has too many fields', () => {
+    expect(unfold(`{ ...F0 } ${doubling(20, 'Query', '__typename')}`)).toBe('QUERY_TOO_COMPLEX');
+  });
+
+  it.each([
+    ['of another type', '... on B { id }'],
+    ['of no type that there is', '... on B { ... on Found { ... on A { id } } }'],
+  ])('is refused when what it spreads too often are fields %s', (_what, inside) => {
+    const text = `{ found { ... on A { ...F0 } } } ${doubling(20, 'Found', inside)}`;
+    expect(unfold(text)).toBe('QUERY_TOO_COMPLEX');
+  });
+});
