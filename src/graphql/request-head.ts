@@ -15,6 +15,8 @@ const LARGEST_HEADERS = 16_384;
 const good = new LRUCache<string, string>({ max: 1000 });
 /** Characters up to which a head is worth keeping. */
 const LONGEST_KEPT = 500;
+/** In the place of a field that is missing: no field has such a value. */
+const NONE = '\0';
 
 /**
  * Refuses whatever can be refused without reading a body.
@@ -44,13 +46,17 @@ export function readHead(request: FastifyRequest): string {
 
 /** The same for a request whose head is known to be good, and whose target is short; undefined: it has to be read. */
 export function recallHead(raw: IncomingMessage): string | undefined {
-  const { rawHeaders } = raw;
-  const isOrdinary = sizeOf(rawHeaders) <= LARGEST_HEADERS && findFieldProblem(rawHeaders) === null;
+  const isOrdinary = sizeOf(raw.rawHeaders) <= LARGEST_HEADERS && findFieldProblem(raw) === null;
   return isOrdinary ? good.get(keyOf(raw)) : undefined;
 }
 
 function keyOf({ method, headers }: IncomingMessage): string {
-  const { host, accept, 'content-type': type, 'content-encoding': coding } = headers;
+  const {
+    host = NONE,
+    accept = NONE,
+    'content-type': type = NONE,
+    'content-encoding': coding = NONE,
+  } = headers;
   return `${method}\n${host}\n${accept}\n${type}\n${coding}`;
 }
 

@@ -12,10 +12,13 @@ import type { ShortAnswer, ShortRequest, ShortWay } from '../graphql/short-way.j
 import { findHeadProblem } from './refuse-head.js';
 import { NothingHereError, refuseRequest } from './refuse-request.js';
 import { securityHeaders } from './security-headers.js';
+import { closeSlowReaders } from './slow-readers.js';
 import { LARGEST_HEAD, type UnreadRefusal, UnreadRequests } from './unread-request.js';
 
 /** Milliseconds between two looks for requests that have not arrived in time. */
 const LOOK_FOR_LATE = 1000;
+/** Times as long as a request may take to arrive, an answer may take to be read. */
+const ANSWER_PATIENCE = 4;
 /** Milliseconds in which nothing new has to come before the port is closed, and how often that is looked for. */
 const QUIET = 100;
 const LOOKS = 10;
@@ -82,6 +85,10 @@ export class HttpAdapter extends FastifyAdapter {
     // Node would drop what is above two thousand without a word: their size bounds them.
     fastify.server.maxHeadersCount = 0;
     fastify.server.maxConnections = config.limits.connections;
+    closeSlowReaders(fastify.server, milliseconds * ANSWER_PATIENCE);
+    fastify.server.on('connect', (request, socket) => {
+      unread.refuseTunnel(request, socket);
+    });
     // Node would refuse it in words of its own.
     fastify.server.on('checkExpectation', (request, response) => {
       fastify.server.emit('request', request, response);

@@ -7,8 +7,9 @@ import { StatusError } from '../graphql/refusal.js';
  * Looks at what Node lets through and no request may have, whatever it asks for.
  * @returns why it is refused; null: it is not
  */
-export function findHeadProblem({ httpVersion, headers, rawHeaders }: IncomingMessage): ServiceError | null {
-  switch (findFieldProblem(rawHeaders)) {
+export function findHeadProblem(request: IncomingMessage): ServiceError | null {
+  const { httpVersion, headers } = request;
+  switch (findFieldProblem(request)) {
     case 'repeated':
       return new ServiceError('BAD_REQUEST', 'Host and Content-Type must not be there twice');
     case 'too long': {
