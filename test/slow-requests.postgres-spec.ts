@@ -163,6 +163,40 @@ describe('what Node lets through', () => {
     }
   });
 
+  it.each(['gzip, chunked', 'chunked, chunked'])(
+    'is refused, whatever its path: Transfer-Encoding: %s',
+    async (coding) => {
+      for (const path of ['/graphql/v1', '/oauth2/token']) {
+        const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+        const fields = `Host: x\r\n${JSON_TYPE}\r\nTransfer-Encoding: ${coding}`;
+        const bytes = `POST ${path} HTTP/1.1\r\n${fields}\r\n\r\n${chunks}`;
+        await expectRefusal(await sendBytes(service, bytes), [400, 'BAD_REQUEST']);
+      }
+    },
+  );
+
+  it('is refused, whatever its path: a URL of more than 8,192 bytes', async () => {
+    for (const path of ['/graphql/v1', '/photo/v1/anna', '/oauth2/authorize', '/_health', '/nowhere']) {
+      const target = `${path}?x=`.padEnd(8193, 'x');
+      const answer = await sendBytes(service, `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
+      await expectRefusal(answer, [414, 'PAYLOAD_TOO_LARGE']);
+    }
+  });
+
+  it.each(['*', 'ftp://example.org/graphql/v1'])('has nothing at the target %s', async (target) => {
+    const answer = await sendBytes(service, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    await expectRefusal(answer, [404, 'NOT_FOUND']);
+  });
+
+  it('is refused by the embedded provider where it has many parameters', async () => {
+    const target = `/oauth2/authorize?${'a&'.repeat(2000)}`;
+    const answer = await sendBytes(
+      service,
+      `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`,
+    );
+    await expectRefusal(answer, [400, 'BAD_REQUEST']);
+  });
+
   it('is refused where it asks for a tunnel', async () => {
     const answer = await sendBytes(service, 'CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\n\r\n');
     await expectRefusal(answer, [405, 'METHOD_NOT_ALLOWED']);

@@ -1,4 +1,4 @@
-import { buildSchema, Kind, parse } from 'graphql';
+import { buildSchema, getIntrospectionQuery, Kind, parse } from 'graphql';
 import { ServiceError } from '../common/errors.js';
 import { unfoldOperation } from './operation.js';
 
@@ -27,6 +27,25 @@ function unfold(text: string): number | string {
     return error.code;
   }
 }
+
+describe('an operation that asks for the schema', () => {
+  it.each([
+    '{ __schema { types { name } } __schema { types { kind } } }',
+    '{ a: __type(name: "A") { name } b: __type(name: "B") { name } }',
+    getIntrospectionQuery(),
+  ])('is unfolded: %#', (text) => {
+    expect(unfold(text)).toEqual(expect.any(Number));
+  });
+
+  it.each([
+    '{ a: __schema { types { name } } b: __schema { types { name } } }',
+    '{ __schema { a: types { name } } }',
+    '{ __type(name: "A") { fields { ...F } } } fragment F on __Field { ... { a: name } }',
+    '{ ...F } fragment F on Query { a: __schema { ...G } ...H } fragment G on __Schema { types { name } } fragment H on Query { b: __schema { ...G } }',
+  ])('is refused where aliases repeat it: %s', (text) => {
+    expect(unfold(text)).toBe('QUERY_TOO_COMPLEX');
+  });
+});
 
 describe('an operation whose fragments double', () => {
   it('is unfolded while it has few fields', () => {

@@ -16,6 +16,7 @@ import {
 import type { Access } from '../auth/access.js';
 import { BadUserInputError, ServiceError } from '../common/errors.js';
 import type { Dependence } from './dependence.js';
+import { refuseIntrospectionAliases } from './introspection-aliases.js';
 
 /** Response keys from the root, and the field they end in: one selection of an operation. */
 export type PathKey = string;
@@ -67,7 +68,7 @@ const VISITED_SELECTIONS = 20_000;
 
 /**
  * Unfolds an operation of a validated document.
- * @throws ServiceError QUERY_TOO_COMPLEX when its fragments unfold without end, GRAPHQL_VALIDATION_FAILED when the
+ * @throws ServiceError QUERY_TOO_COMPLEX when its fragments unfold without end or it repeats the schema by aliases, GRAPHQL_VALIDATION_FAILED when the
  *   schema has no operations of its kind
  */
 export function unfoldOperation(
@@ -88,7 +89,7 @@ export function unfoldOperation(
     aliases: 0,
     directives: 0,
     conditionVariables: new Set(),
-    introspects: false,
+    introspection: new Set(),
     hasPrototypeKey: false,
   };
   const rootType = schema.getRootType(definition.operation);
@@ -100,7 +101,8 @@ export function unfoldOperation(
     );
   }
   collect(unfolding, definition.selectionSet, [rootType], [], [], roots);
-  const { fields, aliases, directives, conditionVariables, introspects, hasPrototypeKey } = unfolding;
+  const { fields, aliases, directives, conditionVariables, introspection, hasPrototypeKey } = unfolding;
+  refuseIntrospectionAliases(introspection, fragments);
   return {
     definition,
     document,
@@ -109,7 +111,7 @@ export function unfoldOperation(
     directives,
     fieldCount: fields,
     conditionVariables: [...conditionVariables].sort(),
-    introspects,
+    introspects: introspection.size > 0,
     hasPrototypeKey,
     ...dependencesOf(roots),
   };
@@ -123,7 +125,7 @@ interface Unfolding {
   aliases: number;
   directives: number;
   readonly conditionVariables: Set<string>;
-  introspects: boolean;
+  readonly introspection: Set<FieldNode>;
   hasPrototypeKey: boolean;
 }
 
@@ -188,7 +190,7 @@ function collectField(
   const field = type.getFields()[node.name.value];
   if (field === undefined) {
     // __typename and introspection, which everybody may read.
-    if (node.name.value !== '__typename') unfolding.introspects = true;
+    if (node.name.value !== '__typename') unfolding.introspection.add(node);
     return;
   }
   const responsePath = [...path, responseKey];

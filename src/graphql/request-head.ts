@@ -6,8 +6,6 @@ import { findFieldProblem } from '../common/request-fields.js';
 import { parseUrl } from '../common/url.js';
 import { responseType, StatusError } from './refusal.js';
 
-/** Bytes of a request target: larger questions are sent by POST. */
-const LONGEST_URL = 8192;
 /** Bytes of all header fields together. */
 const LARGEST_HEADERS = 16_384;
 
@@ -24,13 +22,9 @@ const NONE = '\0';
  * @throws ServiceError, with the status that the table of docs/http.md gives
  */
 export function readHead(request: FastifyRequest): string {
-  const { method, url, raw } = request;
+  const { method, raw } = request;
   if (method !== 'GET' && method !== 'POST') {
     throw new ServiceError('METHOD_NOT_ALLOWED', 'The endpoint answers GET and POST');
-  }
-  if (url.length > LONGEST_URL) {
-    const message = `The URL is longer than ${LONGEST_URL} bytes: send the query by POST`;
-    throw new StatusError(414, 'PAYLOAD_TOO_LARGE', message);
   }
   if (sizeOf(raw.rawHeaders) > LARGEST_HEADERS) {
     throw new StatusError(431, 'PAYLOAD_TOO_LARGE', `The headers are larger than ${LARGEST_HEADERS} bytes`);

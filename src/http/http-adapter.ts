@@ -182,11 +182,11 @@ export class HttpAdapter extends FastifyAdapter {
   }
 }
 
-/** RFC 9112 §3.2.2: a server takes the absolute form too. */
+/** RFC 9112 §3.2.2: a server takes the absolute form too. What is no path, as the asterisk, is no route either. */
 function toOriginForm(target: string): string {
   if (target.startsWith('/')) return target;
   const rest = target.replace(/^https?:\/\/[^/?#]*/i, '');
-  return rest.startsWith('?') ? `/${rest}` : rest;
+  return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
 /** A proxy in front may keep the path of BASE_URL, or take it away. */
