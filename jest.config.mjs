@@ -21,7 +21,7 @@ const common = {
   // One for all projects: then they share one cache of transformed modules.
   id: 'directory-service',
   rootDir: '.',
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/environment.mjs',
   setupFiles: ['reflect-metadata'],
   moduleFileExtensions: ['js', 'mjs', 'cjs', 'json', 'ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
@@ -54,7 +54,13 @@ export default {
   testSequencer: '<rootDir>/test/support/slowest-first.mjs',
   reporters: ['default', '<rootDir>/test/support/totals-reporter.mjs'],
   projects: [
-    { ...common, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/*.spec.ts'] },
+    {
+      ...common,
+      displayName: 'unit',
+      globalSetup: '<rootDir>/test/support/work-directory.mjs',
+      globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
+      testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/*.spec.ts'],
+    },
     { ...endToEnd('pglite'), testEnvironment: '<rootDir>/test/support/pglite-environment.mjs' },
     endToEnd('postgres'),
     // By npm run test:endurance, on a machine that does nothing else: they take minutes, and measure times.

@@ -4,9 +4,10 @@ import { writeClients } from './support/clients.js';
 import { buildLdif } from './support/directory.js';
 import { Executions } from './support/executions.js';
 import { type HttpAnswer, send } from './support/http.js';
+import { repetitions } from './support/repetitions.js';
 import { TestService } from './support/service.js';
 
-const REQUESTS = 10_000;
+const REQUESTS = repetitions({ usually: 4000, long: 10_000 });
 const CONNECTIONS = 8;
 const TYPES = ['application/json', 'application/graphql-response+json'];
 

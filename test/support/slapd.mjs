@@ -1,11 +1,12 @@
 // An OpenLDAP server of the tests' own: slapd as a plain process on a free port of the loopback interface.
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { findFreePort } from './postgres.mjs';
+import { findFreePort } from './ports.mjs';
+import { spawnBound } from './spawn-bound.mjs';
 import { findProgram } from './system-packages.mjs';
 
 const execute = promisify(execFile);
@@ -140,21 +141,14 @@ class TestSlapd {
   /** What slapd said before it gave up; null when it runs. */
   async #tryToStart() {
     const urls = [`${this.url}/`, ...(this.#options.tls ? [`ldaps://127.0.0.1:${this.tlsPort}/`] : [])];
-    const server = spawn(
+    const server = spawnBound(
       findProgram('slapd'),
       ['-f', this.#writeConfiguration(), '-h', urls.join(' '), '-d', '0'],
       { stdio: ['ignore', 'ignore', 'pipe'] },
     );
-    const kill = () => server.kill('SIGKILL');
-    process.once('exit', kill);
     let said = '';
     server.stderr.setEncoding('utf8').on('data', (text) => (said += text));
-    server.ended = new Promise((resolve) =>
-      server.once('exit', (code, signal) => {
-        process.off('exit', kill);
-        resolve(signal ?? code);
-      }),
-    );
+    server.ended = new Promise((resolve) => server.once('exit', (code, signal) => resolve(signal ?? code)));
     while (server.exitCode === null && server.signalCode === null) {
       if (await this.#isServedBy(server.pid)) {
         this.#process = server;
