@@ -22,7 +22,11 @@ export class Group {
   description!: string | null;
 
   @InheritAccess()
-  @Field(() => String, { nullable: true, description: 'The web site of the group.' })
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'The web site of the group: an http or https URL. One with user information, spaces, quotes or markup is not shown.',
+  })
   website!: string | null;
 
   @InheritAccess()

@@ -5,7 +5,8 @@ import { ChangeInput } from './change.inputs.js';
 const UNCHANGED = 'Left out: it stays as it is.';
 const REMOVABLE = `null or an empty text removes it. ${UNCHANGED}`;
 const ADDRESS = 'one, in ASCII, up to 254 characters';
-const WEBSITE = 'an http or https URL without spaces, up to 10,000 characters';
+const WEBSITE =
+  'an http or https URL without user information, spaces, quotes or markup, up to 10,000 characters';
 const DESCRIPTION = 'up to 10,000 characters, with line feeds and tabs if need be';
 
 @InputType({ description: 'The group that is to be made. Whoever the token acts for becomes its owner.' })
