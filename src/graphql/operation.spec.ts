@@ -1,6 +1,6 @@
 import { buildSchema, getIntrospectionQuery, Kind, parse } from 'graphql';
 import { ServiceError } from '../common/errors.js';
-import { unfoldOperation } from './operation.js';
+import { type Operation, unfoldOperation } from './operation.js';
 
 const schema = buildSchema(
   'type Query { found: Found } union Found = A | B type A { id: ID } type B { id: ID }',
@@ -15,13 +15,21 @@ function doubling(levels: number, type: string, inside: string): string {
   return [...fragments, `fragment F${levels} on ${type} { ${inside} }`].join('\n');
 }
 
-/** The number of fields, or the code of the refusal. */
-function unfold(text: string): number | string {
+function operationOf(text: string): Operation {
   const document = parse(text);
   const definition = document.definitions.find((each) => each.kind === Kind.OPERATION_DEFINITION);
   if (definition === undefined) throw new Error('There is no operation');
+  return unfoldOperation(schema, document, definition);
+}
+
+function size(text: string): number {
+  return operationOf(text).size;
+}
+
+/** The number of fields, or the code of the refusal. */
+function unfold(text: string): number | string {
   try {
-    return unfoldOperation(schema, document, definition).fieldCount;
+    return operationOf(text).fieldCount;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     return error.code;
@@ -44,6 +52,20 @@ describe('an operation that asks for the schema', () => {
     '{ ...F } fragment F on Query { a: __schema { ...G } ...H } fragment G on __Schema { types { name } } fragment H on Query { b: __schema { ...G } }',
   ])('is refused where aliases repeat it: %s', (text) => {
     expect(unfold(text)).toBe('QUERY_TOO_COMPLEX');
+  });
+});
+
+describe('an operation with many conditions', () => {
+  it('is refused when fragments repeat them too often', () => {
+    const open = '... @include(if: true) @skip(if: false) { '.repeat(40);
+    const text = `{ ${open} ...F0 ${'}'.repeat(40)} } ${doubling(11, 'Query', '__typename @include(if: true)')}`;
+    expect(unfold(text)).toBe('QUERY_TOO_COMPLEX');
+  });
+
+  it('is kept as what it takes in memory', () => {
+    expect(size('{ found { __typename } }')).toBeLessThan(20);
+    const chain = doubling(8, 'Found', '... on A { id }');
+    expect(size(`{ found { ...F0 } } ${chain}`)).toBeGreaterThan(256);
   });
 });
 

@@ -49,6 +49,8 @@ export interface Operation {
   readonly directives: number;
   /** Fields at all places that they unfold to. */
   readonly fieldCount: number;
+  /** What it takes in memory, as a number of fields. */
+  readonly size: number;
   /** The variables that `@skip` and `@include` hang on. */
   readonly conditionVariables: readonly string[];
   /** Whether it asks about the schema itself. */
@@ -86,6 +88,7 @@ export function unfoldOperation(
     fragments,
     fields: 0,
     selections: 0,
+    conditions: 0,
     aliases: 0,
     directives: 0,
     conditionVariables: new Set(),
@@ -110,6 +113,7 @@ export function unfoldOperation(
     aliases,
     directives,
     fieldCount: fields,
+    size: 10 + fields + unfolding.conditions,
     conditionVariables: [...conditionVariables].sort(),
     introspects: introspection.size > 0,
     hasPrototypeKey,
@@ -122,6 +126,8 @@ interface Unfolding {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   fields: number;
   selections: number;
+  /** In all lists of them together. */
+  conditions: number;
   aliases: number;
   directives: number;
   readonly conditionVariables: Set<string>;
@@ -140,7 +146,9 @@ function collect(
   for (const selection of selectionSet.selections) {
     if (++unfolding.selections > VISITED_SELECTIONS) throw tooMuchUnfolded();
     const own = conditionsOf(selection);
-    const here = [...conditions, ...own];
+    const here = own.length === 0 ? conditions : [...conditions, ...own];
+    if (own.length > 0) unfolding.conditions += here.length;
+    if (unfolding.conditions > VISITED_SELECTIONS) throw tooMuchUnfolded();
     unfolding.directives += own.length;
     for (const { argument } of own) {
       if (typeof argument === 'object') unfolding.conditionVariables.add(argument.variable);
