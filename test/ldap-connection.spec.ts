@@ -10,7 +10,8 @@ import { LdapResultError, LdapTlsError } from '../src/ldap/ldap-error.js';
 import { LimitExceededError, SizeLimitError } from '../src/ldap/limit-error.js';
 import { readPaged } from '../src/ldap/paged-search.js';
 import { ANY_ENTRY, type SearchRequest } from '../src/ldap/requests.js';
-import { readContextCsn, readRootDse } from '../src/ldap/root-dse.js';
+import { readContext } from '../src/ldap/context-csn.js';
+import { readRootDse } from '../src/ldap/root-dse.js';
 import { buildLdif, personDn, type TestPerson } from './support/directory.js';
 import { errorOf } from './support/error-of.js';
 import {
@@ -272,12 +273,12 @@ describe('a server that tells of itself', () => {
 
   it('tells whether anything has changed', async () => {
     const root = await connect({ bindDn: ROOT_DN, bindPassword: ROOT_PASSWORD });
-    const before = await readContextCsn(root, SUFFIX);
-    expect(before).toEqual([expect.stringMatching(/^\d{14}\.\d{6}Z#/)]);
-    expect(await readContextCsn(root, SUFFIX)).toEqual(before);
+    const before = await readContext(root, SUFFIX);
+    expect(before).toEqual({ csns: [expect.stringMatching(/^\d{14}\.\d{6}Z#/)], isBehind: false });
+    expect(await readContext(root, SUFFIX)).toEqual(before);
     await slapd.modify(`dn: ${personDn('crowd-2')}\nchangetype: modify\nreplace: sn\nsn: New\n`);
-    expect(await readContextCsn(root, SUFFIX)).not.toEqual(before);
-    expect(await readContextCsn(root, personDn('crowd-2'))).toBeNull();
+    expect(await readContext(root, SUFFIX)).not.toEqual(before);
+    expect(await readContext(root, personDn('crowd-2'))).toBeNull();
     root.close();
   });
 });

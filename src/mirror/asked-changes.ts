@@ -2,7 +2,7 @@ import type { DirectoryConfig } from '../config/directory.js';
 import type { LdapConnection } from '../ldap/connection.js';
 import { DirectoryClock, sinceAfter } from '../sources/directory-clock.js';
 import type { LdapDirectory } from '../sources/ldap-directory.js';
-import { formatPosition, type Position } from '../sources/position.js';
+import { formatPosition, type Position, refuseBehind, withKnown } from '../sources/position.js';
 import type { Intake, Reached } from './intake.js';
 import { type MirrorStatus, SyncState } from './mirror-state.js';
 import type { Outcome } from './outcome.js';
@@ -26,6 +26,7 @@ export class AskedChanges {
    * Takes over what has changed since the last look.
    * @param position where the last look ended
    * @param isLater the last look ended a second ago or longer
+   * @throws ServerBehindError when the position is of another server, which was ahead of this one
    */
   async take(
     before: MirrorStatus,
@@ -35,8 +36,8 @@ export class AskedChanges {
     const { connection, intake } = this;
     const { config, directory, reporter } = this.surroundings;
     const asOf = new Date();
-    // Only for comparisons between servers: a database below may change without a change of the token.
-    const token = await directory.readStateToken(connection);
+    const state = await directory.readState(connection);
+    refuseBehind(position.state, state);
     const changed = new Set<string>();
     const clock = new DirectoryClock(config.mapping.people.modifiedAt, position.latest);
     for await (const { uuid, entry } of directory.listChangedSince(connection, position.since)) {
@@ -45,7 +46,9 @@ export class AskedChanges {
     }
     const { latest } = clock;
     const since = sinceAfter(position, latest, isLater);
-    const reached = { position: formatPosition({ kind: 'look', token, since, latest }), asOf };
+    const known = withKnown(state, position.state);
+    const next = formatPosition({ kind: 'look', state: known, reached: known, since, latest });
+    const reached = { position: next, asOf };
     const unmoved = { position: before.position, asOf: before.asOf ?? asOf };
     const held =
       (await intake.readAgain([...changed], unmoved)) ?? (await this.compare(before.state, unmoved));

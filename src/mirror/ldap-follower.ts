@@ -72,6 +72,7 @@ export class LdapFollower implements Follower {
       if (signal.aborted) break;
       if (error === undefined) continue;
       failures++;
+      if (error instanceof ServerBehindError) this.behind.begin();
       await this.tellTrouble(error);
       settled();
       const pause = backOff(failures, Math.random());
@@ -158,8 +159,8 @@ export class LdapFollower implements Follower {
     if (step !== 'await') {
       const source = new LdapSource(this.config, this.source);
       const outcome = await this.run(source, signal, step === 'hold' ? 'hold' : 'fail');
-      if (outcome.kind !== 'blocked') return;
-      isWell(outcome);
+      if (outcome.kind === 'blocked') isWell(outcome);
+      else if (step === 'compare') return;
     }
     await this.awaitDecision(signal);
   }
@@ -223,7 +224,7 @@ export class LdapFollower implements Follower {
     const begun = performance.now();
     const { uuid } = this.config.mapping.people;
     const stamped = new StampedSource(source, uuid, (entry) => this.directory.stampOf(entry));
-    const outcome = await this.run(stamped, signal);
+    const outcome = await this.run(stamped, signal, this.behind.isOver ? 'hold' : 'fail');
     if (outcome.kind === 'blocked') return outcome;
     this.readsWhole = false;
     await intake.noteWhole(stamped.stamps, (performance.now() - begun) / 1000);
@@ -234,7 +235,7 @@ export class LdapFollower implements Follower {
   private async run(
     source: DirectorySource,
     signal: AbortSignal,
-    whenBehind: 'hold' | 'fail' = 'hold',
+    whenBehind: 'hold' | 'fail',
   ): Promise<Outcome> {
     const outcome = await this.reporter.tell((progress) =>
       this.synchroniser.run(source, { force: true, signal, progress, whenBehind }),

@@ -20,7 +20,7 @@ import { type Progress, readSnapshot } from './read.js';
 import { ReconciliationCounts } from './reconciliations.js';
 import { pruneChanges } from './prune-changes.js';
 import { Runs } from './runs.js';
-import { describeBehind, parsePosition, stateOf } from '../sources/position.js';
+import { describeBehind, describeHidden, parsePosition, reachedOf, stateOf } from '../sources/position.js';
 import { ServerBehindError } from '../sources/server-behind.error.js';
 import { type DirectorySource, fingerprintOf } from '../sources/source.js';
 import { SourceError } from '../sources/source.error.js';
@@ -267,9 +267,14 @@ export function isOfSource(error: unknown): error is Error {
   );
 }
 
-/** How the server that was read is behind what is mirrored; null: it is not, or neither of them shows it. */
-function findBehind({ position }: MirrorStatus, reading: Reading): string | null {
-  return describeBehind(stateOf(parsePosition(position)), stateOf(parsePosition(reading.position)));
+/** How the server that was read is behind what is mirrored; null: it is not, or nothing was known of that. */
+function findBehind({ position, fingerprint }: MirrorStatus, reading: Reading): string | null {
+  const known = stateOf(parsePosition(position));
+  const reached = reachedOf(parsePosition(reading.position));
+  const behind = describeBehind(known, reached);
+  if (behind !== null || reading.fingerprint !== fingerprint) return behind;
+  // A consumer that is still being filled shows nothing, and lacks entries.
+  return describeHidden(known, reached);
 }
 
 function* entriesOf({ people, groups }: Delta) {

@@ -117,7 +117,7 @@ export class ToldChanges {
     if (isQuiet) {
       asOf = new Date();
       // The answer tells that the server is there, and that everything before was on its way.
-      await directory.readStateToken(connection);
+      await directory.readState(connection);
     }
     if (isQuiet || session.hasMoved || intake.isHealing) {
       // What is still under way is older than what is read again: it must not come after it.

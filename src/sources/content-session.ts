@@ -6,7 +6,8 @@ import type { SearchRequest } from '../ldap/requests.js';
 import type { ContentEvent } from '../ldap/sync-stage.js';
 import { ChangeBuffer, type Changes } from './change-buffer.js';
 import { KINDS, type LdapDirectory } from './ldap-directory.js';
-import { formatPosition, type Position, refuseBehind, stateOf } from './position.js';
+import { describeHidden, formatPosition, type Position, refuseBehind, stateOf } from './position.js';
+import { ServerBehindError } from './server-behind.error.js';
 import type { EntryKind } from './source.js';
 
 type Cookies = Extract<Position, { kind: 'cookies' }>;
@@ -244,8 +245,13 @@ export class ContentSession {
     { unmentionedAreGone, cookie }: Extract<ContentEvent, { kind: 'refreshed' }>,
   ): void {
     const { from } = this.options;
-    if (from !== null && cookie !== null) {
-      refuseBehind(stateOf(from), stateOf({ ...from, [kind]: cookie }));
+    if (from !== null) {
+      const known = stateOf(from);
+      const current = stateOf({ ...from, [kind]: cookie ?? Buffer.alloc(0) });
+      if (cookie !== null) refuseBehind(known, current);
+      // Without an end that says how far the server is, what it did not mention may be what it lacks.
+      const hidden = describeHidden(known, current);
+      if (unmentionedAreGone && hidden !== null) throw new ServerBehindError(hidden);
     }
     this.refreshed.set(kind, unmentionedAreGone);
     this.buffer.note();

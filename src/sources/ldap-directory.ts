@@ -1,6 +1,5 @@
 import type { DirectoryConfig, DirectoryMapping, LdapSourceConfig } from '../config/directory.js';
 import type { LdapConnection } from '../ldap/connection.js';
-import { isBelow } from '../ldap/dn.js';
 import type { Entry } from '../ldap/entry.js';
 import { uuidOfEntry } from '../ldap/entry-uuid.js';
 import { type Filter, parseFilter } from '../ldap/filter-parser.js';
@@ -8,17 +7,16 @@ import { LdapResultError } from '../ldap/ldap-error.js';
 import { LimitExceededError } from '../ldap/limit-error.js';
 import { hasRefusedPages, readPaged } from '../ldap/paged-search.js';
 import type { SearchRequest } from '../ldap/requests.js';
-import { readContextCsn, readRootDse } from '../ldap/root-dse.js';
+import { readRootDse } from '../ldap/root-dse.js';
 import { DYNAMIC_ATTRIBUTES, isDynamicGroup } from './dynamic-group.js';
 import { LdapServers } from './ldap-servers.js';
+import type { ServerState } from './position.js';
+import { readReachedState, readServerState } from './server-state.js';
 import type { EntryKind } from './source.js';
 import { SourceError } from './source.error.js';
 
 /** The control of content synchronisation (RFC 4533 §2.2). */
 const SYNC_REQUEST = '1.3.6.1.4.1.4203.1.9.1.1';
-
-/** Milliseconds for what a server says of itself: it has that at hand, and whoever does not answer is not well. */
-const PATIENCE = 10_000;
 
 /** What OpenLDAP changes with every change of an entry; other servers do not know it. */
 const ENTRY_CSN = 'entryCSN';
@@ -113,16 +111,14 @@ export class LdapDirectory {
     return (await this.offersContentSync(connection)) && (await this.showsIdentity(connection));
   }
 
-  /**
-   * What stands for the state of the whole server; null where it has no such thing. A server that keeps it up to date
-   * also offers content synchronisation: without, a value may be left over from a time when it did.
-   */
-  async readStateToken(connection: LdapConnection): Promise<string | null> {
-    const { namingContexts, supportedControls } = await readRootDse(connection, { idleTimeout: PATIENCE });
-    if (!supportedControls.includes(SYNC_REQUEST)) return null;
-    const suffix = namingContexts.find((context) => context !== '' && isBelow(this.config.baseDn, context));
-    const values = suffix === undefined ? null : await readContextCsn(connection, suffix);
-    return values?.join(' ') ?? null;
+  /** How far the server has come, by its contextCSN. */
+  readState(connection: LdapConnection): Promise<ServerState> {
+    return readServerState(connection, this.searches);
+  }
+
+  /** The same, and by its entries: see Position. */
+  readReached(connection: LdapConnection, state: ServerState): Promise<ServerState> {
+    return readReachedState(connection, this.searches, state);
   }
 
   /** Entries by their identity; those that are not there, or not chosen, are left out. */

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { findFreePort } from './ports.mjs';
 import { spawnBound } from './spawn-bound.mjs';
-import { findProgram } from './system-packages.mjs';
+import { findFaketime, findProgram } from './system-packages.mjs';
 
 const execute = promisify(execFile);
 
@@ -108,7 +108,7 @@ class TestSlapd {
     const file = join(this.directory, 'content.ldif');
     writeFileSync(file, `${content}\n`);
     // -w writes the contextCSN, without which the first synchronisation would have no cookie. -g keeps to one database.
-    const contextCsn = suffix === SUFFIX ? ['-w'] : [];
+    const contextCsn = suffix === SUFFIX || this.#options.peopleSyncprov ? ['-w'] : [];
     const serverId = this.#options.serverId === undefined ? [] : ['-S', String(this.#options.serverId)];
     const options = [
       ...contextCsn,
@@ -144,7 +144,7 @@ class TestSlapd {
     const server = spawnBound(
       findProgram('slapd'),
       ['-f', this.#writeConfiguration(), '-h', urls.join(' '), '-d', '0'],
-      { stdio: ['ignore', 'ignore', 'pipe'] },
+      { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...clockOf(this.#options) } },
     );
     let said = '';
     server.stderr.setEncoding('utf8').on('data', (text) => (said += text));
@@ -249,8 +249,15 @@ class TestSlapd {
   }
 }
 
+/** The environment in which a process has a clock of its own; nothing without one. */
+function clockOf({ clock }) {
+  if (clock === undefined) return {};
+  return { LD_PRELOAD: findFaketime(), FAKETIME: clock, FAKETIME_DONT_FAKE_MONOTONIC: '1' };
+}
+
 function configurationOf(directory, options) {
-  const { syncprov, refint, tls, acl = ACL, limits = LIMITS, peopleDatabase, dynlist } = options;
+  const { syncprov, refint, tls, acl = ACL, limits = LIMITS, dynlist } = options;
+  const { peopleDatabase, peopleSyncprov } = options;
   const { serverId, providers = [], multiProvider } = options;
   const at = (name) => `"${join(directory, name)}"`;
   return [
@@ -288,6 +295,7 @@ function configurationOf(directory, options) {
           ...(peopleDatabase === 'glued' ? ['subordinate'] : []),
           `limits ${limits}`,
           ...acl,
+          ...(peopleSyncprov ? ['overlay syncprov', 'syncprov-checkpoint 1 1'] : []),
         ]),
     'database mdb',
     // A bound of the file, which only takes up what is in it.
