@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startBalancer, stopBalancer } from './balancer.js';
-import { findFreePort } from './ports.mjs';
+import { findFreePort } from './postgres.mjs';
 
 /** haproxy in front of directory servers: one address, checks by a bind, and no session outlives its server. */
 export class LdapHaproxy {
