@@ -24,8 +24,10 @@ import { BehindWatch } from './behind-watch.js';
 import type { Follower } from './follower.js';
 import { Intake, WholeReadingNeededError } from './intake.js';
 import { type MirrorState, type MirrorStatus, SyncState } from './mirror-state.js';
-import type { RunReporter } from './run-reporter.js';
 import type { Outcome } from './outcome.js';
+import { forgetReconciliation } from './reconciliations.js';
+import type { RunReporter } from './run-reporter.js';
+import type { ScanResult } from './scan.js';
 import { StampedSource } from './stamped-source.js';
 import { isOfSource, type Synchroniser } from './synchroniser.js';
 import { type IsWell, ToldChanges } from './told-changes.js';
@@ -41,10 +43,10 @@ const DECISION_INTERVAL = 2000;
 export class LdapFollower implements Follower {
   private readonly directory: LdapDirectory;
   private readonly behind: BehindWatch;
-  /** Everything has to be read: the server cannot go on from the position. */
+  /** Everything has to be read: the server cannot go on from the position, or too much differs. */
   private readsWhole = false;
-  /** The server differs from the one before: see Intake.noteServerChanged. */
-  private hasServerChanged = false;
+  /** Why everything has to be read, if a comparison has found it. */
+  private found: ScanResult | null = null;
 
   constructor(
     private readonly config: DirectoryConfig,
@@ -87,11 +89,17 @@ export class LdapFollower implements Follower {
     const before = await this.state.get();
     const known = stateOf(parsePosition(before.position));
     const choice = await this.directory.servers.choose(known, this.directory.searches, signal);
-    this.hasServerChanged ||= choice.behind !== null || compareStates(known, choice.state).added.length > 0;
     const { connection } = choice;
     let refusal = 'It does not offer to (RFC 4533), or does not show who is who';
     let latest = Infinity;
+    // A server that says nothing would hold up the end of the process for as long as an answer is waited for.
+    const close = () => {
+      connection.close();
+    };
+    signal.addEventListener('abort', close);
     try {
+      signal.throwIfAborted();
+      await this.noteServer(choice, known);
       if (choice.behind !== null) {
         await this.faceServerBehind(choice, before, signal, isWell);
         return;
@@ -117,8 +125,18 @@ export class LdapFollower implements Follower {
         this.ask(intake, connection, signal, isWell, latest),
       );
     } finally {
+      signal.removeEventListener('abort', close);
       connection.close();
     }
+  }
+
+  /**
+   * A server that went back, or has other server IDs than before, may differ from the mirror in any entry: all contents are
+   * compared at once. That is kept in the database before the position goes on, so no failure and no restart loses it.
+   */
+  private async noteServer({ behind, state }: Choice, known: ServerState): Promise<void> {
+    const isOther = behind !== null || compareStates(known, state).added.length > 0;
+    if (isOther) await forgetReconciliation(this.dataSource.manager, 'contents');
   }
 
   /** Follows by an intake of its own, and ends what that one began in the background. */
@@ -131,13 +149,12 @@ export class LdapFollower implements Follower {
     const { manager } = this.dataSource;
     const surroundings = { config, directory, manager, synchroniser, state, reporter };
     const intake = new Intake(surroundings, connection, signal);
-    if (this.hasServerChanged) intake.noteServerChanged();
-    this.hasServerChanged = false;
     try {
       await follow(intake);
     } catch (error) {
       if (!(error instanceof WholeReadingNeededError)) throw error;
       this.readsWhole = true;
+      this.found = error.found;
     } finally {
       await intake.close();
     }
@@ -226,8 +243,11 @@ export class LdapFollower implements Follower {
     const stamped = new StampedSource(source, uuid, (entry) => this.directory.stampOf(entry));
     const outcome = await this.run(stamped, signal, this.behind.isOver ? 'hold' : 'fail');
     if (outcome.kind === 'blocked') return outcome;
+    const { found } = this;
     this.readsWhole = false;
-    await intake.noteWhole(stamped.stamps, (performance.now() - begun) / 1000);
+    this.found = null;
+    const seconds = (performance.now() - begun) / 1000;
+    await intake.noteWhole(outcome, { stamps: stamped.stamps, seconds, found });
     return outcome;
   }
 

@@ -17,10 +17,11 @@ export interface ScannedRow {
 }
 
 const OF_KIND = {
-  person: { table: 'users', columns: 'null::bytea as "referencesHash", e.photo, e.picture' },
+  person: { table: 'users', referencesHash: 'null::bytea', pictures: 'e.photo, e.picture' },
   group: {
     table: 'groups',
-    columns: 'e.references_hash as "referencesHash", null::bytea as photo, null::bytea as picture',
+    referencesHash: 'e.references_hash',
+    pictures: 'null::bytea as photo, null::bytea as picture',
   },
 } as const satisfies Record<EntryKind, object>;
 
@@ -30,9 +31,10 @@ export async function readScannedRows(
   kind: EntryKind,
   uuids: readonly string[],
 ): Promise<Map<string, ScannedRow>> {
-  const { table, columns } = OF_KIND[kind];
+  const { table, referencesHash, pictures } = OF_KIND[kind];
   const rows: ScannedRow[] = await manager.query(
-    `select given.uuid, e.dn_key as "dnKey", e.content_hash as "contentHash", ${columns}, s.stamp
+    `select given.uuid, e.dn_key as "dnKey", e.content_hash as "contentHash",
+       ${referencesHash} as "referencesHash", ${pictures}, s.stamp
      from unnest($1::uuid[]) as given (uuid)
        left join ${table} e on e.entry_uuid = given.uuid
        left join entry_stamps s on s.entry_uuid = given.uuid`,
@@ -41,72 +43,102 @@ export async function readScannedRows(
   return new Map(rows.map((row) => [row.uuid, row]));
 }
 
-/** An entry that is known: it is mirrored, or put aside. */
-export interface KnownRow {
-  readonly uuid: string;
-  readonly isMirrored: boolean;
-  readonly hasPhoto: boolean;
-  readonly hasPicture: boolean;
-}
-
 /** Rows that are read at once. */
-const PAGE = 5000;
+const PAGE = 2000;
 
-/** Every entry of a kind that is known, page by page. */
-export async function* readKnownRows(manager: Writer, kind: EntryKind): AsyncGenerator<readonly KnownRow[]> {
-  const pictures =
-    kind === 'person' ? 'photo is not null, picture is not null' : 'false as photo, false as picture';
+/** The entryUUIDs of a kind that are mirrored or in quarantine, page by page. */
+export async function* readKnownUuids(manager: Writer, kind: EntryKind): AsyncGenerator<readonly string[]> {
   let last = '00000000-0000-0000-0000-000000000000';
   for (;;) {
-    const rows: KnownRow[] = await manager.query(
-      `select uuid, bool_or("isMirrored") as "isMirrored", bool_or("hasPhoto") as "hasPhoto",
-         bool_or("hasPicture") as "hasPicture"
+    const rows: { uuid: string }[] = await manager.query(
+      `select uuid
        from (
-         (select entry_uuid, true, ${pictures} from ${OF_KIND[kind].table}
+         (select entry_uuid from ${OF_KIND[kind].table}
           where entry_uuid > $1::uuid order by entry_uuid limit ${PAGE})
-         union all
-         (select distinct on (entry_uuid) entry_uuid, false, false, false from quarantined_entries
+         union
+         (select distinct entry_uuid from quarantined_entries
           where kind = $2 and entry_uuid > $1::uuid order by entry_uuid limit ${PAGE})
-       ) as known (uuid, "isMirrored", "hasPhoto", "hasPicture")
-       group by uuid order by uuid limit ${PAGE}`,
+       ) as known (uuid)
+       order by uuid limit ${PAGE}`,
       [last, kind],
     );
-    if (rows.length > 0) yield rows;
+    if (rows.length > 0) yield rows.map(({ uuid }) => uuid);
     if (rows.length < PAGE) return;
     last = rows[rows.length - 1]?.uuid ?? last;
   }
 }
 
-/** The entryUUIDs of entries that are put aside as a whole. */
-export async function readAside(manager: Writer, kind: EntryKind): Promise<Set<string>> {
-  const rows: { uuid: string }[] = await manager.query(
-    `select distinct entry_uuid as uuid from quarantined_entries
-     where kind = $1 and attribute is null and entry_uuid is not null`,
-    [kind],
-  );
-  return new Set(rows.map(({ uuid }) => uuid));
+/** What is in quarantine. */
+export interface Aside {
+  /** Whole entries, by entryUUID: the folded id that another entry has too; null for any other reason. */
+  readonly entries: Readonly<Record<EntryKind, ReadonlyMap<string, string | null>>>;
+  /** Pictures of people: «entryUUID attribute». */
+  readonly pictures: ReadonlySet<string>;
 }
 
-/** People of whom an attribute is put aside: «entryUUID attribute». */
-export async function readAsideAttributes(
-  manager: Writer,
-  attributes: readonly string[],
-): Promise<Set<string>> {
-  const rows: { key: string }[] = await manager.query(
+/** @param pictures the attributes of pictures */
+export async function readAside(manager: Writer, pictures: readonly string[]): Promise<Aside> {
+  const rows: { kind: EntryKind; uuid: string; id: string | null }[] = await manager.query(
+    `select kind, entry_uuid as uuid, id_folded as id from quarantined_entries
+     where attribute is null and entry_uuid is not null`,
+  );
+  const keys: { key: string }[] = await manager.query(
     `select entry_uuid || ' ' || attribute as key from quarantined_entries
      where kind = 'person' and attribute = any ($1::text[]) and entry_uuid is not null`,
-    [attributes],
+    [pictures],
   );
-  return new Set(rows.map(({ key }) => key));
+  const entriesOf = (wanted: EntryKind) =>
+    new Map(rows.filter(({ kind }) => kind === wanted).map(({ uuid, id }) => [uuid, id]));
+  return {
+    entries: { person: entriesOf('person'), group: entriesOf('group') },
+    pictures: new Set(keys.map(({ key }) => key)),
+  };
 }
 
-/** Entries that are as they are mirrored, with what the server says of them, by entryUUID. */
+/** Stamps that are written at once: the array of a whole directory would block the process while it is encoded. */
+const STAMPS_AT_ONCE = 1000;
+
+/** Keeps what the server says of entries that have just been taken over, by entryUUID. */
 export async function writeStamps(manager: Writer, stamps: ReadonlyMap<string, string>): Promise<void> {
-  if (stamps.size === 0) return;
+  const all = [...stamps];
+  for (let start = 0; start < all.length; start += STAMPS_AT_ONCE) {
+    const some = all.slice(start, start + STAMPS_AT_ONCE);
+    await manager.query(
+      `insert into entry_stamps (entry_uuid, stamp) select * from unnest($1::uuid[], $2::text[])
+       on conflict on constraint entry_stamps_pk do update set stamp = excluded.stamp`,
+      [some.map(([uuid]) => uuid), some.map(([, stamp]) => stamp)],
+    );
+  }
+}
+
+/** An entry that equals its row, and what the server says of it. */
+export interface Confirmed {
+  readonly row: ScannedRow;
+  readonly stamp: string;
+}
+
+/** Keeps the stamps of entries of a kind, except where the row is no longer the one that was compared. */
+export async function confirmStamps(
+  manager: Writer,
+  kind: EntryKind,
+  confirmed: readonly Confirmed[],
+): Promise<void> {
+  if (confirmed.length === 0) return;
+  const { table, referencesHash } = OF_KIND[kind];
   await manager.query(
-    `insert into entry_stamps (entry_uuid, stamp) select * from unnest($1::uuid[], $2::text[])
+    `insert into entry_stamps (entry_uuid, stamp)
+     select given.uuid, given.stamp
+     from unnest($1::uuid[], $2::text[], $3::bytea[], $4::bytea[]) as given (uuid, stamp, content, "references")
+       left join ${table} e on e.entry_uuid = given.uuid
+     where e.content_hash is not distinct from given.content
+       and ${referencesHash} is not distinct from given."references"
      on conflict on constraint entry_stamps_pk do update set stamp = excluded.stamp`,
-    [[...stamps.keys()], [...stamps.values()]],
+    [
+      confirmed.map(({ row }) => row.uuid),
+      confirmed.map(({ stamp }) => stamp),
+      confirmed.map(({ row }) => row.contentHash),
+      confirmed.map(({ row }) => row.referencesHash),
+    ],
   );
 }
 

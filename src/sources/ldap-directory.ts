@@ -7,6 +7,7 @@ import { LdapResultError } from '../ldap/ldap-error.js';
 import { LimitExceededError } from '../ldap/limit-error.js';
 import { hasRefusedPages, readPaged } from '../ldap/paged-search.js';
 import type { SearchRequest } from '../ldap/requests.js';
+import { ResultCode } from '../ldap/result-code.js';
 import { readRootDse } from '../ldap/root-dse.js';
 import { DYNAMIC_ATTRIBUTES, isDynamicGroup } from './dynamic-group.js';
 import { LdapServers } from './ldap-servers.js';
@@ -33,6 +34,13 @@ export interface KnownEntry {
   readonly kind: EntryKind;
   readonly uuid: string;
   readonly entry: Entry;
+}
+
+/** An entry by where it was seen. */
+export interface ListedEntry {
+  readonly kind: EntryKind;
+  readonly uuid: string;
+  readonly dn: string;
 }
 
 /** The people and groups of one LDAP server: what is asked for, as the mapping has it. */
@@ -147,22 +155,30 @@ export class LdapDirectory {
     return found;
   }
 
-  /** Every entry of a kind, with all that is mirrored but the bytes of pictures. */
-  readWithoutPictures(connection: LdapConnection, kind: EntryKind): AsyncGenerator<KnownEntry> {
-    const { photo, picture } = this.mapping.people;
-    const attributes = this.searches[kind].attributes.filter((each) => each !== photo && each !== picture);
+  /**
+   * Every entry of a kind.
+   * @param isWhole with all that is mirrored; else with nothing but its identity and what `stampOf` needs
+   */
+  readAll(connection: LdapConnection, kind: EntryKind, isWhole: boolean): AsyncGenerator<KnownEntry> {
+    const { uuid, modifiedAt } = this.mapping.people;
+    const attributes = isWhole ? this.searches[kind].attributes : [uuid, modifiedAt, ENTRY_CSN];
     return this.readIdentified(connection, kind, attributes);
   }
 
-  /** Every entry of a kind, with nothing but its identity and what `stampOf` needs. */
-  readStamps(connection: LdapConnection, kind: EntryKind): AsyncGenerator<KnownEntry> {
-    const { uuid, modifiedAt } = this.mapping.people;
-    return this.readIdentified(connection, kind, [uuid, modifiedAt, ENTRY_CSN]);
-  }
-
-  /** The people who have an attribute, with nothing but their identity. */
-  readHaving(connection: LdapConnection, attribute: string): AsyncGenerator<KnownEntry> {
-    return this.readChosen(connection, 'person', { kind: 'present', attribute }, [this.mapping.people.uuid]);
+  /** Whether the server still shows an entry of a kind under its DN. */
+  async isListed(connection: LdapConnection, { kind, uuid, dn }: ListedEntry): Promise<boolean> {
+    const attributes = [this.mapping.people.uuid];
+    const request = { ...this.searches[kind], base: dn, scope: 'base', attributes } as const;
+    try {
+      for await (const message of connection.search(request)) {
+        if (message.kind === 'entry' && uuidOfEntry(message.entry, this.mapping.people.uuid) === uuid)
+          return true;
+      }
+      return false;
+    } catch (error) {
+      if (error instanceof LdapResultError && error.code === ResultCode.noSuchObject) return false;
+      throw error;
+    }
   }
 
   /** Differs when the server says that an entry was changed; null where the server says nothing of it. */

@@ -42,7 +42,7 @@ export class LdapServers {
     let fallback: Choice | null = null;
     for (const server of this.source.servers) {
       try {
-        const choice = await this.examine(await this.connectTo(server, signal), known, bases);
+        const choice = await this.examine(await this.connectTo(server, signal), known, { bases, signal });
         if (choice.behind === null) {
           fallback?.connection.close();
           return choice;
@@ -61,7 +61,15 @@ export class LdapServers {
     return fallback;
   }
 
-  private async examine(connection: LdapConnection, known: ServerState, bases: Bases): Promise<Choice> {
+  private async examine(
+    connection: LdapConnection,
+    known: ServerState,
+    { bases, signal }: { readonly bases: Bases; readonly signal: AbortSignal },
+  ): Promise<Choice> {
+    const close = () => {
+      connection.close();
+    };
+    signal.addEventListener('abort', close);
     try {
       const state = await readServerState(connection, bases);
       if (describeBehind(known, state) === null) return { connection, state, behind: null };
@@ -70,6 +78,8 @@ export class LdapServers {
     } catch (error) {
       connection.close();
       throw error;
+    } finally {
+      signal.removeEventListener('abort', close);
     }
   }
 

@@ -32,6 +32,8 @@ export interface SlapdOptions {
   empty?: boolean;
   /** How far its clock is off, as libfaketime writes it (`+1d`). */
   clock?: string;
+  /** Without an index of entryUUID: with it from a later start on, the server does not find by it what is there already. */
+  unindexed?: boolean;
   /** Where everything is kept; data that is there already is served as it is. */
   directory?: string;
 }

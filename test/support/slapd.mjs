@@ -258,7 +258,7 @@ function clockOf({ clock }) {
 function configurationOf(directory, options) {
   const { syncprov, refint, tls, acl = ACL, limits = LIMITS, dynlist } = options;
   const { peopleDatabase, peopleSyncprov } = options;
-  const { serverId, providers = [], multiProvider } = options;
+  const { serverId, providers = [], multiProvider, unindexed } = options;
   const at = (name) => `"${join(directory, name)}"`;
   return [
     ...['core', 'cosine', 'inetorgperson', ...(dynlist ? ['dyngroup'] : [])].map(
@@ -306,7 +306,7 @@ function configurationOf(directory, options) {
     `directory ${at('data')}`,
     // Nothing here has to survive the machine.
     'dbnosync',
-    'index objectClass,entryUUID,entryCSN,uid,cn,member eq',
+    `index objectClass,${unindexed ? '' : 'entryUUID,'}entryCSN,uid,cn,member eq`,
     `limits ${limits}`,
     ...acl,
     ...providers.map(replicationOf),
