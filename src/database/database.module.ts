@@ -12,6 +12,7 @@ import { Replicas } from './replicas.js';
 import { Revisions } from './revisions.js';
 import { RoutedDatabase } from './routed-database.js';
 import { SessionGuard } from './session-guard.js';
+import { Staleness } from './staleness.js';
 
 /** The database, open and migrated before anything else starts. */
 @Global()
@@ -59,8 +60,9 @@ export class DatabaseModule {
         EmbeddedKeys,
         Revisions,
         SessionGuard,
+        Staleness,
       ],
-      exports: [Database, EmbeddedKeys, Replicas, Revisions, SessionGuard],
+      exports: [Database, EmbeddedKeys, Replicas, Revisions, SessionGuard, Staleness],
     };
   }
 }

@@ -26,7 +26,7 @@ import { withOnly } from './rehearsal.js';
 import type { RequestContext } from './request-context.js';
 import { ScopedSchemas } from './schema.js';
 import type { Withheld } from './scope-rule.js';
-import { Staleness } from './staleness.js';
+import { Staleness } from '../database/staleness.js';
 
 /** Whoever listens is told of an operation, by its RequestContext, before anything is decided about it. */
 export const operationChannel = diagnosticsChannel.channel('directory:operation');

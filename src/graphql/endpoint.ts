@@ -9,7 +9,7 @@ import { Revisions } from '../database/revisions.js';
 import { type Answer, Answers } from './answers.js';
 import { KnownDocuments } from './known-documents.js';
 import { LoadGate } from './load-gate.js';
-import { headersOfRead, type MirrorRead } from './mirror-read.js';
+import { headersOfRead, type MirrorRead } from '../database/mirror-read.js';
 import type { OperationLabel } from './operation-label.js';
 import { Question } from './question.js';
 import { headersOf } from './rate-limit-headers.js';
@@ -18,7 +18,8 @@ import { buildRefusal, isEndpoint, refuseForNow } from './refusal.js';
 import { readHead } from './request-head.js';
 import { passOn, readRequest } from './request-shape.js';
 import type { Introduction } from './short-way.js';
-import { readMaxStaleness, Staleness } from './staleness.js';
+import { readMaxStaleness } from '../common/max-staleness.js';
+import { Staleness } from '../database/staleness.js';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -28,7 +28,6 @@ import { GRAPHQL_PATH } from './refusal.js';
 import { RequestContext } from './request-context.js';
 import { finishSchema } from './schema.js';
 import { ShortWay } from './short-way.js';
-import { Staleness } from './staleness.js';
 
 /** The GraphQL endpoint: Apollo behind Nest, with what must be decided about an operation decided around it. */
 @Module({
@@ -89,7 +88,6 @@ import { Staleness } from './staleness.js';
     RateLimiter,
     RateLimitResolver,
     ShortWay,
-    Staleness,
   ],
   exports: [
     Answers,

@@ -2,14 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { FormattedExecutionResult } from 'graphql';
 import { AccessLog } from '../access-log/access-log.js';
 import type { Exhibit } from '../access-log/exhibit.js';
-import { Revisions } from '../database/revisions.js';
 import type { Admitted } from './admission.js';
 import { Answers, minuteOf } from './answers.js';
 import { formatError } from './error-response.js';
 import { type Execution, Executor } from './executor.js';
 import { type FlightName, Flights } from './flights.js';
 import { exhibitOf } from './footprint.js';
-import type { MirrorRead } from './mirror-read.js';
+import { Staleness } from '../database/staleness.js';
 import type { RequestContext } from './request-context.js';
 
 /** Answers admitted operations, and remembers the answers. */
@@ -20,7 +19,7 @@ export class Operations {
     private readonly answers: Answers,
     private readonly flights: Flights,
     private readonly accessLog: AccessLog,
-    private readonly revisions: Revisions,
+    private readonly staleness: Staleness,
   ) {}
 
   /** The answer as the client sees it; `errors` first, where there are any, and `extensions` last. */
@@ -30,13 +29,13 @@ export class Operations {
     context: RequestContext,
   ): Promise<FormattedExecutionResult> {
     const minute = minuteOf(new Date());
-    const { freshness } = this.revisions;
-    const before = freshness.asOf;
+    const before = this.staleness.asOf;
     const { result, isOwn } = await this.flights.share(this.nameOf(context, admitted, minute), async () => {
       const executed = await this.executor.execute(admitted, execution, context);
       return { executed, revisions: context.revisions };
     });
-    context.request.mirrorRead = await this.mirrorReadIn(result.revisions, before);
+    const [revision = null] = result.revisions;
+    context.request.mirrorRead = revision === null ? null : await this.staleness.describe(revision, before);
     const { data = null, errors } = result.executed;
     const exhibit = admitted.footprint === null ? null : exhibitOf(admitted.footprint, data);
     if (exhibit !== null && context.principal !== null) this.accessLog.note(context.principal, exhibit);
@@ -47,19 +46,6 @@ export class Operations {
     }
     if (isOwn) this.remember(context, admitted, minute, exhibit);
     return extensions === null ? { data } : { data, extensions };
-  }
-
-  /**
-   * What an answer tells of the mirror that it was read from.
-   * @param before the `asOf` that was known when the answer was begun: whatever was read since is at least as fresh
-   */
-  private async mirrorReadIn(
-    [id = null]: Iterable<string | null>,
-    before: Date | null,
-  ): Promise<MirrorRead | null> {
-    if (id === null) return null;
-    const asOf = await this.revisions.asOfRevision(id).catch(() => null);
-    return { revision: id, asOf: asOf ?? before };
   }
 
   /** The same for all whose answer is the same; null: it may be another one each time. */

@@ -12,13 +12,13 @@ import { CONFIG } from '../config/config.module.js';
 import { Revisions } from '../database/revisions.js';
 import { type Answer, Answers } from './answers.js';
 import { LoadGate } from './load-gate.js';
-import { headersOfRead, type MirrorRead } from './mirror-read.js';
+import { headersOfRead, type MirrorRead } from '../database/mirror-read.js';
 import type { OperationLabel } from './operation-label.js';
 import { Question } from './question.js';
 import { RateLimiter, type Standing } from './rate-limiter.js';
 import { buildRefusal, GRAPHQL_PATH, refusalForNow, typeOfRefusal } from './refusal.js';
 import { recallHead } from './request-head.js';
-import { MAX_STALENESS } from './staleness.js';
+import { MAX_STALENESS } from '../common/max-staleness.js';
 
 /** A request that Fastify has not seen, as far as it is known. */
 export interface ShortRequest {

@@ -21,6 +21,7 @@ export type ProblemCode =
       | 'METHOD_NOT_ALLOWED'
       | 'PAYLOAD_TOO_LARGE'
       | 'UNSUPPORTED_MEDIA_TYPE'
+      | 'STALE'
       | 'TIMEOUT'
       | 'SERVICE_UNAVAILABLE'
       | 'INTERNAL_SERVER_ERROR'
@@ -43,9 +44,13 @@ export class ProblemError extends Error {
 /** Says what an error means to the caller of an endpoint for pictures. Unknown errors are masked. */
 export function toProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
-  if (error instanceof ServiceError && (error.code === 'SERVICE_UNAVAILABLE' || error.code === 'TIMEOUT')) {
-    const retryAfter = String(error.details.retryAfter ?? 1);
-    return new ProblemError(503, error.code, error.message, { 'Retry-After': retryAfter }, { cause: error });
+  if (error instanceof ServiceError) {
+    const { code, message, details } = error;
+    if (code === 'BAD_REQUEST') return new ProblemError(400, code, message, {}, { cause: error });
+    if (code === 'SERVICE_UNAVAILABLE' || code === 'STALE' || code === 'TIMEOUT') {
+      const retryAfter = String(details.retryAfter ?? 1);
+      return new ProblemError(503, code, message, { 'Retry-After': retryAfter }, { cause: error });
+    }
   }
   return new ProblemError(
     500,

@@ -1,4 +1,6 @@
+import type { EntityManager } from 'typeorm';
 import type { DirectoryConfig } from '../config/directory.js';
+import { readClock } from '../database/read-clock.js';
 import type { LdapConnection } from '../ldap/connection.js';
 import { DirectoryClock, sinceAfter } from '../sources/directory-clock.js';
 import type { LdapDirectory } from '../sources/ldap-directory.js';
@@ -11,6 +13,7 @@ import type { RunReporter } from './run-reporter.js';
 interface Surroundings {
   readonly config: DirectoryConfig;
   readonly directory: LdapDirectory;
+  readonly manager: EntityManager;
   readonly reporter: RunReporter;
 }
 
@@ -34,8 +37,8 @@ export class AskedChanges {
     isLater: boolean,
   ): Promise<void> {
     const { connection, intake } = this;
-    const { config, directory, reporter } = this.surroundings;
-    const asOf = new Date();
+    const { config, directory, manager, reporter } = this.surroundings;
+    const asOf = await readClock(manager);
     const state = await directory.readState(connection);
     refuseBehind(position.state, state);
     const changed = new Set<string>();

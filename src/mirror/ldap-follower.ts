@@ -224,7 +224,8 @@ export class LdapFollower implements Follower {
     latest: number,
   ): Promise<void> {
     const { config, directory, reporter } = this;
-    const asked = new AskedChanges({ config, directory, reporter }, connection, intake);
+    const { manager } = this.dataSource;
+    const asked = new AskedChanges({ config, directory, manager, reporter }, connection, intake);
     for (let isLater = false; performance.now() < latest; isLater = true) {
       const before = await this.state.get();
       const position = this.positionOf(before, 'look');

@@ -49,7 +49,6 @@ export class ContentSession {
   private readonly stop = new AbortController();
   private cookies = new Map<EntryKind, Buffer>();
   private moved = false;
-  private lookedAt = new Date();
 
   private constructor(
     private readonly directory: LdapDirectory,
@@ -127,24 +126,25 @@ export class ContentSession {
   }
 
   /**
-   * The next changes; null when there are none for as long.
+   * Waits for changes.
    * @param patience milliseconds
+   * @returns whether there are any
    * @throws LdapError when the server or the connection ends the session
    */
-  async nextChanges(patience: number): Promise<Changes | null> {
-    if (!(await this.buffer.wait(patience))) return null;
-    const begun = new Date();
+  waitForChanges(patience: number): Promise<boolean> {
+    return this.buffer.wait(patience);
+  }
+
+  /**
+   * The changes that have come, with those that belong to them.
+   * @throws LdapError as waitForChanges
+   */
+  async nextChanges(): Promise<Changes> {
     const latest = performance.now() + LONGEST_WAIT;
     while (!this.buffer.isFull && performance.now() < latest) {
       if (!(await this.buffer.wait(QUIET, this.buffer.count))) break;
     }
-    this.lookedAt = begun;
     return this.takeAll();
-  }
-
-  /** What was changed before is among the changes that have been given out. */
-  get asOf(): Date {
-    return this.lookedAt;
   }
 
   /** Something that people or groups stand below has come, gone or been renamed since takeMoved: so may have they. */
