@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import { readClock } from '../database/read-clock.js';
 import { Revisions } from '../database/revisions.js';
 import { LdapError } from '../ldap/ldap-error.js';
 import { LdifError } from '../ldap/ldif-error.js';
@@ -130,7 +131,8 @@ export class Synchroniser {
     before: MirrorStatus,
     options: RunOptions,
   ): Promise<Outcome> {
-    const asOf = new Date();
+    // Before anything is read.
+    const asOf = await readClock(this.dataSource.manager);
     const fingerprint = await source.fingerprint();
     const looksUnchanged = fingerprint === before.fingerprint && before.state === SyncState.IDLE;
     if (options.dryRun !== true) {
@@ -185,7 +187,7 @@ export class Synchroniser {
       return { kind: 'blocked', reason: heldBecause, ...findings };
     }
     progress?.({ stage: 'apply' });
-    const now = new Date();
+    const now = await readClock(this.dataSource.manager);
     const application: Application = {
       ...reading,
       plan,
@@ -214,8 +216,8 @@ export class Synchroniser {
     signal: AbortSignal | undefined,
     work: (manager: EntityManager) => Promise<Result>,
   ): Promise<Result> {
-    const { config, dataSource, leadership } = this;
-    return inApplyingTransaction({ database: config.database, dataSource, leadership }, work, signal);
+    const { dataSource, leadership } = this;
+    return inApplyingTransaction({ dataSource, leadership }, work, signal);
   }
 
   private async guard(plan: Plan, lost: LossCounts, isFirst: boolean, now: Date): Promise<string | null> {
