@@ -55,8 +55,8 @@ describe('freshness, on each kind of database', () => {
     return `${service.url}${signUrl({ baseUrl: '', kind, id, size: null, now: new Date(), key })}`;
   }
 
-  async function fetchFresh(url: string, { headers = {}, ...init }: RequestInit = {}) {
-    const response = await fetch(url, { headers: { ...headers }, ...init });
+  async function fetchFresh(url: string, init: RequestInit = {}) {
+    const response = await fetch(url, init);
     const [revision, asOf] = ['directory-revision', 'directory-as-of'].map((name) =>
       response.headers.get(name),
     );
