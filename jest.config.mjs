@@ -44,7 +44,7 @@ const withServers = (displayName, store, testMatch) => ({
 
 /** End-to-end tests act through the endpoint: what exercises SQL on both stores, everything else on one. */
 const endToEnd = (store) =>
-  withServers(store, store, ['<rootDir>/test/*.e2e-spec.ts', `<rootDir>/test/*.${store}-spec.ts`]);
+  withServers(store, store, ['<rootDir>/test/**/*.e2e-spec.ts', `<rootDir>/test/**/*.${store}-spec.ts`]);
 
 export default {
   // Against a test that never ends, and not a measure of any: two cores may be shared with others.
@@ -59,11 +59,11 @@ export default {
       displayName: 'unit',
       globalSetup: '<rootDir>/test/support/work-directory.mjs',
       globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
-      testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/*.spec.ts'],
+      testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/**/*.spec.ts'],
     },
     { ...endToEnd('pglite'), testEnvironment: '<rootDir>/test/support/pglite-environment.mjs' },
     endToEnd('postgres'),
     // By npm run test:endurance, on a machine that does nothing else: they take minutes, and measure times.
-    withServers('endurance', 'postgres', ['<rootDir>/test/*.endurance-spec.ts']),
+    withServers('endurance', 'postgres', ['<rootDir>/test/**/*.endurance-spec.ts']),
   ],
 };

@@ -8,8 +8,14 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Attribute, Change, Client } from 'ldapts';
-import { findFreePort, startPostgres } from '../test/support/postgres.mjs';
-import { MIRROR_DN, MIRROR_PASSWORD, ROOT_DN, ROOT_PASSWORD, startSlapd } from '../test/support/slapd.mjs';
+import { findFreePort, startPostgres } from '../test/support/servers/postgres.mjs';
+import {
+  MIRROR_DN,
+  MIRROR_PASSWORD,
+  ROOT_DN,
+  ROOT_PASSWORD,
+  startSlapd,
+} from '../test/support/servers/slapd.mjs';
 import { BASE, groupDn, LARGE, personDn, records } from './large-directory.mjs';
 
 const execute = promisify(execFile);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startPostgres } from '../test/support/postgres.mjs';
+import { startPostgres } from '../test/support/servers/postgres.mjs';
 import { LARGE, records } from './large-directory.mjs';
 
 const MOST_SECONDS = 60;

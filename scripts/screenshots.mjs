@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { chromium } from 'playwright-core';
 import sharp from 'sharp';
 import { build, preview } from 'vite';
-import { findProgram } from '../test/support/system-packages.mjs';
+import { findProgram } from '../test/support/servers/system-packages.mjs';
 
 const DIRECTORY = 'docs/images';
 const VIEWPORT = { width: 1200, height: 800 };

@@ -3,10 +3,10 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
-import type { Waiting } from './database/open-patiently.js';
+import type { Waiting } from './database/connections/open-with-retry.js';
 import { HttpAdapter } from './http/http-adapter.js';
-import { PassOnFilter } from './http/refuse-request.js';
-import { NestLog } from './monitoring/nest-log.js';
+import { PassOnFilter } from './http/reject-request.js';
+import { NestLog } from './monitoring/logging/nest-log.js';
 
 /**
  * Builds the HTTP application: not yet listening.

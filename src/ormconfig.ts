@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { readConfig } from './config/config.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
-import { DirectoryDataSource } from './database/data-source.js';
+import { DirectoryDataSource } from './database/connections/data-source.js';
 import { ENTITIES } from './entities.js';
 
 loadEnvironmentFile();

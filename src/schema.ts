@@ -4,7 +4,7 @@ import { GraphQLSchemaBuilderModule, GraphQLSchemaFactory } from '@nestjs/graphq
 import { type GraphQLSchema, lexicographicSortSchema } from 'graphql';
 import { AppModule } from './app.module.js';
 import { readConfig } from './config/config.js';
-import { finishSchema, printSdl } from './graphql/schema.js';
+import { finishSchema, printSdl } from './graphql/schema/schema.js';
 
 /** Metadata keys under which Nest keeps what `@Module` and `@Resolver` say. */
 const IMPORTS = 'imports';

@@ -4,14 +4,14 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ServiceUnavailableError } from './common/errors.js';
 import type { Config } from './config/config.js';
 import { createApp } from './create-app.js';
-import { databaseError } from './database/database-error.js';
-import { PatientAdapter } from './http/patient-adapter.js';
-import { NestLog } from './monitoring/nest-log.js';
+import { databaseError } from './database/statements/database-error.js';
+import { PatientAdapter } from './http/startup-adapter.js';
+import { NestLog } from './monitoring/logging/nest-log.js';
 import { MirrorService } from './mirror/mirror.service.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
 import { describeStart } from './start/message.js';
-import { WaitingMetrics } from './start/waiting-metrics.js';
-import { buildWaitingRoom } from './start/waiting-room.js';
+import { WaitingMetrics } from './start/startup-metrics.js';
+import { buildWaitingRoom } from './start/startup-server.js';
 
 /** What asks a process to end, from an operator, a terminal or a container's supervisor. */
 const SIGNALS = [ShutdownSignal.SIGTERM, ShutdownSignal.SIGINT, ShutdownSignal.SIGHUP];

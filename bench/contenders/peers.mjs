@@ -1,7 +1,7 @@
 // Those that the service is compared with, on its own tables or on ordinary ones.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { findFreePort } from '../../test/support/postgres.mjs';
+import { findFreePort } from '../../test/support/servers/postgres.mjs';
 import { Child } from '../child.mjs';
 import { QUESTIONS } from '../questions.mjs';
 import { Contender } from './contender.mjs';

@@ -1,5 +1,5 @@
 // The service, as its users run it: its settings, its embedded identity provider, its tables.
-import { findFreePort } from '../../test/support/postgres.mjs';
+import { findFreePort } from '../../test/support/servers/postgres.mjs';
 import { Child } from '../child.mjs';
 import { QUESTIONS } from '../questions.mjs';
 import { Contender } from './contender.mjs';

@@ -1,7 +1,7 @@
 // slapd with the same people and groups, and a client that asks it directly.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startSlapd } from '../../test/support/slapd.mjs';
+import { startSlapd } from '../../test/support/servers/slapd.mjs';
 import { buildLdif } from '../data/ldif.mjs';
 import { Loader } from '../load/loader.mjs';
 import { WAYS } from './slapd/members.mjs';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { startPostgres } from '../../test/support/postgres.mjs';
+import { startPostgres } from '../../test/support/servers/postgres.mjs';
 
 /** Everything fits into memory, as it would there. Nothing is written while it is measured, so how safely does not matter. */
 const SETTINGS = {

@@ -1,5 +1,5 @@
 // The same directory as LDIF, for an LDAP server.
-import { SUFFIX } from '../../test/support/slapd.mjs';
+import { SUFFIX } from '../../test/support/servers/slapd.mjs';
 
 const PEOPLE = `
   select id, name, given_name, family_name, email, school_year from users order by key`;

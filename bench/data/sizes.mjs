@@ -1,5 +1,5 @@
 // How large the directory is that everybody is asked about.
-import { LARGE } from '../../test/support/large-directory.mjs';
+import { LARGE } from '../../test/support/builders/large-directory.mjs';
 
 const SMALL = { people: 10_000, groups: 500, members: 100 };
 

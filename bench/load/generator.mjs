@@ -2,7 +2,7 @@
 // when it is its turn, where only so many a second are to be sent.
 import { performance } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers';
-import { HttpConnection } from '../../test/support/http-connection.mjs';
+import { HttpConnection } from '../../test/support/clients/http-connection.mjs';
 import { Latencies } from './latencies.mjs';
 import { Requests } from './requests.mjs';
 import { serveLoads } from './protocol.mjs';

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import type { Count } from './counts.js';
+import type { Count } from './access-counts.js';
 
 /** Replicas add to the same rows, and take them in one order: none waits for another that waits for it. */
 const ADD = `

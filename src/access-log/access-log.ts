@@ -5,12 +5,12 @@ import { DataSource } from 'typeorm';
 import type { Principal } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { settlesWithin } from '../database/settles-within.js';
+import { settlesWithin } from '../database/connections/settles-within.js';
 import { addCounts, deleteDays } from './access-log.queries.js';
-import { Counts } from './counts.js';
+import { Counts } from './access-counts.js';
 import { dayOf, keptSince } from './day.js';
-import type { Exhibit } from './exhibit.js';
-import { type Onlooker, onlookerOf, SIGNED_URL } from './onlooker.js';
+import type { Exhibit } from './personal-data-access.js';
+import { type Onlooker, onlookerOf, SIGNED_URL } from './audit-actor.js';
 
 /** Milliseconds between two times that counts are written: what a process that is killed may lose. */
 const INTERVAL = 5000;

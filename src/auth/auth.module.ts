@@ -1,9 +1,9 @@
 import { Global, Module } from '@nestjs/common';
 import { Authenticator } from './authenticator.js';
-import { BasicStrategy } from './basic.strategy.js';
-import { BearerStrategy } from './bearer.strategy.js';
-import { EmbeddedIssuer } from './embedded-issuer.js';
-import { TokenVerifier } from './token-verifier.js';
+import { BasicStrategy } from './strategies/basic.strategy.js';
+import { BearerStrategy } from './strategies/bearer.strategy.js';
+import { EmbeddedIssuer } from './tokens/embedded-issuer.js';
+import { TokenVerifier } from './tokens/token-verifier.js';
 
 /** Who is asking. Needs a ServiceAccountVerifier, which the service accounts' room provides. */
 @Global()

@@ -8,13 +8,13 @@ import type { CacheStatistics } from '../common/cache-statistics.js';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { DEMO_ACCOUNT, EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/embedded.js';
+import { DEMO_ACCOUNT, EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/settings/embedded.js';
 import { FailedLogins } from '../limits/failed-logins.js';
 import { UnauthenticatedError } from './authentication.error.js';
-import { BasicStrategy, readBasic } from './basic.strategy.js';
-import { BearerStrategy } from './bearer.strategy.js';
+import { BasicStrategy, readBasic } from './strategies/basic.strategy.js';
+import { BearerStrategy } from './strategies/bearer.strategy.js';
 import type { Principal } from './principal.js';
-import type { VerifiedToken } from './token-verifier.js';
+import type { VerifiedToken } from './tokens/token-verifier.js';
 
 /** Tokens remembered at most; one takes about a kilobyte. */
 const REMEMBERED_TOKENS = 10_000;

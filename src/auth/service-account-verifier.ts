@@ -1,4 +1,4 @@
-import type { VerifiedToken } from './token-verifier.js';
+import type { VerifiedToken } from './tokens/token-verifier.js';
 
 /**
  * Decides about the secret of a service account. Service accounts have rows of their own and live in a later

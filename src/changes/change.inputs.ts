@@ -1,6 +1,6 @@
 import { ArgsType, Field, InputType } from '@nestjs/graphql';
-import { ConnectionArguments } from '../graphql/connection.js';
-import { DateTime } from '../graphql/scalars.js';
+import { ConnectionArguments } from '../graphql/schema/connection.js';
+import { DateTime } from '../graphql/schema/scalars.js';
 import { GroupInput } from '../groups/group.inputs.js';
 import { UserInput } from '../users/user.inputs.js';
 import { ChangeKind } from './change-kind.js';

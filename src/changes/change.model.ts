@@ -1,8 +1,8 @@
 import { Field, ID, ObjectType, registerEnumType } from '@nestjs/graphql';
-import { Personal } from '../access-log/personal.js';
+import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess } from '../auth/access.js';
-import { connectionTypes } from '../graphql/connection.js';
-import { DateTime } from '../graphql/scalars.js';
+import { connectionTypes } from '../graphql/schema/connection.js';
+import { DateTime } from '../graphql/schema/scalars.js';
 import { GroupRole } from '../memberships/role.js';
 import { ChangeKind } from './change-kind.js';
 

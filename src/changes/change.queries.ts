@@ -1,8 +1,8 @@
 import { bindCursor } from '../common/cursor.js';
-import type { PageSource } from '../database/page-source.js';
+import type { PageSource } from '../database/paging/page-source.js';
 import { nodeIdOf } from '../common/node-id.js';
-import { REVISION, statement } from '../database/statement.js';
-import { Values } from '../database/values.js';
+import { REVISION, statement } from '../database/statements/statement.js';
+import { Values } from '../database/statements/values.js';
 import { roleOf } from '../memberships/role.js';
 import type { ChangeFilter } from './change.inputs.js';
 import { Change } from './change.model.js';

@@ -1,9 +1,9 @@
 import { Args, Context, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
 import type { PageSelection } from '../common/page.js';
-import type { Connection } from '../graphql/connection.js';
-import type { RequestContext } from '../graphql/request-context.js';
-import { SelectedPage } from '../graphql/selection.js';
+import type { Connection } from '../graphql/schema/connection.js';
+import type { RequestContext } from '../graphql/http/request-context.js';
+import { SelectedPage } from '../graphql/analysis/selection.js';
 import { Group } from '../groups/group.model.js';
 import { User } from '../users/user.model.js';
 import { ChangeListArguments } from './change.inputs.js';

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Count } from '../access-log/counts.js';
+import type { Count } from '../access-log/access-counts.js';
 import { dayOf, keptSince } from '../access-log/day.js';
 import { BadUserInputError } from '../common/errors.js';
 import { readConfig } from '../config/config.js';

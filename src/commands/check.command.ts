@@ -5,7 +5,7 @@ import { type Config, ConfigError, readConfig } from '../config/config.js';
 import { type SettingName, SETTINGS } from '../config/settings.js';
 import { EXIT_FAILED, EXIT_WRONG_USE } from '../start/failure.js';
 import { addExamples } from './help.js';
-import { mendOf } from './mend.js';
+import { mendOf } from './remedies.js';
 import { printable } from './printable.js';
 import { withProgress } from './progress.js';
 import { paint } from './terminal.js';
@@ -19,7 +19,7 @@ export function addCheckCommand(program: Command): void {
       const { config, problems } = tryConfig();
       const findings = problems.map((each) => problem('settings', each));
       if (config !== null) {
-        const { look } = await import('./look.js');
+        const { look } = await import('./checks.js');
         findings.push(ok('settings'), ...(await withProgress((show) => look(config, show))));
       }
       const told = findings.map(withoutUserInformation);

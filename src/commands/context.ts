@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import type { Config } from '../config/config.js';
-import { DirectoryDataSource } from '../database/data-source.js';
+import { DirectoryDataSource } from '../database/connections/data-source.js';
 import { ENTITIES } from '../entities.js';
-import { NestLog } from '../monitoring/nest-log.js';
+import { NestLog } from '../monitoring/logging/nest-log.js';
 import { withLateProgress } from './progress.js';
 
 /**

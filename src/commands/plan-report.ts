@@ -1,6 +1,6 @@
 import { type GroupRole, roleOf } from '../memberships/role.js';
-import type { Hashed, Plan, RoleChange, StoredEntry } from '../mirror/plan.js';
-import { type Group, type NamedAs, type Person, rankOfNaming } from '../mirror/snapshot.js';
+import type { Hashed, Plan, RoleChange, StoredEntry } from '../mirror/plan/plan.js';
+import { type Group, type NamedAs, type Person, rankOfNaming } from '../mirror/map/snapshot.js';
 
 /** A plan as people read one: ids and names in the place of entryUUIDs, each list in the order of its ids. */
 export interface PlanReport {

@@ -1,4 +1,4 @@
-import type { Quarantined } from '../mirror/snapshot.js';
+import type { Quarantined } from '../mirror/map/snapshot.js';
 import type { EntryChanges, PlanReport, ReportedEntry, ReportedRole } from './plan-report.js';
 import { printable } from './printable.js';
 

@@ -1,6 +1,6 @@
 import { clearLine, cursorTo } from 'node:readline';
 import type { WriteStream } from 'node:tty';
-import type { Step } from '../mirror/read.js';
+import type { Step } from '../mirror/map/read.js';
 
 /** Characters of the bar. */
 const BAR = 24;

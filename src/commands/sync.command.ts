@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readConfig } from '../config/config.js';
-import { isEmpty } from '../mirror/plan.js';
-import { countChanges, summarise, summariseChanges, summariseLeftOut } from '../mirror/summary.js';
-import type { Findings, Outcome } from '../mirror/outcome.js';
+import { isEmpty } from '../mirror/plan/plan.js';
+import { countChanges, summarise, summariseChanges, summariseLeftOut } from '../mirror/sync/summary.js';
+import type { Findings, Outcome } from '../mirror/sync/outcome.js';
 import { EXIT_FAILED } from '../start/failure.js';
 import type { PlanReport } from './plan-report.js';
 import { addExamples } from './help.js';

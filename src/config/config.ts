@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { type AuthConfig, buildAuth } from './auth.js';
+import { type AuthConfig, buildAuth } from './settings/auth.js';
 import { findContradictions } from './contradictions.js';
-import { buildDatabase, type DatabaseConfig } from './database.js';
-import { buildDirectory, type DirectoryConfig } from './directory.js';
-import { buildExplorer, type ExplorerConfig } from './explorer.js';
-import { buildLimits, type LimitsConfig } from './limits.js';
-import { buildMonitoring, type MonitoringConfig } from './monitoring.js';
-import { buildRedis, type RedisConfig } from './redis.js';
-import { baseUrlOf } from './service.js';
+import { buildDatabase, type DatabaseConfig } from './settings/database.js';
+import { buildDirectory, type DirectoryConfig } from './settings/directory.js';
+import { buildExplorer, type ExplorerConfig } from './settings/explorer.js';
+import { buildLimits, type LimitsConfig } from './settings/limits.js';
+import { buildMonitoring, type MonitoringConfig } from './settings/monitoring.js';
+import { buildRedis, type RedisConfig } from './settings/redis.js';
+import { baseUrlOf } from './settings/service.js';
 import { type SettingName, SETTINGS, type Settings } from './settings.js';
 
 /** The whole configuration. Frozen: what was true at start stays true. */

@@ -1,6 +1,6 @@
-import { splitUrls } from './directory-settings.js';
-import { explorerAddresses } from './explorer.js';
-import { baseUrlOf } from './service.js';
+import { splitUrls } from './settings/directory-settings.js';
+import { explorerAddresses } from './settings/explorer.js';
+import { baseUrlOf } from './settings/service.js';
 import type { SettingName, Settings } from './settings.js';
 
 /**

@@ -1,12 +1,12 @@
-import { ACCESS_LOG_SETTINGS } from './access-log.js';
-import { AUTH_SETTINGS } from './auth.js';
-import { DATABASE_SETTINGS } from './database.js';
-import { DIRECTORY_SETTINGS } from './directory-settings.js';
-import { EXPLORER_SETTINGS } from './explorer.js';
-import { LIMITS_SETTINGS } from './limits.js';
-import { MONITORING_SETTINGS } from './monitoring.js';
-import { REDIS_SETTINGS } from './redis.js';
-import { SERVICE_SETTINGS } from './service.js';
+import { ACCESS_LOG_SETTINGS } from './settings/access-log.js';
+import { AUTH_SETTINGS } from './settings/auth.js';
+import { DATABASE_SETTINGS } from './settings/database.js';
+import { DIRECTORY_SETTINGS } from './settings/directory-settings.js';
+import { EXPLORER_SETTINGS } from './settings/explorer.js';
+import { LIMITS_SETTINGS } from './settings/limits.js';
+import { MONITORING_SETTINGS } from './settings/monitoring.js';
+import { REDIS_SETTINGS } from './settings/redis.js';
+import { SERVICE_SETTINGS } from './settings/service.js';
 import type { ValuesOf } from './setting.js';
 
 /**

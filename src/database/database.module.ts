@@ -3,15 +3,15 @@ import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { Config } from '../config/config.js';
-import { CurrentRevision } from './current-revision.js';
-import { DirectoryDataSource } from './data-source.js';
+import { CurrentRevision } from './revisions/current-revision.js';
+import { DirectoryDataSource } from './connections/data-source.js';
 import { Database } from './database.js';
-import { EmbeddedKeys } from './embedded-keys.js';
-import { openPatiently, type Waiting } from './open-patiently.js';
-import { Replicas } from './replicas.js';
-import { Revisions } from './revisions.js';
-import { RoutedDatabase } from './routed-database.js';
-import { SessionGuard } from './session-guard.js';
+import { EmbeddedKeys } from './embedded/embedded-keys.js';
+import { openPatiently, type Waiting } from './connections/open-with-retry.js';
+import { Replicas } from './connections/replicas.js';
+import { Revisions } from './revisions/revisions.js';
+import { RoutedDatabase } from './connections/routed-database.js';
+import { SessionGuard } from './connections/pooler-guard.js';
 import { Staleness } from './staleness.js';
 
 /** The database, open and migrated before anything else starts. */

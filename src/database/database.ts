@@ -1,14 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { ServiceUnavailableError } from '../common/errors.js';
-import type { DirectoryDataSource } from './data-source.js';
-import { CurrentRevision } from './current-revision.js';
-import { databaseError } from './database-error.js';
-import { Overlay } from './overlay.js';
-import { queryPatiently } from './patience.js';
-import { type Reader, readThrough } from './reader.js';
-import { revisionOf } from './revision-reader.js';
-import type { Statement } from './statement.js';
+import type { DirectoryDataSource } from './connections/data-source.js';
+import { CurrentRevision } from './revisions/current-revision.js';
+import { databaseError } from './statements/database-error.js';
+import { Overlay } from './statements/preview-transaction.js';
+import { queryPatiently } from './connections/query-with-timeout.js';
+import { type Reader, readThrough } from './statements/reader.js';
+import { revisionOf } from './revisions/revision-reader.js';
+import type { Statement } from './statements/statement.js';
 
 /** How the rest of the house reads, and how it opens a transaction. */
 @Injectable()

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ServiceError } from '../common/errors.js';
 import type { MirrorRead } from './mirror-read.js';
-import { Revisions } from './revisions.js';
+import { Revisions } from './revisions/revisions.js';
 
 /** Refuses what would be answered from a mirror that is older than the client accepts, and tells how fresh answers are. */
 @Injectable()

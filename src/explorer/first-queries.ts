@@ -1,6 +1,6 @@
-import { hasSampleClients } from '../config/auth.js';
+import { hasSampleClients } from '../config/settings/auth.js';
 import type { Config } from '../config/config.js';
-import { isSampleDirectory } from '../config/directory.js';
+import { isSampleDirectory } from '../config/settings/directory.js';
 import { escapeHtml } from '../pages/html.js';
 
 /** How one kind of token is had and used. */

@@ -1,7 +1,7 @@
 import { Field, ID, ObjectType } from '@nestjs/graphql';
 import { InheritAccess } from '../auth/access.js';
-import { connectionTypes } from '../graphql/connection.js';
-import { DateTime } from '../graphql/scalars.js';
+import { connectionTypes } from '../graphql/schema/connection.js';
+import { DateTime } from '../graphql/schema/scalars.js';
 
 /** A group as the API shows it. `key` is ours and not in the schema. */
 @ObjectType({ description: 'A group of people: a club, a class, a team. Groups may contain groups.' })

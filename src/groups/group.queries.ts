@@ -1,7 +1,7 @@
 import { bindCursor } from '../common/cursor.js';
-import type { PageSource } from '../database/page-source.js';
-import { REVISION, statement } from '../database/statement.js';
-import { Values } from '../database/values.js';
+import type { PageSource } from '../database/paging/page-source.js';
+import { REVISION, statement } from '../database/statements/statement.js';
+import { Values } from '../database/statements/values.js';
 import { Group } from './group.model.js';
 
 /** What a group is read from; the table has the alias `g`. */

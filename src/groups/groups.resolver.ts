@@ -1,9 +1,9 @@
 import { Args, Context, Parent, ResolveField, Resolver } from '@nestjs/graphql';
 import { InheritAccess } from '../auth/access.js';
 import type { PageSelection } from '../common/page.js';
-import { type Connection, ConnectionArguments } from '../graphql/connection.js';
-import type { RequestContext } from '../graphql/request-context.js';
-import { SelectedPage } from '../graphql/selection.js';
+import { type Connection, ConnectionArguments } from '../graphql/schema/connection.js';
+import type { RequestContext } from '../graphql/http/request-context.js';
+import { SelectedPage } from '../graphql/analysis/selection.js';
 import { Group, GroupConnection } from './group.model.js';
 import { GroupsService } from './groups.service.js';
 

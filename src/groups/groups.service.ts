@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { NotFoundError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
 import type { PageArguments, PageSelection } from '../common/page.js';
-import { readPages } from '../database/page.js';
-import type { Reader } from '../database/reader.js';
-import type { Batches } from '../graphql/batches.js';
-import { Connection } from '../graphql/connection.js';
+import { readPages } from '../database/paging/page.js';
+import type { Reader } from '../database/statements/reader.js';
+import type { Batches } from '../graphql/execution/batches.js';
+import { Connection } from '../graphql/schema/connection.js';
 import type { GroupInput } from './group.inputs.js';
 import type { Group } from './group.model.js';
 import {

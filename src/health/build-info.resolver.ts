@@ -1,7 +1,7 @@
 import { Field, ObjectType, Query, Resolver } from '@nestjs/graphql';
 import { InheritAccess, Public } from '../auth/access.js';
-import { DependsOn } from '../graphql/dependence.js';
-import { Direct } from '../graphql/direct.js';
+import { DependsOn } from '../graphql/cache/cache-policy.decorator.js';
+import { Direct } from '../graphql/schema/direct.decorator.js';
 import { type Build, readBuild } from './build-info.js';
 
 @ObjectType({ description: 'Which build of the service answers.' })

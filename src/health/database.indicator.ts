@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
 import { Database } from '../database/database.js';
-import { Replicas } from '../database/replicas.js';
-import { statement } from '../database/statement.js';
-import { TAKES_WRITES } from '../database/takes-writes.js';
+import { Replicas } from '../database/connections/replicas.js';
+import { statement } from '../database/statements/statement.js';
+import { TAKES_WRITES } from '../database/connections/accepts-writes.js';
 import { within } from './within.js';
 
 const PROBE = statement(`select ${TAKES_WRITES}`);

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
-import { ExternalIssuer } from '../auth/external-issuer.js';
+import { ExternalIssuer } from '../auth/tokens/external-issuer.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { within } from './within.js';

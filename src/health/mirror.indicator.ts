@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
-import { Revisions } from '../database/revisions.js';
-import { describeTrouble, MirrorState } from '../mirror/mirror-state.js';
+import { Revisions } from '../database/revisions/revisions.js';
+import { describeTrouble, MirrorState } from '../mirror/status/mirror-state.js';
 import { within } from './within.js';
 
 /** Milliseconds. */

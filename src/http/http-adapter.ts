@@ -7,13 +7,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../common/errors.js';
 import { chooseRequestId } from '../common/request-id.js';
 import type { Config } from '../config/config.js';
-import { headersOf } from '../graphql/rate-limit-headers.js';
-import type { ShortAnswer, ShortRequest, ShortWay } from '../graphql/short-way.js';
-import { findHeadProblem } from './refuse-head.js';
-import { NothingHereError, refuseRequest } from './refuse-request.js';
+import { headersOf } from '../graphql/rate-limit/rate-limit-headers.js';
+import type { ShortAnswer, ShortRequest, ShortWay } from '../graphql/http/fast-path.js';
+import { findHeadProblem } from './request-head-check.js';
+import { NothingHereError, refuseRequest } from './reject-request.js';
 import { securityHeaders } from './security-headers.js';
 import { closeSlowReaders } from './slow-readers.js';
-import { LARGEST_HEAD, type UnreadRefusal, UnreadRequests } from './unread-request.js';
+import { LARGEST_HEAD, type UnreadRefusal, UnreadRequests } from './unparsed-requests.js';
 
 /** Milliseconds between two looks for requests that have not arrived in time. */
 const LOOK_FOR_LATE = 1000;

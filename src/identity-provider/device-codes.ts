@@ -1,7 +1,7 @@
 import type { Context, ProviderContext } from 'oidc-provider/lib/provider.js';
 import type { CodeKind, WrongCodes } from '../limits/wrong-codes.js';
 import type { ProviderLogins } from './logins.js';
-import { messagePage, sendPage } from './pages.js';
+import { messagePage, sendPage } from './pages/pages.js';
 
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code';
 

@@ -1,6 +1,6 @@
 import { foldId } from '../common/fold.js';
 import type { Database } from '../database/database.js';
-import { statement } from '../database/statement.js';
+import { statement } from '../database/statements/statement.js';
 
 /** A person who can sign in: everybody in the mirror, and nobody else. */
 export interface Person {

@@ -10,8 +10,8 @@ import {
 import { isScope, SCOPES } from '../auth/scopes.js';
 import { type Client, clientMetadata, PROVIDER_SCOPES } from './clients.js';
 import type { DeviceCodes } from './device-codes.js';
-import { deviceFlowPages, renderError, signOutPages } from './flow-pages.js';
-import { answerInteractions, interactionPath } from './interaction.js';
+import { deviceFlowPages, renderError, signOutPages } from './pages/flow-pages.js';
+import { answerInteractions, interactionPath } from './pages/interaction.js';
 import type { ProviderKeys } from './keys.js';
 import type { ProviderLogins } from './logins.js';
 import { MemoryAdapter } from './memory-adapter.js';

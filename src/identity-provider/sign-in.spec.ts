@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { decodeJwt } from 'jose';
-import { FormBrowser } from '../../test/support/form-browser.js';
+import { FormBrowser } from '../../test/support/clients/form-browser.js';
 import { DEVICE_CODE, parseClients } from './clients.js';
 import { readConfig } from '../config/config.js';
 import { FailedLogins } from '../limits/failed-logins.js';

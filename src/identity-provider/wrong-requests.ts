@@ -2,7 +2,7 @@ import { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js';
 import type { Provider } from 'oidc-provider/lib/provider.js';
 import type { DeviceCodes } from './device-codes.js';
 import type { ProviderLogins } from './logins.js';
-import { messagePage, sendPage, setPolicy } from './pages.js';
+import { messagePage, sendPage, setPolicy } from './pages/pages.js';
 import { POST_ONLY, ROUTES } from './routes.js';
 
 /** All answers have the policy, also those that Koa would make of a fault: it drops every header for them. */

@@ -1,7 +1,7 @@
 import { Global, Inject, Module, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Config } from '../config/config.js';
-import type { RedisConfig } from '../config/redis.js';
+import type { RedisConfig } from '../config/settings/redis.js';
 import { CONFIG } from '../config/config.module.js';
 import { FailedLogins } from './failed-logins.js';
 import { Limits, SHARED_COUNTS } from './limits.js';

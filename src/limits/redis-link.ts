@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { createClient, type RedisClientType } from '@redis/client';
-import type { RedisConfig } from '../config/redis.js';
-import { Patience } from './patience.js';
+import type { RedisConfig } from '../config/settings/redis.js';
+import { Patience } from './login-delay.js';
 
 /** Milliseconds that slow answers may take in all: then nobody asks until Redis is back. */
 const PATIENCE = 150;

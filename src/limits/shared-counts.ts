@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
-import type { RedisConfig } from '../config/redis.js';
+import type { RedisConfig } from '../config/settings/redis.js';
 import type { Count, Limit, Taking } from './limit.js';
 import { RedisLink } from './redis-link.js';
 import { TAKE_SCRIPT } from './take.script.js';

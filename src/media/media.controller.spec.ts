@@ -11,17 +11,17 @@ import { Test } from '@nestjs/testing';
 import type { Pool } from 'pg';
 import sharp from 'sharp';
 import { DataSource } from 'typeorm';
-import { writeFirstRevision } from '../../test/support/first-revision.js';
+import { writeFirstRevision } from '../../test/support/builders/first-revision.js';
 import { foldId } from '../common/fold.js';
 import { AccessLogModule } from '../access-log/access-log.module.js';
 import { readConfig } from '../config/config.js';
 import { ConfigModule } from '../config/config.module.js';
 import { DatabaseModule } from '../database/database.module.js';
-import { statementChannel } from '../database/reader.js';
-import type { Statement } from '../database/statement.js';
+import { statementChannel } from '../database/statements/reader.js';
+import type { Statement } from '../database/statements/statement.js';
 import { MediaModule } from './media.module.js';
-import { signUrl } from './signed-url.js';
-import { SIGNING_KEYS, type SigningKeys } from './signing-keys.js';
+import { signUrl } from './signing/signed-url.js';
+import { SIGNING_KEYS, type SigningKeys } from './signing/signing-keys.js';
 
 const ID = 'Jörg / Müßig 100% 👩‍🏫 '.padEnd(120, 'x');
 

@@ -1,14 +1,14 @@
 import { All, Controller, Req, Res, UseFilters, UseGuards } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccessLog } from '../access-log/access-log.js';
-import type { Exhibit } from '../access-log/exhibit.js';
+import type { Exhibit } from '../access-log/personal-data-access.js';
 import { readMaxStaleness } from '../common/max-staleness.js';
 import { headersOfRead } from '../database/mirror-read.js';
 import { PICTURE_HEADERS } from './picture-headers.js';
 import { type Picture, PicturesService } from './pictures.service.js';
 import { ProblemFilter } from './problem.filter.js';
 import { ReadOnlyGuard } from './read-only.guard.js';
-import type { PictureKind } from './signed-url.js';
+import type { PictureKind } from './signing/signed-url.js';
 
 /** What whoever has a signed URL is shown by it. */
 const EXHIBITS: Readonly<Record<PictureKind, Exhibit>> = {

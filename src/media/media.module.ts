@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { EmbeddedKeys } from '../database/embedded-keys.js';
+import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
 import { MediaController } from './media.controller.js';
-import { PictureRenderer } from './picture-renderer.js';
+import { PictureRenderer } from './rendering/picture-renderer.js';
 import { PicturesService } from './pictures.service.js';
-import { SignedUrls } from './signed-urls.js';
-import { readSigningKeys, SIGNING_KEYS, type SigningKeys } from './signing-keys.js';
+import { SignedUrls } from './signing/signed-urls.js';
+import { readSigningKeys, SIGNING_KEYS, type SigningKeys } from './signing/signing-keys.js';
 import { ProfilePicturesResolver, UserPicturesResolver } from './user-pictures.resolver.js';
 
 /** Signed URLs of photos and pictures, and what is behind them. */

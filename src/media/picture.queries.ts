@@ -1,8 +1,8 @@
 import { foldId } from '../common/fold.js';
 import type { Database } from '../database/database.js';
-import { NothingReadError } from '../database/nothing-read.error.js';
-import { type Statement, statement } from '../database/statement.js';
-import type { PictureKind } from './signed-url.js';
+import { NothingReadError } from '../database/revisions/no-revision.error.js';
+import { type Statement, statement } from '../database/statements/statement.js';
+import type { PictureKind } from './signing/signed-url.js';
 
 /** By the unique index on the folded id: one row, also where nobody has it. Its digest is enough to answer most requests. */
 const findDigest = (kind: PictureKind) =>

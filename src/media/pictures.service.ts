@@ -4,11 +4,11 @@ import { headersOfRead, type MirrorRead } from '../database/mirror-read.js';
 import { Staleness } from '../database/staleness.js';
 import { matchesEtag } from './etag.js';
 import { findPictureBytes, findPictureDigest } from './picture.queries.js';
-import { etagOf, PictureRenderer, type Rendering } from './picture-renderer.js';
+import { etagOf, PictureRenderer, type Rendering } from './rendering/picture-renderer.js';
 import { ProblemError } from './problem.js';
-import { chooseFormat } from './rendering-format.js';
-import { SIGNING_KEYS, type SigningKeys } from './signing-keys.js';
-import { type PictureKind, type SignedPicture, verifyUrl } from './signed-url.js';
+import { chooseFormat } from './rendering/rendering-format.js';
+import { SIGNING_KEYS, type SigningKeys } from './signing/signing-keys.js';
+import { type PictureKind, type SignedPicture, verifyUrl } from './signing/signed-url.js';
 
 /** What a request for a picture says. */
 export interface PictureRequest {

@@ -1,11 +1,11 @@
 import { applyDecorators } from '@nestjs/common';
 import { Args, ArgsType, Field, Int, Parent, ResolveField, Resolver } from '@nestjs/graphql';
 import { InheritAccess } from '../auth/access.js';
-import { DependsOn } from '../graphql/dependence.js';
-import { Direct } from '../graphql/direct.js';
+import { DependsOn } from '../graphql/cache/cache-policy.decorator.js';
+import { Direct } from '../graphql/schema/direct.decorator.js';
 import { Profile } from '../users/profile.model.js';
 import { User } from '../users/user.model.js';
-import { SignedUrls } from './signed-urls.js';
+import { SignedUrls } from './signing/signed-urls.js';
 
 const PHOTO =
   'A signed URL of the photo that the directory holds, or null when there is none. It needs no token, works in an ' +

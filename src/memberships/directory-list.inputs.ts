@@ -1,7 +1,7 @@
 import { ArgsType, Field, InputType, registerEnumType } from '@nestjs/graphql';
-import { ConnectionArguments } from '../graphql/connection.js';
-import { OrderDirection } from '../graphql/order.js';
-import { DateTime } from '../graphql/scalars.js';
+import { ConnectionArguments } from '../graphql/schema/connection.js';
+import { OrderDirection } from '../graphql/schema/order.js';
+import { DateTime } from '../graphql/schema/scalars.js';
 import { GroupInput } from '../groups/group.inputs.js';
 import { UserInput } from '../users/user.inputs.js';
 import { RoleFilter } from './role.js';

@@ -1,10 +1,10 @@
 import { Args, Context, Query, Resolver } from '@nestjs/graphql';
 import { RequireScopes } from '../auth/access.js';
 import type { PageSelection } from '../common/page.js';
-import { DependsOn } from '../graphql/dependence.js';
-import { type Connection, connectionTypes } from '../graphql/connection.js';
-import type { RequestContext } from '../graphql/request-context.js';
-import { SelectedPage } from '../graphql/selection.js';
+import { DependsOn } from '../graphql/cache/cache-policy.decorator.js';
+import { type Connection, connectionTypes } from '../graphql/schema/connection.js';
+import type { RequestContext } from '../graphql/http/request-context.js';
+import { SelectedPage } from '../graphql/analysis/selection.js';
 import { type Group, GroupConnection } from '../groups/group.model.js';
 import { User } from '../users/user.model.js';
 import { GroupListArguments, UserListArguments } from './directory-list.inputs.js';

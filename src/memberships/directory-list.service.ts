@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { BadUserInputError } from '../common/errors.js';
 import type { PageSelection } from '../common/page.js';
-import { readPage } from '../database/page.js';
-import type { Reader } from '../database/reader.js';
-import { Connection } from '../graphql/connection.js';
+import { readPage } from '../database/paging/page.js';
+import type { Reader } from '../database/statements/reader.js';
+import { Connection } from '../graphql/schema/connection.js';
 import { Group } from '../groups/group.model.js';
 import { GroupsService } from '../groups/groups.service.js';
 import { User } from '../users/user.model.js';

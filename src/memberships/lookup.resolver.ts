@@ -2,10 +2,10 @@ import { Args, ArgsType, Context, Field, Info, Query, Resolver } from '@nestjs/g
 import type { GraphQLResolveInfo } from 'graphql';
 import { RequireScopes } from '../auth/access.js';
 import { NotFoundError, ServiceError } from '../common/errors.js';
-import { DependsOn } from '../graphql/dependence.js';
-import { Direct } from '../graphql/direct.js';
-import type { RequestContext } from '../graphql/request-context.js';
-import { objectSelection } from '../graphql/selection.js';
+import { DependsOn } from '../graphql/cache/cache-policy.decorator.js';
+import { Direct } from '../graphql/schema/direct.decorator.js';
+import type { RequestContext } from '../graphql/http/request-context.js';
+import { objectSelection } from '../graphql/analysis/selection.js';
 import { GroupInput } from '../groups/group.inputs.js';
 import { Group } from '../groups/group.model.js';
 import { Profile } from '../users/profile.model.js';

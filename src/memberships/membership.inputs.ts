@@ -1,6 +1,6 @@
 import { ArgsType, Field, InputType, registerEnumType } from '@nestjs/graphql';
-import { ConnectionArguments } from '../graphql/connection.js';
-import { OrderDirection } from '../graphql/order.js';
+import { ConnectionArguments } from '../graphql/schema/connection.js';
+import { OrderDirection } from '../graphql/schema/order.js';
 import { RoleFilter } from './role.js';
 
 export enum MembershipOrigin {

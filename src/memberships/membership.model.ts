@@ -1,7 +1,7 @@
 import { Field, ObjectType } from '@nestjs/graphql';
-import { Personal } from '../access-log/personal.js';
+import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess } from '../auth/access.js';
-import { connectionTypes } from '../graphql/connection.js';
+import { connectionTypes } from '../graphql/schema/connection.js';
 import { Group } from '../groups/group.model.js';
 import { User } from '../users/user.model.js';
 import { GroupRole } from './role.js';

@@ -1,11 +1,11 @@
 import { bindCursor } from '../common/cursor.js';
 import { asLabel, foldSearch } from '../common/fold.js';
 import type { PageSelection } from '../common/page.js';
-import type { OrderColumn, PageOrder, PageSource } from '../database/page-source.js';
-import { searchCondition } from '../database/search-condition.js';
-import { REVISION, statement } from '../database/statement.js';
-import { Values } from '../database/values.js';
-import { OrderDirection } from '../graphql/order.js';
+import type { OrderColumn, PageOrder, PageSource } from '../database/paging/page-source.js';
+import { searchCondition } from '../database/paging/search-condition.js';
+import { REVISION, statement } from '../database/statements/statement.js';
+import { Values } from '../database/statements/values.js';
+import { OrderDirection } from '../graphql/schema/order.js';
 import {
   type MembershipArguments,
   type MembershipOrder,

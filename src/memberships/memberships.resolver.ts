@@ -1,12 +1,12 @@
 import { Args, Context, Info, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 import type { GraphQLResolveInfo } from 'graphql';
-import { Personal } from '../access-log/personal.js';
+import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
-import { DependsOn } from '../graphql/dependence.js';
-import { Direct } from '../graphql/direct.js';
-import type { Connection } from '../graphql/connection.js';
-import type { RequestContext } from '../graphql/request-context.js';
-import { pageSelection } from '../graphql/selection.js';
+import { DependsOn } from '../graphql/cache/cache-policy.decorator.js';
+import { Direct } from '../graphql/schema/direct.decorator.js';
+import type { Connection } from '../graphql/schema/connection.js';
+import type { RequestContext } from '../graphql/http/request-context.js';
+import { pageSelection } from '../graphql/analysis/selection.js';
 import { GroupInput } from '../groups/group.inputs.js';
 import { Group } from '../groups/group.model.js';
 import { Profile } from '../users/profile.model.js';

@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { DirectoryStatusResolver } from './directory-status.resolver.js';
-import { Leadership } from './leadership.js';
+import { DirectoryStatusResolver } from './status/directory-status.resolver.js';
+import { Leadership } from './sync/leadership.js';
 import { MirrorService } from './mirror.service.js';
-import { MirrorState } from './mirror-state.js';
-import { Synchroniser } from './synchroniser.js';
+import { MirrorState } from './status/mirror-state.js';
+import { Synchroniser } from './sync/synchronizer.js';
 
 /** The copy of the directory: the only writer of its rows. */
 @Module({

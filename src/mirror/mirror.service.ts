@@ -9,18 +9,18 @@ import {
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import type { DirectoryDataSource } from '../database/data-source.js';
-import { NotLeadingError } from '../database/leader-lease.js';
-import { settlesWithin } from '../database/settles-within.js';
-import { type Term, withLeadership } from '../database/leader-session.js';
-import { LdifSource } from '../sources/ldif-source.js';
-import { FileFollower } from './file-follower.js';
-import type { Follower } from './follower.js';
-import { LdapFollower } from './ldap-follower.js';
-import { Leadership } from './leadership.js';
-import { MirrorState } from './mirror-state.js';
-import { RunReporter } from './run-reporter.js';
-import { Synchroniser } from './synchroniser.js';
+import type { DirectoryDataSource } from '../database/connections/data-source.js';
+import { NotLeadingError } from '../database/leadership/leader-lease.js';
+import { settlesWithin } from '../database/connections/settles-within.js';
+import { type Term, withLeadership } from '../database/leadership/leader-session.js';
+import { LdifSource } from '../sources/ldif/ldif-source.js';
+import { FileFollower } from './follow/file-follower.js';
+import type { Follower } from './follow/follower.js';
+import { LdapFollower } from './follow/ldap-follower.js';
+import { Leadership } from './sync/leadership.js';
+import { MirrorState } from './status/mirror-state.js';
+import { RunReporter } from './sync/run-reporter.js';
+import { Synchroniser } from './sync/synchronizer.js';
 
 /** Milliseconds that work for the mirror has to end, once it is told to: after that, its connections have been lost. */
 const ENDING = 10_000;

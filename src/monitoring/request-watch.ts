@@ -5,10 +5,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TokenKind } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import type { Standing } from '../graphql/rate-limiter.js';
-import { GRAPHQL_PATH } from '../graphql/refusal.js';
-import { createLog, type Log } from './log.js';
-import { addRequest, RequestCounts } from './request-counts.js';
+import type { Standing } from '../graphql/rate-limit/rate-limiter.js';
+import { GRAPHQL_PATH } from '../graphql/errors/rejection.js';
+import { createLog, type Log } from './logging/log.js';
+import { addRequest, RequestCounts } from './metrics/request-counts.js';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,10 +1,10 @@
-import type { Overlay } from '../database/overlay.js';
-import { type ChangeRecord, writeLdif } from '../ldap/ldif-record.js';
-import { applyEntries } from '../mirror/apply-entries.js';
-import { EffectiveRoles } from '../mirror/effective-roles.js';
-import type { Plan } from '../mirror/plan.js';
+import type { Overlay } from '../database/statements/preview-transaction.js';
+import { type ChangeRecord, writeLdif } from '../ldap/ldif/ldif-record.js';
+import { applyEntries } from '../mirror/apply/apply-entries.js';
+import { EffectiveRoles } from '../mirror/apply/effective-roles.js';
+import type { Plan } from '../mirror/plan/plan.js';
 import { ChangePreview } from './change.model.js';
-import { READ_AS_OF } from './mirrored.queries.js';
+import { READ_AS_OF } from './mirrored-entries.queries.js';
 
 const NOTHING: Plan = {
   createdPeople: [],

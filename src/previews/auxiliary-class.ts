@@ -1,5 +1,5 @@
-import type { DirectoryMapping } from '../config/directory.js';
-import { GROUP_CLASS, PERSON_CLASS } from '../mirror/map.js';
+import type { DirectoryMapping } from '../config/settings/directory.js';
+import { GROUP_CLASS, PERSON_CLASS } from '../mirror/map/map.js';
 
 /** A class of the shipped schema, and what an entry can only have with it (ldap/directory.schema). */
 export interface AuxiliaryClass {

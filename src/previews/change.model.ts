@@ -1,7 +1,7 @@
 import { Field, ObjectType } from '@nestjs/graphql';
-import { Personal } from '../access-log/personal.js';
+import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess } from '../auth/access.js';
-import { DateTime } from '../graphql/scalars.js';
+import { DateTime } from '../graphql/schema/scalars.js';
 
 @ObjectType({ description: 'A change that was worked out and not made.' })
 export class ChangePreview {

@@ -1,6 +1,6 @@
-import type { Filter } from '../ldap/filter-parser.js';
-import type { ValueChange } from '../ldap/ldif-record.js';
-import type { SourceValues } from '../mirror/snapshot.js';
+import type { Filter } from '../ldap/filter/filter-parser.js';
+import type { ValueChange } from '../ldap/ldif/ldif-record.js';
+import type { SourceValues } from '../mirror/map/snapshot.js';
 import { type AuxiliaryClass, isSame } from './auxiliary-class.js';
 import type { ChangedEntry, StoredEntry } from './stored-entry.js';
 

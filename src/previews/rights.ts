@@ -1,8 +1,8 @@
 import { ServiceError } from '../common/errors.js';
-import type { RequestContext } from '../graphql/request-context.js';
+import type { RequestContext } from '../graphql/http/request-context.js';
 import { GroupRole } from '../memberships/role.js';
 import type { Standing } from './policy.js';
-import type { Caller } from './readable.js';
+import type { Caller } from './readable-objects.js';
 
 const WHOM: Record<Standing, string> = {
   OWNER: 'an OWNER of it',

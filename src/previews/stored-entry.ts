@@ -1,5 +1,5 @@
-import type { ChangeRecord } from '../ldap/ldif-record.js';
-import type { NamedAs, SourceValues } from '../mirror/snapshot.js';
+import type { ChangeRecord } from '../ldap/ldif/ldif-record.js';
+import type { NamedAs, SourceValues } from '../mirror/map/snapshot.js';
 
 /** What the mirror knows of an entry, for a record that changes it. */
 export interface StoredEntry {

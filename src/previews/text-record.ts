@@ -1,9 +1,9 @@
 import { BadUserInputError, ServiceError } from '../common/errors.js';
-import { foldValue } from '../ldap/case-ignore-match.js';
-import { parseDn } from '../ldap/dn.js';
-import type { Filter } from '../ldap/filter-parser.js';
-import type { ValueChange } from '../ldap/ldif-record.js';
-import type { SourceValues } from '../mirror/snapshot.js';
+import { foldValue } from '../ldap/naming/case-ignore-match.js';
+import { parseDn } from '../ldap/naming/dn.js';
+import type { Filter } from '../ldap/filter/filter-parser.js';
+import type { ValueChange } from '../ldap/ldif/ldif-record.js';
+import type { SourceValues } from '../mirror/map/snapshot.js';
 import { type AuxiliaryClass, isSame } from './auxiliary-class.js';
 import { modifyEntry } from './modify-entry.js';
 import { type ChangedEntry, rawValues, type StoredEntry } from './stored-entry.js';

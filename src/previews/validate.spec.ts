@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { NAUGHTY_STRINGS } from '../../test/support/naughty-strings.js';
+import { NAUGHTY_STRINGS } from '../../test/support/builders/naughty-strings.js';
 import { BadUserInputError } from '../common/errors.js';
 import { readConfig } from '../config/config.js';
 import { Entry } from '../ldap/entry.js';
-import { mapGroup, mapPerson } from '../mirror/map.js';
+import { mapGroup, mapPerson } from '../mirror/map/map.js';
 import {
   validateClientMutationId,
   validateGroupChange,

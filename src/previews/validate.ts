@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { BadUserInputError } from '../common/errors.js';
 import { LONGEST_ID } from '../common/fold.js';
 import { faultOfWebsite } from '../common/url.js';
-import { LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map.js';
-import type { CreateGroupInput, UpdateGroupInput } from './group-change.inputs.js';
-import type { UpdateProfileInput, UpdateUserInput } from './user-change.inputs.js';
+import { LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map/map.js';
+import type { CreateGroupInput, UpdateGroupInput } from './groups/group-change.inputs.js';
+import type { UpdateProfileInput, UpdateUserInput } from './users/user-change.inputs.js';
 
 /** What is to change of a person. Absent: nothing; null: there is none any more. */
 export interface PersonChange {

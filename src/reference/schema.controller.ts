@@ -4,8 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { GRAPHQL_PATH, StatusError } from '../graphql/refusal.js';
-import { printSdl } from '../graphql/schema.js';
+import { GRAPHQL_PATH, StatusError } from '../graphql/errors/rejection.js';
+import { printSdl } from '../graphql/schema/schema.js';
 import { sendFile, type ServedFile, servedFile } from './served-file.js';
 
 /** The schema as text, where it may be told: the same that introspection tells. */

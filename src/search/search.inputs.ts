@@ -1,5 +1,5 @@
 import { ArgsType, Field } from '@nestjs/graphql';
-import { ConnectionArguments } from '../graphql/connection.js';
+import { ConnectionArguments } from '../graphql/schema/connection.js';
 import { SearchKind } from './search.model.js';
 
 @ArgsType()

@@ -1,5 +1,5 @@
 import { createUnionType, registerEnumType } from '@nestjs/graphql';
-import { connectionTypes } from '../graphql/connection.js';
+import { connectionTypes } from '../graphql/schema/connection.js';
 import { Group } from '../groups/group.model.js';
 import { User } from '../users/user.model.js';
 

@@ -1,9 +1,9 @@
 import { bindCursor } from '../common/cursor.js';
 import { foldId, foldSearch } from '../common/fold.js';
 import type { PageSelection } from '../common/page.js';
-import type { PageSource } from '../database/page-source.js';
-import { escapeLike, searchCondition } from '../database/search-condition.js';
-import { Values } from '../database/values.js';
+import type { PageSource } from '../database/paging/page-source.js';
+import { escapeLike, searchCondition } from '../database/paging/search-condition.js';
+import { Values } from '../database/statements/values.js';
 import { Group } from '../groups/group.model.js';
 import { LISTED_GROUP, LISTED_USER, listedAmong, type Shown } from '../memberships/shown.js';
 import { User } from '../users/user.model.js';

@@ -1,10 +1,10 @@
 import { Args, Context, Query, Resolver } from '@nestjs/graphql';
 import { RequireScopes } from '../auth/access.js';
 import type { PageSelection } from '../common/page.js';
-import { DependsOn } from '../graphql/dependence.js';
-import type { Connection } from '../graphql/connection.js';
-import type { RequestContext } from '../graphql/request-context.js';
-import { SelectedPage } from '../graphql/selection.js';
+import { DependsOn } from '../graphql/cache/cache-policy.decorator.js';
+import type { Connection } from '../graphql/schema/connection.js';
+import type { RequestContext } from '../graphql/http/request-context.js';
+import { SelectedPage } from '../graphql/analysis/selection.js';
 import { SearchArguments } from './search.inputs.js';
 import { type SearchResult, SearchResultConnection } from './search.model.js';
 import { SearchService } from './search.service.js';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { PageSelection } from '../common/page.js';
-import { readPage } from '../database/page.js';
-import type { Reader } from '../database/reader.js';
-import { Connection } from '../graphql/connection.js';
+import { readPage } from '../database/paging/page.js';
+import type { Reader } from '../database/statements/reader.js';
+import { Connection } from '../graphql/schema/connection.js';
 import type { SearchArguments } from './search.inputs.js';
 import type { SearchResult } from './search.model.js';
 import { resultOf, searchedOf, searchSource } from './search.queries.js';

@@ -3,7 +3,7 @@ import { UnauthenticatedError } from '../auth/authentication.error.js';
 import type { Principal } from '../auth/principal.js';
 import { isScope } from '../auth/scopes.js';
 import { ServiceAccountVerifier } from '../auth/service-account-verifier.js';
-import type { VerifiedToken } from '../auth/token-verifier.js';
+import type { VerifiedToken } from '../auth/tokens/token-verifier.js';
 import { Database } from '../database/database.js';
 import { isOneOf } from './secret.js';
 import { FIND_LIVE, type LiveRow, NOTE_USE } from './service-account.queries.js';

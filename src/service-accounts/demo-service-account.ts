@@ -3,9 +3,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { isSampleDirectory } from '../config/directory.js';
-import { DEMO_ACCOUNT } from '../config/embedded.js';
-import { EmbeddedKeys } from '../database/embedded-keys.js';
+import { isSampleDirectory } from '../config/settings/directory.js';
+import { DEMO_ACCOUNT } from '../config/settings/embedded.js';
+import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
 import { buildSecret, buildToken, SECRET_BYTES } from './secret.js';
 import { ServiceAccountsService } from './service-accounts.service.js';
 

@@ -1,7 +1,7 @@
 import { Field, ID, ObjectType } from '@nestjs/graphql';
 import { InheritAccess } from '../auth/access.js';
 import type { Scope } from '../auth/scopes.js';
-import { DateTime } from '../graphql/scalars.js';
+import { DateTime } from '../graphql/schema/scalars.js';
 
 @ObjectType({
   description: 'The account of a program that asks with a token of its own, on behalf of nobody.',

@@ -1,4 +1,4 @@
-import { statement } from '../database/statement.js';
+import { statement } from '../database/statements/statement.js';
 
 /**
  * A service account and the hashes of its live secrets. One that is unknown, expired or revoked is a row as well, without

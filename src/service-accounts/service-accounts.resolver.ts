@@ -1,8 +1,8 @@
 import { Query, Resolver } from '@nestjs/graphql';
 import { RequireToken } from '../auth/access.js';
 import type { Principal } from '../auth/principal.js';
-import { CurrentPrincipal } from '../graphql/current-principal.js';
-import { DependsOn } from '../graphql/dependence.js';
+import { CurrentPrincipal } from '../graphql/http/current-principal.decorator.js';
+import { DependsOn } from '../graphql/cache/cache-policy.decorator.js';
 import { ServiceAccount } from './service-account.model.js';
 import { ServiceAccountsService } from './service-accounts.service.js';
 

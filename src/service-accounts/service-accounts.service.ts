@@ -4,7 +4,7 @@ import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import type { Principal } from '../auth/principal.js';
 import type { Scope } from '../auth/scopes.js';
 import { NotFoundError } from '../common/errors.js';
-import { databaseError } from '../database/database-error.js';
+import { databaseError } from '../database/statements/database-error.js';
 import { buildSecret, buildToken, hashSecret, SECRET_BYTES } from './secret.js';
 import { ServiceAccountEntity } from './service-account.entity.js';
 import { ServiceAccountSecretEntity } from './service-account-secret.entity.js';

@@ -1,4 +1,4 @@
-import { mergeCookies } from '../ldap/sync-cookie.js';
+import { mergeCookies } from '../ldap/sync/sync-cookie.js';
 import type { Entry } from '../ldap/entry.js';
 import { DeltaBuilder } from './delta.js';
 import { type EntryKind } from './source.js';

@@ -1,10 +1,10 @@
 import { ConfigError } from '../config/config.js';
-import type { DirectoryConfig } from '../config/directory.js';
-import { InvalidDnError, normaliseDn } from '../ldap/dn.js';
-import { compileFilter } from '../ldap/filter.js';
-import { InvalidFilterError } from '../ldap/filter-parser.js';
-import { LdapSource } from './ldap-source.js';
-import { LdifSource } from './ldif-source.js';
+import type { DirectoryConfig } from '../config/settings/directory.js';
+import { InvalidDnError, normaliseDn } from '../ldap/naming/dn.js';
+import { compileFilter } from '../ldap/filter/filter.js';
+import { InvalidFilterError } from '../ldap/filter/filter-parser.js';
+import { LdapSource } from './ldap/ldap-source.js';
+import { LdifSource } from './ldif/ldif-source.js';
 import type { DirectorySource } from './source.js';
 
 /**

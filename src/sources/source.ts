@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { DirectoryConfig } from '../config/directory.js';
+import type { DirectoryConfig } from '../config/settings/directory.js';
 import type { Entry } from '../ldap/entry.js';
 
 /** Changes when the meaning of mapped content does, so that every row is compared anew. */

@@ -1,6 +1,6 @@
 import { ServiceError } from '../common/errors.js';
 import { ConfigError } from '../config/config.js';
-import { DatabaseStartError } from '../database/database-start.error.js';
+import { DatabaseStartError } from '../database/connections/database-start.error.js';
 import { ClientsFileError } from '../identity-provider/clients.js';
 
 /** Exit codes of every command: 0 done, 1 failed, 2 wrong use. */

@@ -1,5 +1,5 @@
 import { readClients } from '../identity-provider/clients.js';
-import { hasSampleClients } from '../config/auth.js';
+import { hasSampleClients } from '../config/settings/auth.js';
 import type { Config } from '../config/config.js';
 
 /** What the log says once everything is up: what is where, and what to try next. */

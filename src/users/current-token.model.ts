@@ -2,7 +2,7 @@ import { Field, ObjectType, registerEnumType } from '@nestjs/graphql';
 import { InheritAccess } from '../auth/access.js';
 import type { Principal } from '../auth/principal.js';
 import { type Scope, SCOPES } from '../auth/scopes.js';
-import { DateTime } from '../graphql/scalars.js';
+import { DateTime } from '../graphql/schema/scalars.js';
 
 export enum TokenKind {
   ACCESS_TOKEN = 'ACCESS_TOKEN',

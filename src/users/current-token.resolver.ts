@@ -1,9 +1,9 @@
 import { Context, ID, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 import { InheritAccess, RequireToken } from '../auth/access.js';
 import type { Principal } from '../auth/principal.js';
-import { CurrentPrincipal } from '../graphql/current-principal.js';
-import { DependsOn } from '../graphql/dependence.js';
-import type { RequestContext } from '../graphql/request-context.js';
+import { CurrentPrincipal } from '../graphql/http/current-principal.decorator.js';
+import { DependsOn } from '../graphql/cache/cache-policy.decorator.js';
+import type { RequestContext } from '../graphql/http/request-context.js';
 import { CurrentToken } from './current-token.model.js';
 import { UsersService } from './users.service.js';
 

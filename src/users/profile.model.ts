@@ -1,5 +1,5 @@
 import { Field, ID, ObjectType } from '@nestjs/graphql';
-import { Personal } from '../access-log/personal.js';
+import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
 import { User } from './user.model.js';
 

@@ -1,7 +1,7 @@
 import { Field, ID, ObjectType } from '@nestjs/graphql';
-import { Personal } from '../access-log/personal.js';
+import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess } from '../auth/access.js';
-import { DateTime } from '../graphql/scalars.js';
+import { DateTime } from '../graphql/schema/scalars.js';
 
 /** A person as the API shows one to others. `key`, `hasPhoto` and `hasPicture` are ours and not in the schema. */
 @Personal()

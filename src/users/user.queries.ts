@@ -1,4 +1,4 @@
-import { REVISION, statement } from '../database/statement.js';
+import { REVISION, statement } from '../database/statements/statement.js';
 import { User } from './user.model.js';
 
 /** What a person is read from; the table has the alias `u`. */

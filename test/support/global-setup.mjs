@@ -1,15 +1,16 @@
 // Once before all end-to-end tests: a migrated database of each kind, which every test file begins with a copy of.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { startPostgres } from './postgres.mjs';
+import { startPostgres } from './servers/postgres.mjs';
 import makeWorkDirectory from './work-directory.mjs';
 
 const TEMPLATE = 'directory_template';
 
 export default async function setUp() {
   if (process.env.TEST_POSTGRES_URL !== undefined) return;
-  if (!existsSync('dist/database/data-source.js')) throw new Error('The tests need a build: npm run build');
-  const { DirectoryDataSource } = await import('../../dist/database/data-source.js');
+  if (!existsSync('dist/database/connections/data-source.js'))
+    throw new Error('The tests need a build: npm run build');
+  const { DirectoryDataSource } = await import('../../dist/database/connections/data-source.js');
 
   makeWorkDirectory();
   const work = process.env.TEST_WORK_DIRECTORY;

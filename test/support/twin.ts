@@ -1,8 +1,8 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type Config, type Environment, readConfig } from '../../src/config/config.js';
 import { createApp } from '../../src/create-app.js';
-import { findFreePort } from './postgres.mjs';
-import type { TestService } from './service.js';
+import { findFreePort } from './servers/postgres.mjs';
+import type { TestService } from './servers/service.js';
 
 /** A service beside another one: on its database, with its address, keys and tokens. It follows no directory. */
 export class TwinService {

@@ -4,9 +4,9 @@ import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSy
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, type Environment, readConfig } from '../../src/config/config.js';
-import { findFreePort } from './postgres.mjs';
+import { findFreePort } from './servers/postgres.mjs';
 import { spawnBound } from './spawn-bound.mjs';
-import { createDatabase, type TestDatabase, variable } from './store.js';
+import { createDatabase, type TestDatabase, variable } from './servers/store.js';
 
 /** What a process has been doing for a while. */
 export interface Doings {

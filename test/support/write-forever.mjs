@@ -2,15 +2,15 @@
 // each, until it is killed: `node … FILE FILE`. Each line is a value in JSON, said once it is committed.
 import 'reflect-metadata';
 import { readConfig } from '../../dist/config/config.js';
-import { DirectoryDataSource } from '../../dist/database/data-source.js';
+import { DirectoryDataSource } from '../../dist/database/connections/data-source.js';
 import { Database } from '../../dist/database/database.js';
-import { Revisions } from '../../dist/database/revisions.js';
+import { Revisions } from '../../dist/database/revisions/revisions.js';
 import { ENTITIES } from '../../dist/entities.js';
-import { Leadership } from '../../dist/mirror/leadership.js';
-import { MirrorState } from '../../dist/mirror/mirror-state.js';
-import { Synchroniser } from '../../dist/mirror/synchroniser.js';
+import { Leadership } from '../../dist/mirror/sync/leadership.js';
+import { MirrorState } from '../../dist/mirror/status/mirror-state.js';
+import { Synchroniser } from '../../dist/mirror/sync/synchronizer.js';
 import { ServiceAccountsService } from '../../dist/service-accounts/service-accounts.service.js';
-import { LdifSource } from '../../dist/sources/ldif-source.js';
+import { LdifSource } from '../../dist/sources/ldif/ldif-source.js';
 
 const CONTENTS = `
   select (select array_agg(distinct name) from users) as names,

@@ -1,4 +1,4 @@
-import type { SignRequest } from './external-issuer.js';
+import type { SignRequest } from './servers/external-issuer.js';
 
 export type WrongToken = readonly [what: string, request: SignRequest];
 

@@ -1,7 +1,7 @@
 // A client that asks slapd directly, in a process of its own: its processor time counts, as that of the service does.
 import { performance } from 'node:perf_hooks';
 import { Client } from 'ldapts';
-import { MIRROR_DN, MIRROR_PASSWORD } from '../../../test/support/slapd.mjs';
+import { MIRROR_DN, MIRROR_PASSWORD } from '../../../test/support/servers/slapd.mjs';
 import { Latencies } from '../../load/latencies.mjs';
 import { serveLoads } from '../../load/protocol.mjs';
 import { findMembers, WAYS } from './members.mjs';

@@ -1,5 +1,5 @@
 // A group with its first fifty members, asked of an LDAP server: every way in which a client might go about it.
-import { SUFFIX } from '../../../test/support/slapd.mjs';
+import { SUFFIX } from '../../../test/support/servers/slapd.mjs';
 
 const GROUP_ATTRIBUTES = ['displayName', 'member', 'owner', 'groupAdmin'];
 const PERSON_ATTRIBUTES = ['uid', 'displayName', 'schoolYear'];

@@ -3,8 +3,8 @@ import { type Span, SpanStatusCode } from '@opentelemetry/api';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { operationChannel } from '../../graphql/admission.js';
-import type { RequestContext } from '../../graphql/request-context.js';
+import { operationChannel } from '../../graphql/analysis/operation-validator.js';
+import type { RequestContext } from '../../graphql/http/request-context.js';
 import { contextBelow, currentTrace } from './request-trace.js';
 import { Tracing } from './tracing.js';
 

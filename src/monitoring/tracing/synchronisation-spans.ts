@@ -1,7 +1,7 @@
 import { ROOT_CONTEXT, type Span, SpanStatusCode } from '@opentelemetry/api';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { type Run, runChannel } from '../../mirror/runs.js';
-import { summarise } from '../../mirror/summary.js';
+import { type Run, runChannel } from '../../mirror/sync/runs.js';
+import { summarise } from '../../mirror/sync/summary.js';
 import { Tracing } from './tracing.js';
 
 /** A span for each run of the synchronisation: how it ended, and how much it changed. */

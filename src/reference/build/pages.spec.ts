@@ -3,7 +3,7 @@ import { buildSchema, type GraphQLSchema, isObjectType } from 'graphql';
 import type { Access } from '../../auth/access.js';
 import { ERROR_CODES } from '../../common/errors.js';
 import type { ProblemCode } from '../../media/problem.js';
-import { finishSchema } from '../../graphql/schema.js';
+import { finishSchema } from '../../graphql/schema/schema.js';
 import { connectionsOf } from './diagram.js';
 import type { Example } from './example.js';
 import type { ReferencePage } from './layout.js';

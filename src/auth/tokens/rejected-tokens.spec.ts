@@ -1,0 +1,114 @@
+import { EventEmitter, once } from 'node:events';
+import { UnauthenticatedError } from '../authentication.error.js';
+import { BadTokens } from './rejected-tokens.js';
+
+const HERE = '192.0.2.1';
+const ELSEWHERE = '192.0.2.2';
+/** Milliseconds. */
+const MINUTE = 60_000;
+
+describe('bad opaque tokens', () => {
+  let now: number;
+  let questions: number;
+  let good: Set<string>;
+  let gate: EventEmitter | null;
+  let tokens: BadTokens;
+
+  beforeEach(() => {
+    now = 0;
+    questions = 0;
+    good = new Set();
+    gate = null;
+    tokens = new BadTokens(() => now);
+  });
+
+  async function ask(token: string): Promise<string> {
+    questions += 1;
+    if (gate !== null) await once(gate, 'open');
+    if (!good.has(token)) throw UnauthenticatedError.badToken('it is not active');
+    return token;
+  }
+
+  /** «good», or the code of the refusal. */
+  async function judge(token: string, address = HERE): Promise<string> {
+    try {
+      expect(await tokens.guard(token, address, () => ask(token))).toBe(token);
+      return 'good';
+    } catch (error) {
+      return (error as { code: string }).code;
+    }
+  }
+
+  async function flood(count: number, address: (index: number) => string): Promise<string[]> {
+    const judged: string[] = [];
+    for (let index = 0; index < count; index++) judged.push(await judge(`bad-${index}`, address(index)));
+    return judged;
+  }
+
+  it('are asked about once while they are sent again and again', async () => {
+    const judged = await Promise.all(Array.from({ length: 50 }, () => judge('bad')));
+    expect(new Set([...judged, await judge('bad')])).toEqual(new Set(['UNAUTHENTICATED']));
+    expect(questions).toBe(1);
+  });
+
+  it('are accepted five seconds after they were refused, once they are good', async () => {
+    await judge('late');
+    good.add('late');
+    now = 4999;
+    expect(await judge('late')).toBe('UNAUTHENTICATED');
+    now = 5000;
+    expect(await judge('late')).toBe('good');
+  });
+
+  it('from one address are asked about a hundred times a minute, and no other address notices', async () => {
+    const judged = await flood(300, () => HERE);
+    expect(judged.filter((code) => code === 'UNAUTHENTICATED')).toHaveLength(100);
+    expect(judged.slice(100).every((code) => code === 'RATE_LIMITED')).toBe(true);
+    expect(questions).toBe(100);
+    good.add('new');
+    expect([await judge('new'), await judge('new', ELSEWHERE)]).toEqual(['RATE_LIMITED', 'good']);
+    now = MINUTE;
+    expect(await judge('new')).toBe('good');
+  });
+
+  it('from one IPv6 network count as from one address', async () => {
+    const judged = await flood(300, (index) => `2001:db8::${index.toString(16)}`);
+    expect(judged.filter((code) => code === 'UNAUTHENTICATED')).toHaveLength(100);
+    expect(questions).toBe(100);
+  });
+
+  it('from everywhere are asked about a thousand times a minute', async () => {
+    const judged = await flood(3000, (index) => `2001:db8:0:${index.toString(16)}::1`);
+    expect(judged.slice(1000).every((code) => code === 'SERVICE_UNAVAILABLE')).toBe(true);
+    expect(questions).toBe(1000);
+    now = MINUTE;
+    expect(await judge('another')).toBe('UNAUTHENTICATED');
+  });
+
+  it('shut out nobody whose token was good before', async () => {
+    good.add('old');
+    expect(await judge('old')).toBe('good');
+    await flood(300, () => HERE);
+    expect(await judge('old')).toBe('good');
+  });
+
+  it('that come all at once are asked about a hundred at a time', async () => {
+    gate = new EventEmitter().setMaxListeners(200);
+    const judged = Promise.all(
+      Array.from({ length: 150 }, (_, index) => judge(`bad-${index}`, `2001:db8:0:${index.toString(16)}::1`)),
+    );
+    await new Promise(setImmediate);
+    expect(questions).toBe(100);
+    gate.emit('open');
+    expect((await judged).filter((code) => code === 'SERVICE_UNAVAILABLE')).toHaveLength(50);
+  });
+
+  it('are not what an issuer says that cannot be asked', async () => {
+    const away = () => Promise.reject(new Error('away'));
+    for (let time = 0; time < 300; time++) {
+      await expect(tokens.guard('token', HERE, away)).rejects.toThrow('away');
+    }
+    good.add('token');
+    expect(await judge('token')).toBe('good');
+  });
+});

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import { access } from 'node:fs/promises';
+import { ZodError } from 'zod';
+import { ExternalIssuer } from '../auth/tokens/external-issuer.js';
+import { type Finding, ok, problem, warning } from '../common/finding.js';
+import { hostOf, isLoopback } from '../common/loopback.js';
+import { type Config, ConfigError } from '../config/config.js';
+import type { DirectoryConfig } from '../config/settings/directory.js';
+import type { RedisConfig } from '../config/settings/redis.js';
+import { ClientsFileError, readClients } from '../identity-provider/clients.js';
+import { examineDirectory } from '../sources/check/check-directory.js';
+import { examineFile } from '../sources/check/check-file.js';
+import { openSource } from '../sources/open-source.js';
+import { lookAtDatabase } from './check-database.js';
+import type { Show } from './progress.js';
+
+/**
+ * Looks at everything that the settings name. Nothing that is wrong keeps the rest from being looked at.
+ * @param show is told what is being looked at
+ */
+export async function look(config: Config, show: Show): Promise<Finding[]> {
+  const { auth, redis } = config;
+  const findings = await lookAtDirectory(config.directory, show);
+  show('Looking at the database');
+  findings.push(...(await lookAtDatabase(config)));
+  if (redis !== null) {
+    show('Looking at Redis');
+    findings.push(await lookAtRedis(redis));
+  }
+  if (auth.issuer === null) findings.push(...lookAtClients(config));
+  else {
+    show('Looking at the identity provider');
+    findings.push(...(await lookAtIssuer(config, auth.issuer)));
+  }
+  return [...findings, describeSigningKeys(config)];
+}
+
+async function lookAtDirectory(config: DirectoryConfig, show: Show): Promise<Finding[]> {
+  const { source } = config;
+  const mistakes = mistakesIn(config);
+  const progress = (entries: number) => {
+    show(`Looking at the directory: ${entries.toLocaleString('en')} entries read`);
+  };
+  show('Looking at the directory');
+  // With a filter or a base that is none, nothing can be asked.
+  if (source.kind === 'ldap') {
+    if (mistakes.length > 0) return mistakes;
+    return examineDirectory(config, source, new AbortController().signal, progress);
+  }
+  const isThere = await access(source.file).then(
+    () => true,
+    () => false,
+  );
+  if (!isThere) return [problem('directory file', `it cannot be read: ${source.file}`), ...mistakes];
+  return mistakes.length > 0 ? mistakes : examineFile(config, source, progress);
+}
+
+function mistakesIn(config: DirectoryConfig): Finding[] {
+  try {
+    openSource(config);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError)
+      return error.problems.map((each) => problem('directory settings', each));
+    throw error;
+  }
+}
+
+async function lookAtRedis(config: RedisConfig): Promise<Finding> {
+  const { SharedCounts } = await import('../limits/shared-counts.js');
+  const failure = await new SharedCounts(config).examine();
+  if (failure === null) return ok('Redis', `keys begin with ${config.prefix}:`);
+  return warning('Redis', `${failure}; until it is there, each process keeps the limits on its own`);
+}
+
+function lookAtClients(config: Config): Finding[] {
+  const what = 'clients of the embedded identity provider';
+  try {
+    readClients(config.auth.embeddedClients);
+    return [ok(what)];
+  } catch (error) {
+    if (error instanceof ClientsFileError) return error.problems.map((each) => problem(what, each));
+    throw error;
+  }
+}
+
+async function lookAtIssuer({ auth }: Config, url: string): Promise<Finding[]> {
+  const issuer = new ExternalIssuer(url, auth.introspection);
+  const keys = await lookAt('identity provider', url, () => issuer.fetchKeys());
+  const findings = [...describeEncryption(auth, url), keys];
+  if (auth.introspection === null || keys.result !== 'ok') return findings;
+  // A token that nobody has given out: whoever may ask is told that it is not active.
+  return [...findings, await lookAt('introspection', null, () => issuer.introspect(randomUUID()))];
+}
+
+/** Keys that were changed on their way let in whoever changed them; tokens and the secret of the client can be read there. */
+function describeEncryption({ introspection }: Config['auth'], issuer: string): Finding[] {
+  const named: [name: string, url: string | null][] = [
+    ['AUTH_URL', issuer],
+    ['AUTH_INTROSPECTION_URL', introspection?.url ?? null],
+  ];
+  return named.flatMap(([name, value]) => {
+    const url = value === null ? null : new URL(value);
+    if (url?.protocol !== 'http:' || isLoopback(hostOf(url))) return [];
+    const reason = `${name} is plain http: keys and tokens cross the network to ${url.host} unencrypted`;
+    return [warning('encryption of the identity provider', reason)];
+  });
+}
+
+async function lookAt(what: string, text: string | null, ask: () => Promise<unknown>): Promise<Finding> {
+  try {
+    await ask();
+    return ok(what, text);
+  } catch (error) {
+    return problem(what, [text, reasonOf(error)].filter((part) => part !== null).join(': '));
+  }
+}
+
+/** The innermost cause says what happened: what is around it only says to whom. */
+function reasonOf(error: unknown): string {
+  if (error instanceof ZodError) return 'its answer is not what an OpenID provider says';
+  if (!(error instanceof Error)) return String(error);
+  if (error.cause instanceof Error) return reasonOf(error.cause);
+  // Of several addresses of one name none has answered: then there is no message.
+  return error.message === '' ? ((error as NodeJS.ErrnoException).code ?? error.name) : error.message;
+}
+
+function describeSigningKeys({ urlSigningKeys, production }: Config): Finding {
+  const what = 'signing keys';
+  if (urlSigningKeys !== null) {
+    const count = urlSigningKeys.length;
+    return ok(what, count === 1 ? 'one' : `${count}, of which the first signs`);
+  }
+  const text = 'none is set: one was generated, and is kept in the database';
+  return production ? warning(what, text) : ok(what, text);
+}

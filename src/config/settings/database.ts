@@ -1,0 +1,59 @@
+import { resolve } from 'node:path';
+import { parseUrl } from '../../common/url.js';
+import { secret, setting, type ValuesOf } from '../setting.js';
+import { integer, list, text } from '../value-kinds.js';
+
+function isPostgresUrl(value: string): boolean {
+  return /^postgres(ql)?:\/\//.test(value) && parseUrl(value) !== null;
+}
+
+const replicaUrls = list.refine((items) => items.every(isPostgresUrl), {
+  error: 'must be postgres://user:password@host/database, several separated by commas',
+});
+
+/** Where the mirror is kept. */
+export const DATABASE_SETTINGS = {
+  DATABASE_URL: secret(
+    text
+      .refine((value) => /^pglite:.+/.test(value) || isPostgresUrl(value), {
+        error: 'must be postgres://user:password@host/database or pglite:directory',
+      })
+      .default('pglite:.data/mirror'),
+    'Where the mirror is kept: an embedded database in a directory, or a PostgreSQL server',
+  ),
+  DATABASE_REPLICA_URLS: secret(
+    replicaUrls.default([]),
+    'Read replicas of that server, separated by commas; most of what is asked for is read from them',
+  ),
+  DATABASE_POOL_SIZE: setting(
+    integer(1, 200, 10),
+    'Connections to PostgreSQL that one process opens at most, and as many to each replica',
+  ),
+};
+
+export type DatabaseConfig =
+  | { readonly kind: 'pglite'; readonly directory: string }
+  | {
+      readonly kind: 'postgres';
+      readonly url: string;
+      /** Read replicas of it. */
+      readonly replicaUrls: readonly string[];
+      readonly poolSize: number;
+      readonly previewPoolSize: number;
+    };
+
+export function buildDatabase(
+  settings: ValuesOf<typeof DATABASE_SETTINGS>,
+  previewPoolSize: number,
+): DatabaseConfig {
+  if (settings.DATABASE_URL.startsWith('pglite:')) {
+    return { kind: 'pglite', directory: resolve(settings.DATABASE_URL.slice('pglite:'.length)) };
+  }
+  return {
+    kind: 'postgres',
+    url: settings.DATABASE_URL,
+    replicaUrls: settings.DATABASE_REPLICA_URLS,
+    poolSize: settings.DATABASE_POOL_SIZE,
+    previewPoolSize,
+  };
+}

@@ -1,0 +1,84 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { parseHttpUrl, parseUrl } from '../../common/url.js';
+import { setting, type ValuesOf } from '../setting.js';
+import { httpUrl, integer, list, text, trueOrFalse, yesOrNo } from '../value-kinds.js';
+
+export const hostName = text.refine(
+  (value) =>
+    /^[A-Za-z0-9.:-]+$/.test(value) &&
+    parseUrl(`http://${value.includes(':') ? `[${value}]` : value}`) !== null,
+  { error: 'must be a host name or an IP address' },
+);
+
+/** As browsers send it: nothing after the port, and no port that goes without saying. */
+const origins = list.refine(
+  (items) => items.every((item) => !item.includes('*') && parseHttpUrl(item)?.origin === item),
+  {
+    error: 'must be origins such as https://pages.example.org, separated by commas',
+  },
+);
+
+const proxies = list.refine((items) => items.every(isAddressOrNetwork), {
+  error: 'must be IP addresses or networks such as 10.0.0.0/8, separated by commas',
+});
+
+/** RFC 4632 §3.1, RFC 4291 §2.3. */
+function isAddressOrNetwork(item: string): boolean {
+  const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(item) ?? [];
+  const version = isIP(address);
+  return version !== 0 && Number(bits ?? 0) <= (version === 4 ? 32 : 128);
+}
+
+/** How the service is reached, and what it tells of itself. */
+export const SERVICE_SETTINGS = {
+  HOST: setting(hostName.default('127.0.0.1'), 'Address to listen on'),
+  PORT: setting(integer(1, 65_535, 3000), 'Port to listen on'),
+  BASE_URL: setting(
+    httpUrl.optional(),
+    'URL under which clients reach the service; may have a path. Default: http://HOST:PORT',
+  ),
+  NODE_ENV: setting(
+    text
+      .pipe(
+        z.enum(['production', 'development', 'test'], {
+          error: 'must be production, development or test',
+        }),
+      )
+      .default('development'),
+    'production refuses everything embedded, and hides the schema; else development or test',
+  ),
+  ALLOW_EMBEDDED: setting(
+    yesOrNo,
+    'Lets embedded parts run in production and answer under every host name, for a demonstration',
+  ),
+  LOG_LEVEL: setting(
+    z
+      .enum(['fatal', 'error', 'warn', 'log', 'debug', 'verbose'], {
+        error: 'must be one of fatal, error, warn, log, debug, verbose',
+      })
+      .default('log'),
+    'Least severe kind of message that is logged',
+  ),
+  TRUSTED_PROXIES: setting(
+    proxies.default([]),
+    'Addresses or networks of the proxies in front, whose X-Forwarded-For is believed',
+  ),
+  CORS_ORIGINS: setting(origins.default([]), 'Origins of web pages that may call the API from a browser'),
+  GRAPHQL_INTROSPECTION: setting(
+    trueOrFalse.optional(),
+    'Whether the schema describes itself to clients. Default: not in production',
+  ),
+  GRAPHQL_SUGGESTIONS: setting(
+    trueOrFalse.optional(),
+    'Whether errors suggest names of the schema («Did you mean …»). Default: not in production',
+  ),
+};
+
+/** Under which URL clients reach the service, without a trailing slash. */
+export function baseUrlOf(
+  settings: Pick<ValuesOf<typeof SERVICE_SETTINGS>, 'HOST' | 'PORT' | 'BASE_URL'>,
+): string {
+  const host = settings.HOST.includes(':') ? `[${settings.HOST}]` : settings.HOST;
+  return (settings.BASE_URL ?? `http://${host}:${settings.PORT}`).replace(/\/+$/, '');
+}

@@ -1,0 +1,207 @@
+import pg from 'pg';
+import { DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
+import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
+import { ServiceUnavailableError } from '../../common/errors.js';
+import type { Config } from '../../config/config.js';
+import { databaseError } from '../statements/database-error.js';
+import { DatabaseAwayError, DatabaseStartError } from './database-start.error.js';
+import { damagedDirectoryError, EmbeddedPostgres } from '../embedded/embedded-postgres.js';
+import { Mirror1763683200000 } from '../migrations/0001-mirror.js';
+import { ServiceAccounts1763683200001 } from '../migrations/0002-service-accounts.js';
+import { References1763683200002 } from '../migrations/0003-references.js';
+import { Changes1763683200003 } from '../migrations/0004-changes.js';
+import { ReadModel1763683200004 } from '../migrations/0005-read-model.js';
+import { AccessLog1763683200005 } from '../migrations/0006-access-log.js';
+import { RevisionIds1763683200006 } from '../migrations/0007-revision-ids.js';
+import { LeaderLease1763683200007 } from '../migrations/0008-leader-lease.js';
+import { Reconciliation1763683200008 } from '../migrations/0009-reconciliation.js';
+import { OpenConnections } from './open-connections.js';
+import { embeddedPoolOptions, serverPoolOptions, STATEMENT_TIMEOUT } from './pool-options.js';
+import { SharedConnections } from './pipelined-connections.js';
+import { reasonOf } from './reason-of.js';
+import { SHARED_SESSIONS, sharesSessions } from './pooler-check.js';
+
+export const MIGRATIONS = [
+  Mirror1763683200000,
+  ServiceAccounts1763683200001,
+  References1763683200002,
+  Changes1763683200003,
+  ReadModel1763683200004,
+  AccessLog1763683200005,
+  RevisionIds1763683200006,
+  LeaderLease1763683200007,
+  Reconciliation1763683200008,
+];
+
+/** Key of the advisory lock under which one process at a time migrates: the bytes of «migr». */
+const MIGRATION_LOCK = 0x6d696772;
+
+/**
+ * The TypeORM data source on PostgreSQL or, when DATABASE_URL says `pglite:`, on a PGlite that it starts and
+ * stops itself. Initialising it also migrates.
+ */
+export class DirectoryDataSource extends DataSource {
+  private embedded: EmbeddedPostgres | null = null;
+  private ownOverlays: pg.Pool | null = null;
+  private ownShared: SharedConnections | null = null;
+  private readonly connections: OpenConnections;
+
+  constructor(
+    private readonly database: Config['database'],
+    entities: PostgresDataSourceOptions['entities'],
+  ) {
+    const connections = new OpenConnections();
+    super({
+      type: 'postgres',
+      entities: entities ?? [],
+      migrations: MIGRATIONS,
+      installExtensions: false,
+      uuidExtension: 'pgcrypto',
+      ...(database.kind === 'postgres' ? { url: database.url } : {}),
+      extra:
+        database.kind === 'postgres'
+          ? serverPoolOptions(database.poolSize, connections)
+          : embeddedPoolOptions(connections),
+    });
+    this.connections = connections;
+  }
+
+  override async initialize(): Promise<this> {
+    if (this.database.kind === 'pglite') {
+      this.embedded = await EmbeddedPostgres.start(this.database.directory);
+      this.setOptions({
+        host: this.embedded.host,
+        username: 'postgres',
+        database: 'postgres',
+        password: 'none',
+      });
+    }
+    try {
+      await super.initialize();
+      await refuseSharedSessions(this.database);
+      await this.migrate();
+      this.ownOverlays = createOverlays(this.database, this.connections);
+      this.ownShared = this.database.kind === 'pglite' ? null : new SharedConnections(this.pool);
+    } catch (error) {
+      await this.stopQuietly();
+      throw startError(error, this.database);
+    }
+    return this;
+  }
+
+  override async destroy(): Promise<void> {
+    try {
+      await this.ownOverlays?.end();
+      await super.destroy();
+    } finally {
+      this.ownOverlays = null;
+      this.ownShared = null;
+      await this.embedded?.stop();
+      this.embedded = null;
+    }
+  }
+
+  /** TypeORM's own connections: it sends unnamed statements only, and the pool takes named ones too. */
+  get pool(): pg.Pool {
+    return (this.driver as unknown as { master: pg.Pool }).master;
+  }
+
+  /** Those of the pool that short statements share; null: there is one only. */
+  get shared(): SharedConnections | null {
+    return this.ownShared;
+  }
+
+  /** Where overlays have their connections: apart from all others, where there is more than one. */
+  get overlays(): pg.Pool {
+    return this.ownOverlays ?? this.pool;
+  }
+
+  /** Gives every connection up: whoever waits on one is told, and whoever comes next opens another. */
+  breakOff(): void {
+    this.connections.breakOff();
+  }
+
+  private async migrate(): Promise<void> {
+    // On one connection: there may be no second one.
+    const runner = this.createQueryRunner();
+    try {
+      await runner.query('set statement_timeout = 0');
+      await runner.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
+      await refuseForeignTables(runner);
+      const executor = new MigrationExecutor(this, runner);
+      executor.transaction = 'each';
+      await executor.executePendingMigrations();
+    } finally {
+      await endMigration(runner);
+    }
+  }
+
+  private async stopQuietly(): Promise<void> {
+    try {
+      if (this.isInitialized) await super.destroy();
+      await this.embedded?.stop();
+    } catch {
+      // The first error is the one to tell.
+    }
+    this.embedded = null;
+  }
+}
+
+/** Of a connection that was lost the server has taken everything back by itself. */
+async function endMigration(runner: QueryRunner): Promise<void> {
+  try {
+    await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+    await runner.query(`set statement_timeout = ${STATEMENT_TIMEOUT}`);
+  } catch {
+    // The first error is the one to tell.
+  }
+  await runner.release();
+}
+
+/** Before anything is locked: behind a pooler that shares sessions two processes would hold the same lock. */
+async function refuseSharedSessions(database: Config['database']): Promise<void> {
+  if (database.kind === 'pglite') return;
+  // A server without room for two more connections is asked again later (src/database/connections/pooler-guard.ts).
+  if (await sharesSessions(database.url).catch(() => false))
+    throw new DatabaseStartError(`The database cannot be used: ${SHARED_SESSIONS}`);
+}
+
+/** Before anything is written: a database with somebody else's tables in it stays as it is. */
+async function refuseForeignTables(runner: QueryRunner): Promise<void> {
+  const rows: { name: string }[] = await runner.manager.query(`
+    select c.relname as name from pg_class c
+    where c.relnamespace = to_regnamespace(current_schema()) and c.relkind in ('r', 'p')
+      and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')`);
+  const names = rows.map(({ name }) => name);
+  if (names.length === 0 || names.includes('mirror_state')) return;
+  // A first start that was cut off leaves the list of migrations behind, with nothing in it.
+  if (names.length === 1 && names[0] === 'migrations') {
+    const applied: unknown[] = await runner.manager.query('select from migrations limit 1');
+    if (applied.length === 0) return;
+  }
+  throw new DatabaseStartError(
+    'The database holds tables of another application: give this service one of its own (DATABASE_URL)',
+  );
+}
+
+/** Connections are opened when they are needed, and closed when they have not been for ten seconds. */
+function createOverlays(database: Config['database'], connections: OpenConnections): pg.Pool | null {
+  if (database.kind === 'pglite') return null;
+  const pool = new pg.Pool({
+    connectionString: database.url,
+    ...serverPoolOptions(database.previewPoolSize, connections),
+  });
+  // An idle connection was lost: the next overlay opens another one.
+  pool.on('error', () => undefined);
+  return pool;
+}
+
+function startError(error: unknown, database: Config['database']): unknown {
+  if (error instanceof DatabaseStartError || !(error instanceof Error)) return error;
+  if (database.kind === 'pglite') return damagedDirectoryError(database.directory, error);
+  const { host, pathname } = new URL(database.url);
+  const message = `The database ${pathname.slice(1)} at ${host === '' ? 'the local socket' : host} cannot be used: ${reasonOf(error)}`;
+  // What passes by itself can be waited for; a wrong password cannot.
+  const isAway = databaseError(error) instanceof ServiceUnavailableError;
+  return new (isAway ? DatabaseAwayError : DatabaseStartError)(message, { cause: error });
+}

@@ -1,0 +1,93 @@
+import pg from 'pg';
+import { breakOff } from './close-socket.js';
+import { settlesWithin } from './settles-within.js';
+
+/** Milliseconds that each step may take. */
+const PATIENCE = 2000;
+
+/** A backend among those of all servers behind an address, also after its process number was used again. */
+const IDENTIFY = `
+  select pid || ' ' || extract(epoch from backend_start) as backend from pg_stat_activity
+  where pid = pg_backend_pid()`;
+
+/** Times that both orders are tried: a busy pooler may give back the same backends a few times by chance. */
+const ROUNDS = 8;
+
+/** What PgBouncer says to a transaction where it shares backends between single statements. */
+const STATEMENT_POOLING = /statement pooling/;
+
+/** What a start says when connections do not keep their session. */
+export const SHARED_SESSIONS =
+  'a pooler in between gives connections another session for each transaction: let it pool sessions ' +
+  '(pool_mode = session), or connect directly';
+
+/**
+ * Finds out whether a pooler shares backends between connections. A quiet pooler may give a connection the same backend each
+ * time, so two connections take turns, in orders that make a pooler of either kind (last in first out, or in turns) mix them up.
+ * Two connections that are open at the same time never have the same backend otherwise.
+ * @returns whether sessions are shared
+ * @throws Error when the server cannot be asked
+ */
+export async function sharesSessions(url: string): Promise<boolean> {
+  const both = [new Probe(url), new Probe(url)] as const;
+  const [first, second] = both;
+  const turns = [
+    [first, second],
+    [second, first],
+  ] as const;
+  const isMixedUp = () =>
+    both.some(({ backends }) => backends.size > 1) ||
+    [...first.backends].some((backend) => second.backends.has(backend));
+  try {
+    for (const probe of both) await probe.connect();
+    // One after the other: a pool of a single backend has no room for both at once.
+    for (const probe of both) await probe.within(() => Promise.resolve());
+    for (const [one, other] of Array.from({ length: ROUNDS }, () => turns).flat()) {
+      if (isMixedUp()) return true;
+      // In the first round both end their transactions in the order in which they began them.
+      await one.within(() => other.within(() => Promise.resolve()));
+      await other.within(() => Promise.resolve());
+      await one.within(() => Promise.resolve());
+    }
+    return isMixedUp();
+  } catch (error) {
+    if (error instanceof Error && STATEMENT_POOLING.test(error.message)) return true;
+    throw error;
+  } finally {
+    await Promise.all(both.map((probe) => probe.close()));
+  }
+}
+
+/** One connection, and the backends that it was given so far. */
+class Probe {
+  readonly backends = new Set<string>();
+  private readonly client: pg.Client;
+
+  constructor(url: string) {
+    this.client = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: PATIENCE,
+      query_timeout: PATIENCE,
+    });
+    // A connection that is lost makes the next step fail.
+    this.client.on('error', () => undefined);
+  }
+
+  async connect(): Promise<void> {
+    await this.client.connect();
+  }
+
+  /** Runs a transaction, and something else while it is open. */
+  async within(work: () => Promise<void>): Promise<void> {
+    await this.client.query('begin');
+    const { rows } = await this.client.query<{ backend: string }>(IDENTIFY);
+    for (const { backend } of rows) this.backends.add(backend);
+    await work();
+    await this.client.query('commit');
+  }
+
+  async close(): Promise<void> {
+    await settlesWithin(PATIENCE, this.client.end());
+    breakOff(this.client);
+  }
+}

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import type { Config } from '../../config/config.js';
+import { CONFIG } from '../../config/config.module.js';
+import { Database } from '../database.js';
+import { DatabaseStartError } from './database-start.error.js';
+import { Replicas } from './replicas.js';
+import { SHARED_SESSIONS, sharesSessions } from './pooler-check.js';
+
+/** Milliseconds between two checks, and after one that found a pooler or no server. */
+const INTERVAL = 3_600_000;
+const SOON = 60_000;
+
+/** One server as it was found: null when it could not be asked. */
+export interface Found {
+  readonly server: string;
+  readonly isShared: boolean | null;
+}
+
+/**
+ * Sees to it that connections keep their session: prepared statements, settings, notifications and the lock of the leader
+ * belong to one (docs/adr/0034). DirectoryDataSource refuses to start with a primary that shares sessions.
+ */
+@Injectable()
+export class SessionGuard implements OnModuleInit, OnModuleDestroy {
+  private readonly logger = new Logger('Database');
+  private readonly stopping = new AbortController();
+  private checking: Promise<void> = Promise.resolve();
+  private found: readonly Found[] = [];
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly database: Database,
+    @Inject(Replicas) private readonly replicas: Replicas | null,
+  ) {}
+
+  /** @throws DatabaseStartError when a read replica is behind a pooler that shares sessions */
+  async onModuleInit(): Promise<void> {
+    if (this.config.database.kind === 'pglite') return;
+    await this.look();
+    const shared = this.found.find(({ isShared }) => isShared === true);
+    if (shared !== undefined)
+      throw new DatabaseStartError(`The database ${shared.server} cannot be used: ${SHARED_SESSIONS}`);
+    this.checking = this.check(this.stopping.signal);
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.stopping.abort();
+    await this.checking;
+  }
+
+  /** How the servers were found the last time. */
+  get standing(): readonly Found[] {
+    return this.found;
+  }
+
+  /** Looks at the primary and at the replicas, and stops asking those whose sessions are shared. */
+  async look(): Promise<void> {
+    const { database } = this.config;
+    if (database.kind === 'pglite') return;
+    const before = this.found;
+    const [primary, ...others] = await Promise.all([
+      lookAt('primary', database.url),
+      ...database.replicaUrls.map((url) => lookAt(new URL(url).host, url)),
+    ]);
+    this.found = [primary, ...others];
+    for (const { server, isShared } of this.found) {
+      const wasShared = before.find((each) => each.server === server)?.isShared ?? false;
+      if (isShared === true) this.logger.error(`The database ${server} is not asked: ${SHARED_SESSIONS}`);
+      else if (wasShared) this.logger.log(`The database ${server} keeps sessions again`);
+    }
+    this.database.noteSharedSessions(primary.isShared === true);
+    for (const { server, isShared } of others) this.replicas?.noteSharedSessions(server, isShared === true);
+  }
+
+  private async check(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const isWell = this.found.every(({ isShared }) => isShared === false);
+      await sleep(isWell ? INTERVAL : SOON, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      await this.look();
+    }
+  }
+}
+
+async function lookAt(server: string, url: string): Promise<Found> {
+  return { server, isShared: await sharesSessions(url).catch(() => null) };
+}

@@ -1,0 +1,25 @@
+import pg from 'pg';
+import { CurrentRevision } from '../revisions/current-revision.js';
+import { Replicas } from './replicas.js';
+
+describe('read replicas', () => {
+  it('are none, and cost nothing, where none are named', () => {
+    const revision = new CurrentRevision();
+    const primary = { pool: new pg.Pool() };
+    const server = {
+      kind: 'postgres',
+      url: 'postgres://127.0.0.1/directory',
+      poolSize: 1,
+      previewPoolSize: 1,
+    } as const;
+    expect(Replicas.of({ ...server, replicaUrls: [] }, revision, primary)).toBeNull();
+    expect(Replicas.of({ kind: 'pglite', directory: 'mirror' }, revision, primary)).toBeNull();
+    const two = Replicas.of(
+      { ...server, replicaUrls: ['postgres://a/directory', 'postgres://b/directory'] },
+      revision,
+      primary,
+    );
+    // Nothing is known yet, and so nobody is asked.
+    expect(two?.count).toEqual({ all: 2, current: 0 });
+  });
+});

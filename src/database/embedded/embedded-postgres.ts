@@ -1,0 +1,170 @@
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { Logger } from '@nestjs/common';
+import { DatabaseStartError } from '../connections/database-start.error.js';
+import { DirectoryLock } from './data-directory-lock.js';
+import { formatHolder, HOLDER_FILE, LOCK_FILE } from './lock-holder.js';
+
+/** PostgreSQL's major version inside PGlite: a directory of another one cannot be opened. */
+const MAJOR_VERSION = '18';
+
+/** Milliseconds after which a database that has not started never will: a damaged one may wait for ever. */
+const START_TIMEOUT = 60_000;
+/** Milliseconds that a database may take to write what it holds and close. */
+const STOP_TIMEOUT = 30_000;
+
+/** PGlite in a worker thread, reached through a Unix socket that only this user can open. */
+export class EmbeddedPostgres {
+  private constructor(
+    private readonly worker: Worker,
+    private readonly lock: DirectoryLock,
+    /** Directory of the socket, as the driver's `host` wants it. */
+    readonly host: string,
+  ) {}
+
+  /**
+   * @param directory where rows are kept
+   * @throws DatabaseStartError when the directory is in use, or is no database of this version
+   */
+  static async start(directory: string): Promise<EmbeddedPostgres> {
+    const logger = new Logger('Database');
+    const lock = await DirectoryLock.take(directory, {
+      onWait: (text) => {
+        logger.warn(text);
+      },
+      onLost: endAtOnce,
+    });
+    const host = mkdtempSync(join(tmpdir(), 'directory-'));
+    let worker: Worker | null = null;
+    try {
+      removeUnfinished(directory);
+      refuseForeignDirectory(directory);
+      worker = new Worker(new URL('./pglite.worker.mjs', import.meta.url), {
+        workerData: {
+          directory,
+          socket: join(host, '.s.PGSQL.5432'),
+          holder: { file: join(directory, HOLDER_FILE), text: formatHolder(lock.holder) },
+        },
+      });
+      worker.on('message', (message: string) => {
+        if (message === 'lost') endAtOnce();
+      });
+      await nextMessage(worker, 'started', START_TIMEOUT);
+      rmSync(unfinishedMark(directory), { force: true });
+      return new EmbeddedPostgres(worker, lock, host);
+    } catch (error) {
+      await worker?.terminate();
+      lock.release();
+      rmSync(host, { recursive: true, force: true });
+      throw error instanceof DatabaseStartError ? error : damagedDirectoryError(directory, error);
+    }
+  }
+
+  async stop(): Promise<void> {
+    try {
+      this.worker.postMessage('stop');
+      await nextMessage(this.worker, 'stopped', STOP_TIMEOUT);
+    } finally {
+      await this.worker.terminate();
+      rmSync(this.host, { recursive: true, force: true });
+      this.lock.release();
+    }
+  }
+}
+
+export function damagedDirectoryError(directory: string, cause: unknown): DatabaseStartError {
+  return new DatabaseStartError(
+    `The database directory ${directory} cannot be opened: it may be damaged. It is only a copy of the ` +
+      'directory (and the service accounts): move it away, and it is made anew',
+    { cause },
+  );
+}
+
+/** Without closing the database, which would write to it: the process that has the directory now would lose rows. */
+function endAtOnce(): never {
+  writeSync(2, 'Another process has taken over the database directory: this one ends at once\n');
+  process.exit(1);
+}
+
+function isOfLock(name: string): boolean {
+  return name.startsWith(LOCK_FILE) || name.startsWith(HOLDER_FILE);
+}
+
+/** Stands beside a directory until a database has been made in it to the end. */
+function unfinishedMark(directory: string): string {
+  return `${directory}.unfinished`;
+}
+
+/** A process that was killed while it made a database leaves half of one, which nothing can be done with. */
+function removeUnfinished(directory: string): void {
+  const mark = unfinishedMark(directory);
+  if (existsSync(mark)) {
+    for (const name of listDirectory(directory)) rmSync(join(directory, name), { recursive: true });
+  } else if (listDirectory(directory).length === 0) {
+    writeFileSync(mark, '');
+  }
+}
+
+function listDirectory(directory: string): string[] {
+  try {
+    return readdirSync(directory).filter((name) => !isOfLock(name));
+  } catch (error) {
+    throw new DatabaseStartError(`The database directory ${directory} cannot be read`, { cause: error });
+  }
+}
+
+function refuseForeignDirectory(directory: string): void {
+  if (listDirectory(directory).length === 0) return;
+  const file = join(directory, 'PG_VERSION');
+  if (!existsSync(file)) {
+    throw new DatabaseStartError(
+      `The directory ${directory} holds something else than a database: name an empty one in DATABASE_URL`,
+    );
+  }
+  const version = readFileSync(file, 'utf8').trim();
+  if (version !== MAJOR_VERSION) {
+    throw new DatabaseStartError(
+      `The database directory ${directory} is of PostgreSQL ${version}, and this is ${MAJOR_VERSION}: ` +
+        'move it away, and it is made anew from the directory',
+    );
+  }
+}
+
+function nextMessage(worker: Worker, kind: 'started' | 'stopped', milliseconds: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = () => {
+      clearTimeout(timeout);
+      worker.off('message', onMessage);
+      worker.off('error', onError);
+      worker.off('exit', onExit);
+    };
+    const onMessage = (message: string) => {
+      if (message !== kind) return;
+      settle();
+      resolve();
+    };
+    const onError = (error: unknown) => {
+      settle();
+      reject(error instanceof Error ? error : new Error('The database worker failed'));
+    };
+    const onExit = () => {
+      onError(new Error('The database worker ended'));
+    };
+    const timeout = setTimeout(() => {
+      onError(new Error(`The database did not answer within ${milliseconds} ms`));
+    }, milliseconds);
+    worker.on('message', onMessage);
+    worker.on('error', onError);
+    worker.on('exit', onExit);
+  });
+}

@@ -1,0 +1,134 @@
+import { type CursorValue, encodeCursor } from '../../common/cursor.js';
+import type { PageArguments, PageSelection } from '../../common/page.js';
+import { type PageQuery, planPage } from './page-query.js';
+import type { PageSource } from './page-source.js';
+import type { Reader } from '../statements/reader.js';
+import { revisionOf } from '../revisions/revision-reader.js';
+
+/** One page of rows, in the connection's order, whichever end it was asked from. */
+export class Page<Row extends unknown[]> {
+  /** Rows as they were read: the source's columns. */
+  readonly rows: readonly Row[];
+  readonly hasNextPage: boolean;
+  readonly hasPreviousPage: boolean;
+  /** Only when it was selected, else 0. */
+  readonly totalCount: number;
+  /** The order's columns, each with the values that were selected, in the order in which they were read. */
+  private readonly places: readonly (readonly CursorValue[])[];
+  /** What cursors tell besides. */
+  private readonly told: readonly CursorValue[];
+
+  /** @param told what was read of the parent and of its page */
+  constructor(
+    private readonly query: PageQuery,
+    told: readonly unknown[] | undefined,
+  ) {
+    const { limit, backward } = query;
+    const packed = packedIn(query, told);
+    const read = rowsOf<Row>(query, packed);
+    const beyond = read.length > limit;
+    const ahead = factIn(query, told, 'ahead') === true;
+    const behind = factIn(query, told, 'behind') === true;
+    if (beyond) read.length = limit;
+    this.rows = backward ? read.reverse() : read;
+    this.hasNextPage = backward ? ahead : beyond || ahead;
+    this.hasPreviousPage = backward ? beyond || behind : behind;
+    this.totalCount = Number(factIn(query, told, 'total') ?? 0);
+    this.told =
+      query.source.cursorsTellRevision === true ? [revisionOf(query.statement, [told ?? []]) ?? ''] : [];
+    this.places = packed.slice(widthOf(query)) as CursorValue[][];
+  }
+
+  /** The cursor of a row; null where there is none. Of those only whose cursors were selected. */
+  cursorAt(index: number): string | null {
+    const { query, places } = this;
+    const { length } = this.rows;
+    if (index < 0 || index >= length) return null;
+    if (places.length === 0) throw new Error('No cursors were selected');
+    const read = query.backward ? length - 1 - index : index;
+    const place = query.cursors === 'every' ? read : Math.sign(read);
+    const values = places.map((column) => column[place] as CursorValue);
+    return encodeCursor(query.source.binding, [...values, ...this.told]);
+  }
+}
+
+/** Reads one page of a connection at the root. */
+export async function readPage<Row extends unknown[] = unknown[]>(
+  reader: Reader,
+  source: PageSource,
+  page: PageArguments,
+  selection: PageSelection,
+): Promise<Page<Row>> {
+  const query = planPage(source, page, selection, null);
+  const [told] = await reader.read(query.statement, query.values);
+  return new Page<Row>(query, told);
+}
+
+/** Reads the page under each parent, in the order of the parents, in one statement. */
+export async function readPages<Row extends unknown[] = unknown[]>(
+  reader: Reader,
+  source: PageSource,
+  page: PageArguments,
+  selection: PageSelection,
+  parents: readonly number[],
+): Promise<Page<Row>[]> {
+  const query = planPage(source, page, selection, parents);
+  const told = await reader.read(query.statement, query.values);
+  // Most of the time in this order already; PostgreSQL does not promise it.
+  if (query.isMany) told.sort(([left], [right]) => Number(left) - Number(right));
+  return told.map((each) => new Page<Row>(query, each));
+}
+
+/** Reads a parent that was planned to be found, and the page under it, in one statement; null when there is none. */
+export async function readWithParent<Row extends unknown[] = unknown[]>(
+  reader: Reader,
+  query: PageQuery,
+): Promise<{ parent: unknown[]; page: Page<Row> } | null> {
+  const [told] = await reader.read(query.statement, query.values);
+  const start = placeOfParent(query);
+  const parent = told?.slice(start, start + query.parentWidth) ?? [];
+  return (parent[0] ?? null) === null ? null : { parent, page: new Page<Row>(query, told) };
+}
+
+function factIn(
+  { isMany, facts }: PageQuery,
+  told: readonly unknown[] | undefined,
+  fact: PageQuery['facts'][number],
+): unknown {
+  const index = facts.indexOf(fact);
+  return index < 0 ? undefined : told?.[(isMany ? 1 : 0) + index];
+}
+
+function placeOfParent({ isMany, facts }: PageQuery): number {
+  return (isMany ? 1 : 0) + facts.length;
+}
+
+/** A page as it came, column by column: the source's own are followed by the order's. Empty where no row was asked for. */
+function packedIn(query: PageQuery, told: readonly unknown[] | undefined): (unknown[] | null)[] {
+  const packed = told?.[placeOfParent(query) + query.parentWidth];
+  // Where no row was asked for, the revision is in this place.
+  return Array.isArray(packed) ? (packed as (unknown[] | null)[]) : [];
+}
+
+/** Columns of a page before those of the order. Without a column of the source there is one that only counts. */
+function widthOf({ source }: PageQuery): number {
+  return Math.max(1, source.columns.length);
+}
+
+/** The rows of a page; one that is empty has null for each column. */
+function rowsOf<Row extends unknown[]>(query: PageQuery, packed: readonly (unknown[] | null)[]): Row[] {
+  const { columns: named, instants } = query.source;
+  for (const instant of instants) {
+    const column = packed[named.indexOf(instant)];
+    column?.forEach((value, index) => (column[index] = value === null ? null : new Date(Number(value))));
+  }
+  const count = packed[0]?.length ?? 0;
+  const width = named.length;
+  const rows: Row[] = [];
+  for (let index = 0; index < count; index++) {
+    const row = new Array<unknown>(width);
+    for (let column = 0; column < width; column++) row[column] = packed[column]?.[index];
+    rows.push(row as Row);
+  }
+  return rows;
+}

@@ -1,0 +1,81 @@
+import { isNativeError } from 'node:util/types';
+import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
+
+/** What the broken constraint means to whoever caused it. */
+const CONSTRAINTS: Record<string, () => ServiceError> = {
+  service_accounts_pk: () => new ServiceError('CONFLICT', 'A service account with this id exists already'),
+  service_accounts_id_form: () =>
+    new ServiceError(
+      'BAD_USER_INPUT',
+      'The id of a service account has 2 to 64 lower-case letters, digits and hyphens, and begins with none',
+      { argument: 'id' },
+    ),
+};
+
+/**
+ * SQLSTATE classes and codes that say «not now»: connection lost, resources short, shutting down, read-only, a transaction
+ * that was left alone for too long.
+ */
+const UNAVAILABLE = /^(08|53|57P|(25006|25P03)$)/;
+const LOCK_NOT_AVAILABLE = '55P03';
+/** Serialisation failure and deadlock: two transactions changed the same rows at once. */
+const RACE = /^(40001|40P01)$/;
+const QUERY_CANCELED = '57014';
+
+/** Errors of sockets and of the pool, which have no SQLSTATE. */
+const UNAVAILABLE_NODE_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOENT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+]);
+const UNAVAILABLE_MESSAGES =
+  /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end|Driver not Connected|not queryable/;
+
+const BUSY = 'The directory is being changed at the moment';
+
+/** Another transaction was in the way of this one, which may succeed when it is begun anew. */
+export class LostRaceError extends ServiceUnavailableError {
+  constructor(options?: ErrorOptions) {
+    super(BUSY, options);
+  }
+}
+
+/**
+ * Says what an error of the database means to the caller.
+ * @returns a ServiceError, or the error itself when it is none of the known kinds (and will be masked)
+ */
+export function databaseError(error: unknown): Error {
+  if (error instanceof ServiceError) return error;
+  // Not instanceof: the errors of sockets may come from another realm, as under a test runner.
+  if (!isNativeError(error)) return new Error('The database failed in an unknown way');
+  // TypeORM wraps the driver's error; the pool gives it as it is.
+  const { code, constraint } = ((error as { driverError?: object }).driverError ?? error) as {
+    code?: string;
+    constraint?: string;
+  };
+  if (constraint !== undefined && constraint in CONSTRAINTS) return CONSTRAINTS[constraint]?.() ?? error;
+  if (code === QUERY_CANCELED) {
+    return new ServiceError(
+      'TIMEOUT',
+      'The answer took too long: ask for less at once',
+      {},
+      { cause: error },
+    );
+  }
+  if (code !== undefined && RACE.test(code)) return new LostRaceError({ cause: error });
+  if (code === LOCK_NOT_AVAILABLE) return new ServiceUnavailableError(BUSY, { cause: error });
+  if (
+    (code !== undefined && (UNAVAILABLE.test(code) || UNAVAILABLE_NODE_CODES.has(code))) ||
+    UNAVAILABLE_MESSAGES.test(error.message)
+  ) {
+    return new ServiceUnavailableError('The database cannot be reached at the moment', { cause: error });
+  }
+  return error;
+}

@@ -1,0 +1,92 @@
+import { getArgumentValues, GraphQLError } from 'graphql';
+import { BadUserInputError, ServiceError } from '../../common/errors.js';
+import type { LimitsConfig } from '../../config/settings/limits.js';
+import { isConnection, LARGEST_PAGE } from './connection-arguments.rule.js';
+import { type Operation, type SelectedField, selectedAmong, type Variables } from './operation.js';
+
+/** Nodes that one point pays for. */
+const NODES_PER_POINT = 100;
+
+/** What an operation asks for, before any of it is read. */
+export interface Measure {
+  /** Nodes that its connections may give at most: a connection inside one multiplies. */
+  readonly nodeCount: number;
+  /** Points. */
+  readonly cost: number;
+}
+
+/**
+ * Measures an operation, and refuses one that asks for too much or for a page that cannot be.
+ * @throws ServiceError QUERY_TOO_COMPLEX or BAD_USER_INPUT
+ */
+export function measureOperation(operation: Operation, variables: Variables, limits: LimitsConfig): Measure {
+  refuseAbove(limits.aliases, operation.aliases, 'aliases');
+  refuseAbove(limits.directives, operation.directives, 'directives');
+  refuseAbove(limits.rootFields, [...selectedAmong(operation.roots, variables)].length, 'root fields');
+  const nodeCount = countNodes(operation.roots, variables, limits, 1, 1);
+  refuseAbove(limits.nodes, nodeCount, 'requested nodes');
+  return { nodeCount, cost: Math.max(1, Math.ceil(nodeCount / NODES_PER_POINT)) };
+}
+
+function countNodes(
+  fields: Map<string, SelectedField>,
+  variables: Variables,
+  limits: LimitsConfig,
+  multiplier: number,
+  depth: number,
+): number {
+  let nodes = 0;
+  for (const selected of selectedAmong(fields, variables)) {
+    refuseAbove(limits.depth, depth, 'levels');
+    const given = coerceArguments(selected, variables);
+    const size = isConnection(selected.field) ? pageSize(selected, given) : null;
+    const inside = size === null ? multiplier : multiplier * size;
+    if (size !== null) nodes += inside;
+    nodes += countNodes(selected.children, variables, limits, inside, depth + 1);
+  }
+  return nodes;
+}
+
+/**
+ * A variable that may be null can stand where null may not (GraphQL §5.8.5, for the sake of defaults): refused here,
+ * before anything runs.
+ */
+function coerceArguments({ field, nodes }: SelectedField, variables: Variables): Record<string, unknown> {
+  const [node] = nodes;
+  if (node === undefined || field.args.length === 0) return {};
+  try {
+    return getArgumentValues(field, node, variables);
+  } catch (error) {
+    if (!(error instanceof GraphQLError)) throw error;
+    const [at] = error.nodes ?? [];
+    const argument = node.arguments?.find(({ value }) => value === at)?.name.value ?? field.name;
+    throw new BadUserInputError(error.message, argument);
+  }
+}
+
+/** The rule for documents has refused what can be seen there; what came by variables is seen here. */
+function pageSize({ parentType, field }: SelectedField, values: Record<string, unknown>): number {
+  const { first, last } = values as { first?: number | null; last?: number | null };
+  const given = [first, last].filter((size) => size !== undefined && size !== null);
+  const [size] = given;
+  if (given.length !== 1 || size === undefined) {
+    throw new BadUserInputError(
+      `${parentType.name}.${field.name} takes exactly one of first and last`,
+      'first',
+    );
+  }
+  if (size < 0 || size > LARGEST_PAGE) {
+    const argument = size === first ? 'first' : 'last';
+    const message = `${argument} of ${parentType.name}.${field.name} must be from 0 to ${LARGEST_PAGE}`;
+    throw new BadUserInputError(message, argument);
+  }
+  return size;
+}
+
+function refuseAbove(limit: number, count: number, what: string): void {
+  if (count <= limit) return;
+  throw new ServiceError(
+    'QUERY_TOO_COMPLEX',
+    `This operation has too many ${what}: at most ${limit} are answered`,
+  );
+}

@@ -1,0 +1,325 @@
+import {
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  getNamedType,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  isAbstractType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionNode,
+  type SelectionSetNode,
+} from 'graphql';
+import type { Access } from '../../auth/access.js';
+import { BadUserInputError, ServiceError } from '../../common/errors.js';
+import type { Dependence } from '../cache/cache-policy.decorator.js';
+import { refuseIntrospectionAliases } from './introspection-aliases.js';
+
+/** Response keys from the root, and the field they end in: one selection of an operation. */
+export type PathKey = string;
+
+/** `@skip` or `@include`, with what it hangs on: the field is there if all of them say so. */
+export interface Condition {
+  readonly argument: boolean | { readonly variable: string };
+  readonly expected: boolean;
+}
+
+/** A field that an operation selects, with the fragments it came through resolved. */
+export interface SelectedField {
+  readonly key: PathKey;
+  readonly responsePath: readonly string[];
+  readonly parentType: GraphQLObjectType;
+  readonly field: GraphQLField<unknown, unknown>;
+  /** Every place of the document that selects it here. */
+  readonly nodes: FieldNode[];
+  /** The field is selected when all conditions of any one place hold. */
+  readonly places: (readonly Condition[])[];
+  readonly children: Map<string, SelectedField>;
+}
+
+/** What an operation selects, as a tree: made once a document. */
+export interface Operation {
+  readonly definition: OperationDefinitionNode;
+  readonly document: DocumentNode;
+  readonly roots: Map<string, SelectedField>;
+  readonly aliases: number;
+  readonly directives: number;
+  /** Fields at all places that they unfold to. */
+  readonly fieldCount: number;
+  /** What it takes in memory, as a number of fields. */
+  readonly size: number;
+  /** The variables that `@skip` and `@include` hang on. */
+  readonly conditionVariables: readonly string[];
+  /** Whether it asks about the schema itself. */
+  readonly introspects: boolean;
+  /** Whether a field is to be called `__proto__`, which not every way to build an object takes for a name. */
+  readonly hasPrototypeKey: boolean;
+  /** What its answer depends on, whatever its variables leave out; null: on more than is declared. */
+  readonly dependences: ReadonlySet<Dependence> | null;
+  /** Whether anything of it is in the directory. */
+  readonly readsMirror: boolean;
+}
+
+/** Fields that fragments may unfold to: far above what any limit accepts, and reached in a moment. */
+const UNFOLDED_FIELDS = 10_000;
+/** Selections that are visited for that: fragments that spread fragments can have no field that applies to the type. */
+const VISITED_SELECTIONS = 20_000;
+
+/**
+ * Unfolds an operation of a validated document.
+ * @throws ServiceError QUERY_TOO_COMPLEX when its fragments unfold without end or it repeats the schema by aliases, GRAPHQL_VALIDATION_FAILED when the
+ *   schema has no operations of its kind
+ */
+export function unfoldOperation(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  definition: OperationDefinitionNode,
+): Operation {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const node of document.definitions) {
+    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node);
+  }
+  const roots = new Map<string, SelectedField>();
+  const unfolding: Unfolding = {
+    schema,
+    fragments,
+    fields: 0,
+    selections: 0,
+    conditions: 0,
+    aliases: 0,
+    directives: 0,
+    conditionVariables: new Set(),
+    introspection: new Set(),
+    hasPrototypeKey: false,
+  };
+  const rootType = schema.getRootType(definition.operation);
+  if (!rootType) {
+    // The rules for documents pass such an operation: they find no type to hold its fields against.
+    throw new ServiceError(
+      'GRAPHQL_VALIDATION_FAILED',
+      `There is nothing to ask for by a ${definition.operation}`,
+    );
+  }
+  collect(unfolding, definition.selectionSet, [rootType], [], [], roots);
+  const { fields, aliases, directives, conditionVariables, introspection, hasPrototypeKey } = unfolding;
+  refuseIntrospectionAliases(introspection, fragments);
+  return {
+    definition,
+    document,
+    roots,
+    aliases,
+    directives,
+    fieldCount: fields,
+    size: 10 + fields + unfolding.conditions,
+    conditionVariables: [...conditionVariables].sort(),
+    introspects: introspection.size > 0,
+    hasPrototypeKey,
+    ...dependencesOf(roots),
+  };
+}
+
+interface Unfolding {
+  readonly schema: GraphQLSchema;
+  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  fields: number;
+  selections: number;
+  /** In all lists of them together. */
+  conditions: number;
+  aliases: number;
+  directives: number;
+  readonly conditionVariables: Set<string>;
+  readonly introspection: Set<FieldNode>;
+  hasPrototypeKey: boolean;
+}
+
+function collect(
+  unfolding: Unfolding,
+  selectionSet: SelectionSetNode,
+  types: readonly GraphQLObjectType[],
+  conditions: readonly Condition[],
+  path: readonly string[],
+  into: Map<string, SelectedField>,
+): void {
+  for (const selection of selectionSet.selections) {
+    if (++unfolding.selections > VISITED_SELECTIONS) throw tooMuchUnfolded();
+    const own = conditionsOf(selection);
+    const here = own.length === 0 ? conditions : [...conditions, ...own];
+    if (own.length > 0) unfolding.conditions += here.length;
+    if (unfolding.conditions > VISITED_SELECTIONS) throw tooMuchUnfolded();
+    unfolding.directives += own.length;
+    for (const { argument } of own) {
+      if (typeof argument === 'object') unfolding.conditionVariables.add(argument.variable);
+    }
+    switch (selection.kind) {
+      case Kind.FIELD:
+        if (selection.alias !== undefined) unfolding.aliases++;
+        for (const type of types) collectField(unfolding, selection, type, here, path, into);
+        break;
+      case Kind.INLINE_FRAGMENT:
+        collect(
+          unfolding,
+          selection.selectionSet,
+          narrow(unfolding, types, selection.typeCondition?.name.value),
+          here,
+          path,
+          into,
+        );
+        break;
+      case Kind.FRAGMENT_SPREAD: {
+        const fragment = unfolding.fragments.get(selection.name.value);
+        if (fragment === undefined) break;
+        collect(
+          unfolding,
+          fragment.selectionSet,
+          narrow(unfolding, types, fragment.typeCondition.name.value),
+          here,
+          path,
+          into,
+        );
+      }
+    }
+  }
+}
+
+function collectField(
+  unfolding: Unfolding,
+  node: FieldNode,
+  type: GraphQLObjectType,
+  conditions: readonly Condition[],
+  path: readonly string[],
+  into: Map<string, SelectedField>,
+): void {
+  if (++unfolding.fields > UNFOLDED_FIELDS) throw tooMuchUnfolded();
+  const responseKey = node.alias?.value ?? node.name.value;
+  if (responseKey === '__proto__') unfolding.hasPrototypeKey = true;
+  const field = type.getFields()[node.name.value];
+  if (field === undefined) {
+    // __typename and introspection, which everybody may read.
+    if (node.name.value !== '__typename') unfolding.introspection.add(node);
+    return;
+  }
+  const responsePath = [...path, responseKey];
+  const key = pathKey(responsePath, type.name, field.name);
+  const selected = into.get(key) ?? {
+    key,
+    responsePath,
+    parentType: type,
+    field,
+    nodes: [],
+    places: [],
+    children: new Map<string, SelectedField>(),
+  };
+  selected.nodes.push(node);
+  selected.places.push(conditions);
+  into.set(key, selected);
+  if (node.selectionSet === undefined) return;
+  collect(
+    unfolding,
+    node.selectionSet,
+    possibleTypes(unfolding.schema, field),
+    conditions,
+    responsePath,
+    selected.children,
+  );
+}
+
+function tooMuchUnfolded(): ServiceError {
+  return new ServiceError(
+    'QUERY_TOO_COMPLEX',
+    `The fragments of this operation unfold to more than ${UNFOLDED_FIELDS} fields`,
+  );
+}
+
+export function pathKey(responsePath: readonly string[], typeName: string, fieldName: string): PathKey {
+  return `${responsePath.join('.')}:${typeName}.${fieldName}`;
+}
+
+function possibleTypes(
+  schema: GraphQLSchema,
+  field: GraphQLField<unknown, unknown>,
+): readonly GraphQLObjectType[] {
+  const type = getNamedType(field.type);
+  if (isObjectType(type)) return [type];
+  return isAbstractType(type) ? schema.getPossibleTypes(type) : [];
+}
+
+function narrow(
+  { schema }: Unfolding,
+  types: readonly GraphQLObjectType[],
+  condition: string | undefined,
+): readonly GraphQLObjectType[] {
+  if (condition === undefined) return types;
+  const named = schema.getType(condition);
+  return types.filter((type) => type === named || (isAbstractType(named) && schema.isSubType(named, type)));
+}
+
+/** What a field, or a fragment, says about when it is selected. */
+export function conditionsOf({ directives }: Pick<SelectionNode, 'directives'>): Condition[] {
+  return (directives ?? []).flatMap(({ name, arguments: given }): Condition[] => {
+    if (name.value !== 'skip' && name.value !== 'include') return [];
+    const value = given?.find((argument) => argument.name.value === 'if')?.value;
+    if (value?.kind === Kind.VARIABLE) {
+      return [{ argument: { variable: value.name.value }, expected: name.value === 'include' }];
+    }
+    return [{ argument: value?.kind === Kind.BOOLEAN && value.value, expected: name.value === 'include' }];
+  });
+}
+
+export type Variables = Readonly<Record<string, unknown>>;
+
+/**
+ * Whether one `@skip` or `@include` leaves in what it stands at.
+ * @throws BadUserInputError when it hangs on a variable that is null, which one with a default may be
+ */
+export function holds({ argument, expected }: Condition, variables: Variables): boolean {
+  if (typeof argument === 'boolean') return argument === expected;
+  const value = variables[argument.variable];
+  if (typeof value === 'boolean') return value === expected;
+  throw new BadUserInputError(`$${argument.variable} must be true or false`, argument.variable);
+}
+
+/** Whether `@skip` and `@include` leave the field in; throws as they do. */
+export function isSelected({ places }: SelectedField, variables: Variables): boolean {
+  return places.some((conditions) => conditions.every((condition) => holds(condition, variables)));
+}
+
+/** The fields below, or at the root, that are selected with these variables. */
+export function* selectedAmong(
+  fields: Map<string, SelectedField>,
+  variables: Variables,
+): Generator<SelectedField> {
+  for (const field of fields.values()) if (isSelected(field, variables)) yield field;
+}
+
+/** What the field's declaration asks of a token. Every field has one: the schema is not built otherwise. */
+export function accessOf(field: GraphQLField<unknown, unknown>): Access {
+  return field.extensions['access'] as Access;
+}
+
+/** What the answer depends on; `readsMirror` also where a root field does not declare it. */
+function dependencesOf(
+  roots: ReadonlyMap<string, SelectedField>,
+): Pick<Operation, 'dependences' | 'readsMirror'> {
+  const found = new Set<Dependence>();
+  let isDeclared = true;
+  for (const root of roots.values()) {
+    if (root.field.name !== '__typename' && declaredBy(root) === null) isDeclared = false;
+    addDependences(root, found);
+  }
+  return {
+    dependences: isDeclared && !found.has('request') ? found : null,
+    readsMirror: !isDeclared || found.has('mirror'),
+  };
+}
+
+function addDependences(selected: SelectedField, into: Set<Dependence>): void {
+  for (const dependence of declaredBy(selected) ?? []) into.add(dependence);
+  for (const child of selected.children.values()) addDependences(child, into);
+}
+
+function declaredBy({ field }: SelectedField): readonly Dependence[] | null {
+  return (field.extensions['dependsOn'] as readonly Dependence[] | undefined) ?? null;
+}

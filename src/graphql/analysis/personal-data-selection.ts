@@ -1,0 +1,142 @@
+import { getNamedType, type GraphQLObjectType, isAbstractType, isListType, isNonNullType } from 'graphql';
+import type { Exhibit } from '../../access-log/personal-data-access.js';
+import { isPersonal } from '../../access-log/personal-data.decorator.js';
+import {
+  type Operation,
+  type PathKey,
+  type SelectedField,
+  selectedAmong,
+  type Variables,
+} from './operation.js';
+
+/** What an operation shows of people, and where in its answer they are: decided once for all that decide the same. */
+export interface Footprint {
+  /** Names of fields such as `User.email`, each once. */
+  readonly fields: readonly string[];
+  readonly places: readonly Place[];
+  /** What the last answer showed: many show as much as the one before, and what is noted again costs least. */
+  last: Exhibit | null;
+}
+
+interface Place {
+  /**
+   * Response keys from the root to as many objects as are to be counted: persons, what is about one, or what has exactly
+   * one of these in it.
+   */
+  readonly path: readonly string[];
+  /** What is shown of each: indices into the fields. */
+  readonly fields: readonly number[];
+  /** Which of the objects there are counted; null: all. */
+  readonly isShown: ((object: Shown) => boolean) | null;
+}
+
+type Shown = Readonly<Record<string, unknown>>;
+
+/** Where in an answer the objects of one level stand. */
+interface Level {
+  /** Response keys from the root to them. */
+  readonly path: readonly string[];
+  /** The same, or shorter: to objects that are as many. */
+  readonly counted: readonly string[];
+  readonly isAbstract: boolean;
+}
+
+/**
+ * Finds what an operation shows of people.
+ * @param withheld fields that the token does not reach
+ * @returns null when it shows nothing of anybody
+ */
+export function findFootprint(
+  { roots }: Operation,
+  variables: Variables,
+  withheld: ReadonlySet<PathKey>,
+): Footprint | null {
+  const names: string[] = [];
+  const places: Place[] = [];
+  const indexOf = ({ parentType, field }: SelectedField): number => {
+    const name = `${parentType.name}.${field.name}`;
+    const index = names.indexOf(name);
+    return index < 0 ? names.push(name) - 1 : index;
+  };
+  const visit = (fields: Map<string, SelectedField>, level: Level): void => {
+    const types = new Map<GraphQLObjectType, SelectedField[]>();
+    for (const selected of selectedAmong(fields, variables)) {
+      if (withheld.has(selected.key)) continue;
+      types.set(selected.parentType, [...(types.get(selected.parentType) ?? []), selected]);
+      visit(selected.children, levelBelow(selected, level));
+    }
+    for (const [type, own] of types) {
+      if (isPersonal(type)) {
+        const mark = level.isAbstract ? findMark(own, fields) : null;
+        const isShown = mark === null ? null : (object: Shown) => object[mark] !== undefined;
+        places.push({ ...placeOf(level, isShown), fields: [...new Set(own.map(indexOf))] });
+        continue;
+      }
+      for (const selected of own.filter(({ field }) => isPersonal(field))) {
+        const key = keyOf(selected);
+        const isThere = (object: Shown) => object[key] !== undefined && object[key] !== null;
+        const isShown = isNonNullType(selected.field.type) && !level.isAbstract ? null : isThere;
+        places.push({ ...placeOf(level, isShown), fields: [indexOf(selected)] });
+      }
+    }
+  };
+  visit(roots, { path: [], counted: [], isAbstract: false });
+  return places.length === 0 ? null : { fields: names, places, last: null };
+}
+
+/** What is never null is there once in each object: there is no need to look for it. */
+function levelBelow({ field, responsePath }: SelectedField, above: Level): Level {
+  const isOneEach = isNonNullType(field.type) && !isListType(field.type.ofType) && !above.isAbstract;
+  return {
+    path: responsePath,
+    counted: isOneEach ? above.counted : responsePath,
+    isAbstract: isAbstractType(getNamedType(field.type)),
+  };
+}
+
+function placeOf({ path, counted }: Level, isShown: Place['isShown']): Omit<Place, 'fields'> {
+  return { path: isShown === null ? counted : path, isShown };
+}
+
+/**
+ * A response key by which objects of one type can be told from those of the others that are in the same place. Null where
+ * all of them look alike: then everything there is counted, rather too much than too little.
+ */
+function findMark(own: readonly SelectedField[], all: Map<string, SelectedField>): string | null {
+  const type = own[0]?.parentType;
+  const others = new Set([...all.values()].filter(({ parentType }) => parentType !== type).map(keyOf));
+  return own.map(keyOf).find((key) => !others.has(key)) ?? null;
+}
+
+function keyOf({ responsePath }: SelectedField): string {
+  return responsePath.at(-1) ?? '';
+}
+
+/** Counts whom an answer shows. Null: nobody. */
+export function exhibitOf(footprint: Footprint, data: unknown): Exhibit | null {
+  const { fields, places, last } = footprint;
+  const people = fields.map(() => 0);
+  let isEmpty = true;
+  for (const place of places) {
+    const count = countAt(data, place, 0);
+    if (count === 0) continue;
+    isEmpty = false;
+    for (const index of place.fields) people[index] = (people[index] ?? 0) + count;
+  }
+  if (isEmpty) return null;
+  if (last?.people.every((count, index) => count === people[index]) === true) return last;
+  footprint.last = { fields, people };
+  return footprint.last;
+}
+
+function countAt(value: unknown, place: Place, depth: number): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const key = place.path[depth];
+  if (!Array.isArray(value)) {
+    if (key !== undefined) return countAt((value as Shown)[key], place, depth + 1);
+    return place.isShown === null || place.isShown(value as Shown) ? 1 : 0;
+  }
+  let count = 0;
+  for (const item of value as unknown[]) count += countAt(item, place, depth);
+  return count;
+}

@@ -1,0 +1,154 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { GqlExecutionContext } from '@nestjs/graphql';
+import {
+  type FieldNode,
+  getArgumentValues,
+  getNamedType,
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
+  Kind,
+  type SelectionNode,
+  type SelectionSetNode,
+} from 'graphql';
+import type { PageSelection, SelectedCursors, SelectedFields } from '../../common/page.js';
+
+/** Where a connection stands in a document. */
+type Place = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>;
+
+/**
+ * What of a connection is selected, for a resolver's parameter. `@skip`, `@include` and the types of fragments are not
+ * looked at: at worst something is read that is then left out.
+ */
+export const SelectedPage = createParamDecorator((_: unknown, context: ExecutionContext): PageSelection => {
+  return pageSelection(GqlExecutionContext.create(context).getInfo<GraphQLResolveInfo>());
+});
+
+/** By the first place where a connection is selected, for as long as the document is kept. */
+const known = new WeakMap<FieldNode, { fieldNodes: readonly FieldNode[]; selection: PageSelection }>();
+
+/** A list below an object, when it is selected there once: then both can be read together. */
+export interface SelectedList<Arguments> {
+  readonly page: Arguments;
+  readonly selection: PageSelection;
+}
+
+/** What of one person or one group is selected. */
+export interface SelectedObject<Arguments> {
+  readonly fields: SelectedFields;
+  readonly list: SelectedList<Arguments> | null;
+}
+
+/** By the first place where an object is selected, for as long as the document is kept. */
+const objects = new WeakMap<FieldNode, { fields: SelectedFields; nodes: readonly FieldNode[] }>();
+
+/**
+ * What of an object is selected.
+ * @param list the field below it that may be read together with it
+ */
+export function objectSelection<Arguments>(
+  info: GraphQLResolveInfo,
+  list: string,
+): SelectedObject<Arguments> {
+  const { fieldNodes, fragments, returnType, variableValues } = info;
+  const [first] = fieldNodes;
+  let object = first === undefined || fieldNodes.length > 1 ? undefined : objects.get(first);
+  if (object === undefined) {
+    // What hangs on a condition may have a page that nobody has looked at: it is not read before it is known to be asked for.
+    const isCertain = selectBelow(fieldNodes, fragments, isUnconditional).has(list);
+    const nodes = isCertain ? selectBelow(fieldNodes, fragments).get(list) : undefined;
+    object = { fields: fieldsBelow(fieldNodes, fragments), nodes: nodes ?? [] };
+    if (first !== undefined && fieldNodes.length === 1) objects.set(first, object);
+  }
+  const { fields, nodes } = object;
+  const [node] = nodes;
+  const field = (getNamedType(returnType) as GraphQLObjectType).getFields()[list];
+  const isOne = new Set(nodes.map(({ alias, name }) => (alias ?? name).value)).size === 1;
+  if (node === undefined || field === undefined || !isOne) return { fields, list: null };
+  const page = getArgumentValues(field, node, variableValues) as Arguments;
+  return { fields, list: { page, selection: pageSelection({ fieldNodes: nodes, fragments }) } };
+}
+
+export function pageSelection(place: Place): PageSelection {
+  const { fieldNodes } = place;
+  const [first] = fieldNodes;
+  const before = first === undefined ? undefined : known.get(first);
+  // The same field may be selected once more beside it, or not, where a fragment is used twice.
+  if (before !== undefined && isSame(before.fieldNodes, fieldNodes)) return before.selection;
+  const selection = readSelection(place);
+  if (first !== undefined) known.set(first, { fieldNodes, selection });
+  return selection;
+}
+
+function isSame(left: readonly FieldNode[], right: readonly FieldNode[]): boolean {
+  return left.length === right.length && left.every((node, index) => node === right[index]);
+}
+
+function readSelection({ fieldNodes, fragments }: Place): PageSelection {
+  const select = (fields: readonly FieldNode[] = []) => selectBelow(fields, fragments);
+  const connection = select(fieldNodes);
+  const pageInfo = select(connection.get('pageInfo'));
+  const edges = select(connection.get('edges'));
+  const hasEnds = pageInfo.has('startCursor') || pageInfo.has('endCursor');
+  const selection = {
+    rows: connection.has('nodes') || connection.has('edges') || hasEnds,
+    cursors: cursorsOf(edges.has('cursor'), hasEnds),
+    totalCount: connection.has('totalCount'),
+    hasNextPage: pageInfo.has('hasNextPage'),
+    hasPreviousPage: pageInfo.has('hasPreviousPage'),
+  };
+  const node = fieldsBelow([...(connection.get('nodes') ?? []), ...(edges.get('node') ?? [])], fragments);
+  return { name: `${JSON.stringify(selection)} ${nameOf(node)}`, ...selection, node };
+}
+
+function cursorsOf(hasEdges: boolean, hasEnds: boolean): SelectedCursors {
+  if (hasEdges) return 'every';
+  return hasEnds ? 'ends' : 'none';
+}
+
+type Fragments = Place['fragments'];
+
+function fieldsBelow(fields: readonly FieldNode[], fragments: Fragments): SelectedFields {
+  const below = selectBelow(fields, fragments);
+  return new Map([...below].map(([name, nodes]) => [name, fieldsBelow(nodes, fragments)]));
+}
+
+function nameOf(fields: SelectedFields): string {
+  const names = [...fields].map(([name, below]) => `${name}${below.size === 0 ? '' : nameOf(below)}`);
+  return `{${names.sort().join(' ')}}`;
+}
+
+function isUnconditional({ directives = [] }: SelectionNode): boolean {
+  return directives.length === 0;
+}
+
+/**
+ * The fields selected below these ones, by name.
+ * @param isTaken says what is looked at, and into
+ */
+function selectBelow(
+  fields: readonly FieldNode[],
+  fragments: Fragments,
+  isTaken: (selection: SelectionNode) => boolean = () => true,
+): Map<string, FieldNode[]> {
+  const selected = new Map<string, FieldNode[]>();
+  const spread = new Set<string>();
+  for (const { selectionSet } of fields) collect(selectionSet);
+  return selected;
+
+  function collect(set: SelectionSetNode | undefined): void {
+    for (const selection of set?.selections ?? []) {
+      if (!isTaken(selection)) continue;
+      if (selection.kind === Kind.FIELD) {
+        const { value: name } = selection.name;
+        const nodes = selected.get(name);
+        if (nodes === undefined) selected.set(name, [selection]);
+        else nodes.push(selection);
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+        collect(selection.selectionSet);
+      } else if (!spread.has(selection.name.value)) {
+        spread.add(selection.name.value);
+        collect(fragments[selection.name.value]?.selectionSet);
+      }
+    }
+  }
+}

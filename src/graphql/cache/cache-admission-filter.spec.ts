@@ -1,0 +1,18 @@
+import { Doorkeeper } from './cache-admission-filter.js';
+
+describe('Doorkeeper', () => {
+  it('admits what comes again, and what comes once not', () => {
+    const doorkeeper = new Doorkeeper();
+    const questions = Array.from(
+      { length: 5000 },
+      (_, index) => `{ group(group: {id: "${index}"}) { name } }`,
+    );
+    const first = questions.filter((question) => doorkeeper.admits(question));
+    const again = questions.filter((question) => doorkeeper.admits(question));
+    // Some push one another out.
+    expect(first.length).toBeLessThan(questions.length / 100);
+    expect(again.length).toBeGreaterThan(questions.length * 0.8);
+    expect(doorkeeper.admits('')).toBe(false);
+    expect(doorkeeper.admits('')).toBe(true);
+  });
+});

@@ -1,0 +1,101 @@
+import { LoadGate } from './load-shedder.js';
+
+/** Operations that come and are answered, ten milliseconds at a time. */
+class Traffic {
+  readonly gate = new LoadGate();
+  underWay = 0;
+  /** How many were refused before they were read. */
+  unread = 0;
+  private now = 10_000;
+
+  /** @returns how many of these were taken on */
+  come(count: number): number {
+    let taken = 0;
+    for (let index = 0; index < count; index++) {
+      if (this.gate.refusesUnread(this.now)) this.unread++;
+      else if (this.gate.begin(this.now)) taken++;
+    }
+    this.underWay += taken;
+    return taken;
+  }
+
+  answer(count: number): void {
+    const answered = Math.min(count, this.underWay);
+    for (let index = 0; index < answered; index++) this.gate.end();
+    this.underWay -= answered;
+  }
+
+  /** @returns how many were taken on, and how many were under way at most */
+  run({ seconds, coming, done }: { seconds: number; coming: number; done: number }) {
+    let taken = 0;
+    let most = 0;
+    for (let step = 0; step < seconds * 100; step++) {
+      taken += this.come(coming / 100);
+      most = Math.max(most, this.underWay);
+      this.answer(done / 100);
+      this.now += 10;
+    }
+    return { taken, most };
+  }
+}
+
+describe('the gate for operations', () => {
+  let traffic: Traffic;
+
+  beforeEach(() => {
+    traffic = new Traffic();
+  });
+
+  it('takes on a burst after a quiet time, and no more than a thousand', () => {
+    expect(traffic.come(1500)).toBe(1000);
+    traffic.answer(1000);
+    traffic.run({ seconds: 10, coming: 0, done: 0 });
+    expect(traffic.come(1500)).toBe(1000);
+  });
+
+  it('lets everybody in while all is done that comes', () => {
+    expect(traffic.run({ seconds: 5, coming: 6000, done: 6000 })).toEqual({ taken: 30_000, most: 60 });
+    expect(traffic.run({ seconds: 5, coming: 20_000, done: 20_000 }).taken).toBe(100_000);
+  });
+
+  it('takes on as many as are done, and keeps half a second of work, when ten times as many come', () => {
+    traffic.run({ seconds: 1, coming: 4000, done: 400 });
+    const { taken, most } = traffic.run({ seconds: 10, coming: 4000, done: 400 });
+    // Never less than is done: it always has something to do.
+    expect(taken).toBeGreaterThan(3600);
+    expect(taken).toBeLessThan(4400);
+    expect(most).toBeLessThan(1000);
+    expect(traffic.underWay).toBeGreaterThan(150);
+    expect(traffic.underWay).toBeLessThan(250);
+  });
+
+  it('has most of a flood refused before it is read, and nothing while there is room', () => {
+    traffic.run({ seconds: 1, coming: 400, done: 400 });
+    expect(traffic.unread).toBe(0);
+    traffic.run({ seconds: 1, coming: 4000, done: 400 });
+    traffic.unread = 0;
+    const { taken } = traffic.run({ seconds: 10, coming: 4000, done: 400 });
+    expect(taken).toBeGreaterThan(3600);
+    expect(traffic.unread).toBeGreaterThan(30_000);
+    traffic.answer(1000);
+    traffic.run({ seconds: 1, coming: 100, done: 400 });
+    traffic.unread = 0;
+    expect(traffic.run({ seconds: 1, coming: 400, done: 400 }).taken).toBe(400);
+    expect(traffic.unread).toBe(0);
+  });
+
+  it('lets what comes be read while that is little, though nothing is answered: it may be remembered', () => {
+    traffic.run({ seconds: 1, coming: 1000, done: 1000 });
+    traffic.run({ seconds: 5, coming: 400, done: 0 });
+    expect(traffic.unread).toBe(0);
+  });
+
+  it('keeps 64 waiting while nothing is done, and takes on all again when it goes on', () => {
+    traffic.run({ seconds: 1, coming: 500, done: 0 });
+    traffic.answer(1000);
+    traffic.run({ seconds: 1, coming: 500, done: 0 });
+    expect(traffic.underWay).toBeGreaterThanOrEqual(64);
+    traffic.run({ seconds: 1, coming: 500, done: 1000 });
+    expect(traffic.run({ seconds: 1, coming: 500, done: 1000 }).taken).toBe(500);
+  });
+});

@@ -1,0 +1,147 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Principal } from '../../auth/principal.js';
+import { ServiceError } from '../../common/errors.js';
+import type { Config } from '../../config/config.js';
+import { CONFIG } from '../../config/config.module.js';
+import { type Count, Limit, type Taking } from '../../limits/limit.js';
+import { Limits } from '../../limits/limits.js';
+import { networkOf } from '../../limits/network.js';
+import type { Measure } from '../analysis/operation-cost.js';
+import type { Charge } from '../http/request-context.js';
+
+/** Seconds. */
+const MINUTE = 60;
+const HOUR = 3600;
+
+/** What the headers of an answer tell of one of the two limits. */
+export interface Standing {
+  readonly limit: Limit;
+  readonly remaining: number;
+  /** Seconds until it is whole again. */
+  readonly reset: number;
+  /** The price of this operation, where that is what is counted. */
+  readonly cost: number | null;
+}
+
+/** Who is counted, and where it is noted what the answer tells of it: a request of the endpoint. */
+export interface Caller {
+  /** Several tokens of one subject and client are one caller; without a token, the address is. */
+  readonly principal: Principal | null;
+  readonly ip: string;
+  /** Requests first. */
+  readonly standings: Standing[] | null;
+}
+
+/**
+ * Counts requests and points: per principal, or per address where nobody said who they are. In this process that is
+ * done on the spot. Where other processes count too, both are taken at once, when the price is known: one round trip
+ * for a request (docs/adr/0020).
+ */
+@Injectable()
+export class RateLimiter {
+  private readonly requests: Limit;
+  private readonly points: Limit;
+  /** Requests that were refused since the start, by the limit that they were over. */
+  readonly refusals = { requests: 0, points: 0 };
+
+  constructor(
+    @Inject(CONFIG) { limits: { requestsPerMinute, pointsPerHour } }: Config,
+    private readonly limits: Limits,
+  ) {
+    this.requests = new Limit('requests', requestsPerMinute, MINUTE);
+    this.points = new Limit('points', pointsPerHour, HOUR);
+  }
+
+  /** Whether other processes count too: then it takes a round trip. */
+  get isShared(): boolean {
+    return this.limits.isShared;
+  }
+
+  /**
+   * Counts a request, before it is known what it asks for; or leaves that to its price, where others count too and
+   * the caller is not known to have nothing left.
+   * @throws ServiceError RATE_LIMITED when it is one too many
+   */
+  countRequest(caller: Caller): void | Promise<void> {
+    const subject = subjectOf(caller);
+    if (!this.isShared) {
+      this.admit(caller, this.requests.take(subject, 1));
+    } else if (this.requests.remaining(this.requests.take(subject, 0)) === 0) {
+      return this.settle(caller);
+    }
+  }
+
+  /**
+   * Counts a request that came to no price, if that was left to do.
+   * @throws ServiceError RATE_LIMITED when it is one too many
+   */
+  async settle(caller: Caller): Promise<void> {
+    const counts = await this.limits.take([this.requestOf(caller)]);
+    this.admit(caller, counts[0]);
+  }
+
+  /** Whether a request of the endpoint has been counted. */
+  isSettled({ standings }: Caller): boolean {
+    return standings === null || standings.length > 0;
+  }
+
+  /**
+   * Takes the price of an operation before it runs; a rehearsal takes nothing.
+   * @throws ServiceError RATE_LIMITED when it is more than the caller has left
+   */
+  charge(caller: Caller, measure: Measure, rehearsal: boolean): Charge | Promise<Charge> {
+    const price = { limit: this.points, subject: subjectOf(caller), amount: rehearsal ? 0 : measure.cost };
+    if (this.isSettled(caller)) {
+      const counts = this.limits.take([price]);
+      return counts instanceof Promise
+        ? counts.then(([count]) => this.pay(caller, measure, count))
+        : this.pay(caller, measure, counts[0]);
+    }
+    return this.chargeAll(caller, measure, price);
+  }
+
+  private async chargeAll(caller: Caller, measure: Measure, price: Taking): Promise<Charge> {
+    const [request, points] = await this.limits.take([this.requestOf(caller), price]);
+    this.admit(caller, request);
+    return this.pay(caller, measure, points);
+  }
+
+  private requestOf(caller: Caller): Taking {
+    return { limit: this.requests, subject: subjectOf(caller), amount: 1 };
+  }
+
+  private admit(caller: Caller, count: Count | undefined): void {
+    const standing = standingOf(this.requests, count, null);
+    caller.standings?.push(standing);
+    if (count?.isTaken === true) return;
+    this.refusals.requests++;
+    throw rateLimited(`Too many requests: ${this.requests.amount} a minute are answered`, standing);
+  }
+
+  private pay(caller: Caller, { cost, nodeCount }: Measure, count: Count | undefined): Charge {
+    const standing = standingOf(this.points, count, cost);
+    caller.standings?.push(standing);
+    const { amount: limit } = this.points;
+    if (count?.isTaken !== true) {
+      this.refusals.points++;
+      const message = `This operation costs ${cost} points, which is more than is left of ${limit} an hour`;
+      throw rateLimited(message, standing);
+    }
+    const { remaining, reset } = standing;
+    return { limit, cost, remaining, nodeCount, resetAt: new Date(Date.now() + reset * 1000) };
+  }
+}
+
+function subjectOf({ principal, ip }: Caller): string {
+  return principal?.countedAs ?? networkOf(ip);
+}
+
+function standingOf(limit: Limit, count: Count | undefined, cost: number | null): Standing {
+  if (count === undefined) throw new Error('What was taken was not told');
+  return { limit, remaining: limit.remaining(count), reset: limit.reset(count), cost };
+}
+
+/** Too much was asked for within the window. */
+function rateLimited(message: string, { reset }: Standing): ServiceError {
+  return new ServiceError('RATE_LIMITED', message, { retryAfter: reset });
+}

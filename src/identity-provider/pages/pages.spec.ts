@@ -1,0 +1,43 @@
+import fc from 'fast-check';
+import { escapeHtml } from '../../pages/html.js';
+import { deviceCodePage, deviceConfirmPage, messagePage, signInPage } from './pages.js';
+
+const HOSTILE = `"><script>alert('1')</script>&`;
+
+describe('the pages', () => {
+  it('escape whatever comes from outside', () => {
+    const form = { action: HOSTILE, secret: HOSTILE, userCode: HOSTILE };
+    const pages = [
+      signInPage({ application: HOSTILE, scopes: [HOSTILE], id: HOSTILE, problem: HOSTILE }),
+      deviceCodePage(form, HOSTILE),
+      deviceConfirmPage(form, HOSTILE),
+      messagePage('Title', HOSTILE),
+    ];
+    for (const { body } of pages) {
+      expect(body).not.toContain('<script');
+      expect(body).toContain('&lt;script&gt;');
+    }
+  });
+
+  it('leave no character that ends a text or an attribute', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(escapeHtml(text)).not.toMatch(/[<>"']/);
+      }),
+    );
+  });
+
+  it('say in words what the application wants', () => {
+    const { body } = signInPage({ application: 'Timetable', scopes: ['openid', 'read'], id: '' });
+    expect(body).toContain('<strong>Timetable</strong> asks to');
+    expect(body).toContain('<li>look up and search people and groups</li>');
+  });
+
+  it('tie a problem to its field', () => {
+    const { body } = signInPage({ application: 'Timetable', scopes: [], id: 'nobody', problem: 'Nobody.' });
+    expect(body).toMatch(
+      /<input id="id"[^>]*value="nobody"[^>]*aria-invalid="true" aria-describedby="problem">/,
+    );
+    expect(body).toContain('<p id="problem" role="alert">Nobody.</p>');
+  });
+});

@@ -1,0 +1,179 @@
+import type { Context } from 'oidc-provider/lib/provider.js';
+import { escapeHtml, renderDocument } from '../../pages/html.js';
+import { contentSecurityPolicy, hashSource } from '../../pages/policy.js';
+import { STYLE } from './page-style.js';
+
+/** A page that is ready to be sent. */
+export interface Page {
+  readonly title: string;
+  /** HTML: whatever comes from outside is escaped already. */
+  readonly body: string;
+}
+
+const SCOPE_WORDS: Readonly<Record<string, string>> = {
+  openid: 'know who you are',
+  offline_access: 'do so while you are away',
+  profile: 'see your own profile',
+  read: 'look up and search people and groups',
+  directory: 'list everybody, follow changes and administer',
+  write: 'preview changes',
+};
+
+/**
+ * Nothing is loaded and no script runs; the one style sheet is named by its hash. There is no `form-action`,
+ * because browsers hold it against every redirect after the post, and the last of them leads to the application.
+ */
+const CONTENT_SECURITY_POLICY = contentSecurityPolicy({ 'style-src': [hashSource(STYLE)] });
+
+/**
+ * Of answers that are no page of ours: redirects, JSON, and the form of oidc-provider that sends itself on. It adds the hash
+ * of its script to `script-src`.
+ */
+const OTHER_POLICY = contentSecurityPolicy({ 'script-src': [] });
+
+/** What every answer of the provider has; a page of ours has its own policy instead. */
+export function setPolicy(context: Context): void {
+  context.set('Content-Security-Policy', OTHER_POLICY);
+  context.set('X-Content-Type-Options', 'nosniff');
+  context.set('Referrer-Policy', 'no-referrer');
+}
+
+export function sendPage(context: Context, status: number, page: Page): void {
+  context.status = status;
+  context.type = 'html';
+  context.set('Content-Security-Policy', CONTENT_SECURITY_POLICY);
+  context.set('Cache-Control', 'no-store');
+  context.set('Referrer-Policy', 'no-referrer');
+  context.set('X-Content-Type-Options', 'nosniff');
+  context.body = renderPage(page);
+}
+
+export interface SignInQuestion {
+  readonly application: string;
+  readonly scopes: readonly string[];
+  /** What stands in the field: what was typed before, or who is signed in. */
+  readonly id: string;
+  /** Why the question is asked again. */
+  readonly problem?: string;
+}
+
+/** Asks who is signing in, and whether the application may have what it asks for. Posts to its own address. */
+export function signInPage({ application, scopes, id, problem }: SignInQuestion): Page {
+  const wishes = scopes.map((scope) => `<li>${escapeHtml(SCOPE_WORDS[scope] ?? scope)}</li>`).join('');
+  const asks = wishes === '' ? 'wants you to sign in.</p>' : `asks to</p>\n<ul>${wishes}</ul>`;
+  return {
+    title: 'Sign in',
+    body: `<p><strong>${escapeHtml(application)}</strong> ${asks}
+<form method="post">
+${field({ name: 'id', label: 'Your id in the directory', value: id, autocomplete: 'username', problem })}
+<div class="buttons">
+<button name="answer" value="continue">Continue</button>
+<button name="answer" value="cancel" class="quiet" formnovalidate>Cancel</button>
+</div>
+</form>`,
+  };
+}
+
+export interface DeviceForm {
+  readonly action: string;
+  /** Ties the form to the session, against forms of other sites. */
+  readonly secret: string;
+  readonly userCode: string;
+}
+
+/** Asks for the code that a device shows (RFC 8628 §3.3). */
+export function deviceCodePage({ action, secret, userCode }: DeviceForm, problem?: string): Page {
+  return {
+    title: 'Connect a device',
+    body: `<p>Type the code that your device shows.</p>
+<form method="post" action="${escapeHtml(action)}">
+${hiddenField('xsrf', secret)}
+${field({ name: 'user_code', label: 'Code', value: userCode, autocomplete: 'off', capitals: true, problem })}
+<div class="buttons">
+<button>Continue</button>
+</div>
+</form>`,
+  };
+}
+
+/** Asks whether the code is really the one on the person's device (RFC 8628 §5.4). */
+export function deviceConfirmPage({ action, secret, userCode }: DeviceForm, application: string): Page {
+  return {
+    title: 'Is this your device?',
+    body: `<p><strong>${escapeHtml(application)}</strong> should show this code:</p>
+<p class="code">${escapeHtml(userCode)}</p>
+<p>If it does not, or if you have not asked for it, cancel.</p>
+<form method="post" action="${escapeHtml(action)}">
+${hiddenField('xsrf', secret)}
+${hiddenField('user_code', userCode)}
+${hiddenField('confirm', 'yes')}
+<div class="buttons">
+<button>Continue</button>
+<button name="abort" value="yes" class="quiet">Cancel</button>
+</div>
+</form>`,
+  };
+}
+
+/**
+ * Asks whether to end the session in this browser.
+ * @param application that sent the person here; null: nobody did
+ */
+export function signOutPage(
+  { action, secret }: Omit<DeviceForm, 'userCode'>,
+  application: string | null,
+): Page {
+  const who =
+    application === null ? '' : `<p><strong>${escapeHtml(application)}</strong> asks you to sign out.</p>\n`;
+  return {
+    title: 'Sign out?',
+    body: `${who}<p>The next application in this browser will then ask who you are.</p>
+<form method="post" action="${escapeHtml(action)}">
+${hiddenField('xsrf', secret)}
+<div class="buttons">
+<button name="logout" value="yes">Sign out</button>
+<button class="quiet">Stay signed in</button>
+</div>
+</form>`,
+  };
+}
+
+export function messagePage(title: string, message: string): Page {
+  return { title, body: `<p>${escapeHtml(message)}</p>` };
+}
+
+function renderPage({ title, body }: Page): string {
+  return renderDocument({
+    title: `${title} · development identity provider`,
+    head: `<style>${STYLE}</style>`,
+    body: `<main>
+<h1>${escapeHtml(title)}</h1>
+${body}
+</main>
+<footer>
+<p><strong>Development identity provider.</strong> It asks for no password: whoever knows an id can sign in with it.</p>
+</footer>`,
+  });
+}
+
+interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly value: string;
+  readonly autocomplete: string;
+  readonly capitals?: boolean;
+  readonly problem?: string | undefined;
+}
+
+function field({ name, label, value, autocomplete, capitals = false, problem }: Field): string {
+  const invalid = problem === undefined ? '' : ' aria-invalid="true" aria-describedby="problem"';
+  const alert = problem === undefined ? '' : `<p id="problem" role="alert">${escapeHtml(problem)}</p>\n`;
+  return `<label for="${name}">${escapeHtml(label)}</label>
+<input id="${name}" name="${name}" value="${escapeHtml(value)}" required autofocus maxlength="256"
+ autocomplete="${autocomplete}" autocapitalize="${capitals ? 'characters' : 'none'}" spellcheck="false"${invalid}>
+${alert}`;
+}
+
+function hiddenField(name: string, value: string): string {
+  return `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`;
+}

@@ -1,0 +1,112 @@
+import { ProtocolOperation } from 'ldapts';
+import { BerInput, Tag } from './ber.js';
+import { Entry } from '../entry.js';
+import { LdapProtocolError, type LdapResult } from './ldap-error.js';
+
+/** A control of a response (RFC 4511 §4.1.11). */
+export interface ResponseControl {
+  readonly oid: string;
+  /** Empty when the control has none. */
+  readonly value: Buffer;
+}
+
+/** What a server sends, as far as a reader of directories meets it. */
+export type LdapMessage = { readonly id: number; readonly controls: readonly ResponseControl[] } & (
+  | { readonly kind: 'entry'; readonly entry: Entry }
+  | { readonly kind: 'reference' }
+  | { readonly kind: 'intermediate'; readonly oid: string | null; readonly value: Buffer }
+  | {
+      readonly kind: 'result';
+      readonly of: 'bind' | 'search' | 'extended';
+      readonly result: LdapResult;
+      /** The name of an extended response (RFC 4511 §4.12). */
+      readonly oid: string | null;
+    }
+);
+
+/** `[APPLICATION 25]` (RFC 4511 §4.13), which ldapts does not know. */
+const INTERMEDIATE_RESPONSE = 0x79;
+/** The OID that a message without a request carries when the server is about to leave (RFC 4511 §4.4.1). */
+export const NOTICE_OF_DISCONNECTION = '1.3.6.1.4.1.1466.20036';
+
+/** Active Directory gives more than 1,500 values in parts: the first alone would look as if the others were gone. */
+const RANGE = /;range=/i;
+
+const RESULTS = new Map<number, 'bind' | 'search' | 'extended'>([
+  [ProtocolOperation.LDAP_RES_BIND, 'bind'],
+  [ProtocolOperation.LDAP_RES_SEARCH, 'search'],
+  [ProtocolOperation.LDAP_RES_EXTENSION, 'extended'],
+]);
+
+type Operation = LdapMessage extends infer Each
+  ? Each extends unknown
+    ? Omit<Each, 'id' | 'controls'>
+    : never
+  : never;
+
+/**
+ * Reads one message (RFC 4511 §4.1.1).
+ * @throws {LdapProtocolError} for bytes that are none, and for operations that no answer to a reader has
+ */
+export function parseMessage(frame: Buffer): LdapMessage {
+  const message = new BerInput(frame).enter();
+  const id = message.readInteger();
+  if (id < 0) throw new LdapProtocolError('a negative message number');
+  const operation = parseOperation(message);
+  const controls = message.isAtEnd ? [] : parseControls(message.enter(ProtocolOperation.LDAP_CONTROLS));
+  return { id, controls, ...operation };
+}
+
+function parseOperation(message: BerInput): Operation {
+  const tag = message.nextTag();
+  const body = message.enter(tag);
+  if (tag === ProtocolOperation.LDAP_RES_SEARCH_ENTRY) return { kind: 'entry', entry: parseEntry(body) };
+  if (tag === ProtocolOperation.LDAP_RES_SEARCH_REF) return { kind: 'reference' };
+  if (tag === INTERMEDIATE_RESPONSE) {
+    const oid = body.isNext(0x80) ? body.readText(0x80) : null;
+    return { kind: 'intermediate', oid, value: body.isAtEnd ? Buffer.alloc(0) : body.readOctets(0x81) };
+  }
+  const of = RESULTS.get(tag);
+  if (of === undefined) throw new LdapProtocolError(`an operation 0x${tag.toString(16)} as an answer`);
+  return parseResult(of, body);
+}
+
+function parseEntry(body: BerInput): Entry {
+  const dn = body.readText();
+  const list = body.enter();
+  const attributes: [string, Buffer[]][] = [];
+  while (!list.isAtEnd) {
+    const attribute = list.enter();
+    const description = attribute.readText();
+    if (RANGE.test(description)) throw new LdapProtocolError(`a part of an attribute only (${description})`);
+    const set = attribute.enter(Tag.set);
+    const values: Buffer[] = [];
+    while (!set.isAtEnd) values.push(set.readOctets());
+    attributes.push([description, values]);
+  }
+  return new Entry(dn, attributes);
+}
+
+function parseResult(of: 'bind' | 'search' | 'extended', body: BerInput): Operation {
+  const code = body.readInteger(Tag.enumerated);
+  body.readText();
+  const diagnostic = body.readText();
+  let oid: string | null = null;
+  while (!body.isAtEnd) {
+    // Referrals, SASL credentials and the value of an extended response are of no use here.
+    if (of === 'extended' && body.isNext(0x8a)) oid = body.readText(0x8a);
+    else body.skip();
+  }
+  return { kind: 'result', of, result: { code, diagnostic }, oid };
+}
+
+function parseControls(list: BerInput): ResponseControl[] {
+  const controls: ResponseControl[] = [];
+  while (!list.isAtEnd) {
+    const control = list.enter();
+    const oid = control.readText();
+    if (control.isNext(Tag.boolean)) control.readBoolean();
+    controls.push({ oid, value: control.isAtEnd ? Buffer.alloc(0) : control.readOctets() });
+  }
+  return controls;
+}

@@ -1,0 +1,101 @@
+import { PagedResultsControl } from 'ldapts';
+import { BerInput } from './ber.js';
+import type { LdapConnection, WaitOptions } from './ldap-connection.js';
+import type { Entry } from '../entry.js';
+import { LdapProtocolError, LdapResultError } from './ldap-error.js';
+import { toLimitError } from './limit-error.js';
+import type { ResponseControl } from './message.js';
+import type { SearchRequest } from './requests.js';
+import { ResultCode } from './result-code.js';
+
+export interface PagedOptions extends WaitOptions {
+  readonly pageSize?: number;
+}
+
+const PAGE_SIZE = 500;
+
+/**
+ * Codes with which servers refuse the control of paged results. OpenLDAP answers adminLimitExceeded where the limits of
+ * the account have `size.prtotal=disabled`, and unwillingToPerform where a client left a paged search of glued databases
+ * before its end.
+ */
+const REFUSALS: readonly number[] = [
+  ResultCode.protocolError,
+  ResultCode.adminLimitExceeded,
+  ResultCode.unavailableCriticalExtension,
+  ResultCode.unwillingToPerform,
+];
+
+/** Connections whose server has refused pages and then answered without them. */
+const withoutPages = new WeakSet<LdapConnection>();
+
+/** Whether the server of a connection has refused to send pages, and all entries at once were read instead. */
+export function hasRefusedPages(connection: LdapConnection): boolean {
+  return withoutPages.has(connection);
+}
+
+/**
+ * Reads the entries of a search page by page (RFC 2696), from a server without pages all at once. One at a time on a
+ * connection: OpenLDAP remembers one place for each.
+ *
+ * @throws {LimitExceededError} when the account may not read everything, SizeLimitError among them
+ * @throws {LdapError} for everything else that goes wrong; the signal's reason
+ */
+export async function* readPaged(
+  connection: LdapConnection,
+  request: SearchRequest,
+  options: PagedOptions = {},
+): AsyncGenerator<Entry, void, undefined> {
+  try {
+    yield* readPages(connection, request, options);
+  } catch (error) {
+    if (error instanceof LdapProtocolError) connection.close(error);
+    throw (error instanceof LdapResultError ? toLimitError(error, connection.bindDn) : null) ?? error;
+  }
+}
+
+async function* readPages(
+  connection: LdapConnection,
+  request: SearchRequest,
+  { pageSize = PAGE_SIZE, ...options }: PagedOptions,
+): AsyncGenerator<Entry, void, undefined> {
+  let cookie: Buffer | null = Buffer.alloc(0);
+  let hasBegun = false;
+  while (cookie !== null) {
+    const control: PagedResultsControl = new PagedResultsControl({ value: { size: pageSize, cookie } });
+    cookie = null;
+    try {
+      for await (const message of connection.search(request, { ...options, controls: [control] })) {
+        hasBegun = true;
+        if (message.kind === 'entry') yield message.entry;
+        else if (message.kind === 'done') cookie = nextPage(message.controls);
+      }
+    } catch (error) {
+      // An error that the reader of the entries raises does not get here.
+      const isRefused = error instanceof LdapResultError && REFUSALS.includes(error.code);
+      if (hasBegun || !isRefused) throw error;
+      yield* readAtOnce(connection, request, options);
+    }
+  }
+}
+
+async function* readAtOnce(
+  connection: LdapConnection,
+  request: SearchRequest,
+  options: WaitOptions,
+): AsyncGenerator<Entry, void, undefined> {
+  for await (const message of connection.search(request, options)) {
+    if (message.kind === 'entry') yield message.entry;
+    if (message.kind === 'done') withoutPages.add(connection);
+  }
+}
+
+/** The place to go on from; null after the last page, and when the server knows no pages. */
+function nextPage(controls: readonly ResponseControl[]): Buffer | null {
+  const control = controls.find(({ oid }) => oid === PagedResultsControl.type);
+  if (control === undefined) return null;
+  const value = new BerInput(control.value).enter();
+  value.readInteger();
+  const cookie = value.readOctets();
+  return cookie.length === 0 ? null : cookie;
+}

@@ -1,0 +1,36 @@
+import type { LdapConnection, WaitOptions } from './ldap-connection.js';
+import type { Entry } from '../entry.js';
+import { LdapResultError } from './ldap-error.js';
+import { ANY_ENTRY } from './requests.js';
+import { ResultCode } from './result-code.js';
+
+/** Codes for what is not there, or is kept from this account. */
+const HIDDEN: readonly number[] = [ResultCode.noSuchObject, ResultCode.insufficientAccessRights];
+
+/**
+ * An entry by its DN; null when the server shows nothing of it.
+ * @throws {LdapError} for everything else that goes wrong; the signal's reason
+ */
+export async function readOne(
+  connection: LdapConnection,
+  dn: string,
+  attributes: readonly string[],
+  options: WaitOptions = {},
+): Promise<Entry | null> {
+  const request = { base: dn, scope: 'base', filter: ANY_ENTRY, attributes } as const;
+  let found: Entry | null = null;
+  try {
+    for await (const message of connection.search(request, options)) {
+      if (message.kind === 'entry') found = message.entry;
+    }
+    return found;
+  } catch (error) {
+    if (error instanceof LdapResultError && HIDDEN.includes(error.code)) return null;
+    throw error;
+  }
+}
+
+/** Values for which no wrong byte is worth failing. */
+export function textOf(entry: Entry | null, attribute: string): string[] {
+  return entry?.bytes(attribute).map((value) => value.toString('utf8')) ?? [];
+}

@@ -1,0 +1,36 @@
+import type { LdapConnection, WaitOptions } from './ldap-connection.js';
+import { readOne, textOf } from './read-one.js';
+
+/** What a server tells of itself (RFC 4512 §5.1, RFC 3045). */
+export interface RootDse {
+  readonly namingContexts: readonly string[];
+  /** OIDs. */
+  readonly supportedControls: readonly string[];
+  /** OIDs. */
+  readonly supportedExtensions: readonly string[];
+  /** OpenLDAP, which does not give its name, is known by the class of the entry. */
+  readonly vendorName: string | null;
+  readonly vendorVersion: string | null;
+}
+
+const ATTRIBUTES = [
+  'objectClass',
+  'namingContexts',
+  'supportedControl',
+  'supportedExtension',
+  'vendorName',
+  'vendorVersion',
+];
+
+/** @throws {LdapError} and the signal's reason */
+export async function readRootDse(connection: LdapConnection, options: WaitOptions = {}): Promise<RootDse> {
+  const root = await readOne(connection, '', ATTRIBUTES, options);
+  const isOpenLdap = textOf(root, 'objectClass').includes('OpenLDAProotDSE');
+  return {
+    namingContexts: textOf(root, 'namingContexts'),
+    supportedControls: textOf(root, 'supportedControl'),
+    supportedExtensions: textOf(root, 'supportedExtension'),
+    vendorName: textOf(root, 'vendorName')[0] ?? (isOpenLdap ? 'OpenLDAP' : null),
+    vendorVersion: textOf(root, 'vendorVersion')[0] ?? null,
+  };
+}

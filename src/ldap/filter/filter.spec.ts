@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { Entry } from '../entry.js';
+import { InvalidFilterError } from './filter-parser.js';
+import { compileFilter } from './filter.js';
+
+const bytes = (...values: string[]) => values.map((value) => Buffer.from(value));
+const ann = new Entry('uid=ann,ou=people', [
+  ['objectClass', bytes('top', 'inetOrgPerson')],
+  ['cn', bytes('Élodie  Ann (Ba)')],
+  ['schoolYear', bytes('2024')],
+  ['cn;lang-fr', bytes('Anne')],
+  ['star', bytes('a*b')],
+  ['octets', [Buffer.from([0xc3, 0x28])]],
+]);
+
+describe('compileFilter', () => {
+  it.each([
+    '(objectClass=inetOrgPerson)',
+    '(OBJECTCLASS=INETORGPERSON)',
+    'objectClass=top',
+    ' (objectClass=top) ',
+    '(&(objectClass=top)(cn=*))',
+    '(|(objectClass=x)(cn=*ann*))',
+    '(!(mail=*))',
+    '(!(|(mail=*)(cn=x)))',
+    '(&)',
+    '(cn=élodie ann \\28BA\\29)',
+    '(cn=\\c3\\a9lodie   ann \\28ba\\29 )',
+    '(cn=élo*ann*\\29)',
+    '(cn=É*)',
+    '(cn=*)',
+    '(cn=*\\29)',
+    '(star=a\\2ab)',
+    '(star=*\\2a*)',
+    '(schoolYear>=2024)',
+    '(schoolYear<=2024)',
+    '(schoolYear~=2024)',
+    '(cn;lang-fr=anne)',
+    '(octets=\\c3\\28)',
+    '(!(octets=\\c3))',
+    '(!(octets=*a*))',
+  ])('chooses an entry by %s', (filter) => {
+    expect(compileFilter(filter)(ann)).toBe(true);
+  });
+
+  it.each([
+    '(objectClass=groupOfNames)',
+    '(&(objectClass=top)(mail=*))',
+    '(|)',
+    '(!(cn=*))',
+    '(cn=anne)',
+    '(cn=ann*)',
+    '(cn=*ann)',
+    '(schoolYear=2024*24)',
+    '(schoolYear=*02*20*)',
+    '(schoolYear>=2025)',
+    '(schoolYear<=2023)',
+    '(star=a)',
+  ])('passes over an entry by %s', (filter) => {
+    expect(compileFilter(filter)(ann)).toBe(false);
+  });
+
+  it.each([
+    '',
+    '()',
+    '(cn)',
+    '(=a)',
+    '(cn=a',
+    'cn=a)',
+    '(cn=a))',
+    '(cn=a)(cn=b)',
+    '(cn=(a)',
+    '(&(cn=a)',
+    '(!(cn=a)',
+    '(!(cn=a)x)',
+    '(!(cn=a)(cn=b))',
+    '(!)',
+    '(& (cn=a))',
+    '(cn=a\\2)',
+    '(cn=a\\zz)',
+    '(cn=a\0)',
+    '(cn=a**b)',
+    '(cn>=a*)',
+    '(cn:caseExactMatch:=a)',
+    '(cn:=a)',
+    '(cn>=\\ff)',
+    '('.repeat(5) + 'cn=a' + ')'.repeat(5),
+    '(!'.repeat(10_000) + '(cn=a)' + ')'.repeat(10_000),
+  ])('refuses %s', (filter) => {
+    expect(() => compileFilter(filter)).toThrow(InvalidFilterError);
+  });
+
+  it('throws nothing but InvalidFilterError', () => {
+    const pieces = fc.constantFrom(...Array.from('()&|!=*\\<>~:;a0 é'), '(cn=', '\\2a', '\0');
+    fc.assert(
+      fc.property(fc.array(pieces), (written) => {
+        try {
+          compileFilter(written.join(''))(ann);
+        } catch (error) {
+          expect(error).toBeInstanceOf(InvalidFilterError);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});

@@ -1,0 +1,183 @@
+import fc from 'fast-check';
+import { NAUGHTY_STRINGS } from '../../../test/support/builders/naughty-strings.js';
+import { LdifLines } from './ldif-lines.js';
+import { type ChangeRecord, writeLdif } from './ldif-record.js';
+import { parseAttributeValue } from './ldif-value.js';
+
+const DN = 'uid=ada,ou=people,dc=example,dc=org';
+
+describe('writeLdif', () => {
+  it('writes a modification as in RFC 2849', () => {
+    const ldif = writeLdif([
+      {
+        dn: DN,
+        changetype: 'modify',
+        changes: [
+          { operation: 'delete', attribute: 'mail', values: ['ada@example.org'] },
+          { operation: 'add', attribute: 'mail', values: ['a.martin@example.org', 'ada@example.org'] },
+        ],
+      },
+    ]);
+    expect(ldif).toBe(`version: 1
+dn: uid=ada,ou=people,dc=example,dc=org
+changetype: modify
+delete: mail
+mail: ada@example.org
+-
+add: mail
+mail: a.martin@example.org
+mail: ada@example.org
+-
+
+`);
+  });
+
+  it('writes a new entry, and the deletion of one', () => {
+    const ldif = writeLdif([
+      {
+        dn: 'cn=go',
+        changetype: 'add',
+        attributes: [
+          { attribute: 'objectClass', values: ['groupOfNames', 'directoryGroup'] },
+          { attribute: 'cn', values: ['go'] },
+        ],
+      },
+      { dn: 'cn=chess', changetype: 'delete' },
+    ]);
+    expect(ldif).toBe(`version: 1
+dn: cn=go
+changetype: add
+objectClass: groupOfNames
+objectClass: directoryGroup
+cn: go
+
+dn: cn=chess
+changetype: delete
+
+`);
+  });
+
+  it('writes an assertion as a critical control (RFC 4528)', () => {
+    const ldif = writeLdif([
+      {
+        dn: DN,
+        assertion: { kind: 'not', filter: { kind: 'present', attribute: 'mail' } },
+        changetype: 'modify',
+        changes: [],
+      },
+    ]);
+    const filter = Buffer.from([0xa2, 0x06, 0x87, 0x04, ...Buffer.from('mail')]).toString('base64');
+    expect(ldif.split('\n')[2]).toBe(`control: 1.3.6.1.1.12 true:: ${filter}`);
+  });
+
+  it.each([
+    ['', 'cn:'],
+    ['a:b<c', 'cn: a:b<c'],
+    ['-', 'cn: -'],
+    ['#', 'cn: #'],
+    [' a', 'cn:: IGE='],
+    [':a', 'cn:: OmE='],
+    ['<a', 'cn:: PGE='],
+    ['a ', 'cn:: YSA='],
+    [' ', 'cn:: IA=='],
+    ['a\0', 'cn:: YQA='],
+    ['a\nb', 'cn:: YQpi'],
+    ['a\rb', 'cn:: YQ1i'],
+    ['a\x1bb', 'cn:: YRti'],
+    ['é', 'cn:: w6k='],
+  ])('writes the value %j as %j', (value, line) => {
+    expect(writeLdif([addition(DN, [value])]).split('\n')[3]).toBe(line);
+  });
+
+  it('folds at 76 columns, of which the space of a continuation is one', () => {
+    const [first, second, third] = writeLdif([addition(DN, ['x'.repeat(147)])])
+      .split('\n')
+      .slice(3);
+    expect([first, second, third]).toEqual([`cn: ${'x'.repeat(72)}`, ` ${'x'.repeat(75)}`, '']);
+  });
+
+  it('reads back as it was given, whatever the values are', () => {
+    const records = fc.array(record, { maxLength: 4 });
+    fc.assert(
+      fc.property(records, (list) => {
+        const ldif = writeLdif(list);
+        expect(readBack(ldif)).toEqual(list.map(textsOf));
+        expect(ldif).toMatch(/^(?:[\x20-\x7e]{0,76}\n)*$/);
+        expect(ldif).not.toMatch(/^[^ ][^:]*:</m);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('reads back one text after another', () => {
+    fc.assert(
+      fc.property(record, record, (one, other) => {
+        expect(readBack(writeLdif([one]) + writeLdif([other]))).toEqual([textsOf(one), textsOf(other)]);
+      }),
+    );
+  });
+});
+
+const text = fc.oneof(
+  fc.constantFrom(...NAUGHTY_STRINGS),
+  fc.string({ unit: 'grapheme', maxLength: 200 }),
+  fc.string({
+    unit: fc.constantFrom(' ', ':', '<', '-', '\n', '\r', 'dn: x', '\0', '\x7f', 'é'),
+    maxLength: 20,
+  }),
+);
+const values = fc.array(text, { minLength: 1, maxLength: 3 });
+const record: fc.Arbitrary<ChangeRecord> = fc.oneof(
+  fc.tuple(text, values).map(([dn, list]) => addition(dn, list)),
+  text.map((dn): ChangeRecord => ({ dn, changetype: 'delete' })),
+  fc.tuple(text, values, fc.constantFrom('add', 'delete')).map(([dn, list, operation]): ChangeRecord => ({
+    dn,
+    changetype: 'modify',
+    changes: [{ operation, attribute: 'description', values: list }],
+  })),
+);
+
+function addition(dn: string, list: readonly string[]): ChangeRecord {
+  return { dn, changetype: 'add', attributes: [{ attribute: 'cn', values: list }] };
+}
+
+/** The lines of a record, each as its description and value; `-` stands alone. */
+function textsOf(of: ChangeRecord): string[][] {
+  const head = [
+    ['dn', of.dn],
+    ['changetype', of.changetype],
+  ];
+  if (of.changetype === 'delete') return head;
+  if (of.changetype === 'add') {
+    return [...head, ...of.attributes.flatMap((each) => each.values.map((value) => [each.attribute, value]))];
+  }
+  return [
+    ...head,
+    ...of.changes.flatMap((change) => [
+      [change.operation, change.attribute],
+      ...change.values.map((value) => [change.attribute, value]),
+      ['-'],
+    ]),
+  ];
+}
+
+/** Reads change records with what reads the lines and the values of content files. */
+function readBack(ldif: string): string[][][] {
+  const records: string[][][] = [];
+  let current: string[][] = [];
+  const lines = new LdifLines(1_000_000);
+  const take = ({ bytes, length, number }: { bytes: Buffer; length: number; number: number }) => {
+    if (length === 0) {
+      if (current.length > 0) records.push(current);
+      current = [];
+    } else if (bytes.toString('latin1', 0, length) === '-') {
+      current.push(['-']);
+    } else {
+      const { description, value } = parseAttributeValue({ bytes, length, number });
+      if (description !== 'version') current.push([description, value.toString('utf8')]);
+    }
+  };
+  for (const line of lines.push(Buffer.from(ldif))) take(line);
+  for (const line of lines.end()) take(line);
+  return records;
+}

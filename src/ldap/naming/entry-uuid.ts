@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { InvalidDnError, normaliseDn } from './dn.js';
+import { decodeUtf8, type Entry } from '../entry.js';
+
+/** The namespace of X.500 DNs (RFC 9562 §6.6). */
+const NAMESPACE = Buffer.from('6ba7b8149dad11d180b400c04fd430c8', 'hex');
+
+/** Some directories keep the identity of an entry as bytes (objectGUID of Active Directory). */
+const UUID_BYTES = 16;
+
+/**
+ * The identity of an entry: the UUID in an attribute, as text (RFC 4530) or as bytes; where the entry has no such
+ * attribute, the UUID of its DN. In lower case, with dashes; null for what is neither.
+ */
+export function uuidOfEntry(entry: Entry, attribute: string): string | null {
+  const [bytes] = entry.bytes(attribute);
+  if (bytes !== undefined) return parseUuid(bytes);
+  try {
+    return uuidOfDn(entry.dn);
+  } catch (error) {
+    if (error instanceof InvalidDnError) return null;
+    throw error;
+  }
+}
+
+function parseUuid(bytes: Buffer): string | null {
+  if (bytes.length === UUID_BYTES) return formatUuid(bytes);
+  const text = decodeUtf8(bytes)?.trim().toLowerCase() ?? '';
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text) ? text : null;
+}
+
+/** Sixteen bytes as text, in lower case. */
+export function formatUuid(bytes: Buffer): string {
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+/**
+ * The identity of an entry that has no entryUUID: the version-5 UUID (RFC 9562 §5.5) of its normalised DN, in lower
+ * case. The same DN gives the same UUID in every run and spelling; a renamed entry is another one.
+ *
+ * @throws {InvalidDnError} when the DN is malformed
+ */
+export function uuidOfDn(dn: string): string {
+  const bytes = createHash('sha1').update(NAMESPACE).update(normaliseDn(dn), 'utf8').digest().subarray(0, 16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return formatUuid(bytes);
+}

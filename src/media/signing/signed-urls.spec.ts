@@ -1,0 +1,71 @@
+import { BadUserInputError } from '../../common/errors.js';
+import { signUrl, verifyUrl } from './signed-url.js';
+import { SignedUrls } from './signed-urls.js';
+
+const key = Buffer.alloc(32, 1);
+const baseUrl = 'https://directory.example';
+const ada = { key: 1, id: 'ada', hasPhoto: true, hasPicture: false };
+
+function urlsAt(time: { now: Date }): SignedUrls {
+  return new SignedUrls(baseUrl, key, () => time.now.getTime());
+}
+
+describe('the URLs given out', () => {
+  it('are null where there is no picture of the kind', () => {
+    const urls = urlsAt({ now: new Date() });
+    expect(urls.find('picture', ada, null)).toBeNull();
+    expect(urls.find('photo', { ...ada, hasPhoto: false }, 64)).toBeNull();
+  });
+
+  it('are the same for a minute and then new', () => {
+    const time = { now: new Date('2026-03-01T08:30:10Z') };
+    const urls = urlsAt(time);
+    const first = urls.find('photo', ada, null);
+    expect(first).toBe(signUrl({ baseUrl, kind: 'photo', id: 'ada', size: null, now: time.now, key }));
+    time.now = new Date('2026-03-01T08:30:59Z');
+    expect(urls.find('photo', ada, null)).toBe(first);
+    time.now = new Date('2026-03-01T08:31:01Z');
+    expect(urls.find('photo', ada, null)).not.toBe(first);
+    expect(urls.find('photo', ada, null)).toContain(`expires=${Date.parse('2026-03-01T09:32:00Z') / 1000}`);
+  });
+
+  it('are told apart by kind, size and person', () => {
+    const urls = urlsAt({ now: new Date() });
+    const person = { ...ada, hasPicture: true };
+    const all = [
+      urls.find('photo', person, null),
+      urls.find('photo', person, 64),
+      urls.find('picture', person, null),
+      urls.find('photo', { ...person, key: 2, id: '64 ada' }, null),
+      urls.find('photo', { ...person, key: 3, id: 'Ada' }, null),
+    ];
+    expect(new Set(all).size).toBe(all.length);
+  });
+
+  it('are of the id that a person has now', () => {
+    const urls = urlsAt({ now: new Date() });
+    urls.find('photo', ada, null);
+    expect(urls.find('photo', { ...ada, id: 'ada2' }, null)).toContain('/ada2?');
+    expect(urls.find('photo', ada, null)).toContain('/ada?');
+    expect(urls.statistics).toMatchObject({ entries: 1, hits: 0, misses: 3 });
+  });
+
+  it('stay right when there are more than are remembered', () => {
+    const now = new Date();
+    const urls = urlsAt({ now });
+    const find = (number: number) =>
+      urls.find('photo', { ...ada, key: number, id: `p${number}` }, null) ?? '';
+    for (let number = 0; number < 100_010; number += 1) find(number);
+    for (const number of [0, 99_999, 100_000, 100_009]) {
+      const verification = verifyUrl(find(number).slice(baseUrl.length), [key], now);
+      expect(verification).toMatchObject({ outcome: 'valid', id: `p${number}` });
+    }
+  });
+
+  it.each([0, -64, 65, 63.5, 1024])('refuse the size %p, also where there is no picture', (size) => {
+    const urls = urlsAt({ now: new Date() });
+    expect(() => urls.find('picture', ada, size)).toThrow(
+      new BadUserInputError('The argument size must be one of 64, 128, 256, 512', 'size'),
+    );
+  });
+});

@@ -1,0 +1,217 @@
+import type { EntityManager } from 'typeorm';
+import type { Revision } from '../../database/revisions/revision.js';
+import { REVISION_CHANNEL } from '../../database/revisions/revisions.js';
+import { applyEntries, applyReferences } from './apply-entries.js';
+import { EffectiveRoles } from './effective-roles.js';
+import { countRemovals, type Plan, type RoleChange } from '../plan/plan.js';
+import { pruneChanges } from './prune-changes.js';
+import { ChangeRecorder } from './record-changes.js';
+import type { Quarantined } from '../map/snapshot.js';
+import type { Identities } from '../plan/stored.js';
+
+/** Rows after which PostgreSQL's statistics are worth renewing at once instead of when it gets round to it. */
+const MANY_CHANGES = 1000;
+
+/** What is written together with a plan. */
+export interface Application {
+  readonly plan: Plan;
+  /** The id of the revision that the plan was made against; null: there was none. */
+  readonly basedOn: string | null;
+  /** The entryUUIDs of what was read for the plan; null: everything there is. */
+  readonly covers: Identities | null;
+  /** What of that is left out. */
+  readonly quarantined: readonly Quarantined[];
+  /** Somebody has looked at the plan: what it deletes does not count against later ones. */
+  readonly confirmed: boolean;
+  readonly now: Date;
+  readonly asOf: Date;
+  /** For which changes are kept. */
+  readonly changesDays: number;
+  readonly fingerprint: string;
+  /** From where the source can be followed, in its own words. */
+  readonly position: string | null;
+  /** Ends the work between two statements: then nothing of it stays. */
+  readonly signal: AbortSignal;
+}
+
+/** Another process has applied a revision since the plan was made. */
+export class OutdatedPlanError extends Error {
+  constructor() {
+    super('The mirror has changed since the plan was made');
+    this.name = 'OutdatedPlanError';
+  }
+}
+
+/**
+ * Applies a plan as one new revision, in the caller's transaction: readers see all of it or nothing.
+ * @returns the new revision
+ * @throws OutdatedPlanError when the mirror is no longer what the plan was made against
+ */
+export async function applyPlan(manager: EntityManager, application: Application): Promise<Revision> {
+  const { plan, now, signal } = application;
+  await begin(manager, application);
+  const pictures = await SweptPictures.note(manager, application);
+  const changes = await ChangeRecorder.begin(manager, plan);
+  const effective = await EffectiveRoles.begin(manager, plan);
+  await applyEntries(manager, plan, now, signal);
+  signal.throwIfAborted();
+  await effective.finish(plan);
+  signal.throwIfAborted();
+  await pictures.sweep();
+  await writeQuarantine(manager, application);
+  const revision = await insertRevision(manager, application);
+  await changes.finish(revision.number);
+  signal.throwIfAborted();
+  await pruneChanges(manager, application.changesDays);
+  await writeState(manager, application, revision.number);
+  await manager.query('select pg_notify($1, $2)', [REVISION_CHANNEL, String(revision.number)]);
+  if (countRows(plan) > MANY_CHANGES) {
+    await manager.query(
+      'analyze users, groups, memberships, nestings, effective_memberships, pictures, changes',
+    );
+  }
+  return revision;
+}
+
+/**
+ * Keeps what nobody can see of a plan that is empty otherwise, in the caller's transaction: there is no new revision.
+ * @throws OutdatedPlanError as applyPlan
+ */
+export async function applyUnseen(manager: EntityManager, application: Application): Promise<void> {
+  await begin(manager, application);
+  await applyReferences(manager, application.plan);
+  await writeQuarantine(manager, application);
+  await pruneChanges(manager, application.changesDays);
+  await writeState(manager, application, null);
+}
+
+async function begin(manager: EntityManager, { basedOn }: Application): Promise<void> {
+  const [state]: { id: string | null }[] = await manager.query(
+    'select revision_uuid as id from mirror_state for update',
+  );
+  if ((state?.id ?? null) !== basedOn) throw new OutdatedPlanError();
+}
+
+/** @param revision the number of the new one; null: it stays what it is */
+async function writeState(
+  manager: EntityManager,
+  { plan, asOf, fingerprint, position }: Application,
+  revision: number | null,
+): Promise<void> {
+  await manager.query(
+    `update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = $1, revision = coalesce($2, revision),
+       source_fingerprint = $3, source_position = $4, user_count = user_count + $5, group_count = group_count + $6`,
+    [
+      asOf,
+      revision,
+      fingerprint,
+      position,
+      plan.createdPeople.length - plan.deletedPeople.length,
+      plan.createdGroups.length - plan.deletedGroups.length,
+    ],
+  );
+}
+
+/** Removes pictures that no row points at any more. */
+class SweptPictures {
+  private constructor(
+    private readonly manager: EntityManager,
+    /** Null: whichever may be left over. */
+    private readonly candidates: readonly Buffer[] | null,
+  ) {}
+
+  /** To be called before rows are written: afterwards nobody knows what they pointed at. */
+  static async note(manager: EntityManager, { plan, covers }: Application): Promise<SweptPictures> {
+    if (covers === null) return new SweptPictures(manager, null);
+    const uuids = [
+      ...plan.updatedPeople.map(({ value }) => value.uuid),
+      ...plan.deletedPeople.map(({ uuid }) => uuid),
+    ];
+    const rows: { photo: Buffer | null; picture: Buffer | null }[] =
+      uuids.length === 0
+        ? []
+        : await manager.query('select photo, picture from users where entry_uuid = any ($1::uuid[])', [
+            uuids,
+          ]);
+    const pictures = rows.flatMap(({ photo, picture }) => [photo, picture]);
+    return new SweptPictures(
+      manager,
+      pictures.filter((each) => each !== null),
+    );
+  }
+
+  async sweep(): Promise<void> {
+    if (this.candidates?.length === 0) return;
+    await this.manager.query(
+      `delete from pictures p
+       where ($1::bytea[] is null or p.sha256 = any ($1))
+         and not exists (select from users u where u.photo = p.sha256)
+         and not exists (select from users u where u.picture = p.sha256)`,
+      [this.candidates],
+    );
+  }
+}
+
+/** Written anew for what was read. */
+async function writeQuarantine(manager: EntityManager, { covers, quarantined }: Application): Promise<void> {
+  if (covers === null) await manager.query('delete from quarantined_entries');
+  else {
+    await manager.query(
+      `delete from quarantined_entries
+       where (kind = 'person' and entry_uuid = any ($1::uuid[])) or (kind = 'group' and entry_uuid = any ($2::uuid[]))`,
+      [covers.people, covers.groups],
+    );
+  }
+  if (quarantined.length === 0) return;
+  await manager.query(
+    `insert into quarantined_entries (position, kind, dn, entry_uuid, id_folded, attribute, reason)
+     select (select coalesce(max(position), 0) from quarantined_entries) + row_number() over (), given.*
+     from unnest($1::text[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[]) as given`,
+    [
+      quarantined.map(({ kind }) => kind),
+      quarantined.map(({ dn }) => dn.replaceAll('\0', '\uFFFD')),
+      quarantined.map(({ uuid }) => uuid),
+      quarantined.map(({ id }) => id),
+      quarantined.map(({ attribute }) => attribute),
+      quarantined.map(({ reason }) => reason),
+    ],
+  );
+}
+
+async function insertRevision(
+  manager: EntityManager,
+  { plan, now, confirmed }: Application,
+): Promise<Revision> {
+  const count = (kind: (change: RoleChange) => boolean) => plan.memberships.filter(kind).length;
+  const [row]: Revision[] = await manager.query(
+    `insert into revisions (applied_at, users_created, users_updated, users_deleted, groups_created, groups_updated,
+       groups_deleted, memberships_added, memberships_changed, memberships_removed, confirmed)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning id as number, uuid as id`,
+    [
+      now,
+      plan.createdPeople.length,
+      plan.updatedPeople.length,
+      plan.deletedPeople.length,
+      plan.createdGroups.length,
+      plan.updatedGroups.length,
+      plan.deletedGroups.length,
+      count(({ before }) => before === null),
+      count(({ before, after }) => before !== null && after !== null),
+      countRemovals(plan),
+      confirmed,
+    ],
+  );
+  if (row === undefined) throw new Error('The revision was not written');
+  return row;
+}
+
+function countRows(plan: Plan): number {
+  const { createdPeople, updatedPeople, deletedPeople, createdGroups, memberships } = plan;
+  return (
+    createdPeople.length +
+    updatedPeople.length +
+    deletedPeople.length +
+    createdGroups.length +
+    memberships.length
+  );
+}

@@ -1,0 +1,271 @@
+import type { Writer } from '../../database/statements/writer.js';
+import type { Plan } from '../plan/plan.js';
+
+/** Places up to which each is looked at on its own; of more, whole groups are worked out together. */
+const FEW = 2000;
+
+/** A person in a group, by key. */
+interface Place {
+  readonly group: number;
+  readonly person: number;
+}
+
+/** A group that goes, and one that contains it, by key. */
+interface GoneNesting {
+  readonly outer: number;
+  readonly inner: number;
+}
+
+/**
+ * Keeps `effective_memberships` and the counters true to memberships, nestings, people and groups (docs/adr/0007). What a plan can have
+ * changed is worked out anew and compared with the rows; those that differ are written, and no other is written or
+ * locked. In the plan's transaction: begin before its rows are written, finish after.
+ *
+ * What has changed stays in the temporary table `effective_changes` until the transaction ends or begins anew.
+ */
+export class EffectiveRoles {
+  private constructor(
+    private readonly writer: Writer,
+    private readonly gone: readonly GoneNesting[],
+  ) {}
+
+  /** Notes what is about to go: afterwards nobody knows where it was. */
+  static async begin(writer: Writer, plan: Plan): Promise<EffectiveRoles> {
+    const people = plan.deletedPeople.map(({ uuid }) => uuid);
+    const groups = plan.deletedGroups.map(({ uuid }) => uuid);
+    // Several plans in one transaction find it there already.
+    await writer.query(EFFECTIVE_CHANGES);
+    await writer.query('delete from effective_changes');
+    if (people.length + groups.length > 0) await writer.query(LOST, [people, groups]);
+    const gone: GoneNesting[] = groups.length === 0 ? [] : await writer.query(GONE, [groups]);
+    return new EffectiveRoles(writer, gone);
+  }
+
+  /** Works out the roles anew where they can have changed. */
+  async finish(plan: Plan): Promise<void> {
+    const touched = await this.listTouched(plan);
+    if (touched === null) await this.compareGroups(plan);
+    else if (touched.length > 0) await this.comparePlaces(touched);
+    for (const statement of WRITE) await this.writer.query(statement);
+    await this.carry(plan);
+  }
+
+  /** Where roles can have changed, before the groups around are looked at; null: in too many places to list. */
+  private async listTouched({ memberships, nestings }: Plan): Promise<Place[] | null> {
+    if (memberships.length > FEW) return null;
+    if (memberships.length + nestings.length + this.gone.length === 0) return [];
+    const touched: Place[] = await this.writer.query(TOUCHED, [
+      memberships.map(({ group }) => group),
+      memberships.map(({ subject }) => subject),
+      nestings.map(({ group }) => group),
+      nestings.map(({ subject }) => subject),
+      this.gone.map(({ outer }) => outer),
+      this.gone.map(({ inner }) => inner),
+    ]);
+    return touched.length > FEW ? null : touched;
+  }
+
+  private async comparePlaces(touched: readonly Place[]): Promise<void> {
+    await this.writer.query(IN_PLACES, [
+      touched.map(({ group }) => group),
+      touched.map(({ person }) => person),
+    ]);
+  }
+
+  private async compareGroups({ memberships, nestings }: Plan): Promise<void> {
+    const named = new Set([...memberships, ...nestings].map(({ group }) => group));
+    await this.writer.query(IN_GROUPS, [[...named], this.gone.map(({ outer }) => outer)]);
+    await this.writer.query('analyze effective_changes');
+  }
+
+  /** What memberships carry of people and groups that have changed. */
+  private async carry({ updatedPeople, updatedGroups }: Plan): Promise<void> {
+    if (updatedPeople.length > 0)
+      await this.writer.query(CARRY_PEOPLE, [updatedPeople.map(({ value }) => value.uuid)]);
+    if (updatedGroups.length > 0)
+      await this.writer.query(CARRY_GROUPS, [updatedGroups.map(({ value }) => value.uuid)]);
+  }
+}
+
+/** What a membership carries of its person (u) and its group (g), by its own columns. */
+const OF_PERSON = {
+  user_sort_name: 'u.sort_name',
+  user_id: 'u.id',
+  user_name: 'u.name',
+  user_school_year: 'u.school_year',
+  user_has_photo: 'u.photo is not null',
+  user_has_picture: 'u.picture is not null',
+};
+const OF_GROUP = { group_sort_name: 'g.sort_name', group_id: 'g.id', group_name: 'g.name' };
+
+const CARRY_PEOPLE = carryAgain(
+  OF_PERSON,
+  'users u',
+  'u.key = m.user_key and u.entry_uuid = any ($1::uuid[])',
+);
+const CARRY_GROUPS = carryAgain(
+  OF_GROUP,
+  'groups g',
+  'g.key = m.group_key and g.entry_uuid = any ($1::uuid[])',
+);
+
+/** Only rows in which something differs are written. */
+function carryAgain(carried: Record<string, string>, from: string, condition: string): string {
+  const columns = Object.keys(carried);
+  const values = Object.values(carried);
+  return `
+    update effective_memberships m set ${columns.map((column, index) => `${column} = ${values[index] ?? ''}`).join(', ')}
+    from ${from}
+    where ${condition}
+      and (${columns.map((column) => `m.${column}`).join(', ')}) is distinct from (${values.join(', ')})`;
+}
+
+const EFFECTIVE_CHANGES = `
+  create temporary table if not exists effective_changes (
+    group_key integer not null,
+    user_key integer not null,
+    role_before smallint,
+    role_after smallint,
+    direct_role smallint,
+    inherited_from integer[]
+  ) on commit drop`;
+
+/** What goes with the people ($1) and groups ($2) that are deleted. */
+const LOST = `
+  insert into effective_changes (group_key, user_key, role_before)
+  select m.group_key, m.user_key, m.role
+  from users u join effective_memberships m on m.user_key = u.key where u.entry_uuid = any ($1::uuid[])
+  union
+  select m.group_key, m.user_key, m.role
+  from groups g join effective_memberships m on m.group_key = g.key where g.entry_uuid = any ($2::uuid[])`;
+
+const GONE = `
+  select n.outer_key as outer, n.inner_key as inner
+  from groups g join nestings n on n.inner_key = g.key where g.entry_uuid = any ($1::uuid[])`;
+
+/**
+ * People ($2) in the groups ($1) that name them or no longer do; those of a group ($4) in the one ($3) that names it
+ * or no longer does; and those that were in a group that has gone ($6) in the one that contained it ($5).
+ */
+const TOUCHED = `
+  select g.key as group, u.key as person
+  from unnest($1::uuid[], $2::uuid[]) as named (group_uuid, user_uuid)
+  join groups g on g.entry_uuid = named.group_uuid join users u on u.entry_uuid = named.user_uuid
+  union all
+  select o.key, m.user_key
+  from unnest($3::uuid[], $4::uuid[]) as nested (outer_uuid, inner_uuid)
+  join groups o on o.entry_uuid = nested.outer_uuid join groups i on i.entry_uuid = nested.inner_uuid
+  join effective_memberships m on m.group_key = i.key
+  union all
+  select o.key, u.key
+  from unnest($5::integer[], $6::integer[]) as gone (outer_key, inner_key)
+  join groups o on o.key = gone.outer_key
+  join effective_changes c on c.group_key = gone.inner_key join users u on u.key = c.user_key
+  limit ${FEW + 1}`;
+
+/**
+ * Compares the roles that follow from `claims` with the rows of `present`. A claim is one way in which somebody
+ * belongs to a group: by name, or with the role of the group directly inside (`via`) through which the way leads.
+ */
+function compare(tables: string): string {
+  return `
+  insert into effective_changes (group_key, user_key, role_before, role_after, direct_role, inherited_from)
+  with recursive ${tables},
+  ranked as (
+    select c.*, max(c.role) over person as highest, max(c.direct_role) over person as direct
+    from claims c window person as (partition by c.group_key, c.user_key)
+  ),
+  wanted as (
+    select group_key, user_key, highest as role, direct as direct_role,
+      coalesce(
+        array_agg(distinct via order by via) filter (where role = highest and direct is distinct from highest), '{}'
+      ) as inherited_from
+    from ranked
+    group by group_key, user_key, highest, direct
+  )
+  select group_key, user_key, present.role, wanted.role, wanted.direct_role, wanted.inherited_from
+  from wanted full join present using (group_key, user_key)
+  where (wanted.role, wanted.direct_role, wanted.inherited_from)
+    is distinct from (present.role, present.direct_role, present.inherited_from)`;
+}
+
+/**
+ * Of everybody in the groups with the entryUUIDs $1 and the keys $2, and in all groups around them. `reach` follows
+ * every way from such a group inwards, once for each group directly inside it; a way never comes back to the group
+ * it began at, which is where cycles are cut.
+ */
+const IN_GROUPS = compare(`
+  affected (group_key) as (
+    select key from groups where entry_uuid = any ($1::uuid[]) or key = any ($2::integer[])
+    union
+    select n.outer_key from nestings n join affected a on a.group_key = n.inner_key
+  ),
+  reach (group_key, via, role, inner_key) as (
+    select n.outer_key, n.inner_key, n.role, n.inner_key
+    from nestings n join affected a on a.group_key = n.outer_key
+    union
+    select r.group_key, r.via, r.role, n.inner_key
+    from reach r join nestings n on n.outer_key = r.inner_key and n.inner_key <> r.group_key
+  ),
+  claims (group_key, user_key, role, direct_role, via) as (
+    select m.group_key, m.user_key, m.role, m.role, null::integer
+    from memberships m join affected a on a.group_key = m.group_key
+    union all
+    select r.group_key, m.user_key, r.role, null, r.via
+    from reach r join memberships m on m.group_key = r.inner_key
+  ),
+  present as (select m.* from effective_memberships m join affected a on a.group_key = m.group_key)`);
+
+/**
+ * In single places, people ($2) in groups ($1), and in all groups around. `walk` goes the other way: from the groups
+ * that name a person outwards, never through the group whose role is asked for.
+ */
+const IN_PLACES = compare(`
+  affected (group_key, user_key) as (
+    select touched.group_key, touched.user_key
+    from unnest($1::integer[], $2::integer[]) as touched (group_key, user_key)
+    union
+    select n.outer_key, a.user_key from nestings n join affected a on a.group_key = n.inner_key
+  ),
+  walk (group_key, user_key, inner_key) as (
+    select a.group_key, a.user_key, m.group_key
+    from affected a join memberships m on m.user_key = a.user_key and m.group_key <> a.group_key
+    union
+    select w.group_key, w.user_key, n.outer_key
+    from walk w join nestings n on n.inner_key = w.inner_key and n.outer_key <> w.group_key
+  ),
+  claims (group_key, user_key, role, direct_role, via) as (
+    select m.group_key, m.user_key, m.role, m.role, null::integer
+    from affected a join memberships m on m.group_key = a.group_key and m.user_key = a.user_key
+    union all
+    select w.group_key, w.user_key, n.role, null, n.inner_key
+    from walk w join nestings n on n.outer_key = w.group_key and n.inner_key = w.inner_key
+  ),
+  present as (
+    select m.* from affected a
+    join effective_memberships m on m.group_key = a.group_key and m.user_key = a.user_key
+  )`);
+
+/** Rows and counters, by what has changed; in the order of the widest index, which is made faster so. */
+const WRITE = [
+  `delete from effective_memberships m using effective_changes c
+   where m.group_key = c.group_key and m.user_key = c.user_key and c.role_after is null`,
+  `update effective_memberships m
+   set role = c.role_after, direct_role = c.direct_role, inherited_from = c.inherited_from
+   from effective_changes c
+   where m.group_key = c.group_key and m.user_key = c.user_key and c.role_before is not null and c.role_after is not null`,
+  `insert into effective_memberships
+     (group_key, user_key, role, direct_role, inherited_from,
+      ${[...Object.keys(OF_PERSON), ...Object.keys(OF_GROUP)].join(', ')})
+   select c.group_key, c.user_key, c.role_after, c.direct_role, c.inherited_from,
+     ${[...Object.values(OF_PERSON), ...Object.values(OF_GROUP)].join(', ')}
+   from effective_changes c join users u on u.key = c.user_key join groups g on g.key = c.group_key
+   where c.role_before is null
+   order by c.group_key, u.sort_name, c.user_key`,
+  `update groups g set member_count = g.member_count + c.more
+   from (select group_key, count(role_after) - count(role_before) as more from effective_changes group by group_key) c
+   where g.key = c.group_key and c.more <> 0`,
+  `update users u set group_count = u.group_count + c.more
+   from (select user_key, count(role_after) - count(role_before) as more from effective_changes group by user_key) c
+   where u.key = c.user_key and c.more <> 0`,
+];

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import type { DataSource } from 'typeorm';
+import { inspectPicture } from '../../media/rendering/inspect-picture.js';
+
+/** Bytes of pictures that wait to be written together. */
+const BATCH_BYTES = 4_000_000;
+/** Bytes of one picture; a photo straight from a camera has fewer. */
+const LARGEST_PICTURE = 16_000_000;
+
+/** What became of a picture: its name in the store, or why it is left out. */
+export type StoredPicture = { readonly sha256: Buffer } | { readonly reason: string };
+
+/** Why a picture cannot be shown; null: it can. */
+export async function faultOfPicture(bytes: Buffer): Promise<string | null> {
+  if (bytes.length > LARGEST_PICTURE) return `has more than ${LARGEST_PICTURE} bytes`;
+  const inspection = await inspectPicture(bytes);
+  return inspection.ok ? null : inspection.reason;
+}
+
+/**
+ * Puts pictures where rows can point at them, under the SHA-256 of their bytes, while entries are still being
+ * read: so that a run holds none in memory. One that no row points at in the end is swept out (see applyPlan).
+ */
+export class PictureStore {
+  private readonly known = new Set<string>();
+  private allKnown = false;
+  private waiting: { sha256: Buffer; bytes: Buffer }[] = [];
+  private waitingBytes = 0;
+
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** A store that knows from the start what it holds: for a whole directory, where asking each time would take long. */
+  static async withAllKnown(dataSource: DataSource): Promise<PictureStore> {
+    const store = new PictureStore(dataSource);
+    const rows: { sha256: string }[] = await dataSource.query(
+      `select encode(sha256, 'hex') as sha256 from pictures`,
+    );
+    for (const { sha256 } of rows) store.known.add(sha256);
+    store.allKnown = true;
+    return store;
+  }
+
+  /** Known pictures are neither looked at nor written again. */
+  async put(bytes: Buffer): Promise<StoredPicture> {
+    const sha256 = createHash('sha256').update(bytes).digest();
+    const name = sha256.toString('hex');
+    if (this.known.has(name) || (await this.isStored(sha256, name))) return { sha256 };
+    const reason = await faultOfPicture(bytes);
+    if (reason !== null) return { reason };
+    this.known.add(name);
+    // A copy: the bytes are part of a larger piece of the file, which would be kept alive.
+    this.waiting.push({ sha256, bytes: Buffer.from(bytes) });
+    this.waitingBytes += bytes.length;
+    if (this.waitingBytes > BATCH_BYTES) await this.flush();
+    return { sha256 };
+  }
+
+  private async isStored(sha256: Buffer, name: string): Promise<boolean> {
+    if (this.allKnown) return false;
+    const rows: unknown[] = await this.dataSource.query('select from pictures where sha256 = $1', [sha256]);
+    if (rows.length > 0) this.known.add(name);
+    return rows.length > 0;
+  }
+
+  /** Writes what still waits. */
+  async flush(): Promise<void> {
+    if (this.waiting.length === 0) return;
+    const batch = this.waiting;
+    this.waiting = [];
+    this.waitingBytes = 0;
+    await this.dataSource.query(
+      `insert into pictures (sha256, bytes) select * from unnest($1::bytea[], $2::bytea[])
+       on conflict on constraint pictures_pk do nothing`,
+      [batch.map(({ sha256 }) => sha256), batch.map(({ bytes }) => bytes)],
+    );
+  }
+}

@@ -1,0 +1,302 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DataSource } from 'typeorm';
+import { backOff } from '../../common/back-off.js';
+import type { DirectoryConfig, LdapSourceConfig } from '../../config/settings/directory.js';
+import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
+import { ContentSyncRefusedError, RefreshRequiredError } from '../../ldap/sync/content-sync-error.js';
+import { requireCoverage } from '../../sources/ldap/coverage.js';
+import { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
+import { LdapSource } from '../../sources/ldap/ldap-source.js';
+import { passwordRisk } from '../../sources/check/password-risk.js';
+import {
+  compareStates,
+  parsePosition,
+  type Position,
+  type ServerState,
+  stateOf,
+} from '../../sources/ldap/position.js';
+import { ServerBehindError } from '../../sources/ldap/server-behind.error.js';
+import { type DirectorySource, fingerprintOf } from '../../sources/source.js';
+import type { Choice } from '../../sources/ldap/ldap-servers.js';
+import { SourceError } from '../../sources/source.error.js';
+import { AskedChanges } from './polled-changes.js';
+import { BehindWatch } from './behind-watch.js';
+import type { Follower } from './follower.js';
+import { Intake, WholeReadingNeededError } from './pending-changes.js';
+import { type MirrorState, type MirrorStatus, SyncState } from '../status/mirror-state.js';
+import type { Outcome } from '../sync/outcome.js';
+import { forgetReconciliation } from '../reconcile/reconciliations.js';
+import type { RunReporter } from '../sync/run-reporter.js';
+import type { ScanResult } from '../reconcile/scan.js';
+import { StampedSource } from '../reconcile/stamped-source.js';
+import { isOfSource, type Synchroniser } from '../sync/synchronizer.js';
+import { type IsWell, ToldChanges } from './pushed-changes.js';
+
+/** Milliseconds after which a server that refused to tell of changes is asked whether it does now. */
+const RETRY_INTERVAL = 60_000;
+/** Milliseconds at most between two looks whether a server that is behind has caught up. */
+const BEHIND_INTERVAL = 2000;
+/** Milliseconds between two looks whether somebody has decided about a plan that is held. */
+const DECISION_INTERVAL = 2000;
+
+/** Keeps the mirror true to an LDAP server: told by it where it tells, else by asking. */
+export class LdapFollower implements Follower {
+  private readonly directory: LdapDirectory;
+  private readonly behind: BehindWatch;
+  /** Everything has to be read: the server cannot go on from the position, or too much differs. */
+  private readsWhole = false;
+  /** Why everything has to be read, if a comparison has found it. */
+  private found: ScanResult | null = null;
+
+  constructor(
+    private readonly config: DirectoryConfig,
+    private readonly source: LdapSourceConfig,
+    private readonly dataSource: DataSource,
+    private readonly synchroniser: Synchroniser,
+    private readonly state: MirrorState,
+    private readonly reporter: RunReporter,
+  ) {
+    this.directory = new LdapDirectory(config, source);
+    this.behind = new BehindWatch(config.behindSeconds * 1000);
+  }
+
+  async follow(signal: AbortSignal, settled: () => void): Promise<void> {
+    const risk = passwordRisk(this.source);
+    if (risk !== null) this.reporter.tellRisk(risk);
+    let failures = 0;
+    const isWell: IsWell = ({ kind }) => {
+      failures = 0;
+      if (kind !== 'blocked') this.behind.clear();
+      settled();
+    };
+    for (;;) {
+      const error = await this.followOnce(signal, isWell).catch((thrown: unknown) => thrown);
+      if (signal.aborted) break;
+      if (error === undefined) continue;
+      failures++;
+      if (error instanceof ServerBehindError) this.behind.begin();
+      await this.tellTrouble(error);
+      settled();
+      const pause = backOff(failures, Math.random());
+      const longest = error instanceof ServerBehindError ? BEHIND_INTERVAL : pause;
+      await sleep(Math.min(pause, longest), undefined, { signal }).catch(() => undefined);
+    }
+    settled();
+  }
+
+  /** Until something ends it; without an error when it is only to be begun again. */
+  private async followOnce(signal: AbortSignal, isWell: IsWell): Promise<void> {
+    const before = await this.state.get();
+    const known = stateOf(parsePosition(before.position));
+    const choice = await this.directory.servers.choose(known, this.directory.searches, signal);
+    const { connection } = choice;
+    let refusal = 'It does not offer to (RFC 4533), or does not show who is who';
+    let latest = Infinity;
+    // A server that says nothing would hold up the end of the process for as long as an answer is waited for.
+    const close = () => {
+      connection.close();
+    };
+    signal.addEventListener('abort', close);
+    try {
+      signal.throwIfAborted();
+      await this.noteServer(choice, known);
+      if (choice.behind !== null) {
+        await this.faceServerBehind(choice, before, signal, isWell);
+        return;
+      }
+      if (await this.directory.canTellChanges(connection)) {
+        try {
+          await requireCoverage(this.directory, connection, signal);
+          await this.withIntake(connection, signal, (intake) =>
+            this.listen(intake, connection, signal, isWell),
+          );
+          return;
+        } catch (error) {
+          if (!(error instanceof ContentSyncRefusedError)) throw error;
+          refusal = error.message;
+          latest = performance.now() + RETRY_INTERVAL;
+        }
+      }
+      const { syncSeconds } = this.config;
+      this.reporter.tellWay(
+        `The directory does not tell of changes: it is asked every ${syncSeconds} seconds. ${refusal}`,
+      );
+      await this.withIntake(connection, signal, (intake) =>
+        this.ask(intake, connection, signal, isWell, latest),
+      );
+    } finally {
+      signal.removeEventListener('abort', close);
+      connection.close();
+    }
+  }
+
+  /**
+   * A server that went back, or has other server IDs than before, may differ from the mirror in any entry: all contents are
+   * compared at once. That is kept in the database before the position goes on, so no failure and no restart loses it.
+   */
+  private async noteServer({ behind, state }: Choice, known: ServerState): Promise<void> {
+    const isOther = behind !== null || compareStates(known, state).added.length > 0;
+    if (isOther) await forgetReconciliation(this.dataSource.manager, 'contents');
+  }
+
+  /** Follows by an intake of its own, and ends what that one began in the background. */
+  private async withIntake(
+    connection: LdapConnection,
+    signal: AbortSignal,
+    follow: (intake: Intake) => Promise<void>,
+  ): Promise<void> {
+    const { config, directory, synchroniser, state, reporter } = this;
+    const { manager } = this.dataSource;
+    const surroundings = { config, directory, manager, synchroniser, state, reporter };
+    const intake = new Intake(surroundings, connection, signal);
+    try {
+      await follow(intake);
+    } catch (error) {
+      if (!(error instanceof WholeReadingNeededError)) throw error;
+      this.readsWhole = true;
+      this.found = error.found;
+    } finally {
+      await intake.close();
+    }
+  }
+
+  /**
+   * A server that is behind is taken over if its contents are those of the mirror all the same; else it is waited for,
+   * and at last an operator has to decide.
+   * @throws ServerBehindError while it is waited for
+   */
+  private async faceServerBehind(
+    { behind, state }: Choice,
+    before: MirrorStatus,
+    signal: AbortSignal,
+    isWell: IsWell,
+  ): Promise<void> {
+    const step = this.behind.next(keyOfState(state), before.state === SyncState.BLOCKED);
+    if (step === 'wait') throw new ServerBehindError(behind ?? '');
+    if (step !== 'await') {
+      const source = new LdapSource(this.config, this.source);
+      const outcome = await this.run(source, signal, step === 'hold' ? 'hold' : 'fail');
+      if (outcome.kind === 'blocked') isWell(outcome);
+      else if (step === 'compare') return;
+    }
+    await this.awaitDecision(signal);
+  }
+
+  /** By content synchronisation: changes come by themselves. Ends when a plan is held, or there is no going on. */
+  private async listen(
+    intake: Intake,
+    connection: LdapConnection,
+    signal: AbortSignal,
+    isWell: IsWell,
+  ): Promise<void> {
+    const { config, directory, reporter } = this;
+    const { manager } = this.dataSource;
+    const before = await this.state.get();
+    const from = this.readsWhole ? null : this.positionOf(before, 'cookies');
+    const told = new ToldChanges({ config, directory, manager, reporter }, connection, intake);
+    try {
+      await told.follow(before, from, signal, {
+        run: (source) => this.runWhole(source, intake, signal),
+        isWell,
+      });
+    } catch (error) {
+      if (!this.hasToReadWhole(error, before)) throw error;
+      this.readsWhole = true;
+      return;
+    }
+    await this.awaitDecision(signal);
+  }
+
+  /** Whether the server cannot go on from where the mirror is, or has been behind for too long. */
+  private hasToReadWhole(error: unknown, before: MirrorStatus): boolean {
+    if (error instanceof RefreshRequiredError) return true;
+    // The server hides how far it is, and only its cookies have shown it.
+    if (!(error instanceof ServerBehindError)) return false;
+    return this.behind.next('', before.state === SyncState.BLOCKED) === 'hold';
+  }
+
+  /** By asking: what has changed since the last time, and what is still there. */
+  private async ask(
+    intake: Intake,
+    connection: LdapConnection,
+    signal: AbortSignal,
+    isWell: IsWell,
+    latest: number,
+  ): Promise<void> {
+    const { config, directory, reporter } = this;
+    const { manager } = this.dataSource;
+    const asked = new AskedChanges({ config, directory, manager, reporter }, connection, intake);
+    for (let isLater = false; performance.now() < latest; isLater = true) {
+      const before = await this.state.get();
+      const position = this.positionOf(before, 'look');
+      if (position === null || this.readsWhole) {
+        await this.runWhole(new LdapSource(config, this.source), intake, signal);
+      } else await asked.take(before, position, isLater);
+      isWell({ kind: 'unchanged' });
+      await sleep(config.syncSeconds * 1000, undefined, { signal });
+    }
+  }
+
+  /** Reads and takes over everything within a session. */
+  private async runWhole(source: DirectorySource, intake: Intake, signal: AbortSignal): Promise<Outcome> {
+    const begun = performance.now();
+    const { uuid } = this.config.mapping.people;
+    const stamped = new StampedSource(source, uuid, (entry) => this.directory.stampOf(entry));
+    const outcome = await this.run(stamped, signal, this.behind.isOver ? 'hold' : 'fail');
+    if (outcome.kind === 'blocked') return outcome;
+    const { found } = this;
+    this.readsWhole = false;
+    this.found = null;
+    const seconds = (performance.now() - begun) / 1000;
+    await intake.noteWhole(outcome, { stamps: stamped.stamps, seconds, found });
+    return outcome;
+  }
+
+  /** @throws SourceError when the directory cannot be read */
+  private async run(
+    source: DirectorySource,
+    signal: AbortSignal,
+    whenBehind: 'hold' | 'fail',
+  ): Promise<Outcome> {
+    const outcome = await this.reporter.tell((progress) =>
+      this.synchroniser.run(source, { force: true, signal, progress, whenBehind }),
+    );
+    if (outcome.kind === 'failed')
+      throw outcome.isBehind ? new ServerBehindError(outcome.reason) : new SourceError(outcome.reason);
+    return outcome;
+  }
+
+  /** Until somebody has decided about a plan that is held, or it is worth looking whether it still is the plan. */
+  private async awaitDecision(signal: AbortSignal): Promise<void> {
+    const latest = performance.now() + this.config.syncSeconds * 1000;
+    for (;;) {
+      await sleep(DECISION_INTERVAL, undefined, { signal });
+      const { state } = await this.state.get();
+      if (state !== SyncState.BLOCKED || performance.now() > latest) return;
+    }
+  }
+
+  private positionOf<Kind extends Position['kind']>(
+    { revision, fingerprint, position }: MirrorStatus,
+    kind: Kind,
+  ): Extract<Position, { kind: Kind }> | null {
+    if (revision === null || fingerprint !== fingerprintOf(this.config)) return null;
+    const parsed = parsePosition(position);
+    return parsed?.kind === kind ? (parsed as Extract<Position, { kind: Kind }>) : null;
+  }
+
+  private async tellTrouble(error: unknown): Promise<void> {
+    if (!isOfSource(error)) {
+      this.reporter.tellInterruption(error);
+      return;
+    }
+    this.reporter.tellFailure(error.message);
+    // The database may be away as well: that is told by whoever needs it.
+    await this.state.markFailing(error.message).catch(() => undefined);
+  }
+}
+
+/** Stands for how far a server is. */
+function keyOfState({ person, group }: ServerState): string {
+  return [...(person?.values() ?? []), '', ...(group?.values() ?? [])].join(' ');
+}

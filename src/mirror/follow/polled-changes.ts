@@ -1,0 +1,69 @@
+import type { EntityManager } from 'typeorm';
+import type { DirectoryConfig } from '../../config/settings/directory.js';
+import { readClock } from '../../database/revisions/read-clock.js';
+import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
+import { DirectoryClock, sinceAfter } from '../../sources/ldap/directory-clock.js';
+import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
+import { formatPosition, type Position, refuseBehind, withKnown } from '../../sources/ldap/position.js';
+import type { Intake, Reached } from './pending-changes.js';
+import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
+import type { Outcome } from '../sync/outcome.js';
+import type { RunReporter } from '../sync/run-reporter.js';
+
+interface Surroundings {
+  readonly config: DirectoryConfig;
+  readonly directory: LdapDirectory;
+  readonly manager: EntityManager;
+  readonly reporter: RunReporter;
+}
+
+/** Keeps the mirror true to a server that tells nothing by itself, over one connection. */
+export class AskedChanges {
+  constructor(
+    private readonly surroundings: Surroundings,
+    private readonly connection: LdapConnection,
+    private readonly intake: Intake,
+  ) {}
+
+  /**
+   * Takes over what has changed since the last look.
+   * @param position where the last look ended
+   * @param isLater the last look ended a second ago or longer
+   * @throws ServerBehindError when the position is of another server, which was ahead of this one
+   */
+  async take(
+    before: MirrorStatus,
+    position: Extract<Position, { kind: 'look' }>,
+    isLater: boolean,
+  ): Promise<void> {
+    const { connection, intake } = this;
+    const { config, directory, manager, reporter } = this.surroundings;
+    const asOf = await readClock(manager);
+    const state = await directory.readState(connection);
+    refuseBehind(position.state, state);
+    const changed = new Set<string>();
+    const clock = new DirectoryClock(config.mapping.people.modifiedAt, position.latest);
+    for await (const { uuid, entry } of directory.listChangedSince(connection, position.since)) {
+      changed.add(uuid);
+      clock.note(entry);
+    }
+    const { latest } = clock;
+    const since = sinceAfter(position, latest, isLater);
+    const known = withKnown(state, position.state);
+    const next = formatPosition({ kind: 'look', state: known, reached: known, since, latest });
+    const reached = { position: next, asOf };
+    const unmoved = { position: before.position, asOf: before.asOf ?? asOf };
+    const held =
+      (await intake.readAgain([...changed], unmoved)) ?? (await this.compare(before.state, unmoved));
+    if (held === null) await intake.takeOver(reached);
+    for (const risk of directory.refusals(connection)) reporter.tellRisk(risk);
+  }
+
+  /** The time of a change tells neither what is gone nor what was renamed. */
+  private async compare(state: SyncState, before: Reached): Promise<Outcome | null> {
+    const { intake } = this;
+    if (state !== SyncState.IDLE) return intake.compareAfterTrouble(before);
+    if (intake.isHealing) return intake.lookAround(before);
+    return (await intake.lookAround(before)) ?? intake.compareNow(before);
+  }
+}

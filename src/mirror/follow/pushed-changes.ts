@@ -1,0 +1,159 @@
+import type { EntityManager } from 'typeorm';
+import type { DirectoryConfig } from '../../config/settings/directory.js';
+import { readClock } from '../../database/revisions/read-clock.js';
+import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
+import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
+import { ContentSession } from '../../sources/ldap/content-session.js';
+import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
+import type { Position } from '../../sources/ldap/position.js';
+import { type DirectorySource, fingerprintOf } from '../../sources/source.js';
+import type { Intake } from './pending-changes.js';
+import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
+import type { Outcome } from '../sync/outcome.js';
+import type { RunReporter } from '../sync/run-reporter.js';
+import { readKnown } from '../plan/stored.js';
+
+/** Milliseconds that a change may take from the server to us: before nothing is said to be new. */
+const IN_FLIGHT = 250;
+
+const TOLD = 'The directory tells of changes by itself (RFC 4533)';
+
+/** Told how the last run ended. */
+export type IsWell = (outcome: Outcome) => void;
+
+interface Surroundings {
+  readonly config: DirectoryConfig;
+  readonly directory: LdapDirectory;
+  readonly manager: EntityManager;
+  readonly reporter: RunReporter;
+}
+
+/** What the follower does for it. */
+interface Conduct {
+  /** A run over the whole directory. */
+  readonly run: (source: DirectorySource) => Promise<Outcome>;
+  /** Called when the mirror is up to date, or a plan is held. */
+  readonly isWell: IsWell;
+}
+
+/** Keeps the mirror true to a server that tells of changes (RFC 4533), over one connection. */
+export class ToldChanges {
+  /** What was changed before is among the changes that the session has given out. */
+  private asOf = new Date(0);
+
+  constructor(
+    private readonly surroundings: Surroundings,
+    private readonly connection: LdapConnection,
+    private readonly intake: Intake,
+  ) {}
+
+  /**
+   * Ends when a plan is held.
+   * @param from where the last session ended; null: everything is read
+   * @throws RefreshRequiredError when the server cannot go on from there; ServerBehindError when it is not that far
+   * @throws ContentSyncRefusedError when the server refuses to tell; LdapError when the connection ends
+   */
+  async follow(
+    before: MirrorStatus,
+    from: Extract<Position, { kind: 'cookies' }> | null,
+    signal: AbortSignal,
+    { run, isWell }: Conduct,
+  ): Promise<void> {
+    const { directory, manager } = this.surroundings;
+    this.asOf = await readClock(manager);
+    const session = await ContentSession.open(directory, this.connection, { from, follows: true, signal });
+    try {
+      let outcome = from === null ? await this.readWhole(session, run) : await this.catchUp(session, before);
+      isWell(outcome);
+      while (outcome.kind !== 'blocked') outcome = await this.takeNext(session);
+      isWell(outcome);
+    } finally {
+      session.close();
+    }
+  }
+
+  private async readWhole(session: ContentSession, run: Conduct['run']): Promise<Outcome> {
+    const { config, reporter } = this.surroundings;
+    const refusals: ContentSyncRefusedError[] = [];
+    const source = {
+      fingerprint: () => Promise.resolve(fingerprintOf(config)),
+      read: () => notingRefusals(session.readAll(), refusals),
+      position: () => session.position(),
+    };
+    const outcome = await run(source).catch((error: unknown) => {
+      // The run only tells the reason. A refusal has to be seen as one, since the directory can be read otherwise.
+      throw refusals[0] ?? error;
+    });
+    reporter.tellWay(TOLD);
+    return outcome;
+  }
+
+  /** Takes over what has happened since the last session. */
+  private async catchUp(session: ContentSession, before: MirrorStatus): Promise<Outcome> {
+    const begun = performance.now();
+    const behind = () => ({ position: session.position(), asOf: before.asOf ?? this.asOf });
+    const { intake } = this;
+    const { manager, reporter } = this.surroundings;
+    let outcome: Outcome = { kind: 'unchanged' };
+    for await (const { changes, isLast } of session.readChanges((kind) => readKnown(manager, kind))) {
+      intake.add(changes.delta);
+      const isTooMuch = await intake.readAgain(changes.unread, behind());
+      if (isTooMuch !== null) return isTooMuch;
+      // A server that shows less than before told nothing of it, and whatever was wrong may still be.
+      const isHeld =
+        isLast && before.state !== SyncState.IDLE && (await intake.compareAfterTrouble(behind()));
+      if (isHeld) return isHeld;
+      outcome = await intake.takeOver(isLast ? { ...behind(), asOf: this.asOf } : behind());
+      if (outcome.kind === 'blocked') return outcome;
+    }
+    reporter.tellWay(TOLD);
+    reporter.tellCaughtUp(performance.now() - begun);
+    return outcome;
+  }
+
+  private async takeNext(session: ContentSession): Promise<Outcome> {
+    const { intake, connection } = this;
+    const { config, directory, manager } = this.surroundings;
+    const patience = Math.min(intake.patience, config.syncSeconds * 1000);
+    const received = await this.receive(session, patience);
+    if (typeof received === 'object') return received;
+    const isQuiet = !received;
+    if (isQuiet) {
+      this.asOf = await readClock(manager);
+      // The answer tells that the server is there, and that everything before was on its way.
+      await directory.readState(connection);
+    }
+    const { asOf } = this;
+    if (isQuiet || session.hasMoved || intake.isHealing) {
+      // What is still under way is older than what is read again: it must not come after it.
+      const late = await this.receive(session, IN_FLIGHT);
+      if (typeof late === 'object') return late;
+    }
+    const reached = { position: session.position(), asOf };
+    // Nothing may be left over: then this only tells that everything is as it was.
+    const held = session.takeMoved() ? await intake.compareNow(reached) : await intake.lookAround(reached);
+    return held ?? intake.takeOver(reached);
+  }
+
+  /** Adds the next changes. @returns whether there were any; the outcome, when some of it is held */
+  private async receive(session: ContentSession, patience: number): Promise<boolean | Outcome> {
+    const before = { position: session.position(), asOf: this.asOf };
+    if (!(await session.waitForChanges(patience))) return false;
+    this.asOf = await readClock(this.surroundings.manager);
+    const changes = await session.nextChanges();
+    this.intake.add(changes.delta);
+    return (await this.intake.readAgain(changes.unread, before)) ?? true;
+  }
+}
+
+async function* notingRefusals<Item>(
+  items: AsyncIterable<Item>,
+  refusals: ContentSyncRefusedError[],
+): AsyncGenerator<Item> {
+  try {
+    yield* items;
+  } catch (error) {
+    if (error instanceof ContentSyncRefusedError) refusals.push(error);
+    throw error;
+  }
+}

@@ -1,0 +1,192 @@
+import { readConfig } from '../../config/config.js';
+import { keyOfDn } from '../../ldap/naming/dn-key.js';
+import { Entry } from '../../ldap/entry.js';
+import { mapGroup, mapPerson, parseGeneralizedTime } from './map.js';
+
+const { people, groups } = readConfig({}).directory.mapping;
+const UUID = '13c9344a-4b2d-4c04-9990-c46e3e228514';
+const INVALID = Buffer.from([0x41, 0xff]);
+
+type Values = Record<string, (string | Buffer)[] | string | Buffer>;
+
+function entry(values: Values, dn = 'uid=anna,ou=people,dc=example,dc=org'): Entry {
+  return new Entry(
+    dn,
+    Object.entries(values).map(([name, value]) => [name, [value].flat().map((each) => Buffer.from(each))]),
+  );
+}
+
+function person(values: Values, dn?: string) {
+  return mapPerson(entry({ uid: 'anna', cn: 'Anna', entryUUID: UUID, ...values }, dn), people);
+}
+
+function group(values: Values) {
+  return mapGroup(entry({ cn: 'club', ...values }, 'cn=club,ou=groups,dc=example,dc=org'), groups);
+}
+
+describe('the mapping of a person', () => {
+  it('takes every attribute that the mapping names', () => {
+    const photo = Buffer.from([1]);
+    const picture = Buffer.from([2]);
+    const { value, quarantined } = person({
+      displayName: 'Anna Åberg',
+      givenName: 'Anna',
+      sn: 'Åberg',
+      mail: 'anna@example.org',
+      schoolYear: '1A',
+      jpegPhoto: photo,
+      profilePicture: picture,
+      createTimestamp: '20240229080910Z',
+      objectClass: ['inetOrgPerson', 'DirectoryPerson'],
+    });
+    expect(value).toEqual({
+      uuid: UUID,
+      dn: 'uid=anna,ou=people,dc=example,dc=org',
+      dnKey: keyOfDn('uid=anna,ou=people,dc=example,dc=org'),
+      id: 'anna',
+      name: 'Anna Åberg',
+      givenName: 'Anna',
+      familyName: 'Åberg',
+      email: 'anna@example.org',
+      schoolYear: '1A',
+      photo,
+      picture,
+      sourceValues: null,
+      createdAt: new Date('2024-02-29T08:09:10Z'),
+    });
+    expect(quarantined).toEqual([]);
+  });
+
+  it('gives an entry without entryUUID the identity of its DN, however that is spelled', () => {
+    const without = (dn: string) => mapPerson(entry({ uid: 'anna', cn: 'Anna' }, dn), people).value?.uuid;
+    expect(without('uid=Anna, ou=people,dc=example,dc=org')).toBe(
+      without('UID=anna,ou=people,dc=example,dc=org'),
+    );
+  });
+
+  it('falls back to the next attribute where a name cannot be used, and says why', () => {
+    const { value, quarantined } = person({ displayName: INVALID });
+    expect(value?.name).toBe('Anna');
+    expect(quarantined).toEqual([
+      expect.objectContaining({ uuid: UUID, attribute: 'displayName', reason: 'is not UTF-8' }),
+    ]);
+  });
+
+  it.each<[string, Values, string, string]>([
+    ['bytes that are no text', { givenName: INVALID }, 'givenName', 'is not UTF-8'],
+    ['a NUL', { givenName: 'An\0na' }, 'givenName', 'has a NUL character'],
+    ['a long name', { givenName: 'x'.repeat(10_000) }, 'givenName', 'has more than 512 characters'],
+    ['a long school year', { schoolYear: 'x'.repeat(65) }, 'schoolYear', 'has more than 64 characters'],
+  ])('leaves out an attribute with %s, and keeps the person', (_, values, attribute, reason) => {
+    const { value, quarantined } = person(values);
+    expect(value?.id).toBe('anna');
+    expect(quarantined).toEqual([expect.objectContaining({ attribute, reason })]);
+  });
+
+  it.each<[string, Values, string]>([
+    ['id', { uid: '  ' }, 'has no usable uid, which is its id'],
+    ['name', { cn: '' }, 'has no usable displayName or cn, which is its name'],
+    ['entryUUID that is one', { entryUUID: 'nonsense' }, 'has an entryUUID that is none'],
+  ])('puts aside an entry without %s', (_, values, reason) => {
+    const { value, quarantined } = person(values);
+    expect(value).toBeNull();
+    expect(quarantined.at(-1)).toMatchObject({ attribute: null, reason });
+  });
+});
+
+describe('the values behind those shown', () => {
+  const CLASSES = { objectClass: ['inetOrgPerson', 'directoryPerson'] };
+  const sourceValues = (values: Values) =>
+    person({ displayName: 'Anna', ...CLASSES, ...values }).value?.sourceValues;
+
+  it.each<[string, Values, unknown]>([
+    ['nothing, where every attribute holds what is shown', { mail: 'a@b.c' }, null],
+    [
+      'all values of an attribute that has several',
+      { mail: ['a@b.c', 'd@e.f'] },
+      { mail: ['a@b.c', 'd@e.f'] },
+    ],
+    ['a value with white space around it', { sn: ' Berg ' }, { sn: [' Berg '] }],
+    ['that a name is shown from another attribute', { displayName: [] }, { displayname: [] }],
+    ['that a value cannot be read', { sn: INVALID, mail: 'a\0' }, { sn: null, mail: null }],
+    ['the classes, where ours is missing', { objectClass: ['person'] }, { objectclass: ['person'] }],
+  ])('tell %s', (_, values, expected) => {
+    expect(sourceValues(values)).toEqual(expected);
+  });
+});
+
+describe('an identity of sixteen bytes', () => {
+  it('is read as a UUID', () => {
+    const bytes = Buffer.from('000102030405060708090a0b0c0d0e0f', 'hex');
+    expect(person({ entryUUID: bytes }).value?.uuid).toBe('00010203-0405-0607-0809-0a0b0c0d0e0f');
+  });
+});
+
+describe('the mapping of a group', () => {
+  it('takes the DNs of each attribute with the role that it gives', () => {
+    const { value } = group({ member: ['uid=a', 'uid=b'], groupAdmin: 'uid=c', owner: 'uid=d' });
+    expect([...(value?.references ?? [])]).toEqual([
+      [keyOfDn('uid=a'), 1],
+      [keyOfDn('uid=b'), 1],
+      [keyOfDn('uid=c'), 2],
+      [keyOfDn('uid=d'), 4],
+    ]);
+  });
+
+  it('adds up the attributes that name the same entry, however its DN is spelled', () => {
+    const { value } = group({ member: 'uid=a', groupAdmin: 'UID=A', owner: 'uid = a' });
+    expect([...(value?.references ?? [])]).toEqual([[keyOfDn('uid=a'), 7]]);
+  });
+
+  it('leaves out a member that is no text, and keeps the others: nobody else has left', () => {
+    const { value, quarantined } = group({ member: ['uid=a', INVALID, 'uid=b', INVALID] });
+    expect([...(value?.references.keys() ?? [])]).toEqual([keyOfDn('uid=a'), keyOfDn('uid=b')]);
+    expect(quarantined).toEqual([
+      expect.objectContaining({ attribute: 'member', reason: 'has 2 values that are not UTF-8' }),
+    ]);
+  });
+
+  it('takes a web site up to the first space', () => {
+    expect(group({ labeledURI: 'https://example.org/club The club' }).value?.website).toBe(
+      'https://example.org/club',
+    );
+  });
+
+  it.each([
+    ['https://user:secret@example.org/', 'has user information'],
+    ['https://example.org/<b> A label', 'has spaces, control characters, quotes or markup'],
+    ['https://example.org/"x', 'has spaces, control characters, quotes or markup'],
+    ['https://example.org/\u0001', 'has spaces, control characters, quotes or markup'],
+  ])('puts aside the web site %j', (labeledURI, reason) => {
+    const { value, quarantined } = group({ labeledURI });
+    expect(value?.website).toBeNull();
+    expect(quarantined).toEqual([expect.objectContaining({ attribute: 'labeledURI', reason })]);
+  });
+
+  it.each(['javascript:alert(1)', 'data:text/html,x', 'ftp://example.org/', 'nonsense'])(
+    'refuses the web site %s',
+    (labeledURI) => {
+      const { value, quarantined } = group({ labeledURI });
+      expect(value?.website).toBeNull();
+      expect(quarantined).toEqual([
+        expect.objectContaining({ attribute: 'labeledURI', reason: 'is not an http or https URL' }),
+      ]);
+    },
+  );
+});
+
+describe('a generalized time', () => {
+  it.each([
+    ['20240229080910Z', '2024-02-29T08:09:10.000Z'],
+    ['20240229080910.123Z', '2024-02-29T08:09:10.000Z'],
+  ])('%s is read', (text, instant) => {
+    expect(parseGeneralizedTime(text)?.toISOString()).toBe(instant);
+  });
+
+  it.each(['', '2024', '20241301000000Z', '20240229080910+0100', '2024-02-29T08:09:10Z'])(
+    '«%s» is not taken for one',
+    (text) => {
+      expect(parseGeneralizedTime(text)).toBeNull();
+    },
+  );
+});

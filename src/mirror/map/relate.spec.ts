@@ -1,0 +1,144 @@
+import fc from 'fast-check';
+import { keyOfDn } from '../../ldap/naming/dn-key.js';
+import { countSkipped, gather, subjectsOf } from './relate.js';
+import type { Group, NamedAs, Person } from './snapshot.js';
+
+function person(id: string, more: Partial<Person> = {}): Person {
+  const dn = more.dn ?? `uid=${id},ou=people,dc=example,dc=org`;
+  return {
+    uuid: `person-${id}`,
+    dn,
+    dnKey: keyOfDn(dn),
+    id,
+    name: id,
+    givenName: null,
+    familyName: null,
+    email: null,
+    schoolYear: null,
+    photo: null,
+    picture: null,
+    sourceValues: null,
+    createdAt: null,
+    ...more,
+  };
+}
+
+function group(id: string, references: [dn: string, namedAs: NamedAs][] = []): Group {
+  const dn = `cn=${id},ou=groups,dc=example,dc=org`;
+  return {
+    uuid: `group-${id}`,
+    dn,
+    dnKey: keyOfDn(dn),
+    id,
+    name: id,
+    description: null,
+    website: null,
+    email: null,
+    sourceValues: null,
+    createdAt: null,
+    references: new Map(references.map(([named, namedAs]) => [keyOfDn(named), namedAs])),
+  };
+}
+
+const groupDn = (id: string) => group(id).dn;
+
+function skipped(people: Person[], groups: Group[]) {
+  const snapshot = gather(people, groups, []);
+  return countSkipped(snapshot, subjectsOf(snapshot));
+}
+
+describe('the entries behind DNs', () => {
+  it('are people and groups, and a person where it is both', () => {
+    const anna = person('anna');
+    const team = group('team');
+    const both = { ...group('anna'), dnKey: anna.dnKey };
+    expect(subjectsOf(gather([anna], [team, both], []))).toEqual(
+      new Map([
+        [anna.dnKey, { kind: 'person', uuid: 'person-anna' }],
+        [team.dnKey, { kind: 'group', uuid: 'group-team' }],
+      ]),
+    );
+  });
+});
+
+describe('gathering people and groups', () => {
+  it('skips and counts DNs that name nothing, malformed ones, and a group that names itself', () => {
+    const club = group('club', [
+      ['uid=nobody,ou=people,dc=example,dc=org', 1],
+      ['no DN at all', 1],
+      ['uid=an\0na,ou=people,dc=example,dc=org', 1],
+      [groupDn('club'), 1],
+    ]);
+    expect(skipped([person('anna')], [club])).toEqual({ dangling: 3, placeholders: 1, cyclic: 0 });
+  });
+
+  it('puts all entries with one id aside, without regard to case, and mirrors everybody else', () => {
+    const { people, quarantined } = gather(
+      [person('anna'), person('ANNA', { uuid: 'another', dn: 'uid=x' }), person('ben')],
+      [],
+      [],
+    );
+    expect([...people.keys()]).toEqual(['person-ben']);
+    expect(quarantined.map(({ reason }) => reason)).toEqual([
+      'has the same id as another entry',
+      'has the same id as another entry',
+    ]);
+  });
+
+  it('puts all entries with one entryUUID aside', () => {
+    const { people, quarantined } = gather(
+      [person('anna', { uuid: 'same' }), person('ben', { uuid: 'same' }), person('cleo')],
+      [],
+      [],
+    );
+    expect([...people.keys()]).toEqual(['person-cleo']);
+    expect(quarantined).toHaveLength(2);
+  });
+
+  it('counts the groups that contain themselves through others, and no other ones', () => {
+    const names = (...ids: string[]): [string, NamedAs][] => ids.map((id) => [groupDn(id), 1]);
+    const { cyclic } = skipped(
+      [],
+      [
+        group('a', names('b')),
+        group('b', names('c')),
+        group('c', names('a', 'd')),
+        group('d'),
+        group('e', names('a')),
+      ],
+    );
+    expect(cyclic).toBe(3);
+  });
+
+  it('follows a chain of ten thousand groups', () => {
+    const chain = Array.from({ length: 10_000 }, (_, index) =>
+      group(`${index}`, [[groupDn(`${index + 1}`), 1]]),
+    );
+    expect(skipped([], chain)).toEqual({ dangling: 1, placeholders: 0, cyclic: 0 });
+  });
+
+  it('counts as cyclic exactly the groups that can be reached from themselves', () => {
+    const graphs = fc.array(fc.array(fc.nat(7), { maxLength: 3 }), { minLength: 8, maxLength: 8 });
+    fc.assert(
+      fc.property(graphs, (edges) => {
+        const all = edges.map((inner, index) =>
+          group(
+            `${index}`,
+            inner.map((to) => [groupDn(`${to}`), 1]),
+          ),
+        );
+        const reaches = (from: number) => {
+          const seen = new Set<number>();
+          const open = (edges[from] ?? []).filter((to) => to !== from);
+          for (let next = open.pop(); next !== undefined; next = open.pop()) {
+            if (!seen.has(next)) open.push(...(edges[next] ?? []));
+            seen.add(next);
+          }
+          return seen.has(from);
+        };
+        expect(skipped([], all).cyclic).toBe(edges.filter((_, index) => reaches(index)).length);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

@@ -1,0 +1,140 @@
+import { type Counts, guardPlan } from './deletion-guard.js';
+import type { AttributeLoss } from './attribute-losses.js';
+import type { Plan, RoleChange } from './plan.js';
+
+const NOTHING: Counts = { people: 0, groups: 0, memberships: 0 };
+const SCHOOL: Counts = { people: 100, groups: 100, memberships: 200 };
+
+function entries(prefix: string, count: number) {
+  return Array.from({ length: count }, (_, index) => ({
+    uuid: `${prefix}-${index}`,
+    id: `${index}`,
+    dnKey: `${index}`,
+    contentHash: Buffer.alloc(0),
+  }));
+}
+
+function planWith({ people = 0, groups = 0, memberships = [] as RoleChange[] }): Plan {
+  return {
+    createdPeople: [],
+    updatedPeople: [],
+    deletedPeople: entries('person', people),
+    createdGroups: [],
+    updatedGroups: [],
+    deletedGroups: entries('group', groups),
+    memberships,
+    nestings: [],
+    regrouped: [],
+    unresolved: [],
+    hash: '',
+  };
+}
+
+function removals(count: number, more: Partial<RoleChange> = {}): RoleChange[] {
+  return Array.from({ length: count }, (_, index) => ({
+    group: 'club',
+    subject: `member-${index}`,
+    before: 1,
+    after: null,
+    ...more,
+  }));
+}
+
+function guard(
+  plan: Plan,
+  { stored = SCHOOL, recentlyDeleted = NOTHING, losses = [] as AttributeLoss[], isFirst = false } = {},
+) {
+  return guardPlan(plan, { stored, recentlyDeleted, losses, isFirst }, 5);
+}
+
+describe('the guard', () => {
+  it.each([
+    ['people', planWith({ people: 5 }), planWith({ people: 6 })],
+    ['groups', planWith({ groups: 5 }), planWith({ groups: 6 })],
+    ['memberships', planWith({ memberships: removals(10) }), planWith({ memberships: removals(11) })],
+  ])('lets 5 %% of the %s go, and holds one more', (kind, allowed, held) => {
+    expect(guard(allowed)).toBeNull();
+    expect(guard(held)).toMatch(new RegExp(`^It would delete (6|11) of (100|200) ${kind}: at most`));
+  });
+
+  it('always lets three go, however few there are, with their memberships', () => {
+    const stored = { people: 5, groups: 4, memberships: 8 };
+    const memberships = removals(8, { subject: 'person-0' });
+    expect(guard(planWith({ people: 3, groups: 3, memberships }), { stored })).toBeNull();
+    expect(guard(planWith({ people: 4 }), { stored })).toMatch(/^It would delete 4 of 5 people/);
+  });
+
+  it('counts memberships whose person and group stay: what goes with either is counted there', () => {
+    expect(guard(planWith({ groups: 1, memberships: removals(50, { group: 'group-0' }) }))).toBeNull();
+    expect(guard(planWith({ groups: 1, memberships: removals(50) }))).toMatch(/50 of 200 memberships/);
+  });
+
+  it('does not take a changed or a new role for a lost one', () => {
+    expect(guard(planWith({ memberships: removals(50, { after: 2 }) }))).toBeNull();
+  });
+
+  it('holds a mass deletion that arrives one by one', () => {
+    const stored = { ...SCHOOL, people: 95 };
+    const recentlyDeleted = { ...NOTHING, people: 5 };
+    expect(guard(planWith({ people: 1 }), { stored, recentlyDeleted })).toBe(
+      'It would delete 1 of 95 people after 5 shortly before: at most 5 are let through',
+    );
+  });
+
+  it('lets changes through that delete nothing, whatever was deleted shortly before', () => {
+    expect(guard(planWith({}), { recentlyDeleted: { people: 50, groups: 50, memberships: 50 } })).toBeNull();
+  });
+
+  it('holds a source without any people, even where the three would cover it', () => {
+    expect(guard(planWith({ people: 2 }), { stored: { people: 2, groups: 0, memberships: 0 } })).toBe(
+      'The directory suddenly has no people at all',
+    );
+  });
+
+  it('lets the first run through when it has found people', () => {
+    const [person] = entries('person', 1);
+    const createdPeople = [
+      { value: person, contentHash: Buffer.alloc(0) },
+    ] as unknown as Plan['createdPeople'];
+    expect(guard({ ...planWith({}), createdPeople }, { stored: NOTHING, isFirst: true })).toBeNull();
+  });
+
+  it.each([
+    ['nothing at all', planWith({})],
+    [
+      'groups only',
+      { ...planWith({}), createdGroups: entries('group', 2) as unknown as Plan['createdGroups'] },
+    ],
+  ])('holds a first run that has found %s', (_, plan) => {
+    expect(guard(plan, { stored: NOTHING, isFirst: true })).toBe(
+      'The first reading of the directory found no people',
+    );
+  });
+
+  it('lets a later run through where the mirror was empty before', () => {
+    expect(guard(planWith({}), { stored: NOTHING })).toBeNull();
+  });
+
+  it.each([
+    ['5 % of those who have it lose an attribute', { lost: 5, held: 100 }, null],
+    [
+      'one more loses it',
+      { lost: 6, held: 100 },
+      'It would take the attribute mail from 6 of 100 people: at most 5 are let through',
+    ],
+    ['three lose it, however few have it', { lost: 3, held: 3 }, null],
+    [
+      'four lose it where few have it',
+      { lost: 4, held: 10 },
+      'It would take the attribute mail from 4 of 10 people: at most 3 are let through',
+    ],
+    [
+      'they lose it one by one',
+      { lost: 1, held: 95, recentlyLost: 5 },
+      'It would take the attribute mail from 1 of 95 people after 5 shortly before: at most 5 are let through',
+    ],
+  ])('decides by attribute: %s', (_, loss, reason) => {
+    const losses = [{ attribute: 'mail', kind: 'people', recentlyLost: 0, ...loss } as const];
+    expect(guard(planWith({}), { losses })).toBe(reason);
+  });
+});

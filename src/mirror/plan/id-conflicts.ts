@@ -1,0 +1,106 @@
+import type { EntityManager } from 'typeorm';
+import { foldId } from '../../common/fold.js';
+import type { DirectoryMapping } from '../../config/settings/directory.js';
+import { decodeUtf8, type Entry } from '../../ldap/entry.js';
+import type { DeltaBuilder } from '../../sources/delta.js';
+import type { KnownEntry } from '../../sources/ldap/ldap-directory.js';
+import type { EntryKind } from '../../sources/source.js';
+import { identitiesIn } from './planning.js';
+import { readClaimants, readClaimedIds, readStoredEntries } from './stored.js';
+
+/** Reads entries anew, by entryUUID; those that are not there any more are left out. */
+export type ReadAgain = (uuids: readonly string[]) => Promise<readonly KnownEntry[]>;
+
+type Identity = Pick<KnownEntry, 'kind' | 'uuid'>;
+
+/** Rounds in which claims lead to further claims; more are no directory but a riddle. */
+const ROUNDS = 10;
+
+/**
+ * Adds the entries that a change also decides about: who claims an id that a changed entry claims, or gave back. Ids
+ * are unique, and without those entries it could not be told who is put aside, and who comes back.
+ */
+export async function withClaimants(
+  delta: DeltaBuilder,
+  manager: EntityManager,
+  mapping: DirectoryMapping,
+  readAgain: ReadAgain,
+): Promise<void> {
+  for (let round = 0; round < ROUNDS; round++) {
+    const missing = [
+      ...(await findMissing(delta, manager, 'person', mapping.people.id)),
+      ...(await findMissing(delta, manager, 'group', mapping.groups.id)),
+    ];
+    if (missing.length === 0) return;
+    await addAnew(delta, missing, readAgain);
+  }
+}
+
+/** Adds entries as they are now, also those that are not there any more. */
+export async function addAnew(
+  delta: DeltaBuilder,
+  wanted: readonly Identity[],
+  readAgain: ReadAgain,
+): Promise<void> {
+  const found = await readAgain(wanted.map(({ uuid }) => uuid));
+  for (const { kind, uuid } of wanted) {
+    const there = found.find((each) => each.kind === kind && each.uuid === uuid);
+    if (there === undefined) delta.remove(kind, uuid);
+    else delta.put(kind, uuid, there.entry);
+  }
+}
+
+/** Entries of a change that claim one id, which somebody who is mirrored would lose by that. */
+export async function findRivals(
+  delta: DeltaBuilder,
+  manager: EntityManager,
+  mapping: DirectoryMapping,
+): Promise<Identity[]> {
+  const stored = await readStoredEntries(manager, identitiesIn(delta));
+  return [
+    ...rivalsIn('person', delta.people, mapping.people.id, stored.people),
+    ...rivalsIn('group', delta.groups, mapping.groups.id, stored.groups),
+  ];
+}
+
+function rivalsIn(
+  kind: EntryKind,
+  entries: ReadonlyMap<string, Entry>,
+  idAttribute: string,
+  rows: ReadonlyMap<string, unknown>,
+): Identity[] {
+  const claims = new Map<string, string[]>();
+  for (const [uuid, entry] of entries) {
+    const id = idOf(entry, idAttribute);
+    if (id !== null) claims.set(id, [...(claims.get(id) ?? []), uuid]);
+  }
+  return [...claims.values()]
+    .filter((uuids) => uuids.length > 1 && uuids.some((uuid) => rows.has(uuid)))
+    .flatMap((uuids) => uuids.map((uuid) => ({ kind, uuid })));
+}
+
+/** The claimants of a kind that the change is not about yet. */
+async function findMissing(
+  delta: DeltaBuilder,
+  manager: EntityManager,
+  kind: EntryKind,
+  idAttribute: string,
+): Promise<Identity[]> {
+  const { entries, gone } = delta.of(kind);
+  const covered = [...entries.keys(), ...gone];
+  if (covered.length === 0) return [];
+  const ids = [...idsOf(entries, idAttribute), ...(await readClaimedIds(manager, kind, covered))];
+  const claimants = await readClaimants(manager, kind, [...new Set(ids)]);
+  return claimants.filter((uuid) => !entries.has(uuid) && !gone.has(uuid)).map((uuid) => ({ kind, uuid }));
+}
+
+function idsOf(entries: ReadonlyMap<string, Entry>, attribute: string): string[] {
+  return [...entries.values()].map((entry) => idOf(entry, attribute)).filter((id) => id !== null);
+}
+
+/** Folded. */
+function idOf(entry: Entry, attribute: string): string | null {
+  const [bytes] = entry.bytes(attribute);
+  const id = bytes === undefined ? null : decodeUtf8(bytes);
+  return id === null || id.includes('\0') ? null : foldId(id.trim());
+}

@@ -1,0 +1,274 @@
+import fc from 'fast-check';
+import { compareEntries, planChanges, type StoredReference } from './make-plan.js';
+import { isEmpty, type Plan } from './plan.js';
+import { subjectsOf } from '../map/relate.js';
+import type { Group, NamedAs, Person, Snapshot } from '../map/snapshot.js';
+
+function person(uuid: string, name = uuid): Person {
+  return {
+    uuid,
+    dn: `uid=${uuid}`,
+    dnKey: `dn-${uuid}`,
+    id: uuid,
+    name,
+    givenName: null,
+    familyName: null,
+    email: null,
+    schoolYear: null,
+    photo: null,
+    picture: null,
+    sourceValues: null,
+    createdAt: null,
+  };
+}
+
+/** @param names whom the group names, by what stands for them in `dn-…` */
+function group(uuid: string, names: [string, NamedAs][] = []): Group {
+  return {
+    uuid,
+    dn: `cn=${uuid}`,
+    dnKey: `dn-${uuid}`,
+    id: uuid,
+    name: uuid,
+    description: null,
+    website: null,
+    email: null,
+    sourceValues: null,
+    createdAt: null,
+    references: new Map(names.map(([named, namedAs]) => [`dn-${named}`, namedAs])),
+  };
+}
+
+function snapshot(people: Person[], groups: Group[] = []): Snapshot {
+  return {
+    people: new Map(people.map((each) => [each.uuid, each])),
+    groups: new Map(groups.map((each) => [each.uuid, each])),
+    quarantined: [],
+  };
+}
+
+const NOBODY = snapshot([]);
+
+/** The plan from one state of a directory to another one. */
+function plan(wanted: Snapshot, taken = NOBODY): Plan {
+  const all = { people: new Map(), groups: new Map() };
+  const { people, groups } = compareEntries(taken, all);
+  const comparison = compareEntries(wanted, {
+    people: new Map(people.created.map((each) => [each.value.uuid, { ...each.value, ...each }])),
+    groups: new Map(groups.created.map((each) => [each.value.uuid, { ...each.value, ...each }])),
+  });
+  return planChanges(comparison, referencesOf(taken), subjectsOf(wanted));
+}
+
+/** What the mirror keeps of whom groups name. */
+function referencesOf(taken: Snapshot): StoredReference[] {
+  const subjects = subjectsOf(taken);
+  return [...taken.groups.values()].flatMap(({ uuid, references }) =>
+    [...references].map(([dnKey, namedAs]) => {
+      const subject = subjects.get(dnKey);
+      return { group: uuid, dnKey, namedAs, subject: subject?.uuid === uuid ? null : (subject ?? null) };
+    }),
+  );
+}
+
+describe('a plan', () => {
+  it('makes everything on the first run', () => {
+    const { createdPeople, createdGroups, memberships, nestings } = plan(
+      snapshot(
+        [person('anna')],
+        [
+          group('club', [
+            ['anna', 4],
+            ['team', 1],
+          ]),
+          group('team'),
+        ],
+      ),
+    );
+    expect(createdPeople.map(({ value }) => value.uuid)).toEqual(['anna']);
+    expect(createdGroups.map(({ value }) => value.uuid)).toEqual(['club', 'team']);
+    expect(memberships).toEqual([{ group: 'club', subject: 'anna', before: null, after: 4 }]);
+    expect(nestings).toEqual([{ group: 'club', subject: 'team', before: null, after: 1 }]);
+  });
+
+  it('names what is new, changed and gone, and nothing else', () => {
+    const before = snapshot(
+      [person('anna'), person('ben'), person('cleo')],
+      [
+        group('club', [
+          ['anna', 1],
+          ['ben', 1],
+          ['cleo', 1],
+        ]),
+        group('team', [['anna', 1]]),
+      ],
+    );
+    const after = snapshot(
+      [person('anna', 'Anna'), person('cleo'), person('dan')],
+      [
+        group('club', [
+          ['anna', 4],
+          ['cleo', 1],
+          ['dan', 1],
+        ]),
+      ],
+    );
+    const changes = plan(after, before);
+    expect(changes.createdPeople.map(({ value }) => value.uuid)).toEqual(['dan']);
+    expect(changes.updatedPeople.map(({ value }) => value.uuid)).toEqual(['anna']);
+    expect(changes.deletedPeople.map(({ uuid }) => uuid)).toEqual(['ben']);
+    expect(changes.updatedGroups).toEqual([]);
+    expect(changes.regrouped.map(({ value }) => value.uuid)).toEqual(['club']);
+    expect(changes.deletedGroups.map(({ uuid }) => uuid)).toEqual(['team']);
+    expect(changes.memberships).toEqual([
+      { group: 'club', subject: 'anna', before: 1, after: 4 },
+      { group: 'club', subject: 'dan', before: null, after: 1 },
+      { group: 'club', subject: 'ben', before: 1, after: null },
+      { group: 'team', subject: 'anna', before: 1, after: null },
+    ]);
+  });
+
+  it('sees a changed value in every attribute', () => {
+    const stored = snapshot([person('anna')]);
+    const changes: Partial<Person>[] = [
+      { dn: 'uid=x' },
+      { id: 'x' },
+      { name: 'x' },
+      { givenName: 'x' },
+      { familyName: 'x' },
+      { email: 'x' },
+      { schoolYear: 'x' },
+      { photo: Buffer.from('x') },
+      { picture: Buffer.from('x') },
+      { sourceValues: { mail: ['x', 'y'] } },
+      { createdAt: new Date(0) },
+    ];
+    for (const change of changes) {
+      const { updatedPeople } = plan(snapshot([{ ...person('anna'), ...change }]), stored);
+      expect({ change, updated: updatedPeople.length }).toEqual({ change, updated: 1 });
+    }
+  });
+
+  it('does not confuse a value of one attribute with the same value of another', () => {
+    const stored = snapshot([{ ...person('anna'), givenName: 'x' }]);
+    expect(plan(snapshot([{ ...person('anna'), familyName: 'x' }]), stored).updatedPeople).toHaveLength(1);
+  });
+
+  it('tells whom a group names without their being there, until they come', () => {
+    const before = snapshot([], [group('club', [['anna', 2]])]);
+    expect(plan(before).unresolved).toEqual([{ group: 'club', dnKey: 'dn-anna', after: 2 }]);
+    const after = plan(snapshot([person('anna')], [group('club', [['anna', 2]])]), before);
+    expect(after.memberships).toEqual([{ group: 'club', subject: 'anna', before: null, after: 2 }]);
+    expect(after.unresolved).toEqual([{ group: 'club', dnKey: 'dn-anna', after: null }]);
+    expect(after.regrouped).toEqual([]);
+  });
+
+  it('takes a person who moves away out of the groups that go on naming the old DN', () => {
+    const club = group('club', [['anna', 1]]);
+    const before = snapshot([person('anna')], [club]);
+    const moved = { ...person('anna'), dn: 'uid=anna,ou=alumni', dnKey: 'dn-elsewhere' };
+    const { memberships, unresolved, deletedPeople } = plan(snapshot([moved], [club]), before);
+    expect(deletedPeople).toEqual([]);
+    expect(memberships).toEqual([{ group: 'club', subject: 'anna', before: 1, after: null }]);
+    expect(unresolved).toEqual([{ group: 'club', dnKey: 'dn-anna', after: 1 }]);
+  });
+
+  it('keeps a person who moves together with the groups that name them', () => {
+    const before = snapshot([person('anna')], [group('club', [['anna', 1]])]);
+    const moved = { ...person('anna'), dnKey: 'dn-elsewhere' };
+    const { memberships, nestings } = plan(snapshot([moved], [group('club', [['elsewhere', 1]])]), before);
+    expect([...memberships, ...nestings]).toEqual([]);
+  });
+
+  it('takes a group that names itself for empty', () => {
+    const { memberships, nestings, unresolved } = plan(snapshot([], [group('club', [['club', 1]])]));
+    expect([...memberships, ...nestings]).toEqual([]);
+    expect(unresolved).toEqual([{ group: 'club', dnKey: 'dn-club', after: 1 }]);
+  });
+
+  const PEOPLE = ['anna', 'ben', 'cleo', 'dan'];
+  const names = fc.uniqueArray(
+    fc.tuple(fc.constantFrom(...PEOPLE, 'club', 'team'), fc.integer({ min: 1, max: 7 })),
+    { selector: ([named]) => named },
+  );
+  const directories = fc
+    .tuple(fc.subarray(PEOPLE), fc.dictionary(fc.constantFrom('club', 'team'), names))
+    .map(([people, groups]) =>
+      snapshot(
+        people.map((uuid) => person(uuid)),
+        Object.entries(groups).map(([uuid, named]) => group(uuid, named)),
+      ),
+    );
+
+  it('is empty exactly where the directory is what is stored', () => {
+    fc.assert(
+      fc.property(directories, directories, (before, after) => {
+        expect(isEmpty(plan(before, before))).toBe(true);
+        const visible = (taken: Snapshot) => ({
+          people: [...taken.people.keys()].sort(),
+          groups: [...taken.groups.keys()].sort(),
+          roles: referencesOf(taken)
+            .flatMap(({ group, subject, namedAs }) =>
+              subject === null ? [] : [`${group} ${subject.uuid} ${namedAs}`],
+            )
+            .sort(),
+        });
+        const isSame = JSON.stringify(visible(before)) === JSON.stringify(visible(after));
+        expect(isEmpty(plan(after, before))).toBe(isSame);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('turns what is stored into what is wanted, the names of nobody included', () => {
+    fc.assert(
+      fc.property(directories, directories, (before, after) => {
+        const { memberships, nestings, unresolved } = plan(after, before);
+        const stored = new Map(
+          referencesOf(before).map(({ group, dnKey, namedAs, subject }) => [
+            `${group} ${subject?.uuid ?? dnKey}`,
+            namedAs,
+          ]),
+        );
+        const change = (key: string, namedAs: NamedAs | null) =>
+          namedAs === null ? stored.delete(key) : stored.set(key, namedAs);
+        for (const each of [...memberships, ...nestings]) change(`${each.group} ${each.subject}`, each.after);
+        for (const each of unresolved) change(`${each.group} ${each.dnKey}`, each.after);
+        for (const key of stored.keys()) if (!after.groups.has(key.split(' ')[0] ?? '')) stored.delete(key);
+        const wanted = referencesOf(after).map(({ group, dnKey, namedAs, subject }) => [
+          `${group} ${subject?.uuid ?? dnKey}`,
+          namedAs,
+        ]);
+        expect([...stored].sort()).toEqual(wanted.sort());
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('has a hash that does not depend on the order in which the directory was read', () => {
+    const people = [person('anna'), person('ben')];
+    const groups = [
+      group('club', [
+        ['anna', 1],
+        ['ben', 2],
+      ]),
+      group('team', [['ben', 1]]),
+    ];
+    const reversed = [
+      group('team', [['ben', 1]]),
+      group('club', [
+        ['ben', 2],
+        ['anna', 1],
+      ]),
+    ];
+    expect(plan(snapshot([...people].reverse(), reversed)).hash).toBe(plan(snapshot(people, groups)).hash);
+  });
+
+  it('has another hash for other changes', () => {
+    const stored = snapshot([person('anna'), person('ben')]);
+    const hashes = [snapshot([]), snapshot([person('anna')]), snapshot([person('ben')])].map(
+      (wanted) => plan(wanted, stored).hash,
+    );
+    expect(new Set(hashes).size).toBe(3);
+  });
+});

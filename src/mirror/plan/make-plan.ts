@@ -1,0 +1,185 @@
+import type {
+  Hashed,
+  HashedGroup,
+  Plan,
+  ReferenceChange,
+  RoleChange,
+  StoredEntry,
+  StoredGroup,
+} from './plan.js';
+import { hashGroup, hashPerson, hashPlan } from '../map/content-hash.js';
+import type { Subject, Subjects } from '../map/relate.js';
+import type { Group, NamedAs, Person, Snapshot } from '../map/snapshot.js';
+
+/** The people and groups that the mirror holds, by entryUUID: all of them, or those that a snapshot is about. */
+export interface StoredEntries {
+  readonly people: ReadonlyMap<string, StoredEntry>;
+  readonly groups: ReadonlyMap<string, StoredGroup>;
+}
+
+/** A DN in a group's entry, as the mirror keeps it; `subject` is who is behind it, if anybody. */
+export interface StoredReference {
+  readonly group: string;
+  readonly dnKey: string;
+  readonly namedAs: NamedAs;
+  readonly subject: Subject | null;
+}
+
+/** A comparison of entries, before it is known who is behind the DNs in groups. */
+export interface Comparison {
+  readonly people: Changes<Hashed<Person>>;
+  readonly groups: Changes<HashedGroup>;
+  readonly regrouped: readonly HashedGroup[];
+  /** DNs behind which somebody else is than before, or nobody. */
+  readonly touchedDns: readonly string[];
+}
+
+interface Changes<Each> {
+  readonly created: readonly Each[];
+  readonly updated: readonly Each[];
+  readonly deleted: readonly StoredEntry[];
+}
+
+/**
+ * Compares a snapshot with the rows of people and groups (pure).
+ * @param stored every row; or, where the snapshot is of what has changed, the rows of that and of what has gone
+ */
+export function compareEntries(snapshot: Snapshot, stored: StoredEntries): Comparison {
+  const people = [...snapshot.people.values()].map(hashPerson);
+  const groups = [...snapshot.groups.values()].map(hashGroup);
+  return {
+    people: changesOf(people, stored.people),
+    groups: changesOf(groups, stored.groups),
+    regrouped: groups.filter(({ value, referencesHash }) => {
+      const row = stored.groups.get(value.uuid);
+      return row !== undefined && !row.referencesHash.equals(referencesHash);
+    }),
+    touchedDns: [...touchedDns(people, stored.people), ...touchedDns(groups, stored.groups)],
+  };
+}
+
+function changesOf<Each extends Hashed<Person | Group>>(
+  wanted: readonly Each[],
+  stored: ReadonlyMap<string, StoredEntry>,
+): Changes<Each> {
+  const uuids = new Set(wanted.map(({ value }) => value.uuid));
+  return {
+    created: wanted.filter(({ value }) => !stored.has(value.uuid)),
+    updated: wanted.filter(({ value, contentHash }) => {
+      const row = stored.get(value.uuid);
+      return row !== undefined && !row.contentHash.equals(contentHash);
+    }),
+    deleted: [...stored.values()].filter(({ uuid }) => !uuids.has(uuid)),
+  };
+}
+
+function* touchedDns(
+  wanted: readonly Hashed<Person | Group>[],
+  stored: ReadonlyMap<string, StoredEntry>,
+): Generator<string> {
+  const dns = new Map(wanted.map(({ value }) => [value.uuid, value.dnKey]));
+  for (const [uuid, dnKey] of dns) if (stored.get(uuid)?.dnKey !== dnKey) yield dnKey;
+  for (const { uuid, dnKey } of stored.values()) if (dns.get(uuid) !== dnKey) yield dnKey;
+}
+
+/**
+ * Completes a comparison with who comes into groups, changes in them and leaves them (pure).
+ * @param references all references of the groups that name others than before or have gone, and of all groups those
+ *   to the DNs that are touched
+ * @param subjects who will be behind the DNs that groups name
+ */
+export function planChanges(
+  { people, groups, regrouped }: Comparison,
+  references: readonly StoredReference[],
+  subjects: Subjects,
+): Plan {
+  const before = byGroup(references);
+  const after = new Map<string, Iterable<readonly [dnKey: string, namedAs: NamedAs]>>();
+  for (const [group, held] of before) {
+    after.set(
+      group,
+      held.map(({ dnKey, namedAs }) => [dnKey, namedAs]),
+    );
+  }
+  for (const { value } of [...groups.created, ...regrouped]) after.set(value.uuid, value.references);
+  for (const { uuid } of groups.deleted) after.set(uuid, []);
+
+  const memberships: RoleChange[] = [];
+  const nestings: RoleChange[] = [];
+  const unresolved: ReferenceChange[] = [];
+  const gone = new Set(groups.deleted.map(({ uuid }) => uuid));
+  for (const [group, references] of after) {
+    const held = new Namings();
+    for (const { dnKey, namedAs, subject } of before.get(group) ?? []) held.add(dnKey, namedAs, subject);
+    const wanted = new Namings();
+    for (const [dnKey, namedAs] of references) {
+      const subject = subjects.get(dnKey);
+      // A group that names itself: the placeholder of one that is empty.
+      wanted.add(dnKey, namedAs, subject === undefined || subject.uuid === group ? null : subject);
+    }
+    for (const change of roleChanges(group, held.people, wanted.people)) memberships.push(change);
+    for (const change of roleChanges(group, held.groups, wanted.groups)) nestings.push(change);
+    // Those of a group that goes, go with it.
+    if (gone.has(group)) continue;
+    for (const change of unresolvedChanges(group, held.unresolved, wanted.unresolved))
+      unresolved.push(change);
+  }
+  const visible = {
+    createdPeople: people.created,
+    updatedPeople: people.updated,
+    deletedPeople: people.deleted,
+    createdGroups: groups.created,
+    updatedGroups: groups.updated,
+    deletedGroups: groups.deleted,
+    memberships,
+    nestings,
+  };
+  return { ...visible, regrouped, unresolved, hash: hashPlan(visible) };
+}
+
+/** Whom a group names. */
+class Namings {
+  readonly people = new Map<string, NamedAs>();
+  readonly groups = new Map<string, NamedAs>();
+  /** By DN. */
+  readonly unresolved = new Map<string, NamedAs>();
+
+  add(dnKey: string, namedAs: NamedAs, subject: Subject | null): void {
+    if (subject === null) this.unresolved.set(dnKey, namedAs);
+    else this[subject.kind === 'person' ? 'people' : 'groups'].set(subject.uuid, namedAs);
+  }
+}
+
+function byGroup(references: readonly StoredReference[]): Map<string, StoredReference[]> {
+  const groups = new Map<string, StoredReference[]>();
+  for (const reference of references) {
+    const ofGroup = groups.get(reference.group);
+    if (ofGroup === undefined) groups.set(reference.group, [reference]);
+    else ofGroup.push(reference);
+  }
+  return groups;
+}
+
+function* roleChanges(
+  group: string,
+  before: ReadonlyMap<string, NamedAs>,
+  after: ReadonlyMap<string, NamedAs>,
+): Generator<RoleChange> {
+  for (const [subject, namedAs] of after) {
+    const held = before.get(subject) ?? null;
+    if (held !== namedAs) yield { group, subject, before: held, after: namedAs };
+  }
+  for (const [subject, namedAs] of before) {
+    if (!after.has(subject)) yield { group, subject, before: namedAs, after: null };
+  }
+}
+
+function* unresolvedChanges(
+  group: string,
+  before: ReadonlyMap<string, NamedAs>,
+  after: ReadonlyMap<string, NamedAs>,
+): Generator<ReferenceChange> {
+  for (const [dnKey, namedAs] of after)
+    if (before.get(dnKey) !== namedAs) yield { group, dnKey, after: namedAs };
+  for (const dnKey of before.keys()) if (!after.has(dnKey)) yield { group, dnKey, after: null };
+}

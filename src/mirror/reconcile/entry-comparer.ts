@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { foldId } from '../../common/fold.js';
+import type { DirectoryMapping } from '../../config/settings/directory.js';
+import type { KnownEntry } from '../../sources/ldap/ldap-directory.js';
+import type { EntryKind } from '../../sources/source.js';
+import { mapGroup, type MappedPerson, mapPerson } from '../map/map.js';
+import { faultOfPicture } from '../apply/picture-store.js';
+import { hashGroup, hashPerson } from '../map/content-hash.js';
+import type { Person } from '../map/snapshot.js';
+import type { Aside, ScannedRow } from './stored-scan.js';
+
+/** Compares entries with what the mirror holds of them, by the hashes that planning uses. */
+export class EntryComparer {
+  constructor(
+    private readonly mapping: DirectoryMapping,
+    private readonly aside: Aside,
+  ) {}
+
+  isAside({ kind, uuid }: Pick<KnownEntry, 'kind' | 'uuid'>): boolean {
+    return this.aside.entries[kind].has(uuid);
+  }
+
+  /** @param known the whole entry, with the bytes of its pictures */
+  isSame(known: KnownEntry, row: ScannedRow): Promise<boolean> {
+    return known.kind === 'person'
+      ? this.isSamePerson(known, row)
+      : Promise.resolve(this.isSameGroup(known, row));
+  }
+
+  private isSameGroup({ uuid, entry }: KnownEntry, row: ScannedRow): boolean {
+    const { value } = mapGroup(entry, this.mapping.groups);
+    if (value === null || row.dnKey === null) return this.isSameAside('group', uuid, value?.id ?? null, row);
+    const { contentHash, referencesHash } = hashGroup(value);
+    return (
+      row.contentHash?.equals(contentHash) === true && row.referencesHash?.equals(referencesHash) === true
+    );
+  }
+
+  private async isSamePerson({ uuid, entry }: KnownEntry, row: ScannedRow): Promise<boolean> {
+    const { value } = mapPerson(entry, this.mapping.people);
+    if (value === null || row.dnKey === null) return this.isSameAside('person', uuid, value?.id ?? null, row);
+    const pictures = await this.hashPictures(value, row);
+    return row.contentHash?.equals(hashPerson({ ...value, ...pictures }).contentHash) === true;
+  }
+
+  /**
+   * An entry that cannot be mirrored, or is not, has to be in quarantine, and for the same reason.
+   * @param id that the entry claims; null: it cannot be mirrored
+   */
+  private isSameAside(kind: EntryKind, uuid: string, id: string | null, row: ScannedRow): boolean {
+    if (row.dnKey !== null) return false;
+    return this.aside.entries[kind].get(uuid) === (id === null ? null : foldId(id));
+  }
+
+  private async hashPictures(
+    person: MappedPerson,
+    row: ScannedRow,
+  ): Promise<Pick<Person, 'photo' | 'picture'>> {
+    const { people } = this.mapping;
+    return {
+      photo: await this.hashPicture(person.photo, `${person.uuid} ${people.photo}`, row.photo),
+      picture: await this.hashPicture(person.picture, `${person.uuid} ${people.picture}`, row.picture),
+    };
+  }
+
+  /** A picture that is in quarantine counts as none, unless it could be shown now. */
+  private async hashPicture(
+    bytes: Buffer | null,
+    key: string,
+    stored: Buffer | null,
+  ): Promise<Buffer | null> {
+    if (bytes === null || bytes.length === 0) return null;
+    const isAside = stored === null && this.aside.pictures.has(key);
+    if (isAside && (await faultOfPicture(bytes)) !== null) return null;
+    return createHash('sha256').update(bytes).digest();
+  }
+}

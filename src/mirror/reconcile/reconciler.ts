@@ -1,0 +1,186 @@
+import type { DirectoryConfig } from '../../config/settings/directory.js';
+import type { Writer } from '../../database/statements/writer.js';
+import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
+import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
+import { parsePosition, stateOf } from '../../sources/ldap/position.js';
+import type { MirrorState } from '../status/mirror-state.js';
+import {
+  readReconciliations,
+  type ReconciliationCounts,
+  type ReconciliationKind,
+  writeReconciliations,
+} from './reconciliations.js';
+import type { RunReporter } from '../sync/run-reporter.js';
+import { type Depth, Scan, type ScanResult } from './scan.js';
+import { countStored } from '../plan/stored.js';
+
+/** Milliseconds between two looks whether a scan has ended. */
+const LOOK_INTERVAL = 500;
+/** Milliseconds after which a server is asked for again when the one that answered is behind. */
+const BEHIND_INTERVAL = 30_000;
+
+interface Surroundings {
+  readonly config: DirectoryConfig;
+  readonly directory: LdapDirectory;
+  readonly manager: Writer;
+  readonly state: MirrorState;
+  readonly reporter: RunReporter;
+  readonly counts: ReconciliationCounts;
+}
+
+/** How many entries a comparison has healed that left it to a reading of everything. */
+export interface Healing {
+  readonly kind: ReconciliationKind;
+  readonly healed: number;
+}
+
+/**
+ * Compares the mirror with the whole directory from time to time, in the background and on a connection of its own
+ * (docs/adr/0016). It finds which entries differ; the follower reads them again, so that nothing is replaced by an older
+ * value. One for each session; the times of the last comparisons are kept in the database.
+ */
+export class Reconciler {
+  /** When a comparison is due, on a clock that only goes forward. */
+  private readonly dueAt: Record<ReconciliationKind, number> = { identities: -Infinity, contents: Infinity };
+  private isPrepared = false;
+  private scanning: Promise<void> | null = null;
+  private failure: { readonly error: unknown } | null = null;
+  private finding: ScanResult | null = null;
+  private readonly stopping = new AbortController();
+  private readonly signal: AbortSignal;
+
+  constructor(
+    private readonly surroundings: Surroundings,
+    signal: AbortSignal,
+  ) {
+    this.signal = AbortSignal.any([signal, this.stopping.signal]);
+  }
+
+  /** Milliseconds that nothing has to be done for. */
+  get patience(): number {
+    if (this.hasFinding || this.failure !== null || !this.isPrepared) return 0;
+    if (this.scanning !== null) return LOOK_INTERVAL;
+    return Math.max(0, Math.min(this.dueAt.identities, this.dueAt.contents) - performance.now());
+  }
+
+  /** Whether a comparison in the background has ended, and nobody has taken what it found. */
+  get hasFinding(): boolean {
+    return this.finding !== null;
+  }
+
+  takeFinding(): ScanResult | null {
+    const { finding } = this;
+    this.finding = null;
+    return finding;
+  }
+
+  /** As much as is due, and the identities in any case. */
+  async getDepthDue(): Promise<Depth> {
+    await this.prepare();
+    return this.dueAt.contents <= performance.now() ? 'contents' : 'identities';
+  }
+
+  /**
+   * Begins a comparison in the background when one is due.
+   * @throws what the last one ended with
+   */
+  async tick(): Promise<void> {
+    if (this.failure !== null) throw this.failure.error;
+    await this.prepare();
+    if (this.scanning !== null || this.hasFinding) return;
+    const now = performance.now();
+    if (this.dueAt.contents <= now) this.scanning = this.scanInBackground('contents');
+    else if (this.dueAt.identities <= now) this.scanning = this.scanInBackground('identities');
+  }
+
+  /** Compares at once, on a connection on which no other pages are read meanwhile. */
+  async scanNow(connection: LdapConnection, depth: Depth): Promise<ScanResult> {
+    await this.prepare();
+    return this.scan(connection, depth, false);
+  }
+
+  /** What a comparison has found is taken over. A look belongs to ordinary following, and is not reported. */
+  async conclude({ depth, entries, seconds }: ScanResult, healed: number): Promise<void> {
+    const { counts, reporter } = this.surroundings;
+    if (depth === 'look') return;
+    await this.finish(depth === 'contents', { entries, healed, seconds });
+    counts.add(depth, healed);
+    reporter.tellReconciled({ kind: depth, entries, seconds, healed });
+  }
+
+  /**
+   * Everything has been read and taken over, pictures too.
+   * @param healing what a comparison had found and left to that; null: no comparison had asked for it
+   */
+  async noteWhole(seconds: number, healing: Healing | null): Promise<void> {
+    const { manager, counts, reporter } = this.surroundings;
+    const { people, groups } = await countStored(manager);
+    const entries = people + groups;
+    await this.finish(true, { entries, healed: healing?.healed ?? 0, seconds });
+    this.isPrepared = true;
+    if (healing === null) return;
+    counts.add(healing.kind, healing.healed);
+    reporter.tellReconciled({ entries, seconds, ...healing });
+  }
+
+  /** Ends what is under way, and waits for its end. */
+  async close(): Promise<void> {
+    this.stopping.abort();
+    await this.scanning;
+  }
+
+  /** The times of the last comparisons outlive the process; no wrong clock puts one off for longer than an interval. */
+  private async prepare(): Promise<void> {
+    if (this.isPrepared) return;
+    const { config, manager } = this.surroundings;
+    const last = (await readReconciliations(manager)).find(({ kind }) => kind === 'contents');
+    const interval = config.reconcileSeconds.contents * 1000;
+    const age = last === undefined ? Infinity : Date.now() - last.finishedAt.getTime();
+    const isOverdue = age < 0 || age > interval;
+    this.dueAt.contents = isOverdue ? -Infinity : performance.now() + interval - age;
+    this.isPrepared = true;
+  }
+
+  private async scanInBackground(depth: ReconciliationKind): Promise<void> {
+    let connection: LdapConnection | null = null;
+    try {
+      const { directory, state } = this.surroundings;
+      const known = stateOf(parsePosition((await state.get()).position));
+      const choice = await directory.servers.choose(known, directory.searches, this.signal);
+      ({ connection } = choice);
+      // Behind one address there may be several servers. One that lags would only show differences that are none.
+      if (choice.behind === null) this.finding = await this.scan(connection, depth, true);
+      else this.dueAt[depth] = performance.now() + BEHIND_INTERVAL;
+    } catch (error) {
+      if (!this.signal.aborted) this.failure = { error };
+    } finally {
+      connection?.close();
+      this.scanning = null;
+    }
+  }
+
+  private async scan(connection: LdapConnection, depth: Depth, isPatient: boolean): Promise<ScanResult> {
+    const { manager, directory, config } = this.surroundings;
+    const { signal } = this;
+    const close = () => {
+      connection.close();
+    };
+    signal.addEventListener('abort', close);
+    try {
+      const options = { depth, isPatient, signal };
+      return await new Scan(manager, directory, connection, config.mapping, options).run();
+    } finally {
+      signal.removeEventListener('abort', close);
+    }
+  }
+
+  private async finish(
+    withContents: boolean,
+    counts: { entries: number; healed: number; seconds: number },
+  ): Promise<void> {
+    const { config, manager } = this.surroundings;
+    const kinds: ReconciliationKind[] = withContents ? ['identities', 'contents'] : ['identities'];
+    await writeReconciliations(manager, kinds, { ...counts, finishedAt: new Date() });
+    for (const kind of kinds) this.dueAt[kind] = performance.now() + config.reconcileSeconds[kind] * 1000;
+  }
+}

@@ -1,0 +1,33 @@
+import type { Entry } from '../../ldap/entry.js';
+import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
+import type { DirectorySource } from '../../sources/source.js';
+
+/** A source that also notes what the server says of each entry: see entry_stamps. */
+export class StampedSource implements DirectorySource {
+  /** By entryUUID, of the last reading. */
+  readonly stamps = new Map<string, string>();
+
+  constructor(
+    private readonly source: DirectorySource,
+    private readonly uuidAttribute: string,
+    private readonly stampOf: (entry: Entry) => string | null,
+  ) {}
+
+  fingerprint(): Promise<string> {
+    return this.source.fingerprint();
+  }
+
+  position(): string | null {
+    return this.source.position();
+  }
+
+  async *read(signal: AbortSignal): ReturnType<DirectorySource['read']> {
+    this.stamps.clear();
+    for await (const each of this.source.read(signal)) {
+      const uuid = uuidOfEntry(each.entry, this.uuidAttribute);
+      const stamp = this.stampOf(each.entry);
+      if (uuid !== null && stamp !== null) this.stamps.set(uuid, stamp);
+      yield each;
+    }
+  }
+}

@@ -1,0 +1,153 @@
+import type { Writer } from '../../database/statements/writer.js';
+import type { EntryKind } from '../../sources/source.js';
+
+/** What the mirror holds of an entry that a scan has come to. */
+export interface ScannedRow {
+  readonly uuid: string;
+  /** Null: the entry is not mirrored; so are the next three. */
+  readonly dnKey: string | null;
+  readonly contentHash: Buffer | null;
+  /** Of groups; of people null. */
+  readonly referencesHash: Buffer | null;
+  /** SHA-256; null also where a person has none, and for groups. */
+  readonly photo: Buffer | null;
+  readonly picture: Buffer | null;
+  /** What the server said of the entry when it was last known to be as it is mirrored; null: nothing is known. */
+  readonly stamp: string | null;
+}
+
+const OF_KIND = {
+  person: { table: 'users', referencesHash: 'null::bytea', pictures: 'e.photo, e.picture' },
+  group: {
+    table: 'groups',
+    referencesHash: 'e.references_hash',
+    pictures: 'null::bytea as photo, null::bytea as picture',
+  },
+} as const satisfies Record<EntryKind, object>;
+
+/** A row for each entry, whether it is mirrored or not, by entryUUID. */
+export async function readScannedRows(
+  manager: Writer,
+  kind: EntryKind,
+  uuids: readonly string[],
+): Promise<Map<string, ScannedRow>> {
+  const { table, referencesHash, pictures } = OF_KIND[kind];
+  const rows: ScannedRow[] = await manager.query(
+    `select given.uuid, e.dn_key as "dnKey", e.content_hash as "contentHash",
+       ${referencesHash} as "referencesHash", ${pictures}, s.stamp
+     from unnest($1::uuid[]) as given (uuid)
+       left join ${table} e on e.entry_uuid = given.uuid
+       left join entry_stamps s on s.entry_uuid = given.uuid`,
+    [uuids],
+  );
+  return new Map(rows.map((row) => [row.uuid, row]));
+}
+
+/** Rows that are read at once. */
+const PAGE = 2000;
+
+/** The entryUUIDs of a kind that are mirrored or in quarantine, page by page. */
+export async function* readKnownUuids(manager: Writer, kind: EntryKind): AsyncGenerator<readonly string[]> {
+  let last = '00000000-0000-0000-0000-000000000000';
+  for (;;) {
+    const rows: { uuid: string }[] = await manager.query(
+      `select uuid
+       from (
+         (select entry_uuid from ${OF_KIND[kind].table}
+          where entry_uuid > $1::uuid order by entry_uuid limit ${PAGE})
+         union
+         (select distinct entry_uuid from quarantined_entries
+          where kind = $2 and entry_uuid > $1::uuid order by entry_uuid limit ${PAGE})
+       ) as known (uuid)
+       order by uuid limit ${PAGE}`,
+      [last, kind],
+    );
+    if (rows.length > 0) yield rows.map(({ uuid }) => uuid);
+    if (rows.length < PAGE) return;
+    last = rows[rows.length - 1]?.uuid ?? last;
+  }
+}
+
+/** What is in quarantine. */
+export interface Aside {
+  /** Whole entries, by entryUUID: the folded id that another entry has too; null for any other reason. */
+  readonly entries: Readonly<Record<EntryKind, ReadonlyMap<string, string | null>>>;
+  /** Pictures of people: «entryUUID attribute». */
+  readonly pictures: ReadonlySet<string>;
+}
+
+/** @param pictures the attributes of pictures */
+export async function readAside(manager: Writer, pictures: readonly string[]): Promise<Aside> {
+  const rows: { kind: EntryKind; uuid: string; id: string | null }[] = await manager.query(
+    `select kind, entry_uuid as uuid, id_folded as id from quarantined_entries
+     where attribute is null and entry_uuid is not null`,
+  );
+  const keys: { key: string }[] = await manager.query(
+    `select entry_uuid || ' ' || attribute as key from quarantined_entries
+     where kind = 'person' and attribute = any ($1::text[]) and entry_uuid is not null`,
+    [pictures],
+  );
+  const entriesOf = (wanted: EntryKind) =>
+    new Map(rows.filter(({ kind }) => kind === wanted).map(({ uuid, id }) => [uuid, id]));
+  return {
+    entries: { person: entriesOf('person'), group: entriesOf('group') },
+    pictures: new Set(keys.map(({ key }) => key)),
+  };
+}
+
+/** Stamps that are written at once: the array of a whole directory would block the process while it is encoded. */
+const STAMPS_AT_ONCE = 1000;
+
+/** Keeps what the server says of entries that have just been taken over, by entryUUID. */
+export async function writeStamps(manager: Writer, stamps: ReadonlyMap<string, string>): Promise<void> {
+  const all = [...stamps];
+  for (let start = 0; start < all.length; start += STAMPS_AT_ONCE) {
+    const some = all.slice(start, start + STAMPS_AT_ONCE);
+    await manager.query(
+      `insert into entry_stamps (entry_uuid, stamp) select * from unnest($1::uuid[], $2::text[])
+       on conflict on constraint entry_stamps_pk do update set stamp = excluded.stamp`,
+      [some.map(([uuid]) => uuid), some.map(([, stamp]) => stamp)],
+    );
+  }
+}
+
+/** An entry that equals its row, and what the server says of it. */
+export interface Confirmed {
+  readonly row: ScannedRow;
+  readonly stamp: string;
+}
+
+/** Keeps the stamps of entries of a kind, except where the row is no longer the one that was compared. */
+export async function confirmStamps(
+  manager: Writer,
+  kind: EntryKind,
+  confirmed: readonly Confirmed[],
+): Promise<void> {
+  if (confirmed.length === 0) return;
+  const { table, referencesHash } = OF_KIND[kind];
+  await manager.query(
+    `insert into entry_stamps (entry_uuid, stamp)
+     select given.uuid, given.stamp
+     from unnest($1::uuid[], $2::text[], $3::bytea[], $4::bytea[]) as given (uuid, stamp, content, "references")
+       left join ${table} e on e.entry_uuid = given.uuid
+     where e.content_hash is not distinct from given.content
+       and ${referencesHash} is not distinct from given."references"
+     on conflict on constraint entry_stamps_pk do update set stamp = excluded.stamp`,
+    [
+      confirmed.map(({ row }) => row.uuid),
+      confirmed.map(({ stamp }) => stamp),
+      confirmed.map(({ row }) => row.contentHash),
+      confirmed.map(({ row }) => row.referencesHash),
+    ],
+  );
+}
+
+/** Removes what is left of entries that are no longer there. */
+export async function sweepStamps(manager: Writer): Promise<void> {
+  await manager.query(
+    `delete from entry_stamps s
+     where not exists (select from users where entry_uuid = s.entry_uuid)
+       and not exists (select from groups where entry_uuid = s.entry_uuid)
+       and not exists (select from quarantined_entries where entry_uuid = s.entry_uuid)`,
+  );
+}

@@ -1,0 +1,133 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Database } from '../../database/database.js';
+import { statement } from '../../database/statements/statement.js';
+import { inApplyingTransaction } from '../apply/applying-transaction.js';
+import { Leadership } from '../sync/leadership.js';
+
+export enum SyncState {
+  NEVER_RUN = 'NEVER_RUN',
+  IDLE = 'IDLE',
+  RUNNING = 'RUNNING',
+  FAILING = 'FAILING',
+  BLOCKED = 'BLOCKED',
+}
+
+export interface MirrorStatus {
+  readonly state: SyncState;
+  readonly asOf: Date | null;
+  readonly reason: string | null;
+  readonly blockedPlan: string | null;
+  readonly fingerprint: string | null;
+  readonly revision: number | null;
+  /** Identifies the revision: its number repeats after a failover or a restore. */
+  readonly revisionId: string | null;
+  readonly position: string | null;
+  /** Since when a change that is being applied waits for a lock of another database session; null: none does. */
+  readonly waitingSince: Date | null;
+}
+
+type StatusRow = [
+  state: SyncState,
+  asOf: Date | null,
+  reason: string | null,
+  blockedPlan: string | null,
+  fingerprint: string | null,
+  revision: number | null,
+  revisionId: string | null,
+  position: string | null,
+  waitingSince: Date | null,
+];
+
+/**
+ * Why the answers get no fresher, for everyone: without names of hosts, entries and files, which `reason` has. Null when
+ * nothing is wrong.
+ */
+export function describeTrouble({
+  state,
+  revision,
+}: Pick<MirrorStatus, 'state' | 'revision'>): string | null {
+  switch (state) {
+    case SyncState.FAILING:
+      return 'The directory cannot be read at the moment';
+    case SyncState.BLOCKED:
+      return revision === null
+        ? 'The first reading of the directory found no people, and is held until an operator confirms it'
+        : 'A change would take away too much, and is held until an operator confirms it';
+    default:
+      return null;
+  }
+}
+
+const READ_STATUS = statement(
+  `select state, as_of, reason, blocked_plan, source_fingerprint, revision, revision_uuid, source_position,
+     (select waiting_since from leader_lease) from mirror_state`,
+);
+
+const NEVER_RUN: StatusRow = [SyncState.NEVER_RUN, null, null, null, null, null, null, null, null];
+
+/** The one row that says how synchronisation stands. */
+@Injectable()
+export class MirrorState {
+  constructor(
+    private readonly database: Database,
+    private readonly dataSource: DataSource,
+    private readonly leadership: Leadership,
+  ) {}
+
+  async get(): Promise<MirrorStatus> {
+    const [row] = await this.database.read<StatusRow>(READ_STATUS);
+    const [state, asOf, reason, blockedPlan, fingerprint, revision, revisionId, position, waitingSince] =
+      row ?? NEVER_RUN;
+    return {
+      state,
+      asOf,
+      reason,
+      blockedPlan,
+      fingerprint,
+      revision,
+      revisionId,
+      position,
+      waitingSince,
+    };
+  }
+
+  async markRunning(): Promise<void> {
+    await this.write(`update mirror_state set state = 'RUNNING'`);
+  }
+
+  /** The source was looked at and is what the mirror holds. */
+  async confirmUnchanged(asOf: Date): Promise<void> {
+    await this.write(
+      `update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = $1`,
+      [asOf],
+    );
+    this.database.noteConfirmed();
+  }
+
+  /** As it was before a run that came to nothing. */
+  async restore({ state, reason, blockedPlan }: MirrorStatus): Promise<void> {
+    await this.write('update mirror_state set state = $1, reason = $2, blocked_plan = $3', [
+      state,
+      reason,
+      blockedPlan,
+    ]);
+  }
+
+  async markFailing(reason: string): Promise<void> {
+    await this.write(`update mirror_state set state = 'FAILING', reason = $1, blocked_plan = null`, [reason]);
+  }
+
+  async markBlocked(reason: string, plan: string): Promise<void> {
+    await this.write(`update mirror_state set state = 'BLOCKED', reason = $1, blocked_plan = $2`, [
+      reason,
+      plan,
+    ]);
+  }
+
+  /** A process that no longer leads must not say how synchronisation stands either. */
+  private async write(text: string, values: unknown[] = []): Promise<void> {
+    const { dataSource, leadership } = this;
+    await inApplyingTransaction({ dataSource, leadership }, (manager) => manager.query(text, values));
+  }
+}

@@ -1,0 +1,38 @@
+import type { Plan } from '../plan/plan.js';
+import type { Quarantined, Skipped } from '../map/snapshot.js';
+
+/** What a run found out about what it read. */
+export interface Findings {
+  readonly plan: Plan;
+  readonly quarantined: readonly Quarantined[];
+  /** Null: only what had changed was read. */
+  readonly skipped: Skipped | null;
+}
+
+/** How a run ended. */
+export type Outcome =
+  | { readonly kind: 'unchanged' }
+  | ({ readonly kind: 'applied'; readonly revision: number } & Findings)
+  | ({ readonly kind: 'blocked'; readonly reason: string } & Findings)
+  | ({ readonly kind: 'planned'; readonly heldBecause: string | null } & Findings)
+  | {
+      readonly kind: 'failed';
+      readonly reason: string;
+      /** The contents of the source are wrong: trying again before it changes is no use. */
+      readonly isFinal: boolean;
+      /** The server does not have everything that is mirrored. */
+      readonly isBehind: boolean;
+    }
+  | { readonly kind: 'stopped' };
+
+/** How many of these entries a run has changed the mirror for. */
+export function countChanged(outcome: Outcome, entries: readonly { readonly uuid: string }[]): number {
+  if (outcome.kind !== 'applied' || entries.length === 0) return 0;
+  const { plan } = outcome;
+  const changed = new Set([
+    ...[...plan.createdPeople, ...plan.updatedPeople].map(({ value }) => value.uuid),
+    ...[...plan.createdGroups, ...plan.updatedGroups, ...plan.regrouped].map(({ value }) => value.uuid),
+    ...[...plan.deletedPeople, ...plan.deletedGroups].map(({ uuid }) => uuid),
+  ]);
+  return entries.filter(({ uuid }) => changed.has(uuid)).length;
+}

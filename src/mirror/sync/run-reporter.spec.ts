@@ -1,0 +1,45 @@
+import { Logger } from '@nestjs/common';
+import type { Progress } from '../map/read.js';
+import { RunReporter } from './run-reporter.js';
+
+describe('what the log is told of a run', () => {
+  let now: number;
+  let told: unknown[];
+
+  beforeEach(() => {
+    now = 0;
+    told = [];
+    jest.spyOn(performance, 'now').mockImplementation(() => now);
+    jest.spyOn(Logger.prototype, 'log').mockImplementation((message) => told.push(message));
+  });
+
+  afterEach(() => jest.restoreAllMocks());
+
+  /** A run in which a thousand entries take so many milliseconds. */
+  async function run(milliseconds: number): Promise<void> {
+    await new RunReporter().tell((progress: Progress) => {
+      for (let entries = 1000; entries <= 5000; entries += 1000) {
+        now += milliseconds;
+        progress({ stage: 'read', entries });
+      }
+      progress({ stage: 'plan' });
+      progress({ stage: 'apply' });
+      return Promise.resolve({ kind: 'unchanged' });
+    });
+  }
+
+  it('is how far it has come, every two seconds', async () => {
+    await run(1000);
+    expect(told).toEqual([
+      '2000 entries read',
+      '4000 entries read',
+      'All is read, comparing',
+      'Writing what has changed',
+    ]);
+  });
+
+  it('is nothing of a short one', async () => {
+    await run(300);
+    expect(told).toEqual([]);
+  });
+});

@@ -1,0 +1,95 @@
+import { Logger } from '@nestjs/common';
+import { Pace } from '../../common/pace.js';
+import type { Progress } from '../map/read.js';
+import { summarise } from './summary.js';
+import type { Outcome } from './outcome.js';
+import type { Reconciliation } from '../reconcile/reconciliations.js';
+
+/** Milliseconds between two lines about a run that takes long. */
+const PROGRESS_INTERVAL = 2000;
+
+/** Tells the log how runs end; what has been told is not told again before something else has happened. */
+export class RunReporter {
+  private readonly logger = new Logger('Mirror');
+  private lastTrouble: string | null = null;
+  private lastWay: string | null = null;
+  private readonly risks = new Set<string>();
+
+  /** @param run tells how far it has come where that may take long */
+  async tell(run: (progress: Progress) => Promise<Outcome>): Promise<Outcome> {
+    const begun = performance.now();
+    const outcome = await run(this.progressOfRun());
+    const milliseconds = Math.round(performance.now() - begun);
+    switch (outcome.kind) {
+      case 'applied':
+        this.logger.log(`Revision ${outcome.revision} in ${milliseconds} ms: ${summarise(outcome)}`);
+        break;
+      case 'blocked':
+        this.warn(
+          `Synchronisation is held: ${outcome.reason}. If that is right: npm run directory -- sync --confirm ${outcome.plan.hash}`,
+        );
+        return outcome;
+      case 'failed':
+        this.tellFailure(outcome.reason);
+        return outcome;
+      case 'unchanged':
+      case 'planned':
+      case 'stopped':
+        break;
+    }
+    this.lastTrouble = null;
+    return outcome;
+  }
+
+  /** Says how the directory is followed, when that is new. */
+  tellWay(way: string): void {
+    if (way !== this.lastWay) this.logger.log(way);
+    this.lastWay = way;
+  }
+
+  /** Says how long it took to learn what had happened since the last session. */
+  tellCaughtUp(milliseconds: number): void {
+    this.logger.debug(`Caught up in ${Math.round(milliseconds)} ms`);
+  }
+
+  /** Says what a comparison with the whole directory has come to. */
+  tellReconciled({ kind, entries, seconds, healed }: Omit<Reconciliation, 'finishedAt' | 'runs'>): void {
+    const text = `Compared the ${kind} of ${entries} entries in ${seconds.toFixed(1)} s, ${healed} differed and were healed`;
+    if (healed > 0) this.logger.warn(text);
+    else this.logger.debug(text);
+  }
+
+  /** Warns, once, of what keeps nothing from working. */
+  tellRisk(risk: string): void {
+    if (!this.risks.has(risk)) this.logger.warn(risk);
+    this.risks.add(risk);
+  }
+
+  tellFailure(reason: string): void {
+    this.warn(`Synchronisation fails, answers stay as they were: ${reason}`);
+  }
+
+  tellInterruption(error: unknown): void {
+    this.logger.error(`Synchronisation was interrupted: ${error instanceof Error ? error.message : ''}`);
+  }
+
+  /** Of a short run nothing. */
+  private progressOfRun(): Progress {
+    const pace = new Pace(PROGRESS_INTERVAL);
+    let isLong = false;
+    return (step) => {
+      if (step.stage !== 'read') {
+        if (isLong)
+          this.logger.log(step.stage === 'plan' ? 'All is read, comparing' : 'Writing what has changed');
+      } else if (pace.isDue()) {
+        isLong = true;
+        this.logger.log(`${step.entries} entries read`);
+      }
+    };
+  }
+
+  private warn(trouble: string): void {
+    if (trouble !== this.lastTrouble) this.logger.warn(trouble);
+    this.lastTrouble = trouble;
+  }
+}

@@ -1,0 +1,297 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import type { Config } from '../../config/config.js';
+import { CONFIG } from '../../config/config.module.js';
+import { readClock } from '../../database/revisions/read-clock.js';
+import { Revisions } from '../../database/revisions/revisions.js';
+import { LdapError } from '../../ldap/client/ldap-error.js';
+import { LdifError } from '../../ldap/ldif/ldif-error.js';
+import { type Application, applyPlan, applyUnseen, OutdatedPlanError } from '../apply/apply.js';
+import { inApplyingTransaction } from '../apply/applying-transaction.js';
+import { type Delta } from '../../sources/delta.js';
+import { deletesAnything, guardPlan } from '../plan/deletion-guard.js';
+import {
+  countLosses,
+  describeLosses,
+  lackingInPlan,
+  type LossCounts,
+  noteLosses,
+} from '../plan/attribute-losses.js';
+import { Leadership } from './leadership.js';
+import { MirrorState, type MirrorStatus, SyncState } from '../status/mirror-state.js';
+import { PictureStore } from '../apply/picture-store.js';
+import type { Findings, Outcome } from './outcome.js';
+import { isEmpty, type Plan } from '../plan/plan.js';
+import { identitiesIn, planDelta, planWhole } from '../plan/planning.js';
+import { type Progress, readSnapshot } from '../map/read.js';
+import { ReconciliationCounts } from '../reconcile/reconciliations.js';
+import { pruneChanges } from '../apply/prune-changes.js';
+import { Runs } from './runs.js';
+import {
+  describeBehind,
+  describeHidden,
+  parsePosition,
+  reachedOf,
+  stateOf,
+} from '../../sources/ldap/position.js';
+import { ServerBehindError } from '../../sources/ldap/server-behind.error.js';
+import { type DirectorySource, fingerprintOf } from '../../sources/source.js';
+import { SourceError } from '../../sources/source.error.js';
+import { countRecentlyDeleted, countStored } from '../plan/stored.js';
+
+export interface RunOptions {
+  /** Plans and changes nothing. */
+  readonly dryRun?: boolean;
+  /** The hash of a plan that is applied although the guard holds it, if it is still the plan. */
+  readonly confirm?: string;
+  /** Reads the source although it looks as it did last time. */
+  readonly force?: boolean;
+  /**
+   * What becomes of a plan from a server that does not have everything that is mirrored, unless it is empty: the mirror
+   * never goes back by itself. It is held unless told otherwise.
+   */
+  readonly whenBehind?: 'hold' | 'fail';
+  /** Ends the run early, and nothing of it stays. */
+  readonly signal?: AbortSignal;
+  readonly progress?: Progress;
+}
+
+/** What has changed, and what goes with it. */
+export interface Advance {
+  readonly delta: Delta;
+  /** Every change made before is in the delta. */
+  readonly asOf: Date;
+  /** From where the source can be followed afterwards. */
+  readonly position: string | null;
+  readonly signal: AbortSignal;
+}
+
+/** What of an Application a run adds by itself. */
+type Reading = Pick<Application, 'asOf' | 'fingerprint' | 'position' | 'covers' | 'signal'>;
+
+/** Runs that make room for another process's revision before one gives up. */
+const ATTEMPTS = 5;
+
+/** Runs from the source to a new revision: read, relate, plan, guard, apply (docs/architecture.md). */
+@Injectable()
+export class Synchroniser {
+  readonly runs = new Runs();
+  readonly reconciliations = new ReconciliationCounts();
+  private readonly logger = new Logger('Mirror');
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly dataSource: DataSource,
+    private readonly state: MirrorState,
+    private readonly revisions: Revisions,
+    private readonly leadership: Leadership,
+  ) {}
+
+  /**
+   * One run over the whole source. What goes wrong with the source is an outcome; what goes wrong with the database
+   * is thrown.
+   */
+  run(source: DirectorySource, options: RunOptions = {}): Promise<Outcome> {
+    return this.runs.watch('all', () => this.runPatiently(source, options));
+  }
+
+  /** Takes over what has changed, without looking at the rest. Whatever goes wrong is thrown. */
+  advance(advance: Advance): Promise<Outcome> {
+    return this.runs.watch('changes', () => this.advancePatiently(advance));
+  }
+
+  private async runPatiently(source: DirectorySource, options: RunOptions): Promise<Outcome> {
+    for (let attempt = 1; ; attempt++) {
+      const before = await this.state.get();
+      try {
+        return await this.runFrom(source, before, options);
+      } catch (error) {
+        // Another process was first: what is left to do is found out by looking again.
+        if (error instanceof OutdatedPlanError && attempt < ATTEMPTS) continue;
+        return await this.fail(error, before, options);
+      }
+    }
+  }
+
+  private async advancePatiently(advance: Advance): Promise<Outcome> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.advanceFrom(await this.state.get(), advance);
+      } catch (error) {
+        if (!(error instanceof OutdatedPlanError) || attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  private async advanceFrom(
+    before: MirrorStatus,
+    { delta, asOf, position, signal }: Advance,
+  ): Promise<Outcome> {
+    const { manager } = this.dataSource;
+    const pictures = new PictureStore(this.dataSource);
+    const { mapping } = this.config.directory;
+    const snapshot = await readSnapshot(entriesOf(delta), mapping, pictures, signal);
+    const plan = await planDelta(manager, snapshot, delta);
+    const findings = { plan, quarantined: snapshot.quarantined, skipped: null };
+    const covers = identitiesIn(delta);
+    const fingerprint = fingerprintOf(this.config.directory);
+    return this.conclude(findings, before, { asOf, fingerprint, position, covers, signal });
+  }
+
+  private async runFrom(
+    source: DirectorySource,
+    before: MirrorStatus,
+    options: RunOptions,
+  ): Promise<Outcome> {
+    // Before anything is read.
+    const asOf = await readClock(this.dataSource.manager);
+    const fingerprint = await source.fingerprint();
+    const looksUnchanged = fingerprint === before.fingerprint && before.state === SyncState.IDLE;
+    if (options.dryRun !== true) {
+      if (looksUnchanged && options.force !== true) {
+        await this.state.confirmUnchanged(asOf);
+        // A quiet directory forgets its changes too.
+        await this.transaction(options.signal, (manager) =>
+          pruneChanges(manager, this.config.directory.changesDays),
+        );
+        return { kind: 'unchanged' };
+      }
+      // A reason goes on being told until it is known to be gone.
+      if (before.reason === null) await this.state.markRunning();
+    }
+    const { signal = new AbortController().signal } = options;
+    const pictures = await PictureStore.withAllKnown(this.dataSource);
+    const { mapping } = this.config.directory;
+    const snapshot = await readSnapshot(source.read(signal), mapping, pictures, signal, options.progress);
+    options.progress?.({ stage: 'plan' });
+    const { plan, skipped } = await planWhole(this.dataSource.manager, snapshot);
+    const findings = { plan, quarantined: snapshot.quarantined, skipped };
+    const reading = { asOf, fingerprint, position: source.position(), covers: null, signal };
+    return this.conclude(findings, before, reading, options);
+  }
+
+  /** What is left once there is a plan: to guard it, and to apply it. */
+  private async conclude(
+    findings: Findings,
+    before: MirrorStatus,
+    reading: Reading,
+    { dryRun, confirm, progress, whenBehind }: RunOptions = {},
+  ): Promise<Outcome> {
+    const { plan, quarantined } = findings;
+    const { mapping } = this.config.directory;
+    const lost = await countLosses(this.dataSource.manager, lackingInPlan(plan, mapping), mapping);
+    const behind = isEmpty(plan) ? null : findBehind(before, reading);
+    if (behind !== null && whenBehind === 'fail') throw new ServerBehindError(behind);
+    const heldBecause =
+      behind === null
+        ? await this.guard(plan, lost, before.revision === null, reading.asOf)
+        : `${behind}. It lags, or it was restored from a backup, and the mirror would go back with it`;
+    if (dryRun === true) return { kind: 'planned', heldBecause, ...findings };
+    if (confirm !== undefined && confirm !== plan.hash) {
+      await this.state.restore(before);
+      const reason = isEmpty(plan)
+        ? 'There is nothing left to confirm: the mirror equals the directory'
+        : `The plan is not the one to confirm: it is ${plan.hash} now`;
+      return { kind: 'failed', reason, isFinal: true, isBehind: false };
+    }
+    if (heldBecause !== null && confirm === undefined) {
+      await this.state.markBlocked(heldBecause, plan.hash);
+      return { kind: 'blocked', reason: heldBecause, ...findings };
+    }
+    progress?.({ stage: 'apply' });
+    const now = await readClock(this.dataSource.manager);
+    const application: Application = {
+      ...reading,
+      plan,
+      quarantined,
+      basedOn: before.revisionId,
+      confirmed: heldBecause !== null,
+      now,
+      changesDays: this.config.directory.changesDays,
+    };
+    if (isEmpty(plan) && before.revisionId !== null) {
+      await this.transaction(reading.signal, (manager) => applyUnseen(manager, application));
+      this.revisions.noteConfirmed();
+      return { kind: 'unchanged' };
+    }
+    const { number: revision } = await this.revisions.change(() =>
+      this.transaction(reading.signal, async (manager) => {
+        const applied = await applyPlan(manager, application);
+        await noteLosses(manager, applied.number, lost);
+        return applied;
+      }),
+    );
+    return { kind: 'applied', revision, ...findings };
+  }
+
+  private transaction<Result>(
+    signal: AbortSignal | undefined,
+    work: (manager: EntityManager) => Promise<Result>,
+  ): Promise<Result> {
+    const { dataSource, leadership } = this;
+    return inApplyingTransaction({ dataSource, leadership }, work, signal);
+  }
+
+  private async guard(plan: Plan, lost: LossCounts, isFirst: boolean, now: Date): Promise<string | null> {
+    if (!isFirst && !deletesAnything(plan) && Object.keys(lost).length === 0) return null;
+    const { guard, mapping } = this.config.directory;
+    const { percent, windowSeconds } = guard;
+    const { manager } = this.dataSource;
+    const since = new Date(now.getTime() - windowSeconds * 1000);
+    const facts = {
+      isFirst,
+      stored: await countStored(manager),
+      recentlyDeleted: await countRecentlyDeleted(manager, since),
+      losses: await describeLosses(manager, lost, mapping, since),
+    };
+    return guardPlan(plan, facts, percent);
+  }
+
+  private async fail(error: unknown, before: MirrorStatus, options: RunOptions): Promise<Outcome> {
+    if (options.signal?.aborted === true) {
+      // Where even that fails, the next start finds a run that was cut off, and reads the source again.
+      await this.state.restore(before).catch(() => undefined);
+      return { kind: 'stopped' };
+    }
+    if (!isOfSource(error)) {
+      // Most likely the database is away, and takes no note of it either: then the first error is the one to tell.
+      if (options.dryRun !== true) {
+        await this.state.markFailing('The mirror cannot be written').catch(() => undefined);
+      }
+      throw error;
+    }
+    if (options.dryRun !== true) await this.state.markFailing(error.message);
+    this.logger.debug(error.stack ?? error.message);
+    return {
+      kind: 'failed',
+      reason: error.message,
+      isFinal: error instanceof LdifError,
+      isBehind: error instanceof ServerBehindError,
+    };
+  }
+}
+
+/** What goes wrong with a directory, and not with the mirror of it. */
+export function isOfSource(error: unknown): error is Error {
+  return (
+    error instanceof LdifError ||
+    error instanceof LdapError ||
+    error instanceof SourceError ||
+    error instanceof OutdatedPlanError
+  );
+}
+
+/** How the server that was read is behind what is mirrored; null: it is not, or nothing was known of that. */
+function findBehind({ position, fingerprint }: MirrorStatus, reading: Reading): string | null {
+  const known = stateOf(parsePosition(position));
+  const reached = reachedOf(parsePosition(reading.position));
+  const behind = describeBehind(known, reached);
+  if (behind !== null || reading.fingerprint !== fingerprint) return behind;
+  // A consumer that is still being filled shows nothing, and lacks entries.
+  return describeHidden(known, reached);
+}
+
+function* entriesOf({ people, groups }: Delta) {
+  for (const entry of people.values()) yield { kind: 'person', entry } as const;
+  for (const entry of groups.values()) yield { kind: 'group', entry } as const;
+}

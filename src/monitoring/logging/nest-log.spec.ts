@@ -1,0 +1,63 @@
+import { readConfig } from '../../config/config.js';
+import { createLog } from './log.js';
+import { NestLog } from './nest-log.js';
+
+/** What is written by a log with these settings. */
+function writtenBy(environment: Record<string, string>, work: (log: NestLog) => void): string[] {
+  const written: string[] = [];
+  work(NestLog.of(readConfig(environment), { write: (line) => written.push(line) }));
+  return written;
+}
+
+describe('the log', () => {
+  it('has lines of JSON, with the levels that whoever collects them knows', () => {
+    const lines = writtenBy({ LOG_LEVEL: 'verbose', LOG_FORMAT: 'json' }, (log) => {
+      log.fatal('one', 'Mirror');
+      log.error('two', 'Error: why\n    at somewhere', 'Mirror');
+      log.warn('three %s');
+      log.log('four', undefined, 'Mirror');
+      log.debug({ five: 5 }, 'Mirror');
+      log.verbose('six', 'Mirror');
+    }).map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines.map(({ time, ...line }) => [typeof time, line])).toEqual([
+      ['string', { level: 'fatal', context: 'Mirror', msg: 'one' }],
+      ['string', { level: 'error', context: 'Mirror', msg: 'two\nError: why\n    at somewhere' }],
+      ['string', { level: 'warn', msg: 'three %s' }],
+      ['string', { level: 'info', context: 'Mirror', msg: 'four' }],
+      ['string', { level: 'debug', context: 'Mirror', msg: '{"five":5}' }],
+      ['string', { level: 'trace', context: 'Mirror', msg: 'six' }],
+    ]);
+  });
+
+  it('leaves out what is less severe than its level, and what Nest says of its own start', () => {
+    const work = (log: NestLog) => {
+      log.log('Mapped {/x, GET} route', 'RouterExplorer');
+      log.error('It failed', 'ExceptionHandler');
+      log.log('Ready', 'Service');
+      log.warn('Away', 'Limits');
+    };
+    const said = (level: string) =>
+      writtenBy({ LOG_LEVEL: level, LOG_FORMAT: 'json' }, work).map((line) => /"msg":"(\w+)/.exec(line)?.[1]);
+    expect(said('debug')).toEqual(['Mapped', 'It', 'Ready', 'Away']);
+    expect(said('log')).toEqual(['Ready', 'Away']);
+    expect(said('warn')).toEqual(['Away']);
+    expect(said('error')).toEqual([]);
+  });
+
+  it('is text for people where it is wanted, or in a terminal', () => {
+    const time = String.raw`\d\d:\d\d:\d\d\.\d{3}`;
+    const [line] = writtenBy({ LOG_FORMAT: 'text' }, (log) => {
+      log.log('Revision 1:\n  people', 'Mirror');
+    });
+    expect(line).toMatch(new RegExp(`^${time} INFO  \\[Mirror\\] Revision 1:\n  people\n$`));
+    for (const [isTerminal, form] of [
+      [true, new RegExp(`^${time} INFO  request status=200 price=null\n$`)],
+      [false, /^\{"level":"info",.*"status":200,"price":null,"msg":"request"\}\n$/],
+    ] as const) {
+      const written: string[] = [];
+      const stream = { write: (text: string) => written.push(text) };
+      createLog(readConfig({}), stream, isTerminal).lines.info({ status: 200, price: null }, 'request');
+      expect(written).toEqual([expect.stringMatching(form)]);
+    }
+  });
+});

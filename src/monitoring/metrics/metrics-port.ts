@@ -1,0 +1,33 @@
+import type { Server } from 'node:http';
+import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { Config } from '../../config/config.js';
+import { CONFIG } from '../../config/config.module.js';
+import { closeMetricsServer, openMetricsServer } from './metrics-server.js';
+import { MetricsService } from './metrics.service.js';
+
+/** Metrics on a port of their own, which need not be reached from where clients are. */
+@Injectable()
+export class MetricsPort implements OnApplicationBootstrap, OnApplicationShutdown {
+  private server: Server | null = null;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly host: HttpAdapterHost,
+    private readonly metrics: MetricsService,
+  ) {}
+
+  /** @throws Error of the system when it cannot listen */
+  async onApplicationBootstrap(): Promise<void> {
+    const { metrics } = this.config.monitoring;
+    // The command line has nothing that listens.
+    const adapter = this.host.httpAdapter as unknown;
+    if (metrics?.kind !== 'apart' || !adapter) return;
+    this.server = await openMetricsServer(metrics, () => this.metrics.text());
+    await this.metrics.begin();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    if (this.server !== null) await closeMetricsServer(this.server);
+  }
+}

@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Logger } from '@nestjs/common';
+import type { MetricsConfig } from '../../config/settings/monitoring.js';
+
+/** Milliseconds in which a request has to be there. */
+const PATIENCE = 5000;
+/** Those who read metrics are few. */
+const MOST_CONNECTIONS = 100;
+
+const logger = new Logger('Metrics');
+
+/**
+ * Listens on a port where `/metrics` answers, and nothing else.
+ * @param read everything in Prometheus' text format, version 0.0.4
+ * @throws Error of the system when it cannot listen
+ */
+export async function openMetricsServer(
+  { port, host }: Extract<MetricsConfig, { kind: 'apart' }>,
+  read: () => Promise<string>,
+): Promise<Server> {
+  const patience = { requestTimeout: PATIENCE, headersTimeout: PATIENCE, connectionsCheckingInterval: 1000 };
+  const server = createServer(patience, (request, response) => {
+    answer(request, response, read).catch((error: unknown) => {
+      logger.error(error);
+      response.writeHead(500).end();
+    });
+  });
+  server.maxConnections = MOST_CONNECTIONS;
+  server.listen(port, host);
+  await once(server, 'listening');
+  return server;
+}
+
+/** Gives the port back, whoever is connected to it. */
+export async function closeMetricsServer(server: Server): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}
+
+/** The media type of Prometheus' text format. */
+export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+async function answer(
+  { method, url = '' }: IncomingMessage,
+  response: ServerResponse,
+  read: () => Promise<string>,
+): Promise<void> {
+  const isAsked = /^\/metrics(\?|$)/.test(url);
+  if (!isAsked || method !== 'GET') {
+    response.writeHead(isAsked ? 405 : 404, isAsked ? { allow: 'GET' } : {}).end();
+    return;
+  }
+  const text = await read();
+  response
+    .writeHead(200, {
+      'content-type': METRICS_TYPE,
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    })
+    .end(text);
+}

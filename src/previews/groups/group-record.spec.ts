@@ -1,0 +1,222 @@
+import fc from 'fast-check';
+import { applyRecord, entryOf } from '../../../test/support/builders/model-entry.js';
+import { NAUGHTY_STRINGS } from '../../../test/support/builders/naughty-strings.js';
+import { ServiceError } from '../../common/errors.js';
+import { readConfig } from '../../config/config.js';
+import { foldValue } from '../../ldap/naming/case-ignore-match.js';
+import type { Entry } from '../../ldap/entry.js';
+import type { ChangeRecord } from '../../ldap/ldif/ldif-record.js';
+import { mapGroup } from '../../mirror/map/map.js';
+import { buildGroupDeletion, buildNewGroup, changeGroup } from './group-record.js';
+import type { StoredGroup } from '../stored-entry.js';
+import { type GroupChange, type NewGroup, validateGroupChange } from '../validate.js';
+
+const mapping = readConfig({}).directory.mapping.groups;
+const DN = 'cn=chess-club,ou=groups,dc=example,dc=org';
+const GO = 'cn=go,ou=groups,dc=example,dc=org';
+const ADA = 'uid=ada,ou=people,dc=example,dc=org';
+
+function groupEntry(attributes: Record<string, string[]>, dn = DN): Entry {
+  const objectClass = ['groupOfNames', 'directoryGroup'];
+  return entryOf(dn, { objectClass, cn: ['chess-club'], member: [ADA], ...attributes });
+}
+
+function storedGroup(entry: Entry): StoredGroup & { references: unknown } {
+  const { value } = mapGroup(entry, mapping);
+  if (value === null) throw new Error('the entry is no group');
+  return { ...value, memberValues: entry.bytes('member').length };
+}
+
+describe('the change of a group', () => {
+  it('keeps the label of the web site', () => {
+    const entry = groupEntry({ labeledURI: ['https://example.org The Chess Club', 'https://example.org/2'] });
+    const { record } = changeGroup(storedGroup(entry), { website: 'https://chess.example.org' }, mapping);
+    expect(record).toMatchObject({
+      changes: [
+        { operation: 'delete', values: ['https://example.org The Chess Club', 'https://example.org/2'] },
+        { operation: 'add', values: ['https://chess.example.org The Chess Club', 'https://example.org/2'] },
+      ],
+    });
+  });
+
+  it('drops a label that there is no room for', () => {
+    const entry = groupEntry({ labeledURI: [`https://example.org ${'x'.repeat(9000)}`] });
+    const website = `https://example.org/${'y'.repeat(1000)}`;
+    const { record } = changeGroup(storedGroup(entry), { website }, mapping);
+    expect(record).toMatchObject({
+      changes: [{ operation: 'delete' }, { operation: 'add', values: [website] }],
+    });
+  });
+
+  it('adds the class that a name needs, where it is missing', () => {
+    const group = storedGroup(groupEntry({ objectClass: ['groupOfNames'] }));
+    expect(changeGroup(group, { name: 'Chess Club' }, mapping)).toMatchObject({
+      record: {
+        assertion: { kind: 'and', filters: [{ kind: 'not', filter: { attribute: 'displayName' } }] },
+        changes: [
+          { operation: 'add', attribute: 'objectClass', values: ['directoryGroup'] },
+          { operation: 'add', attribute: 'displayName', values: ['Chess Club'] },
+        ],
+      },
+      sourceValues: null,
+    });
+    expect(changeGroup(group, { description: 'Chess' }, mapping).record).toMatchObject({
+      changes: [{ attribute: 'description' }],
+    });
+  });
+
+  it('gives the group what was asked for, and leaves everything else as it is', () => {
+    const text = fc.constantFrom(
+      'Chess',
+      'chess',
+      ' CHESS ',
+      'Go',
+      'Ä',
+      'a\u0308',
+      ...NAUGHTY_STRINGS.slice(1),
+    );
+    const url = fc.oneof(
+      text,
+      fc.constantFrom(
+        'https://a.example',
+        'https://a.example Label',
+        'https://b.example',
+        'ftp://b.example Label',
+      ),
+    );
+    const values = (of: fc.Arbitrary<string>) => fc.uniqueArray(of, { maxLength: 3, selector: foldValue });
+    const entries = fc
+      .record({ displayName: values(text), description: values(text), labeledURI: values(url) })
+      .map((attributes) => groupEntry(attributes));
+    const inputs = fc.record(
+      { name: text, description: fc.option(text), website: fc.option(url), email: fc.constant('a@b') },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(entries, inputs, (entry, input) => {
+        const before = storedGroup(entry);
+        const wanted = withoutRefusal(() => validateGroupChange({ group: { id: '' }, ...input }));
+        const outcome = wanted && withoutRefusal(() => changeGroup(before, wanted, mapping));
+        if (outcome === null) return;
+        const after = storedGroup(applyRecord(entry, outcome.record));
+        expect(after).toEqual({ ...before, ...defined(wanted), sourceValues: outcome.sourceValues });
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe('a new group', () => {
+  const group: NewGroup = {
+    id: 'go',
+    name: 'Go Club',
+    description: 'Stones\non a board',
+    website: 'https://go.example.org',
+    email: 'go@example.org',
+  };
+
+  it('has what was asked for, and its creator as owner and first member', () => {
+    const record = buildNewGroup(group, ADA, mapping);
+    expect(record).toEqual({
+      dn: GO,
+      changetype: 'add',
+      attributes: [
+        { attribute: 'objectClass', values: ['groupOfNames', 'directoryGroup'] },
+        { attribute: 'cn', values: ['go'] },
+        { attribute: 'displayName', values: ['Go Club'] },
+        { attribute: 'description', values: ['Stones\non a board'] },
+        { attribute: 'labeledURI', values: ['https://go.example.org'] },
+        { attribute: 'mail', values: ['go@example.org'] },
+        { attribute: 'owner', values: [ADA] },
+        { attribute: 'member', values: [ADA] },
+      ],
+    });
+    expect(storedGroup(entryOfNew(record))).toMatchObject({ ...group, dn: GO, sourceValues: null });
+  });
+
+  it('names itself when nobody makes it, and has only what was asked for', () => {
+    const bare = { ...group, description: null, website: null, email: null };
+    expect(buildNewGroup(bare, null, mapping)).toMatchObject({
+      attributes: [
+        { attribute: 'objectClass' },
+        { attribute: 'cn' },
+        { attribute: 'displayName' },
+        { attribute: 'member', values: [GO] },
+      ],
+    });
+  });
+
+  it('has no members when nobody makes it and its class allows none', () => {
+    const { groups } = readConfig({ DIRECTORY_GROUP_CLASSES: 'groupOfMembers' }).directory.mapping;
+    const record = buildNewGroup(group, null, groups);
+    expect(entryOfNew(record).text('objectClass')).toEqual(['groupOfMembers']);
+    expect(entryOfNew(record).text('member')).toEqual([]);
+  });
+
+  it('has a cn, whichever attribute has the id', () => {
+    const { groups } = readConfig({ DIRECTORY_GROUP_ID: 'ou' }).directory.mapping;
+    const record = buildNewGroup(group, ADA, groups);
+    expect(record.dn).toBe('ou=go,ou=groups,dc=example,dc=org');
+    expect(['ou', 'cn'].map((name) => entryOfNew(record).text(name))).toEqual([['go'], ['go']]);
+  });
+
+  it('is called by its id where the directory shows that as the name', () => {
+    const { groups } = readConfig({ DIRECTORY_GROUP_NAME: 'CN' }).directory.mapping;
+    expect(() => buildNewGroup(group, ADA, groups)).toThrow(
+      new ServiceError('CONFLICT', 'In this directory the name of a group is its id', { argument: 'name' }),
+    );
+    const called = buildNewGroup({ ...group, name: 'go' }, ADA, groups);
+    expect(entryOfNew(called).text('cn')).toEqual(['go']);
+  });
+});
+
+describe('the deletion of a group', () => {
+  const group = storedGroup(groupEntry({}));
+
+  it('takes it out of the groups that name it first', () => {
+    const outer = storedGroup(groupEntry({ cn: ['games'], member: [DN, ADA], owner: [DN] }, 'cn=games'));
+    expect(buildGroupDeletion(group, [{ group: outer, namedAs: 5 }], mapping)).toEqual([
+      {
+        dn: 'cn=games',
+        changetype: 'modify',
+        changes: [
+          { operation: 'delete', attribute: 'member', values: [DN] },
+          { operation: 'delete', attribute: 'owner', values: [DN] },
+        ],
+      },
+      { dn: DN, changetype: 'delete' },
+    ]);
+  });
+
+  it('is not possible while it is the only member of another one', () => {
+    const outer = storedGroup(groupEntry({ cn: ['games'], member: [DN] }, 'cn=games'));
+    expect(() => buildGroupDeletion(group, [{ group: outer, namedAs: 1 }], mapping)).toThrow(
+      expect.objectContaining({
+        code: 'CONFLICT',
+        message: expect.stringContaining('games') as string,
+      }) as Error,
+    );
+  });
+});
+
+function entryOfNew(record: ChangeRecord): Entry {
+  if (record.changetype !== 'add') throw new Error(`not a new entry: ${record.changetype}`);
+  return entryOf(
+    record.dn,
+    Object.fromEntries(record.attributes.map(({ attribute, values }) => [attribute, [...values]])),
+  );
+}
+
+/** Null for what is refused, as it may be. */
+function withoutRefusal<Outcome>(act: () => Outcome): Outcome | null {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof ServiceError) return null;
+    throw error;
+  }
+}
+
+function defined(change: GroupChange | null): GroupChange {
+  return Object.fromEntries(Object.entries(change ?? {}).filter(([, value]) => value !== undefined));
+}

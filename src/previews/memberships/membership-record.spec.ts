@@ -1,0 +1,165 @@
+import fc from 'fast-check';
+import { applyRecord, entryOf } from '../../../test/support/builders/model-entry.js';
+import { readConfig } from '../../config/config.js';
+import { keyOfDn } from '../../ldap/naming/dn-key.js';
+import type { Entry } from '../../ldap/entry.js';
+import { GroupRole } from '../../memberships/role.js';
+import { mapGroup } from '../../mirror/map/map.js';
+import type { NamedAs } from '../../mirror/map/snapshot.js';
+import {
+  addNaming,
+  changeNames,
+  changeNaming,
+  NOT_NAMED,
+  removeNaming,
+  roleOfNaming,
+} from './membership-record.js';
+import type { StoredGroup } from '../stored-entry.js';
+
+const mapping = readConfig({}).directory.mapping.groups;
+const { MEMBER, ADMIN, OWNER } = GroupRole;
+const DN = 'cn=chess-club,ou=groups,dc=example,dc=org';
+const ADA = 'uid=ada,ou=people,dc=example,dc=org';
+const BOB = 'uid=bob,ou=people,dc=example,dc=org';
+
+function groupEntry(attributes: Record<string, string[]>): Entry {
+  const objectClass = ['groupOfNames', 'directoryGroup'];
+  return entryOf(DN, { objectClass, cn: ['chess-club'], displayName: ['Chess Club'], ...attributes });
+}
+
+function storedGroup(entry: Entry): StoredGroup {
+  const { value } = mapGroup(entry, mapping);
+  if (value === null) throw new Error('the entry is no group');
+  return { ...value, memberValues: entry.bytes('member').length };
+}
+
+function namingIn(entry: Entry, dn: string): NamedAs {
+  return mapGroup(entry, mapping).value?.references.get(keyOfDn(dn)) ?? NOT_NAMED;
+}
+
+describe('by what a group names somebody', () => {
+  it.each([
+    [MEMBER, 1],
+    [ADMIN, 2],
+    [OWNER, 4],
+  ])('is the attribute of the role, when they are added as %s', (role, naming) => {
+    expect(addNaming({ namedAs: NOT_NAMED, role: null }, role)).toBe(naming);
+    expect(addNaming({ namedAs: NOT_NAMED, role: OWNER }, role)).toBe(naming);
+  });
+
+  it.each([1, 2, 3, 4, 5, 6, 7])('cannot be added to when it is %d already', (namedAs) => {
+    expect(() => addNaming({ namedAs, role: roleOfNaming(namedAs) }, OWNER)).toThrow(
+      expect.objectContaining({ code: 'CONFLICT', details: { argument: 'user' } }) as Error,
+    );
+  });
+
+  it.each([
+    [1, ADMIN, 3],
+    [1, OWNER, 5],
+    [2, MEMBER, 1],
+    [2, OWNER, 6],
+    [3, MEMBER, 1],
+    [3, OWNER, 7],
+    [4, MEMBER, 1],
+    [4, ADMIN, 2],
+    [5, MEMBER, 1],
+    [5, ADMIN, 3],
+    [6, ADMIN, 2],
+    [7, MEMBER, 1],
+    [7, ADMIN, 3],
+  ])('is, from %d to %s, %d', (namedAs, role, naming) => {
+    expect(changeNaming({ namedAs, role: OWNER }, role)).toBe(naming);
+    expect(roleOfNaming(naming)).toBe(role);
+  });
+
+  it('cannot be changed to the role that they have', () => {
+    expect(() => changeNaming({ namedAs: 3, role: OWNER }, ADMIN)).toThrow(
+      expect.objectContaining({ code: 'BAD_USER_INPUT', details: { argument: 'role' } }) as Error,
+    );
+  });
+
+  it.each([
+    ['NOT_FOUND', null],
+    ['CONFLICT', MEMBER],
+  ])('cannot be changed or removed where it does not: %s', (code, role) => {
+    const refused = expect.objectContaining({ code, details: { argument: 'user' } }) as Error;
+    expect(() => changeNaming({ namedAs: NOT_NAMED, role }, ADMIN)).toThrow(refused);
+    expect(() => removeNaming({ namedAs: NOT_NAMED, role })).toThrow(refused);
+  });
+});
+
+describe('the record that changes whom a group names', () => {
+  it('adds a member', () => {
+    const entry = groupEntry({ member: [ADA] });
+    expect(changeNames(storedGroup(entry), BOB, NOT_NAMED, 1, mapping)).toEqual({
+      record: {
+        dn: DN,
+        changetype: 'modify',
+        changes: [{ operation: 'add', attribute: 'member', values: [BOB] }],
+      },
+      sourceValues: null,
+    });
+  });
+
+  it('adds the class that admins need, where it is missing', () => {
+    const group = storedGroup(groupEntry({ objectClass: ['groupOfNames'], member: [ADA] }));
+    expect(changeNames(group, ADA, 1, 3, mapping)).toMatchObject({
+      record: {
+        changes: [
+          { operation: 'add', attribute: 'objectClass', values: ['directoryGroup'] },
+          { operation: 'add', attribute: 'groupAdmin', values: [ADA] },
+        ],
+      },
+      sourceValues: null,
+    });
+    expect(changeNames(group, ADA, 1, 5, mapping).record).toMatchObject({
+      changes: [{ attribute: 'owner' }],
+    });
+  });
+
+  it('is not made when the group would be left without members', () => {
+    const group = storedGroup(groupEntry({ member: [ADA], owner: [BOB] }));
+    expect(() => changeNames(group, ADA, 1, NOT_NAMED, mapping)).toThrow(
+      expect.objectContaining({ code: 'CONFLICT' }) as Error,
+    );
+    expect(changeNames(group, BOB, 4, NOT_NAMED, mapping).record).toMatchObject({
+      changes: [{ operation: 'delete', attribute: 'owner', values: [BOB] }],
+    });
+  });
+
+  it('is made all the same where the class of groups allows none', () => {
+    const { groups } = readConfig({ DIRECTORY_GROUP_CLASSES: 'groupOfMembers' }).directory.mapping;
+    const group = storedGroup(groupEntry({ member: [ADA] }));
+    expect(changeNames(group, ADA, 1, NOT_NAMED, groups).record).toMatchObject({
+      changes: [{ operation: 'delete', attribute: 'member', values: [ADA] }],
+    });
+  });
+
+  it('deletes nothing where one attribute stands for two roles', () => {
+    const { groups } = readConfig({ DIRECTORY_GROUP_ADMIN: 'Owner' }).directory.mapping;
+    const group = storedGroup(groupEntry({ member: [ADA], owner: [BOB] }));
+    expect(changeNames(group, BOB, 4, 3, groups).record).toMatchObject({
+      changes: [{ operation: 'add', attribute: 'member', values: [BOB] }],
+    });
+  });
+
+  it('makes the group name them so, and nobody else differently', () => {
+    const naming = fc.integer({ min: 0, max: 7 });
+    fc.assert(
+      fc.property(naming, naming, fc.boolean(), (before, after, hasClass) => {
+        const held = (bit: number) => (before & bit ? [ADA] : []);
+        const entry = groupEntry({
+          ...(hasClass ? {} : { objectClass: ['groupOfNames'] }),
+          member: [BOB, ...held(1)],
+          groupAdmin: held(2),
+          owner: [...held(4), BOB],
+        });
+        fc.pre(before !== after);
+        const { record, sourceValues } = changeNames(storedGroup(entry), ADA, before, after, mapping);
+        const applied = applyRecord(entry, record);
+        expect([namingIn(applied, ADA), namingIn(applied, BOB)]).toEqual([after, 5]);
+        expect(storedGroup(applied).sourceValues).toEqual(sourceValues);
+      }),
+    );
+  });
+});

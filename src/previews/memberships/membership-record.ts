@@ -1,0 +1,130 @@
+import type { DirectoryMapping } from '../../config/settings/directory.js';
+import { BadUserInputError, NotFoundError, ServiceError } from '../../common/errors.js';
+import type { ValueChange } from '../../ldap/ldif/ldif-record.js';
+import { type GroupRole, rankOf, roleOf } from '../../memberships/role.js';
+import {
+  NAMED_AS_ADMIN,
+  NAMED_AS_MEMBER,
+  NAMED_AS_OWNER,
+  type NamedAs,
+  rankOfNaming,
+} from '../../mirror/map/snapshot.js';
+import { auxiliaryClassOfGroups, isSame } from '../auxiliary-class.js';
+import { modifyEntry } from '../modify-entry.js';
+import type { ChangedEntry, StoredGroup } from '../stored-entry.js';
+
+type GroupMapping = DirectoryMapping['groups'];
+
+/** The group does not name somebody at all. */
+export const NOT_NAMED: NamedAs = 0;
+
+/** How a person belongs to a group. */
+export interface StoredMembership {
+  /** By which attributes the group names the person; NOT_NAMED: only other groups do, if any. */
+  readonly namedAs: NamedAs;
+  /** The effective role; null: the person is not in the group. */
+  readonly role: GroupRole | null;
+}
+
+/**
+ * By what a group names a person who is added to it (pure).
+ * @throws ServiceError CONFLICT when it names the person already
+ */
+export function addNaming({ namedAs }: StoredMembership, role: GroupRole): NamedAs {
+  if (namedAs === NOT_NAMED) return namingOf(role);
+  throw new ServiceError(
+    'CONFLICT',
+    `The group names this person already, as ${roleOfNaming(namedAs)}: updateGroupMember changes that`,
+    { argument: 'user' },
+  );
+}
+
+/**
+ * By what a group names a person whose role changes (pure). What stands below the new role stays: an owner who was
+ * named as a member still is one, and the group does not run out of members.
+ * @throws ServiceError NOT_FOUND when the person is not in the group, CONFLICT when only other groups bring them in,
+ *   BAD_USER_INPUT when they have the role already
+ */
+export function changeNaming(membership: StoredMembership, role: GroupRole): NamedAs {
+  const { namedAs } = membership;
+  checkNamed(membership);
+  if (roleOfNaming(namedAs) === role) {
+    throw new BadUserInputError(`The group names this person as ${role} already`, 'role');
+  }
+  const naming = namingOf(role);
+  return (namedAs & (naming - 1)) | naming;
+}
+
+/**
+ * By what a group names a person who is removed from it (pure).
+ * @throws ServiceError NOT_FOUND when the person is not in the group, CONFLICT when only other groups bring them in
+ */
+export function removeNaming(membership: StoredMembership): NamedAs {
+  checkNamed(membership);
+  return NOT_NAMED;
+}
+
+/**
+ * Makes a group name somebody differently (pure).
+ * @param dn the person's, or that of a group inside
+ * @throws ServiceError CONFLICT when the group would be left without members, which its class does not allow
+ */
+export function changeNames(
+  group: StoredGroup,
+  dn: string,
+  before: NamedAs,
+  after: NamedAs,
+  mapping: GroupMapping,
+): ChangedEntry {
+  const held = attributesOf(before, mapping);
+  const wanted = attributesOf(after, mapping);
+  const gone = held.filter((name) => !wanted.some((each) => isSame(each, name)));
+  const added = wanted.filter((name) => !held.some((each) => isSame(each, name)));
+  if (gone.includes(mapping.member) && group.memberValues <= 1 && needsMember(mapping)) {
+    throw new ServiceError(
+      'CONFLICT',
+      `The group ${group.id} names nobody else as a member, and the directory has no groups without: ` +
+        'add somebody first, or delete the group',
+    );
+  }
+  const step =
+    (operation: ValueChange['operation']) =>
+    (attribute: string): ValueChange => ({ operation, attribute, values: [dn] });
+  return modifyEntry(group, auxiliaryClassOfGroups(mapping), [
+    ...gone.map(step('delete')),
+    ...added.map(step('add')),
+  ]);
+}
+
+/** RFC 4519 §3.5 and §3.6: there is at least one. */
+export function needsMember({ classes }: GroupMapping): boolean {
+  return classes.some((each) => isSame(each, 'groupOfNames') || isSame(each, 'groupOfUniqueNames'));
+}
+
+export function roleOfNaming(namedAs: NamedAs): GroupRole {
+  return roleOf(rankOfNaming(namedAs));
+}
+
+function checkNamed({ namedAs, role }: StoredMembership): void {
+  if (namedAs !== NOT_NAMED) return;
+  if (role === null) throw new NotFoundError('This person is not in the group', 'user');
+  throw new ServiceError(
+    'CONFLICT',
+    'The group does not name this person: they are in it through a group inside, and it has to be changed there',
+    { argument: 'user' },
+  );
+}
+
+function namingOf(role: GroupRole): NamedAs {
+  return 1 << (rankOf(role) - 1);
+}
+
+function attributesOf(namedAs: NamedAs, mapping: GroupMapping): string[] {
+  return [
+    { naming: NAMED_AS_MEMBER, attribute: mapping.member },
+    { naming: NAMED_AS_ADMIN, attribute: mapping.admin },
+    { naming: NAMED_AS_OWNER, attribute: mapping.owner },
+  ]
+    .filter(({ naming }) => (namedAs & naming) !== 0)
+    .map(({ attribute }) => attribute);
+}

@@ -1,0 +1,186 @@
+import fc from 'fast-check';
+import { applyRecord, entryOf } from '../../../test/support/builders/model-entry.js';
+import { NAUGHTY_STRINGS } from '../../../test/support/builders/naughty-strings.js';
+import { BadUserInputError, ServiceError } from '../../common/errors.js';
+import { readConfig } from '../../config/config.js';
+import { foldValue } from '../../ldap/naming/case-ignore-match.js';
+import { Entry } from '../../ldap/entry.js';
+import { mapPerson } from '../../mirror/map/map.js';
+import { changePerson } from './user-record.js';
+import { type PersonChange, validatePersonChange } from '../validate.js';
+
+const mapping = readConfig({}).directory.mapping.people;
+const DN = 'uid=ada,ou=people,dc=example,dc=org';
+
+/** An entry with what every person has, and this. */
+function personEntry(attributes: Record<string, string[]>, dn = DN): Entry {
+  const classes = ['inetOrgPerson', 'directoryPerson'];
+  return entryOf(dn, {
+    objectClass: classes,
+    uid: ['ada'],
+    cn: ['Ada Martin'],
+    sn: ['Martin'],
+    ...attributes,
+  });
+}
+
+function storedPerson(entry: Entry) {
+  const { value } = mapPerson(entry, mapping);
+  if (value === null) throw new Error('the entry is no person');
+  return value;
+}
+
+function change(entry: Entry, wanted: PersonChange) {
+  return changePerson(storedPerson(entry), wanted, mapping);
+}
+
+describe('the change of a person', () => {
+  it('deletes the old value by name and adds the new one', () => {
+    const entry = personEntry({ mail: ['ada@example.org'] });
+    expect(change(entry, { email: 'a.martin@example.org' })).toEqual({
+      record: {
+        dn: DN,
+        changetype: 'modify',
+        changes: [
+          { operation: 'delete', attribute: 'mail', values: ['ada@example.org'] },
+          { operation: 'add', attribute: 'mail', values: ['a.martin@example.org'] },
+        ],
+      },
+      sourceValues: { displayname: [] },
+    });
+  });
+
+  it('deletes every value of what is removed', () => {
+    const entry = personEntry({ mail: ['ada@example.org', 'a@example.org'] });
+    expect(change(entry, { email: null }).record).toMatchObject({
+      changes: [{ operation: 'delete', attribute: 'mail', values: ['ada@example.org', 'a@example.org'] }],
+    });
+  });
+
+  it('puts the new value first and keeps the others', () => {
+    const entry = personEntry({ mail: ['ada@example.org', 'a@example.org', 'A.Martin@example.org'] });
+    expect(change(entry, { email: 'a.martin@example.org' }).record).toMatchObject({
+      changes: [
+        { operation: 'delete', values: ['ada@example.org', 'a@example.org', 'A.Martin@example.org'] },
+        { operation: 'add', values: ['a.martin@example.org', 'a@example.org'] },
+      ],
+    });
+  });
+
+  it('asserts that what is added is still absent', () => {
+    const { record } = change(personEntry({}), { givenName: 'Ada', email: 'ada@example.org' });
+    expect(record.assertion).toEqual({
+      kind: 'and',
+      filters: ['givenName', 'mail'].map((attribute) => ({
+        kind: 'not',
+        filter: { kind: 'present', attribute },
+      })),
+    });
+    const changedSince = personEntry({ mail: ['somebody@example.org'] });
+    expect(() => applyRecord(changedSince, record)).toThrow('assertionFailed');
+  });
+
+  it('is refused by a directory that has changed since', () => {
+    const { record } = change(personEntry({ mail: ['ada@example.org'] }), { email: 'a@example.org' });
+    expect(() => applyRecord(personEntry({ mail: ['b@example.org'] }), record)).toThrow('noSuchAttribute');
+  });
+
+  it('writes the name into the first of the attributes that may have it', () => {
+    const { record } = change(personEntry({}), { name: 'Countess Ada' });
+    expect(record).toMatchObject({
+      changes: [{ operation: 'add', attribute: 'displayName', values: ['Countess Ada'] }],
+    });
+  });
+
+  it('adds the class that a school year needs, where it is missing', () => {
+    const entry = personEntry({ objectClass: ['inetOrgPerson'], displayName: ['Ada'] });
+    expect(change(entry, { schoolYear: '3B' })).toMatchObject({
+      record: {
+        changes: [
+          { operation: 'add', attribute: 'objectClass', values: ['directoryPerson'] },
+          { operation: 'add', attribute: 'schoolYear', values: ['3B'] },
+        ],
+      },
+      sourceValues: null,
+    });
+    expect(change(entry, { givenName: 'Ada' }).record).toMatchObject({
+      changes: [{ attribute: 'givenName' }],
+    });
+  });
+
+  it('cannot be made to what names the entry', () => {
+    const entry = personEntry({}, 'sn=Martin,ou=people,dc=example,dc=org');
+    expect(() => change(entry, { familyName: 'Lovelace' })).toThrow(
+      new ServiceError(
+        'CONFLICT',
+        'familyName is part of the name of the entry: it takes a rename in the directory',
+      ),
+    );
+  });
+
+  it('cannot be made to what is not text', () => {
+    const entry = new Entry(DN, [...personEntry({}).attributes, ['mail', [Buffer.from([0xff])]]]);
+    expect(() => change(entry, { email: 'ada@example.org' })).toThrow(/is not text/);
+  });
+
+  it('is no change when everything is so already', () => {
+    expect(() => change(personEntry({}), { familyName: 'Martin', email: null })).toThrow(BadUserInputError);
+  });
+
+  it('gives the person what was asked for, and leaves everything else as it is', () => {
+    fc.assert(
+      fc.property(entries, changes, (entry, wanted) => {
+        const before = storedPerson(entry);
+        const outcome = withoutRefusal(() => changePerson(before, wanted, mapping));
+        if (outcome === null) return;
+        const applied = applyRecord(entry, outcome.record);
+        const { value: after, quarantined } = mapPerson(applied, mapping);
+        expect(after).toEqual({ ...before, ...defined(wanted), sourceValues: outcome.sourceValues });
+        expect(quarantined).toEqual([]);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+/** Values that differ, and values that only look as if they did. */
+const text = fc.oneof(
+  fc.constantFrom('Ada', 'ada', ' Ada ', 'ADA  MARTIN', 'Ada Martin', 'É', 'é', 'e\u0301', ' '),
+  fc.constantFrom(...NAUGHTY_STRINGS.filter((each) => each !== '')),
+);
+const values = fc.uniqueArray(text, { maxLength: 3, selector: foldValue });
+
+const entries = fc
+  .record({ displayName: values, givenName: values, mail: values, hasClass: fc.boolean() })
+  .map(({ hasClass, ...attributes }) =>
+    personEntry({ ...attributes, ...(hasClass ? {} : { objectClass: ['inetOrgPerson'] }) }),
+  );
+
+const changes = fc
+  .record(
+    {
+      name: text,
+      givenName: fc.option(text),
+      familyName: text,
+      email: fc.constantFrom(null, 'ada@example.org'),
+      schoolYear: fc.constantFrom(null, '3B'),
+    },
+    { requiredKeys: [] },
+  )
+  .map((input) => withoutRefusal(() => validatePersonChange(input)) ?? { email: 'ada@example.org' });
+
+/** Null for what is refused, as it may be. */
+function withoutRefusal<Outcome>(act: () => Outcome): Outcome | null {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof ServiceError) return null;
+    throw error;
+  }
+}
+
+function defined<Each extends object>(given: Each): Partial<Each> {
+  return Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined),
+  ) as Partial<Each>;
+}

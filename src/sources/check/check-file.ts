@@ -1,0 +1,49 @@
+import { type Finding, ok, problem, warning } from '../../common/finding.js';
+import type { DirectoryConfig, FileSourceConfig } from '../../config/settings/directory.js';
+import { LdifError } from '../../ldap/ldif/ldif-error.js';
+import { ReferenceTally } from './reference-statistics.js';
+import { LdifSource } from '../ldif/ldif-source.js';
+import { SourceError } from '../source.error.js';
+
+/** Entries between two reports of progress. */
+const PROGRESS_INTERVAL = 1000;
+
+/**
+ * Reads a directory file to its end, as the service will, and counts whom it finds.
+ * @param progress is told now and then how many entries have been read
+ * @throws InvalidFilterError, InvalidDnError: see openSource, which looks first
+ */
+export async function examineFile(
+  config: DirectoryConfig,
+  source: FileSourceConfig,
+  progress: (entries: number) => void,
+): Promise<Finding[]> {
+  const what = 'directory file';
+  const counts = { person: 0, group: 0 };
+  const references = new ReferenceTally(config.mapping);
+  try {
+    for await (const { kind, entry } of new LdifSource(config, source).read()) {
+      references.add(kind, entry);
+      counts[kind]++;
+      const read = counts.person + counts.group;
+      if (read % PROGRESS_INTERVAL === 0) progress(read);
+    }
+  } catch (error) {
+    if (error instanceof LdifError || error instanceof SourceError)
+      return [problem(what, `${source.file}: ${error.message}`)];
+    throw error;
+  }
+  const { people, groups } = config.mapping;
+  const nobody = ({ base, filter }: typeof people | typeof groups) =>
+    `none below ${base} that ${filter} chooses`;
+  return [
+    ok(what, source.file),
+    counts.person > 0
+      ? ok('people', `${counts.person} below ${people.base}`)
+      : problem('people', nobody(people)),
+    counts.group > 0
+      ? ok('groups', `${counts.group} below ${groups.base}`)
+      : warning('groups', nobody(groups)),
+    ...references.findings(),
+  ];
+}

@@ -1,0 +1,38 @@
+import { readConfig } from '../../config/config.js';
+import { passwordRisk } from './password-risk.js';
+
+function riskOf(url: string, more: Record<string, string> = {}): string | null {
+  const { source } = readConfig({
+    DIRECTORY_URL: url,
+    DIRECTORY_BIND_DN: 'cn=mirror',
+    DIRECTORY_BIND_PASSWORD: 'secret',
+    ...more,
+  }).directory;
+  if (source.kind === 'file') throw new Error('It is a file');
+  return passwordRisk(source);
+}
+
+describe('the password of the account', () => {
+  it.each([
+    'ldap://directory.example.org',
+    'ldap://10.0.0.1',
+    'ldap://[2001:db8::1]',
+    'ldap://localhost.example.org',
+  ])('can be read on its way to %s, which is told without it', (url) => {
+    expect(riskOf(url)).toMatch(/^The password of cn=mirror crosses the network to \S+ unencrypted: /);
+    expect(riskOf(url)).not.toContain('secret');
+  });
+
+  it.each(['ldap://localhost', 'ldap://127.0.0.53', 'ldap://[::1]', 'ldaps://directory.example.org'])(
+    'is safe on its way to %s',
+    (url) => {
+      expect(riskOf(url)).toBeNull();
+    },
+  );
+
+  it('is safe with StartTLS, and where there is none', () => {
+    expect(riskOf('ldap://directory.example.org', { DIRECTORY_STARTTLS: 'true' })).toBeNull();
+    const nobody = { DIRECTORY_BIND_DN: '', DIRECTORY_BIND_PASSWORD: '' };
+    expect(riskOf('ldap://directory.example.org', nobody)).toBeNull();
+  });
+});

@@ -1,0 +1,104 @@
+import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
+import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
+import { followContent } from '../../ldap/sync/content-sync.js';
+import { InvalidDnError, isBelow } from '../../ldap/naming/dn.js';
+import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
+import { readPaged } from '../../ldap/client/paged-search.js';
+import { ANY_ENTRY, type SearchRequest } from '../../ldap/client/requests.js';
+import { KINDS, type LdapDirectory } from './ldap-directory.js';
+
+/** Attribute lists with this name alone ask for no attributes (RFC 4511 §4.5.1.8). */
+const NO_ATTRIBUTES = ['1.1'];
+
+/**
+ * Checks that content synchronisation tells of all people and groups. A server can have several databases below one
+ * suffix, and each one has the overlay syncprov or lacks it. A search in a database without it is refused. A search
+ * above such a database succeeds, and OpenLDAP leaves out its entries and their changes without an error.
+ *
+ * @throws {ContentSyncRefusedError} when a part is refused or left out
+ * @throws {LdapError} for everything else that goes wrong; the signal's reason
+ */
+export async function requireCoverage(
+  directory: LdapDirectory,
+  connection: LdapConnection,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const kind of KINDS) {
+    const { base } = directory.searches[kind];
+    const request = { base, scope: 'base', filter: ANY_ENTRY, attributes: NO_ATTRIBUTES } as const;
+    try {
+      await readTold(connection, request, signal);
+    } catch (error) {
+      if (!(error instanceof ContentSyncRefusedError)) throw error;
+      throw new ContentSyncRefusedError(`${error.message}, for ${base}`, { cause: error });
+    }
+  }
+  const leftOut = await findLeftOut(directory, connection, signal);
+  if (leftOut === null) return;
+  throw new ContentSyncRefusedError(
+    `The directory server leaves ${leftOut} out of content synchronisation: its database lacks the overlay syncprov`,
+  );
+}
+
+/**
+ * The DN of a container of people or groups that a search shows and content synchronisation does not; null when there
+ * is none. The top entry of a database is a container, so a database that is left out is found by it.
+ */
+async function findLeftOut(
+  directory: LdapDirectory,
+  connection: LdapConnection,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const bases = KINDS.map((kind) => directory.searches[kind].base);
+  const shown = await readShown(connection, directory.containers, signal);
+  const told = await readTold(connection, directory.containers, signal);
+  const missing = [...shown].filter(
+    ([uuid, dn]) => !told.has(uuid) && bases.some((base) => isRelated(dn, base)),
+  );
+  if (missing.length === 0) return null;
+  // An entry that was deleted between the two searches is not left out.
+  const shownAfter = await readShown(connection, directory.containers, signal);
+  return missing.find(([uuid]) => shownAfter.has(uuid))?.[1] ?? null;
+}
+
+/** Whether one of the two DNs is below the other one. */
+function isRelated(dn: string, base: string): boolean {
+  try {
+    return isBelow(dn, base) || isBelow(base, dn);
+  } catch (error) {
+    if (error instanceof InvalidDnError) return false;
+    throw error;
+  }
+}
+
+/** The DNs that a search gives, by entryUUID. */
+async function readShown(
+  connection: LdapConnection,
+  request: SearchRequest,
+  signal: AbortSignal,
+): Promise<Map<string, string>> {
+  const shown = new Map<string, string>();
+  for await (const entry of readPaged(connection, request, { signal })) {
+    if (entry.bytes('entryUUID').length === 0) continue;
+    const uuid = uuidOfEntry(entry, 'entryUUID');
+    if (uuid !== null) shown.set(uuid, entry.dn);
+  }
+  return shown;
+}
+
+/**
+ * The entryUUIDs that the refresh of a content synchronisation gives. It has to be one that persists: of glued databases
+ * OpenLDAP leaves out the lower ones only then.
+ */
+async function readTold(
+  connection: LdapConnection,
+  request: SearchRequest,
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const told = new Set<string>();
+  for await (const event of followContent(connection, { ...request, cookie: null, persist: true, signal })) {
+    if (event.kind === 'entry') told.add(event.uuid);
+    if (event.kind === 'refreshed') break;
+  }
+  return told;
+}

@@ -1,0 +1,108 @@
+import type { LdapServerConfig, LdapSourceConfig } from '../../config/settings/directory.js';
+import { LdapConnection } from '../../ldap/client/ldap-connection.js';
+import { LdapConnectError, LdapError } from '../../ldap/client/ldap-error.js';
+import { describeBehind, type ServerState } from './position.js';
+import { type Bases, readReachedState, readServerState } from './server-state.js';
+
+/** A server that can be asked. */
+export interface Choice {
+  readonly connection: LdapConnection;
+  readonly state: ServerState;
+  /** How the server is behind what is known, in words; null: it is not. */
+  readonly behind: string | null;
+}
+
+/** The servers that hold one directory, in the order in which they are preferred. */
+export class LdapServers {
+  constructor(private readonly source: LdapSourceConfig) {}
+
+  /**
+   * Connects to the first server that lets the account in.
+   * @throws LdapError when none does; the signal's reason
+   */
+  async connect(signal: AbortSignal): Promise<LdapConnection> {
+    const errors: LdapError[] = [];
+    for (const server of this.source.servers) {
+      try {
+        return await this.connectTo(server, signal);
+      } catch (error) {
+        if (!(error instanceof LdapError)) throw error;
+        errors.push(error);
+      }
+    }
+    throw summarise(errors);
+  }
+
+  /**
+   * Connects to the first server that has everything that is known; when there is none, to the first that is behind.
+   * @throws LdapError when none lets the account in; the signal's reason
+   */
+  async choose(known: ServerState, bases: Bases, signal: AbortSignal): Promise<Choice> {
+    const errors: LdapError[] = [];
+    let fallback: Choice | null = null;
+    for (const server of this.source.servers) {
+      try {
+        const choice = await this.examine(await this.connectTo(server, signal), known, { bases, signal });
+        if (choice.behind === null) {
+          fallback?.connection.close();
+          return choice;
+        }
+        if (fallback === null) fallback = choice;
+        else choice.connection.close();
+      } catch (error) {
+        if (error instanceof LdapError) errors.push(error);
+        else {
+          fallback?.connection.close();
+          throw error;
+        }
+      }
+    }
+    if (fallback === null) throw summarise(errors);
+    return fallback;
+  }
+
+  private async examine(
+    connection: LdapConnection,
+    known: ServerState,
+    { bases, signal }: { readonly bases: Bases; readonly signal: AbortSignal },
+  ): Promise<Choice> {
+    const close = () => {
+      connection.close();
+    };
+    signal.addEventListener('abort', close);
+    try {
+      const state = await readServerState(connection, bases);
+      if (describeBehind(known, state) === null) return { connection, state, behind: null };
+      const reached = await readReachedState(connection, bases, state);
+      return { connection, state, behind: describeBehind(known, reached) };
+    } catch (error) {
+      connection.close();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', close);
+    }
+  }
+
+  /** @throws LdapError when the server does not let the account in; the signal's reason */
+  connectTo({ host, port, security }: LdapServerConfig, signal: AbortSignal): Promise<LdapConnection> {
+    const { certificates, bind } = this.source;
+    return LdapConnection.connect({
+      host,
+      port,
+      tls: security,
+      ca: certificates ?? undefined,
+      bindDn: bind?.dn,
+      bindPassword: bind?.password,
+      signal,
+    });
+  }
+}
+
+function summarise(errors: readonly LdapError[]): LdapError {
+  const [first] = errors;
+  if (first !== undefined && errors.length === 1) return first;
+  const reasons = errors.map(({ message }) => message).join('; ');
+  return new LdapConnectError(`None of ${errors.length} directory servers can be used: ${reasons}`, {
+    cause: first,
+  });
+}

@@ -1,0 +1,76 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import type { DirectoryConfig, FileSourceConfig } from '../../config/settings/directory.js';
+import { isBelow } from '../../ldap/naming/dn.js';
+import type { Entry } from '../../ldap/entry.js';
+import { compileFilter } from '../../ldap/filter/filter.js';
+import { readLdif } from '../../ldap/ldif/ldif.js';
+import { type DirectorySource, type EntryKind, fingerprintOf } from '../source.js';
+import { SourceError } from '../source.error.js';
+
+/** Bytes that are read from the disk at once. */
+const CHUNK = 1 << 18;
+
+/** A directory in an LDIF content file. */
+export class LdifSource implements DirectorySource {
+  private readonly isPerson: (entry: Entry) => boolean;
+  private readonly isGroup: (entry: Entry) => boolean;
+
+  /** @throws InvalidFilterError, InvalidDnError: see openSource, which looks first */
+  constructor(
+    private readonly config: DirectoryConfig,
+    private readonly source: FileSourceConfig,
+  ) {
+    const { people, groups } = config.mapping;
+    this.isPerson = chooser(people.base, people.filter);
+    this.isGroup = chooser(groups.base, groups.filter);
+  }
+
+  /**
+   * Stands for the file as it is now, and for how it is mapped: equal ones mean that nothing has to be read.
+   * @throws SourceError when the file is not there
+   */
+  async fingerprint(): Promise<string> {
+    const { ino, size, mtimeMs } = await this.stat();
+    return `${ino}-${size}-${mtimeMs}-${fingerprintOf(this.config)}`;
+  }
+
+  /**
+   * The people and groups of the file, in its order.
+   * @throws LdifError when the file is broken; SourceError when it cannot be read or changes meanwhile
+   */
+  async *read(): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
+    const before = await this.fingerprint();
+    for await (const entry of readLdif(this.chunks())) {
+      if (this.isPerson(entry)) yield { kind: 'person', entry };
+      else if (this.isGroup(entry)) yield { kind: 'group', entry };
+    }
+    if ((await this.fingerprint()) !== before) throw new SourceError('The file changed while it was read');
+  }
+
+  /** A file is read as a whole. */
+  position(): null {
+    return null;
+  }
+
+  private async *chunks(): AsyncGenerator<Buffer> {
+    try {
+      yield* createReadStream(this.source.file, { highWaterMark: CHUNK }) as AsyncIterable<Buffer>;
+    } catch (error) {
+      throw new SourceError('The directory file cannot be read', { cause: error });
+    }
+  }
+
+  private async stat() {
+    try {
+      return await stat(this.source.file);
+    } catch (error) {
+      throw new SourceError('The directory file is not there, or cannot be read', { cause: error });
+    }
+  }
+}
+
+function chooser(base: string, filter: string): (entry: Entry) => boolean {
+  const matches = compileFilter(filter);
+  return (entry) => matches(entry) && isBelow(entry.dn, base);
+}

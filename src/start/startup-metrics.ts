@@ -1,0 +1,31 @@
+import type { Server } from 'node:http';
+import type { Config } from '../config/config.js';
+import { registerBuild } from '../monitoring/metrics/build-metric.js';
+import { closeMetricsServer, openMetricsServer } from '../monitoring/metrics/metrics-server.js';
+import { registerDatabaseUp } from '../monitoring/metrics/mirror-metrics.js';
+
+/** Metrics on their own port while a start waits for its database: that the process is there, and the database is not. */
+export class WaitingMetrics {
+  private server: Server | null = null;
+
+  constructor(private readonly config: Config) {}
+
+  /**
+   * Opens the port, once, where there is one.
+   * @throws Error of the system when it cannot listen
+   */
+  async open(): Promise<void> {
+    const { metrics } = this.config.monitoring;
+    if (metrics?.kind !== 'apart' || this.server !== null) return;
+    const { PrometheusMetrics } = await import('../monitoring/metrics/registry.js');
+    const waiting = new PrometheusMetrics();
+    registerDatabaseUp(waiting).set(0);
+    registerBuild(waiting);
+    this.server = await openMetricsServer(metrics, () => waiting.text());
+  }
+
+  async close(): Promise<void> {
+    if (this.server !== null) await closeMetricsServer(this.server);
+    this.server = null;
+  }
+}

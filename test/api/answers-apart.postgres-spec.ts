@@ -1,0 +1,180 @@
+import { Agent } from 'node:http';
+import type { Scope } from '../../src/auth/scopes.js';
+import { writeClients } from '../support/clients/clients.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { Executions } from '../support/builders/executions.js';
+import { type HttpAnswer, send } from '../support/clients/http.js';
+import { repetitions } from '../support/repetitions.js';
+import { TestService } from '../support/servers/service.js';
+
+const REQUESTS = repetitions({ usually: 4000, long: 10_000 });
+const CONNECTIONS = 8;
+const TYPES = ['application/json', 'application/graphql-response+json'];
+
+/** What is about one person names that person. */
+const nameOf = (id: string) => `The name of ${id}`;
+const PEOPLE = ['ada', 'ben'].map((id) => ({ id, name: nameOf(id), email: `${id}@example.org` }));
+const CLUBS = Array.from({ length: 20 }, (_, index) => ({
+  id: `club${index}`,
+  name: `Club ${index}`,
+  members: index < 2 ? ['ada', 'ben'] : ['ada'],
+}));
+
+interface Asker {
+  /** Whom the token acts for; null: nobody. */
+  readonly person: string | null;
+  readonly scopes: readonly Scope[];
+}
+
+const ASKERS: readonly Asker[] = [
+  { person: 'ada', scopes: ['profile', 'read', 'directory'] },
+  { person: 'ben', scopes: ['profile', 'read', 'directory'] },
+  { person: 'ada', scopes: ['profile'] },
+  { person: 'ben', scopes: ['profile', 'read'] },
+  { person: null, scopes: ['read'] },
+];
+
+/** What may be seen by who has a scope, and by nobody else. */
+function by<Value>({ scopes }: Asker, scope: Scope, value: Value): Value | null {
+  return scopes.includes(scope) ? value : null;
+}
+
+/** Operations, with what each asker has to be answered. */
+const QUESTIONS: readonly { query: string; dataFor: (asker: Asker) => Record<string, unknown> }[] = [
+  {
+    query: '{ profile { id name email } }',
+    dataFor: (asker) => ({
+      profile: by(
+        asker,
+        'profile',
+        PEOPLE.find(({ id }) => id === asker.person),
+      ),
+    }),
+  },
+  {
+    query: 'query Clubs { ...P } fragment P on Query { profile { groups(first: 0) { totalCount } photo } }',
+    dataFor: (asker) => {
+      const totalCount = CLUBS.filter(({ members }) => members.includes(asker.person ?? '')).length;
+      return { profile: by(asker, 'profile', { groups: { totalCount }, photo: null }) };
+    },
+  },
+  {
+    query: '{ profile { id user { name } } }',
+    dataFor: (asker) => {
+      const user = by(asker, 'read', { name: nameOf(asker.person ?? '') });
+      return { profile: by(asker, 'profile', { id: asker.person, user }) };
+    },
+  },
+  {
+    query: '{ me: profile { id } group(group: {id: "club1"}) { name } }',
+    dataFor: (asker) => ({
+      me: by(asker, 'profile', { id: asker.person }),
+      group: by(asker, 'read', { name: 'Club 1' }),
+    }),
+  },
+  { query: '{ currentToken { userId } }', dataFor: ({ person }) => ({ currentToken: { userId: person } }) },
+  {
+    query: '{ users(first: 5) { nodes { id email } } }',
+    dataFor: (asker) => ({
+      users: by(asker, 'directory', { nodes: PEOPLE.map(({ id, email }) => ({ id, email })) }),
+    }),
+  },
+  ...CLUBS.map(({ id, name, members }) => ({
+    query: `{ group(group: {id: "${id}"}) { name members(first: 5) { nodes { user { name } } } } }`,
+    dataFor: (asker: Asker) => {
+      const nodes = members.map((member) => ({ user: { name: nameOf(member) } }));
+      return { group: by(asker, 'read', { name, members: { nodes } }) };
+    },
+  })),
+];
+
+describe('answers to several people at once', () => {
+  let service: TestService;
+  let executions: Executions;
+  let authorizations: string[];
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+
+  beforeAll(async () => {
+    const clients = writeClients(PEOPLE.map(({ id }) => ({ id: `client-of-${id}`, owner: id })));
+    service = await TestService.start({
+      ldif: buildLdif(PEOPLE, CLUBS),
+      environment: { AUTH_EMBEDDED_CLIENTS: clients },
+      compared: false,
+    });
+    executions = new Executions(service.app);
+    authorizations = await Promise.all(
+      ASKERS.map(({ person, scopes }) =>
+        person === null
+          ? service.serviceAccount(...scopes)
+          : service.accessToken(scopes.join(' '), `client-of-${person}`),
+      ),
+    );
+  });
+
+  afterAll(async () => {
+    agent.destroy();
+    await service.stop();
+  });
+
+  /** All of them ask the same at about the same time, in every form. */
+  async function ask(index: number): Promise<{ answer: HttpAnswer; problem: string | null }> {
+    const whose = index % ASKERS.length;
+    const [asker, authorization = ''] = [ASKERS[whose], authorizations[whose]];
+    const question = QUESTIONS[Math.floor(index / 13) % QUESTIONS.length];
+    if (asker === undefined || question === undefined) throw new Error('There is nobody, or nothing, to ask');
+    const accept = TYPES[Math.floor(index / 5) % 2] ?? '';
+    const { query } = question;
+    const answer = await send(
+      service,
+      Math.floor(index / 10) % 2 === 0
+        ? {
+            method: 'POST',
+            headers: { authorization, accept, 'content-type': 'application/json' },
+            body: JSON.stringify({ query }),
+            agent,
+          }
+        : {
+            path: `/graphql/v1?${new URLSearchParams({ query }).toString()}`,
+            headers: { authorization, accept },
+            agent,
+          },
+    );
+    const isRight = answer.headers['content-type'] === `${accept}; charset=utf-8`;
+    const expected = JSON.stringify(expectedOf(question.dataFor(asker)));
+    const seen = JSON.stringify(seenIn(answer));
+    const problem = `${JSON.stringify(asker)} asked ${query} and got ${accept}: ${answer.body}`;
+    return { answer, problem: isRight && seen === expected ? null : problem };
+  }
+
+  it(`are each the asker’s own, ${REQUESTS} times over ${CONNECTIONS} connections`, async () => {
+    const problems: string[] = [];
+    let next = 0;
+    let answered = 0;
+    const askOneAfterAnother = async () => {
+      while (next < REQUESTS) {
+        const { answer, problem } = await ask(next++);
+        if (answer.status === 200) answered++;
+        if (problem !== null) problems.push(problem);
+      }
+    };
+    await Promise.all(Array.from({ length: CONNECTIONS }, askOneAfterAnother));
+    expect(problems.slice(0, 5)).toEqual([]);
+    // What was answered and not executed was remembered.
+    expect(answered - executions.count).toBeGreaterThan(REQUESTS / 2);
+  });
+});
+
+/** What is withheld is null, with an error; where nothing is left there is only the error. */
+function expectedOf(data: Record<string, unknown>): unknown {
+  const withheld = JSON.stringify(data).split(/(?<!"photo"|"userId"):null/).length - 1;
+  const isRefused = Object.values(data).every((value) => value === null);
+  return [isRefused ? null : data, Array.from({ length: withheld }, () => 'INSUFFICIENT_SCOPE')];
+}
+
+function seenIn({ body }: HttpAnswer): unknown {
+  const { data, errors } = JSON.parse(body) as {
+    data?: Record<string, unknown> | null;
+    errors?: { extensions: { code: string } }[];
+  };
+  return [data ?? null, (errors ?? []).map(({ extensions }) => extensions.code)];
+}

@@ -1,0 +1,157 @@
+import { writeClients } from '../support/clients/clients.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { Executions } from '../support/builders/executions.js';
+import { takeOver } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+import { statementsOf } from '../support/builders/statements.js';
+
+const PEOPLE = ['ada.martin', 'ben'].map((id) => ({ id, name: `Person ${id}` }));
+const ldif = (name: string) =>
+  buildLdif([...PEOPLE, { id: 'cleo', name }], [{ id: 'club', members: ['cleo', 'ben'] }]);
+const CLUB =
+  '{ group(group: {id: "club"}) { name members(first: 5) { totalCount nodes { user { name photo } } } } }';
+
+describe('an answer that is asked for again', () => {
+  let service: TestService;
+  let reader: string;
+
+  beforeAll(async () => {
+    service = await TestService.start({
+      ldif: ldif('Cleo'),
+      environment: {
+        AUTH_EMBEDDED_CLIENTS: writeClients([
+          { id: 'demo-basic', owner: 'ada.martin' },
+          { id: 'client-of-ben', owner: 'ben' },
+        ]),
+      },
+      compared: false,
+    });
+    reader = await service.serviceAccount('read');
+  });
+
+  afterAll(() => service.stop());
+
+  async function send(query: string, authorization: string, headers: Record<string, string> = {}) {
+    let response: Response | undefined;
+    const statements = await statementsOf(async () => {
+      response = await fetch(`${service.url}/graphql/v1`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization, ...headers },
+        body: JSON.stringify({ query }),
+      });
+    });
+    if (response === undefined) throw new Error('There was no answer');
+    return {
+      status: response.status,
+      body: await response.text(),
+      headers: Object.fromEntries(response.headers),
+      read: statements.some(({ text }) =>
+        /from (groups|users|effective_memberships)\b|left join (groups|users)\b/.test(text),
+      ),
+    };
+  }
+
+  const VARYING = ['date', 'x-request-id', 'ratelimit'];
+  const steady = (headers: Record<string, string>) =>
+    Object.entries(headers).filter(([name]) => !VARYING.includes(name));
+
+  it.each([
+    ['a service account', CLUB, () => reader],
+    [
+      'who is known by a token',
+      `${CLUB} # Answered before Fastify sees it.`,
+      () => service.accessToken('read'),
+    ],
+  ])('is the same in every byte and header for %s, and nothing is read for it', async (_who, query, as) => {
+    const authorization = await as();
+    const first = await send(query, authorization);
+    // What is asked for once may never be asked for again.
+    expect((await send(query, authorization)).read).toBe(true);
+    const again = await send(query, authorization);
+    expect(first.read).toBe(true);
+    expect(again.read).toBe(false);
+    expect(again.body).toBe(first.body);
+    expect(steady(again.headers)).toEqual(steady(first.headers));
+    expect(again.headers['ratelimit']).toMatch(/directory-cost=1/);
+  });
+
+  it('is remembered too where nothing has to be read for it', async () => {
+    const executions = new Executions(service.app);
+    for (let time = 0; time < 4; time++) await send('{ buildInfo { version } }', reader);
+    expect(executions.count).toBe(2);
+  });
+
+  it('is read anew as soon as there is another revision, and then remembered at once', async () => {
+    await send(CLUB, reader);
+    await takeOver(service, ldif('Cleopatra'));
+    expect((await send(CLUB, reader)).body).toContain('Cleopatra');
+    expect((await send(CLUB, reader)).read).toBe(false);
+  });
+
+  it('is read once for all who ask for it at the same time', async () => {
+    await takeOver(service, ldif('Cleopatra VII'));
+    const askers = await Promise.all(Array.from({ length: 20 }, () => service.serviceAccount('read')));
+    let answers: { data: unknown }[] = [];
+    const statements = await statementsOf(async () => {
+      answers = await Promise.all(askers.map((authorization) => service.query(CLUB, { authorization })));
+    });
+    expect(new Set(answers.map(({ data }) => JSON.stringify(data))).size).toBe(1);
+    const pages = statements.filter(({ text }) => text.includes('effective_memberships'));
+    expect(pages.length).toBeGreaterThan(0);
+    expect(pages.length).toBeLessThan(askers.length / 2);
+  });
+
+  it('is that of the scopes of the token', async () => {
+    const profile = await service.accessToken('profile');
+    const both = await service.accessToken('profile read');
+    const query = `{ profile { id user { id } } }`;
+    const { body } = await send(query, both);
+    expect(body).toContain('"user":{"id":"ada.martin"}');
+    expect((await send(query, profile)).body).toContain('INSUFFICIENT_SCOPE');
+    await send(query, both);
+    expect((await send(query, both)).read).toBe(false);
+  });
+
+  it('is nobody else’s where it is about oneself', async () => {
+    const scopes = 'profile read';
+    const [ada, ben] = [
+      await service.accessToken(scopes),
+      await service.accessToken(scopes, 'client-of-ben'),
+    ];
+    const query = '{ profile { id } }';
+    const executions = new Executions(service.app);
+    const answers = [];
+    for (const person of [ada, ada, ada, ben, ben, ben, ada, ben])
+      answers.push((JSON.parse((await send(query, person)).body) as { data: unknown }).data);
+    const [ofAda, ofBen] = ['ada.martin', 'ben'].map((id) => ({ profile: { id } }));
+    expect(answers).toEqual([ofAda, ofAda, ofAda, ofBen, ofBen, ofBen, ofAda, ofBen]);
+    // Both are remembered, each from the second time on that it is asked for.
+    expect(executions.count).toBe(4);
+  });
+
+  it.each([
+    ['{ currentToken { scopes } }', 'the token'],
+    ['{ rateLimit { remaining } }', 'what is left'],
+    ['{ directoryStatus { asOf } }', 'the state'],
+    ['{ buildInfo { version } directoryStatus { asOf } }', 'the state, beside what is remembered alone'],
+  ])('is not remembered: %s (%s)', async (query) => {
+    const executions = new Executions(service.app);
+    for (let time = 1; time <= 4; time++) {
+      expect((await send(query, reader)).status).toBe(200);
+      expect(executions.count).toBe(time);
+    }
+  });
+
+  it('is not remembered when there is an error in it', async () => {
+    const query = '{ user(user: {id: "nobody"}) { id } }';
+    await send(query, reader);
+    await send(query, reader);
+    expect((await send(query, reader)).read).toBe(true);
+  });
+
+  it('has the form that is asked for', async () => {
+    await send(CLUB, reader, { accept: 'application/json' });
+    const { headers } = await send(CLUB, reader, { accept: 'application/graphql-response+json' });
+    expect(headers['content-type']).toBe('application/graphql-response+json; charset=utf-8');
+  });
+});

@@ -1,0 +1,94 @@
+import { buildLdif } from '../support/builders/directory.js';
+import { type ChangesPage, followChanges, readChanges, summarise } from '../support/clients/changes.js';
+import { dump, restore } from '../support/builders/dump.js';
+import { readRevision, stopFollowing } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+
+const PEOPLE = ['anna', 'ben'].map((id) => ({ id }));
+
+describe('the cursors of a log that is restored', () => {
+  let service: TestService;
+  let authorization: string;
+  let url: string;
+  const others: string[] = [];
+
+  beforeAll(async () => {
+    service = await TestService.start({ ldif: buildLdif(PEOPLE) });
+    await stopFollowing(service);
+    authorization = await service.serviceAccount('directory');
+    if (service.config.database.kind !== 'postgres') throw new Error('This is for a server');
+    ({ url } = service.config.database);
+  });
+
+  afterAll(() => service.stop());
+
+  async function add(id: string): Promise<void> {
+    others.push(id);
+    service.replaceDirectory(buildLdif([...PEOPLE, ...others.map((each) => ({ id: each }))]));
+    expect((await service.synchronise()).kind).toBe('applied');
+  }
+
+  async function latest(): Promise<string> {
+    const { endCursor } = (await readChanges(service, authorization, 'last: 1')).pageInfo;
+    return endCursor ?? '';
+  }
+
+  /** What comes after a cursor, or the error. */
+  async function ask(cursor: string, end: 'after' | 'before' = 'after') {
+    const size = end === 'after' ? 'first' : 'last';
+    const { data, errors } = await service.query<{ changes: ChangesPage | null }>(
+      `{ changes(${size}: 9, ${end}: "${cursor}") { nodes { kind userId } } }`,
+      { authorization },
+    );
+    const [error] = errors;
+    if (error === undefined) return data?.changes?.nodes.map(({ userId }) => userId);
+    const { code, argument } = error.extensions;
+    return { code, argument, hasAdvice: error.message.includes('read everything again') };
+  }
+
+  const lostAt = (argument: string) => ({ code: 'INVALID_CURSOR', argument, hasAdvice: true });
+
+  it('are refused where the database never had their revision, and go on where it had', async () => {
+    await add('cleo');
+    const kept = await latest();
+    const backup = dump(url);
+    await add('dan');
+    const lost = await latest();
+    const number = await readRevision(service);
+    expect(await ask(kept)).toEqual(['dan']);
+    restore(url, backup);
+    await service.until(async () => (await readRevision(service)) < number);
+    expect([await ask(kept), await ask(lost)]).toEqual([[], lostAt('after')]);
+    // The same revision number and the same places in the log, for other changes.
+    others.pop();
+    await add('emma');
+    await add('finn');
+    expect(await readRevision(service)).toBe(number + 1);
+    expect([await ask(lost), await ask(lost, 'before')]).toEqual([lostAt('after'), lostAt('before')]);
+    expect(await ask(kept)).toEqual(['emma', 'finn']);
+    const { changes } = await followChanges(service, authorization, kept);
+    expect(changes.map(summarise)).toEqual(['USER_CREATED emma', 'USER_CREATED finn']);
+  });
+
+  it('are refused beyond the newest change, and as the previous release gave them', async () => {
+    const cursor = await latest();
+    const [binding, id, revision] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as [
+      string,
+      number,
+      string,
+    ];
+    const forge = (...values: unknown[]) => Buffer.from(JSON.stringify(values)).toString('base64url');
+    expect(await ask(forge(binding, id, revision))).toEqual([]);
+    for (const forged of [
+      forge(binding, id + 1, revision),
+      forge(binding, Number.MAX_SAFE_INTEGER, revision),
+      forge(binding, id, '00000000-0000-4000-8000-000000000000'),
+      forge(binding, id, 'nothing'),
+      forge(binding, id),
+      forge('other', id, revision),
+      'nothing',
+    ]) {
+      expect(await ask(forged)).toEqual(lostAt('after'));
+    }
+  });
+});

@@ -1,0 +1,121 @@
+import { DataSource } from 'typeorm';
+import { type ChangesPage, followChanges, readChanges, summarise } from '../support/clients/changes.js';
+import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
+import { stopFollowing } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+
+const PEOPLE: TestPerson[] = ['anna', 'ben', 'cleo', 'dan'].map((id) => ({ id }));
+const GROUPS: TestGroup[] = [
+  { id: 'club', members: ['anna', '@team'], owners: ['ben'] },
+  { id: 'team', members: ['cleo'] },
+];
+
+describe('changes that are past their time', () => {
+  let service: TestService;
+  let authorization: string;
+  /** Of the first ten changes: four people, two groups, four memberships. */
+  let cursors: string[];
+
+  beforeAll(async () => {
+    service = await TestService.start({
+      ldif: buildLdif(PEOPLE, GROUPS),
+      environment: { DIRECTORY_CHANGES_DAYS: '7' },
+    });
+    authorization = await service.serviceAccount('read', 'directory');
+    await stopFollowing(service);
+    const { data } = await service.query<{ changes: { edges: { cursor: string }[] } }>(
+      '{ changes(first: 100) { edges { cursor } } }',
+      { authorization },
+    );
+    cursors = data?.changes.edges.map(({ cursor }) => cursor) ?? [];
+    await age(4);
+  });
+
+  afterAll(() => service.stop());
+
+  /** Makes the oldest changes that are there older than they may be. */
+  async function age(count: number): Promise<void> {
+    await service.app.get(DataSource).query(
+      `update changes set at = at - interval '8 days'
+       where id in (select id from changes order by id limit ${count}) and at > now() - interval '7 days'`,
+    );
+  }
+
+  async function countRows(): Promise<number> {
+    const rows = await service.app.get(DataSource).query<unknown[]>('select from changes');
+    return rows.length;
+  }
+
+  /** What a range gives: the number of changes, or why there are none. */
+  async function ask(range: string): Promise<number | string> {
+    const { status, data, errors } = await service.query<{ changes: ChangesPage | null }>(
+      `{ changes(${range}) { nodes { id } } }`,
+      { authorization },
+    );
+    expect(status).toBe(200);
+    return data?.changes?.nodes.length ?? errors.map(({ extensions }) => extensions.code).join();
+  }
+
+  describe.each([
+    { when: 'while they are still there', act: () => Promise.resolve(), rows: 10 },
+    { when: 'when a run has deleted them', act: () => service.synchronise(), rows: 6 },
+  ])('$when', ({ act, rows }) => {
+    beforeAll(async () => {
+      await act();
+      expect(await countRows()).toBe(rows);
+    });
+
+    it('are neither shown nor counted', async () => {
+      for (const filter of ['', ', filter: {since: "1970-01-01T00:00:00Z"}']) {
+        for (const range of ['first: 6', 'last: 6']) {
+          const { nodes, totalCount, pageInfo } = await readChanges(service, authorization, range + filter);
+          expect([nodes[0]?.groupId, nodes.length, totalCount]).toEqual(['club', 6, 6]);
+          expect(pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: false });
+        }
+      }
+      const later = await readChanges(service, authorization, `first: 100, after: "${cursors[5] ?? ''}"`);
+      expect([later.nodes.length, later.pageInfo.hasPreviousPage]).toEqual([4, true]);
+    });
+
+    it('end the cursors before the last of them', async () => {
+      const found: unknown[] = [];
+      for (const cursor of cursors) {
+        found.push([await ask(`first: 9, after: "${cursor}"`), await ask(`last: 9, before: "${cursor}"`)]);
+      }
+      const expired = ['CHANGE_CURSOR_EXPIRED', 'CHANGE_CURSOR_EXPIRED'];
+      const kept = [6, 5, 4, 3, 2, 1, 0].map((after, index) => [after, Math.max(0, index - 1)]);
+      expect(found).toEqual([expired, expired, expired, ...kept]);
+    });
+  });
+
+  it('are deleted by a run that changes something, too', async () => {
+    await age(3);
+    service.replaceDirectory(buildLdif(PEOPLE.slice(0, 3), GROUPS));
+    expect(await service.synchronise()).toMatchObject({ kind: 'applied' });
+    expect(await countRows()).toBe(4);
+    expect((await readChanges(service, authorization)).totalCount).toBe(4);
+    expect(await ask('first: 9, filter: {user: {id: "dan"}}')).toBe(1);
+  });
+
+  it('leave a log that may be empty, and a cursor at its end that goes on', async () => {
+    const { endCursor } = (await readChanges(service, authorization)).pageInfo;
+    await age(4);
+    expect(await ask('first: 9, filter: {user: {id: "dan"}}')).toBe('NOT_FOUND');
+    await service.synchronise();
+    expect(await readChanges(service, authorization)).toMatchObject({ nodes: [], totalCount: 0 });
+    service.replaceDirectory(buildLdif([...PEOPLE.slice(0, 3), { id: 'emma' }], GROUPS));
+    await service.synchronise();
+    const { changes } = await followChanges(service, authorization, endCursor);
+    expect(changes.map(summarise)).toEqual(['USER_CREATED emma']);
+  });
+
+  it('are those before others, also where a clock was put back', async () => {
+    const ahead = new Date(Date.now() + 3_600_000).toISOString();
+    const { pageInfo } = await readChanges(service, authorization);
+    await service.app.get(DataSource).query('update changes set at = $1', [ahead]);
+    service.replaceDirectory(buildLdif([...PEOPLE.slice(0, 3), { id: 'finn' }], GROUPS));
+    await service.synchronise();
+    const { changes } = await followChanges(service, authorization, pageInfo.endCursor);
+    expect(changes.map(({ at }) => at)).toEqual([ahead, ahead]);
+  });
+});

@@ -1,0 +1,332 @@
+import { randomUUID } from 'node:crypto';
+import { DataSource } from 'typeorm';
+import {
+  type ChangesPage,
+  followChanges,
+  readChanges,
+  Replica,
+  summarise,
+} from '../support/clients/changes.js';
+import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
+import { takeOver } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+
+const PEOPLE: TestPerson[] = ['anna', 'ben', 'cleo', 'dan'].map((id) => ({ id, name: id }));
+const CLUB: TestGroup = { id: 'club', members: ['anna', '@team'], owners: ['ben'] };
+const TEAM: TestGroup = { id: 'team', members: ['cleo'] };
+
+describe('the log of changes', () => {
+  const start = buildLdif(PEOPLE, [CLUB, TEAM]);
+  let service: TestService;
+  let authorization: string;
+  let current = start;
+
+  beforeAll(async () => {
+    // Everything that goes is meant to.
+    service = await TestService.start({ ldif: start, environment: { DIRECTORY_GUARD_PERCENT: '100' } });
+    authorization = await service.serviceAccount('read', 'directory');
+  });
+
+  afterAll(() => service.stop());
+
+  // Every test begins with the same directory, and with what the log has of the others.
+  afterEach(() => replace(start));
+
+  async function replace(ldif: string): Promise<void> {
+    if (ldif !== current) await takeOver(service, ldif);
+    current = ldif;
+  }
+
+  async function findEnd(): Promise<string | null> {
+    return (await readChanges(service, authorization, 'last: 1')).pageInfo.endCursor;
+  }
+
+  /** Takes a directory over, and tells what the log then has more than before. */
+  async function changesBy(people: TestPerson[], groups: TestGroup[]): Promise<string[]> {
+    const end = await findEnd();
+    await replace(buildLdif(people, groups));
+    return (await followChanges(service, authorization, end)).changes.map(summarise);
+  }
+
+  it('begins with everybody and everything that came first, and then who is in what', async () => {
+    const { nodes, totalCount, pageInfo } = await readChanges(service, authorization);
+    expect(nodes.map(summarise)).toEqual([
+      'USER_CREATED anna',
+      'USER_CREATED ben',
+      'USER_CREATED cleo',
+      'USER_CREATED dan',
+      'GROUP_CREATED club',
+      'GROUP_CREATED team',
+      'MEMBER_ADDED anna in club: - to MEMBER',
+      'MEMBER_ADDED ben in club: - to OWNER',
+      'MEMBER_ADDED cleo in club: - to MEMBER',
+      'MEMBER_ADDED cleo in team: - to MEMBER',
+    ]);
+    expect([totalCount, pageInfo.hasNextPage, pageInfo.hasPreviousPage]).toEqual([10, false, false]);
+    expect(new Set(nodes.map(({ at }) => at)).size).toBe(1);
+    expect(new Set(nodes.map(({ id }) => id)).size).toBe(10);
+    expect(nodes.map(({ user, group }) => [user?.id ?? null, group?.id ?? null])).toEqual(
+      nodes.map(({ userId, groupId }) => [userId, groupId]),
+    );
+  });
+
+  it('takes a cursor with any filter: it is a place in the log', async () => {
+    const { endCursor } = (await readChanges(service, authorization, 'first: 6')).pageInfo;
+    const filter = 'filter: {kinds: [MEMBER_ADDED], group: {id: "club"}}';
+    const page = await readChanges(
+      service,
+      authorization,
+      `first: 1, after: "${endCursor ?? ''}", ${filter}`,
+    );
+    expect(page.nodes.map(summarise)).toEqual(['MEMBER_ADDED anna in club: - to MEMBER']);
+    expect(page.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false });
+  });
+
+  it('tells of what goes, becomes another and comes, and of roles, in an order in which it can be applied', async () => {
+    const people = [{ id: 'emma' }, { id: 'anna', name: 'Anne' }, ...PEOPLE.slice(1, 3)];
+    const groups: TestGroup[] = [
+      { ...CLUB, description: 'Plays chess', members: ['ben', '@team', 'emma'], owners: ['anna'] },
+      { id: 'band', admins: ['emma', 'anna'] },
+    ];
+    expect(await changesBy(people, groups)).toEqual([
+      'MEMBER_REMOVED cleo in club: MEMBER to -',
+      'MEMBER_REMOVED cleo in team: MEMBER to -',
+      'USER_DELETED dan',
+      'GROUP_DELETED team',
+      'USER_UPDATED anna',
+      'GROUP_UPDATED club',
+      'USER_CREATED emma',
+      'GROUP_CREATED band',
+      'ROLE_CHANGED anna in club: MEMBER to OWNER',
+      'ROLE_CHANGED ben in club: OWNER to MEMBER',
+      'MEMBER_ADDED emma in club: - to MEMBER',
+      'MEMBER_ADDED anna in band: - to ADMIN',
+      'MEMBER_ADDED emma in band: - to ADMIN',
+    ]);
+  });
+
+  it('tells of every membership that goes with a person, and of what comes through other groups', async () => {
+    const others = PEOPLE.filter(({ id }) => id !== 'cleo');
+    expect(await changesBy(others, [CLUB, TEAM])).toEqual([
+      'MEMBER_REMOVED cleo in club: MEMBER to -',
+      'MEMBER_REMOVED cleo in team: MEMBER to -',
+      'USER_DELETED cleo',
+    ]);
+    expect(await changesBy(PEOPLE, [CLUB, { ...TEAM, members: ['dan'] }])).toEqual([
+      'USER_CREATED cleo',
+      'MEMBER_ADDED dan in club: - to MEMBER',
+      'MEMBER_ADDED dan in team: - to MEMBER',
+    ]);
+  });
+
+  it('has nothing to tell of a role that is only held in another way', async () => {
+    expect(await changesBy(PEOPLE, [{ ...CLUB, members: ['anna', 'cleo', '@team'] }, TEAM])).toEqual([]);
+    expect(await changesBy(PEOPLE, [{ ...CLUB, members: ['anna', 'cleo'] }, TEAM])).toEqual([]);
+  });
+
+  it('names people and groups as they were called then, and tells of every other name', async () => {
+    const [olga, pia, guild] = [randomUUID(), randomUUID(), randomUUID()];
+    const named = (first: string, second: string, group: string): [TestPerson[], TestGroup[]] => [
+      [...PEOPLE, { id: first, name: 'O', uuid: olga }, { id: second, name: 'P', uuid: pia }],
+      [CLUB, TEAM, { id: group, name: 'G', uuid: guild, members: [first], owners: [second] }],
+    ];
+    await changesBy(...named('olga', 'pia', 'guild'));
+    // The two swap their ids, in one revision.
+    expect(await changesBy(...named('pia', 'olga', 'society'))).toEqual([
+      'USER_UPDATED olga, was pia',
+      'USER_UPDATED pia, was olga',
+      'GROUP_UPDATED society, was guild',
+    ]);
+    const { nodes } = await readChanges(service, authorization, 'first: 9, filter: {user: {id: "PIA"}}');
+    expect(nodes.map((change) => [summarise(change), change.user?.id, change.group?.id])).toEqual([
+      ['USER_CREATED olga', 'pia', undefined],
+      ['MEMBER_ADDED olga in guild: - to MEMBER', 'pia', 'society'],
+      ['USER_UPDATED pia, was olga', 'pia', undefined],
+    ]);
+    const replica = new Replica('nodeId');
+    replica.apply((await followChanges(service, authorization, null)).changes);
+    expect([...(replica.groups.get('society') ?? [])].sort()).toEqual([
+      ['olga', 'OWNER'],
+      ['pia', 'MEMBER'],
+    ]);
+  });
+
+  it('tells that an entry is deleted before it tells that another one gets its id', async () => {
+    const named = (id: string, name: string) => ({ id, name, uuid: randomUUID() });
+    const [first, second, third] = [named('olga', 'First'), named('olga', 'Second'), named('Olga', 'Third')];
+    const guild = () => ({ ...named('guild', 'Guild'), members: ['olga'] });
+    await changesBy([...PEOPLE, first], [CLUB, TEAM, guild()]);
+    expect(await changesBy([...PEOPLE, second], [CLUB, TEAM, guild()])).toEqual([
+      'MEMBER_REMOVED olga in guild: MEMBER to -',
+      'USER_DELETED olga',
+      'GROUP_DELETED guild',
+      'USER_CREATED olga',
+      'GROUP_CREATED guild',
+      'MEMBER_ADDED olga in guild: - to MEMBER',
+    ]);
+    // The entry with this id gets another one, and a third entry gets the id, in other letters.
+    const last = [third, { ...second, id: 'pia' }];
+    expect(await changesBy([...PEOPLE, ...last], [{ ...CLUB, members: ['pia'] }, TEAM])).toEqual([
+      'MEMBER_REMOVED anna in club: MEMBER to -',
+      'MEMBER_REMOVED cleo in club: MEMBER to -',
+      'MEMBER_REMOVED olga in guild: MEMBER to -',
+      'GROUP_DELETED guild',
+      'USER_UPDATED pia, was olga',
+      'USER_CREATED Olga',
+      'MEMBER_ADDED pia in club: - to MEMBER',
+    ]);
+    const replica = new Replica('nodeId');
+    replica.apply((await followChanges(service, authorization, null)).changes);
+    expect(replica.people).toEqual(new Set([...PEOPLE.map(({ id }) => id), 'Olga', 'pia']));
+    expect([...(replica.groups.get('club') ?? [])].sort()).toEqual([
+      ['ben', 'OWNER'],
+      ['pia', 'MEMBER'],
+    ]);
+  });
+
+  it('identifies what it is about through every rename, and after it is gone', async () => {
+    const { changes } = await followChanges(service, authorization, null);
+    const uuids = await service.app
+      .get(DataSource)
+      .query<{ id: string; uuid: string }[]>('select id, entry_uuid as uuid from users');
+    for (const { id, uuid } of uuids) {
+      const nodeId = Buffer.from(`User:${uuid}`).toString('base64url');
+      const about = changes.filter(({ userNodeId }) => userNodeId === nodeId);
+      expect(about.find(({ kind }) => kind === 'USER_CREATED')).toBeDefined();
+      // An entry that was gone for a while is the same one, and was another object here.
+      for (const { user } of about) expect([null, id]).toContain(user?.id ?? null);
+    }
+    for (const { userId, userNodeId, groupId, groupNodeId } of changes) {
+      expect([userNodeId === null, groupNodeId === null]).toEqual([userId === null, groupId === null]);
+    }
+    // Two people had the id one after the other.
+    const created = changes.filter(({ kind, userId }) => kind === 'USER_CREATED' && userId === 'olga');
+    expect(new Set(created.map(({ userNodeId }) => userNodeId)).size).toBe(created.length);
+  });
+
+  it('identifies what earlier releases wrote of those who are there, or went later', async () => {
+    const end = await findEnd();
+    const dan = { id: 'dan2', uuid: randomUUID() };
+    await changesBy([...PEOPLE, dan], [CLUB, { ...TEAM, members: ['cleo', 'dan2'] }]);
+    await service.app
+      .get(DataSource)
+      .query(`update changes set user_uuid = null, group_uuid = null where user_id = 'dan2'`);
+    const nodeIds = async () =>
+      (await followChanges(service, authorization, end)).changes
+        .filter(({ userId }) => userId === 'dan2')
+        .map(({ userNodeId, groupId, groupNodeId }) => [
+          userNodeId,
+          (groupId === null) === (groupNodeId === null),
+        ]);
+    const known = [Buffer.from(`User:${dan.uuid}`).toString('base64url'), true];
+    expect(await nodeIds()).toEqual([known, known, known]);
+    await changesBy(PEOPLE, [CLUB, TEAM]);
+    expect(new Set((await nodeIds()).map((each) => JSON.stringify(each)))).toEqual(
+      new Set([JSON.stringify(known)]),
+    );
+  });
+
+  it('keeps of whoever is gone nothing but the id, by which their changes are found', async () => {
+    const about = async (subject: string) =>
+      (await readChanges(service, authorization, `first: 100, filter: {${subject}}`)).nodes;
+    const stage: TestGroup = { id: 'stage', members: ['@choir', 'anna'] };
+    const rosa = { id: 'rosa', name: 'Rosalind' };
+    await changesBy([...PEOPLE, rosa], [CLUB, TEAM, stage, { id: 'choir', members: ['rosa'] }]);
+    await changesBy(PEOPLE, [CLUB, TEAM, stage]);
+    const changes = await about('user: {id: "Rosa"}');
+    expect(changes.map((change) => [summarise(change), change.user ?? change.group?.id])).toEqual([
+      ['USER_CREATED rosa', undefined],
+      ['MEMBER_ADDED rosa in stage: - to MEMBER', 'stage'],
+      ['MEMBER_ADDED rosa in choir: - to MEMBER', undefined],
+      ['MEMBER_REMOVED rosa in stage: MEMBER to -', 'stage'],
+      ['MEMBER_REMOVED rosa in choir: MEMBER to -', undefined],
+      ['USER_DELETED rosa', undefined],
+    ]);
+    const kinds = (nodes: ChangesPage['nodes']) => nodes.map(({ kind }) => kind);
+    const ofMember = ['MEMBER_ADDED', 'MEMBER_REMOVED'];
+    expect(kinds(await about('group: {id: "CHOIR"}'))).toEqual([
+      'GROUP_CREATED',
+      ...ofMember,
+      'GROUP_DELETED',
+    ]);
+    expect(kinds(await about('user: {id: "rosa"}, group: {id: "choir"}'))).toEqual(ofMember);
+    const dataSource = service.app.get(DataSource);
+    expect(await dataSource.query(`select from changes c where c::text like '%Rosalind%'`)).toEqual([]);
+    // Somebody else under the same id: whoever has it today is meant.
+    await changesBy([...PEOPLE, { ...rosa, uuid: randomUUID() }], [CLUB, TEAM]);
+    expect((await about('user: {id: "rosa"}')).map(summarise)).toEqual(['USER_CREATED rosa']);
+  });
+
+  it('is narrowed by kinds and time', async () => {
+    const end = await findEnd();
+    await changesBy(PEOPLE.slice(0, 3), [CLUB, TEAM, { id: 'band', members: ['anna'] }]);
+    const all = await followChanges(service, authorization, null);
+    const list = async (filter: string) => {
+      const after = await readChanges(
+        service,
+        authorization,
+        `first: 9, after: "${end ?? ''}", filter: {${filter}}`,
+      );
+      return after.nodes.map(summarise);
+    };
+    const [added, member, deleted] = [
+      'GROUP_CREATED band',
+      'MEMBER_ADDED anna in band: - to MEMBER',
+      'USER_DELETED dan',
+    ];
+    expect(await list('kinds: [USER_DELETED]')).toEqual([deleted]);
+    expect(await list('kinds: [USER_DELETED, GROUP_CREATED, USER_DELETED]')).toEqual([deleted, added]);
+    expect(await list('kinds: []')).toEqual([]);
+    expect(await list('kinds: [MEMBER_ADDED], user: {id: "anna"}')).toEqual([member]);
+    const since = all.changes.at(-1)?.at ?? '';
+    expect(await list(`since: "${since}"`)).toEqual([deleted, added, member]);
+    expect(await list(`kinds: [GROUP_CREATED], since: "${since}"`)).toEqual([added]);
+    expect(await list('since: "2099-01-01T00:00:00Z"')).toEqual([]);
+
+    const count = async (filter: string) =>
+      (await readChanges(service, authorization, `first: 0, filter: {${filter}}`)).totalCount;
+    const ofKind = all.changes.filter(({ kind }) => kind === 'MEMBER_ADDED' || kind === 'USER_DELETED');
+    expect(await count('')).toBe(all.changes.length);
+    expect(await count('since: "1970-01-01T00:00:00Z"')).toBe(all.changes.length);
+    expect(await count('kinds: [MEMBER_ADDED, USER_DELETED]')).toBe(ofKind.length);
+    expect(await count(`since: "${since}"`)).toBe(3);
+  });
+
+  it.each([
+    ['user: {id: "nobody"}', 'user'],
+    ['group: {id: "nothing"}', 'group'],
+    ['user: {id: "club"}', 'user'],
+  ])('says NOT_FOUND of what never was: %s', async (filter, argument) => {
+    const document = `{ changes(first: 1, filter: {${filter}}) { totalCount } }`;
+    const { status, data, errors } = await service.query(document, { authorization });
+    expect([status, data]).toEqual([200, { changes: null }]);
+    expect(errors.map(({ extensions }) => [extensions.code, extensions['argument']])).toEqual([
+      ['NOT_FOUND', argument],
+    ]);
+  });
+
+  it('gives a client that follows it every change once, while revisions are applied', async () => {
+    const end = await findEnd();
+    const seen: ChangesPage['nodes'] = [];
+    let isOver = false;
+    const follow = async () => {
+      let cursor = end;
+      for (let wasOver = false; !wasOver;) {
+        wasOver = isOver;
+        const found = await followChanges(service, authorization, cursor, 3);
+        seen.push(...found.changes);
+        cursor = found.cursor;
+      }
+    };
+    const following = follow();
+    for (const id of ['emma', 'finn', 'gina']) {
+      const club = { ...CLUB, members: ['anna', '@team', id] };
+      await replace(buildLdif([...PEOPLE, { id }], [club, TEAM]));
+    }
+    isOver = true;
+    await following;
+    const { changes } = await followChanges(service, authorization, end);
+    expect(seen.map(({ id }) => id)).toEqual(changes.map(({ id }) => id));
+    expect(changes).toHaveLength(2 + 4 + 4);
+  });
+});

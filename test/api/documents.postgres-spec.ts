@@ -1,0 +1,95 @@
+import { type CommandBlock, commandBlocksOf, pagesWithCommands } from '../support/builders/documents.js';
+import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
+import { FormBrowser } from '../support/clients/form-browser.js';
+import { type Needs, PageShell, type Surroundings, urlOf } from '../support/clients/page-commands.js';
+import { ServiceProcess } from '../support/servers/service-processes.js';
+import { createDatabase } from '../support/servers/store.js';
+
+const NEEDS: Readonly<Record<string, Needs>> = {
+  'README.md': { slapd: 'with people', ownDatabase: true },
+  'CONTRIBUTING.md': { ownDatabase: true },
+  'docs/install.md': { slapd: 'bare', ownDatabase: true },
+  'docs/ldap.md': { slapd: 'with people', ownDatabase: true },
+  'docs/previews.md': { slapd: 'with people', ownDatabase: true },
+  'ldap/README.md': { slapd: 'bare', ownDatabase: true },
+};
+
+/** What the last commands of a page bring about. */
+const SAYS_IN_THE_END: Readonly<Record<string, RegExp>> = {
+  // The account that was backed up is there again.
+  'docs/upgrading.md': /^ *demo\b/m,
+};
+
+describe('the commands of the pages', () => {
+  let surroundings: Surroundings;
+
+  beforeAll(async () => {
+    const database = await createDatabase();
+    const [issuer, service] = await Promise.all([
+      ExternalIssuerProcess.start(),
+      ServiceProcess.start({ DATABASE_URL: database.url }),
+    ]);
+    surroundings = { database, issuer, service };
+  });
+
+  afterAll(async () => {
+    const { database, issuer, service } = surroundings;
+    await Promise.all([issuer.stop(), service.process.kill('SIGKILL')]);
+    await database.drop();
+  });
+
+  it.each(pagesWithCommands().filter((page) => runnable(page).length > 0))('%s', async (page) => {
+    const shell = await PageShell.open(surroundings, NEEDS[page] ?? {});
+    try {
+      let said = '';
+      for (const block of runnable(page)) {
+        const text = await fillIn(block.text, said);
+        said = await shell.run(text).catch((error: unknown) => {
+          throw new Error(`${page}:${block.line}: ${String(error)}`);
+        });
+        if (block.output !== null) expectOutput(said, block.output);
+      }
+      expect(said).toMatch(SAYS_IN_THE_END[page] ?? '');
+    } finally {
+      await shell.close();
+    }
+  });
+
+  /** A page has its reader take something out of what came before: `NAME=…`. */
+  async function fillIn(text: string, said: string): Promise<string> {
+    const [line, name = ''] = /^([A-Z_]+)=….*$/m.exec(text) ?? [];
+    const take = TAKEN[name];
+    if (line === undefined) return text;
+    if (take === undefined) throw new Error(`Nobody knows what to take as ${name}`);
+    return text.replace(line, `${name}='${await take(said)}'`);
+  }
+
+  const TAKEN: Readonly<Record<string, (said: string) => Promise<string> | string>> = {
+    TOKEN: () => surroundings.service.authorization.slice('Basic '.length),
+    DEVICE_CODE: async (said) => {
+      const device = JSON.parse(said) as Record<string, string>;
+      const browser = new FormBrowser(urlOf(surroundings.service));
+      const { url, response } = await browser.open(device['verification_uri_complete'] ?? '');
+      const secret = /name="xsrf" value="([^"]+)"/.exec(await response.text())?.[1] ?? '';
+      const confirmed = { xsrf: secret, user_code: device['user_code'] ?? '', confirm: 'yes' };
+      const question = await browser.open(url.replace(/\?.*/, ''), confirmed);
+      await browser.open(question.url, { id: 'anna.svensson', answer: 'continue' });
+      return device['device_code'] ?? '';
+    },
+    CODE: async (said) => {
+      const browser = new FormBrowser(urlOf(surroundings.service));
+      const question = await browser.open(said.trim());
+      const { response } = await browser.open(question.url, { id: 'anna.svensson', answer: 'continue' });
+      return new URL(response.headers.get('location') ?? '').searchParams.get('code') ?? '';
+    },
+  };
+});
+
+function runnable(page: string): CommandBlock[] {
+  return commandBlocksOf(page).filter(({ reason }) => reason === null);
+}
+
+function expectOutput(said: string, shown: { language: string; text: string }): void {
+  if (shown.language === 'json') expect(JSON.parse(said)).toEqual(JSON.parse(shown.text));
+  else expect(said.trim()).toBe(shown.text.trim());
+}

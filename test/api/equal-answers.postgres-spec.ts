@@ -1,0 +1,204 @@
+import { Agent } from 'node:http';
+import { GraphQLSchemaHost } from '@nestjs/graphql';
+import fc from 'fast-check';
+import { isEnumType } from 'graphql';
+import { minuteOf } from '../../src/graphql/cache/response-cache.js';
+import { writeClients } from '../support/clients/clients.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { CompilerSwitch, Executions } from '../support/builders/executions.js';
+import { send } from '../support/clients/http.js';
+import { stopFollowing } from '../support/clients/mirror.js';
+import { often } from '../support/builders/random-arguments.js';
+import { randomDirectory } from '../support/builders/random-directory.js';
+import { type RandomRequest, randomRequests } from '../support/builders/random-documents.js';
+import { repetitions } from '../support/repetitions.js';
+import { schema } from '../support/clients/scope-walk.js';
+import { TestService } from '../support/servers/service.js';
+import { TwinService } from '../support/twin.js';
+
+const REQUESTS = repetitions({ usually: 500, long: 2000 });
+const SEED = Number(process.env['TEST_SEED'] ?? 20_261_121);
+
+/** Limits are tested elsewhere. */
+const LIMITS = {
+  LIMIT_DEPTH: '100',
+  LIMIT_ALIASES: '1000',
+  LIMIT_DIRECTIVES: '1000',
+  LIMIT_ROOT_FIELDS: '1000',
+  LIMIT_TOKENS: '100000',
+  LIMIT_NODES: '1000000',
+  // Statements are answered in their order, and so errors come in theirs.
+  DATABASE_POOL_SIZE: '1',
+};
+
+/** What changes by being asked for. */
+const CHANGING = ['RateLimit.remaining', 'RateLimit.resetAt', 'ServiceAccount.lastUsedAt'];
+
+const CURSORS = `{
+  users(first: 3) { edges { cursor } }
+  groups(first: 3) { edges { cursor } nodes { members(first: 2) { edges { cursor } } } }
+  changes(last: 3) { edges { cursor } }
+  search(query: "anna", first: 2) { edges { cursor } }
+}`;
+
+/** The smallest picture that is one. */
+const PHOTO = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+
+interface Asked {
+  readonly request: RandomRequest;
+  readonly asker: string;
+  readonly accept: string;
+}
+
+describe('an answer', () => {
+  let remembering: TestService;
+  /** Remembers nothing. */
+  let plain: TwinService;
+  let compiler: CompilerSwitch;
+  let executions: { plain: Executions; remembering: Executions };
+  let cursors: string[];
+  const counts = { asked: 0, rememberable: 0, remembered: 0 };
+  const askers: Record<string, string | undefined> = {};
+  const agent = new Agent({ keepAlive: true });
+  const directory = randomDirectory({ people: 30, groups: 8 }, SEED);
+  const known = {
+    users: directory.people.slice(0, 8).map(({ id }) => id),
+    groups: directory.groups.map(({ id }) => id),
+  };
+
+  beforeAll(async () => {
+    const clients = writeClients([{ id: 'client', owner: 'p1' }]);
+    const environment = { ...LIMITS, AUTH_EMBEDDED_CLIENTS: clients };
+    remembering = await TestService.start({ compared: false, environment });
+    await stopFollowing(remembering);
+    const people = directory.people.map((person, index) =>
+      index % 4 === 0 ? { ...person, photo: PHOTO, picture: PHOTO } : person,
+    );
+    // Twice, so that there are changes.
+    for (const missing of [2, 0]) {
+      remembering.replaceDirectory(buildLdif(people.slice(missing), directory.groups));
+      expect((await remembering.synchronise()).kind).toBe('applied');
+    }
+    plain = await TwinService.start(remembering, { ...environment, ANSWER_CACHE_MEGABYTES: '0' });
+    compiler = new CompilerSwitch(plain.app);
+    executions = { plain: new Executions(plain.app), remembering: new Executions(remembering.app) };
+    askers['person'] = await remembering.accessToken('profile read directory', 'client');
+    askers['person with one scope'] = await remembering.accessToken('profile', 'client');
+    askers['service'] = await remembering.serviceAccount('read', 'directory');
+    askers['service with one scope'] = await remembering.serviceAccount('directory');
+    const { data } = await remembering.query(CURSORS, { authorization: askers['person'] });
+    cursors = [...JSON.stringify(data).matchAll(/"cursor":"([^"]+)"/g)].map(([, cursor = '']) => cursor);
+    expect(cursors.length).toBeGreaterThan(10);
+  });
+
+  afterAll(async () => {
+    agent.destroy();
+    await plain.stop();
+    await remembering.stop();
+  });
+
+  /** All of an answer that can be seen; errors name the request, which has the same name each time. */
+  async function ask(service: TestService | TwinService, { request, asker, accept }: Asked): Promise<string> {
+    const authorization = askers[asker];
+    const { status, headers, body } = await send(service, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-request-id': 'the-same',
+        accept,
+        ...(authorization === undefined ? {} : { authorization }),
+      },
+      body: JSON.stringify(request),
+      agent,
+    });
+    return `${status} ${String(headers['content-type'])}\n${body}`;
+  }
+
+  /** An answer by graphql-js, and one by the compiled operation. */
+  async function answersTo(asked: Asked): Promise<[expected: string, compiled: string]> {
+    compiler.isOn = false;
+    const expected = await ask(plain, asked);
+    compiler.isOn = true;
+    return [expected, await ask(plain, asked)];
+  }
+
+  /** An answer, the one that is given when it is asked for again, and the one after that: out of memory, if it can be. */
+  async function rememberedAnswersTo(asked: Asked, isRememberable: boolean): Promise<string[]> {
+    const first = await ask(remembering, asked);
+    if (isRememberable) await ask(remembering, asked);
+    const { count } = executions.remembering;
+    const again = await ask(remembering, asked);
+    if (isRememberable) counts.rememberable++;
+    if (isRememberable && executions.remembering.count === count) counts.remembered++;
+    return [first, again];
+  }
+
+  /** Answers that have to be equal, two by two. */
+  async function pairsFor(asked: Asked): Promise<[answer: string, expected: string][]> {
+    const { rememberable } = executions.plain;
+    const [expected, compiled] = await answersTo(asked);
+    const isRememberable = executions.plain.rememberable > rememberable;
+    const pairs: [string, string][] = [[compiled, expected]];
+    // What is not to be remembered is the same a second time too: a look at some of it is enough.
+    if (isRememberable || counts.asked++ % 8 === 0) {
+      const remembered = await rememberedAnswersTo(asked, isRememberable);
+      pairs.push(...remembered.map((each): [string, string] => [each, expected]));
+    }
+    const turned = turnConditions(asked);
+    if (turned !== null) {
+      const [otherExpected, otherCompiled] = await answersTo(turned);
+      pairs.push([otherCompiled, otherExpected]);
+    }
+    return pairs;
+  }
+
+  it('has enums whose values are their names, which compiled operations do not look up', () => {
+    const enums = Object.values(plain.app.get(GraphQLSchemaHost).schema.getTypeMap()).filter(isEnumType);
+    const values = enums.filter(({ name }) => !name.startsWith('__')).flatMap((each) => each.getValues());
+    expect(values.length).toBeGreaterThan(20);
+    expect(values.map(({ value }) => value as unknown)).toEqual(values.map(({ name }) => name));
+  });
+
+  it(`is the same by graphql-js, compiled, and remembered (seed ${SEED})`, async () => {
+    const asked: fc.Arbitrary<Asked> = fc.record({
+      request: randomRequests(schema, { ...known, cursors }, CHANGING),
+      asker: often(
+        fc.constantFrom('person', 'person', 'service'),
+        fc.constantFrom('person with one scope', 'service with one scope', 'nobody'),
+        5,
+      ),
+      accept: fc.constantFrom('application/json', 'application/graphql-response+json'),
+    });
+    await fc.assert(
+      fc.asyncProperty(asked, async (each) => {
+        let minute: number;
+        let pairs: [string, string][];
+        do {
+          // Signed URLs change with it.
+          minute = minuteOf(new Date());
+          pairs = await pairsFor(each);
+        } while (minute !== minuteOf(new Date()));
+        for (const [answer, expected] of pairs) {
+          expect(answer).toBe(expected);
+          expect(answer).not.toContain('INTERNAL_SERVER_ERROR');
+        }
+      }),
+      { numRuns: REQUESTS, seed: SEED },
+    );
+    // Most were answered by a compiled operation, and all but a few of those that can be remembered out of memory.
+    expect(executions.plain.compiled).toBeGreaterThan(REQUESTS / 2);
+    expect(counts.rememberable).toBeGreaterThan(REQUESTS / 10);
+    expect(counts.remembered).toBeGreaterThan(counts.rememberable * 0.9);
+  });
+});
+
+/** The same with every boolean variable turned round; null: there is none. What was made for the one is not for the other. */
+function turnConditions(asked: Asked): Asked | null {
+  const { request } = asked;
+  const entries = Object.entries(request.variables);
+  if (!entries.some(([, value]) => typeof value === 'boolean')) return null;
+  const variables = Object.fromEntries(
+    entries.map(([name, value]) => [name, typeof value === 'boolean' ? !value : value]),
+  );
+  return { ...asked, request: { ...request, variables } };
+}

@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import pg from 'pg';
+import { writeClients } from '../support/clients/clients.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { dataOf, type HttpAnswer, post } from '../support/clients/http.js';
+import { STATEMENT_SHAPES } from '../support/builders/statement-shapes.js';
+import { WatchedService } from '../support/watched-service.js';
+
+/** Documents; STATEMENT_SHAPES=20000 sends more. */
+const DOCUMENTS = Number(process.env['STATEMENT_SHAPES'] ?? 600);
+/** Clients that ask at the same time. */
+const LANES = 8;
+/** Megabytes that a backend may take beyond what it takes at its start. */
+const MOST = 40;
+
+let service: WatchedService;
+let authorization: string;
+let database: pg.Pool;
+let refused = 0;
+const agent = new Agent({ keepAlive: true });
+
+beforeAll(async () => {
+  const users = ['anna', 'ben', 'cleo'].map((id) => ({ id, name: `${id} Ünï`, schoolYear: '1A' }));
+  const groups = [
+    { id: 'club', members: ['anna', 'ben', '@team'], admins: ['anna'], owners: ['ben'] },
+    { id: 'team', members: ['cleo'], owners: ['anna'] },
+  ];
+  service = await WatchedService.start({
+    ldif: buildLdif(users, groups),
+    environment: { AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'client', owner: 'anna' }]) },
+  });
+  authorization = await service.accessToken('profile read directory', 'client');
+  if (service.config.database.kind !== 'postgres') throw new Error('This is about a server');
+  // One connection, for all that asks.
+  database = new pg.Pool({ connectionString: service.config.database.url, max: 1 });
+});
+
+afterAll(async () => {
+  agent.destroy();
+  await database.end();
+  await service.stop();
+});
+
+/** Megabytes of a process that are its own, and no buffers that processes share: proc(5). */
+function megabytesOf(process: number): number {
+  const [, kilobytes] = /Anonymous:\s+(\d+) kB/.exec(
+    readFileSync(`/proc/${process}/smaps_rollup`, 'utf8'),
+  ) ?? ['', 'NaN'];
+  return Number(kilobytes) / 1024;
+}
+
+/** A machine that is busy may have no connection in time: then it is told to come again. */
+async function answerOf(query: string): Promise<HttpAnswer> {
+  for (;;) {
+    const answer = await post(service, { query }, { authorization }, agent);
+    if (answer.status !== 503) return answer;
+    refused++;
+    await sleep(1000);
+  }
+}
+
+/** Those of the service. */
+async function listBackends(): Promise<number[]> {
+  const { rows } = await database.query<{ pid: number }>(
+    'select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+  );
+  return rows.map(({ pid }) => pid);
+}
+
+it(`${DOCUMENTS} documents that each select something else leave the backends of PostgreSQL small`, async () => {
+  // A connection on which nothing has been asked but this.
+  const { rows } = await database.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const start = megabytesOf(rows[0]?.pid ?? 0);
+  const documents = fc.sample(STATEMENT_SHAPES, { numRuns: DOCUMENTS, seed: 20_261_122 });
+  let [next, largest] = [0, 0];
+  const ask = async (): Promise<void> => {
+    while (next < documents.length) {
+      const query = documents[next++] ?? '';
+      // Twice: what has come once may come again.
+      for (const again of ['', '#\n']) dataOf(await answerOf(again + query));
+      if (next % 100 === 0) largest = Math.max(largest, ...(await listBackends()).map(megabytesOf));
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, ask));
+  const backends = await listBackends();
+  expect(backends.length).toBeGreaterThan(1);
+  largest = Math.max(largest, ...backends.map(megabytesOf));
+  if (DOCUMENTS > 600) console.info({ refused, start, largest, service: await service.collect() });
+  expect(largest - start).toBeLessThan(MOST);
+});

@@ -1,0 +1,283 @@
+import fc from 'fast-check';
+import { buildLdif } from '../support/builders/directory.js';
+import { TestService } from '../support/servers/service.js';
+
+/** Names by id: each is found by what people type for it. */
+const PEOPLE: Record<string, string> = {
+  ann: 'Zacharias First',
+  annika: 'Annika Zwei',
+  joanna: 'Joanna Drei',
+  strauss: 'Anton Strauß',
+  aase: 'Åse Øverland',
+  zak: 'Łukasz Żak',
+  ipek: 'İpek IŞIK',
+  nguyen: 'Nguyễn Thị Ánh',
+  sisyphus: 'Σίσυφος Παπαδόπουλος',
+  li: '李小龙',
+  kim: '김민준',
+  ali: 'محمد علي',
+  percent: '100% sure_thing \\o/',
+  quotes: `Siobhán O'Neill "Bó"`,
+  emoji: 'Rocket 🚀👩‍🚀',
+  hyphen: 'Ma\u00ADria-José',
+  ligature: 'Joseﬁne Ǆon',
+};
+const GROUPS = [
+  {
+    id: 'ann-club',
+    name: 'Friends of Ann',
+    description: 'All of them',
+    email: 'club@example.org',
+    members: Object.keys(PEOPLE),
+  },
+  { id: 'danish', name: 'Dänische Gruppe', members: ['@ann-club'] },
+];
+
+describe('a search', () => {
+  let service: TestService;
+  let authorization: string;
+
+  beforeAll(async () => {
+    const people = Object.entries(PEOPLE).map(([id, name]) => ({
+      id,
+      name,
+      givenName: 'Some',
+      email: `${id}@example.org`,
+    }));
+    service = await TestService.start({ ldif: buildLdif(people, GROUPS) });
+    authorization = await service.serviceAccount('read', 'directory');
+  });
+
+  afterAll(() => service.stop());
+
+  it.each([
+    ['STRAUSS', ['strauss']],
+    ['strauß', ['strauss']],
+    ['Strau', ['strauss']],
+    ['ase over', ['aase']],
+    ['ÅSE ØVER', ['aase']],
+    ['lukasz zak', ['zak']],
+    ['ŁUKASZ', ['zak']],
+    ['ipek isik', ['ipek']],
+    ['İPEK IŞIK', ['ipek']],
+    ['ıpek', ['ipek']],
+    ['nguyen thi anh', ['nguyen']],
+    ['NGUYỄN', ['nguyen']],
+    ['Nguye\u0302\u0303n', ['nguyen']],
+    ['ΣΙΣ', ['sisyphus']],
+    ['ΣΊΣΥΦΟΣ', ['sisyphus']],
+    ['συφοσ', ['sisyphus']],
+    ['παπαδοπουλος', ['sisyphus']],
+    ['小龙', ['li']],
+    ['김민준', ['kim']],
+    ['민준', ['kim']],
+    ['محمد', ['ali']],
+    ['🚀👩', ['emoji']],
+    ['maria', ['hyphen']],
+    ['ma\u200Bria-jose', ['hyphen']],
+    ['josefine', ['ligature']],
+    ['danisch', ['danish']],
+    ["o'neill", ['quotes']],
+    ['"bo"', ['quotes']],
+  ])('finds %s whatever the case and accents', async (query, ids) => {
+    expect(await find(query)).toEqual(ids);
+  });
+
+  it('gives the one whose id it is first, then what begins so, then what has it inside', async () => {
+    // By name in each: «Annika», «Friends of Ann» begin so, and «Joanna» does not.
+    expect(await find('ann')).toEqual(['ann', 'annika', 'ann-club', 'joanna']);
+    expect(await find('ANN')).toEqual(['ann', 'annika', 'ann-club', 'joanna']);
+  });
+
+  it.each([
+    ['[USER]', ['ann', 'annika', 'joanna']],
+    ['[GROUP]', ['ann-club']],
+    ['[GROUP, USER, GROUP]', ['ann', 'annika', 'ann-club', 'joanna']],
+    ['[]', []],
+    ['null', ['ann', 'annika', 'ann-club', 'joanna']],
+  ])('for the kinds %s finds those', async (kinds, ids) => {
+    const { data, errors } = await ask(`search(query: "ann", kinds: ${kinds}, first: 50)`);
+    expect(errors).toEqual([]);
+    expect(data?.found.nodes.map(({ id }) => id)).toEqual(ids);
+    expect(data?.found.totalCount).toBe(ids.length);
+  });
+
+  it.each(['[USER]', '[GROUP]', 'null'])(
+    'answers for the kinds %s where only one of them is asked for more',
+    async (kinds) => {
+      const everything = '__typename ... on User { id } ... on Group { id }';
+      for (const more of [
+        '... on User { groups(first: 1) { nodes { user { createdAt } } } }',
+        '... on Group { members(first: 1) { nodes { group { updatedAt } } } }',
+      ]) {
+        const ids = async (selection: string) => {
+          const { data, errors } = await service.query<{ search: { nodes: { id: string }[] } }>(
+            `{ search(query: "ann", kinds: ${kinds}, first: 50) { nodes { ${selection} } } }`,
+            { authorization },
+          );
+          expect(errors).toEqual([]);
+          return data?.search.nodes.map(({ id }) => id);
+        };
+        expect(await ids(`${everything} ${more}`)).toEqual(await ids(everything));
+      }
+    },
+  );
+
+  it.each([
+    ['100%', ['percent']],
+    ['0% s', ['percent']],
+    ['e_t', ['percent']],
+    ['\\o/', ['percent']],
+    ['\\o', ['percent']],
+    ['%%', []],
+    ['a%n', []],
+    ['a_n', []],
+    ['__', []],
+    ['.*', []],
+    ['\\\\', []],
+    ["';", []],
+    ["'; drop table users; --", []],
+    ['$1', []],
+    ['\0\0', []],
+    ['ann\0', ['ann', 'annika', 'ann-club', 'joanna']],
+    ['\ud800\ud800', []],
+    ['\u202e\u200f', []],
+    ['\u0301\u0301', []],
+    ['  ', []],
+    ['\t\n', []],
+  ])('takes %j as nothing but letters', async (query, ids) => {
+    expect((await find(query)).sort()).toEqual([...ids].sort());
+  });
+
+  it('of two letters, the second a space, finds words that begin with the first', async () => {
+    expect((await find('z ')).sort()).toEqual(['ann', 'annika', 'zak']);
+  });
+
+  it.each([
+    ['', false],
+    ['a', false],
+    ['é', false],
+    ['e\u0301', false],
+    ['🚀', false],
+    ['ab', true],
+    ['é\u0301x', true],
+    ['x'.repeat(64), true],
+    ['🚀'.repeat(64), true],
+    ['x'.repeat(65), false],
+    ['ﷺ'.repeat(64), true],
+  ])('takes 2 to 64 characters: %s', async (query, accepted) => {
+    for (const [field, argument] of FIELDS) {
+      const { errors } = await ask(field, query);
+      const refused = errors.map(({ extensions }) => [extensions.code, extensions['argument']]);
+      expect([field, refused]).toEqual([field, accepted ? [] : [['BAD_USER_INPUT', argument]]]);
+    }
+    const { errors } = await askForMembers(query);
+    expect(errors.map(({ extensions }) => extensions.code)).toEqual(accepted ? [] : ['BAD_USER_INPUT']);
+  });
+
+  it('is the same in every list that can be searched', async () => {
+    for (const query of ['ann', 'AN', 'strauß', '%%', '小龙', "o'n", '🚀👩', 'zz']) {
+      const { data } = await ask('search(query: $query, kinds: [USER], first: 50)', query);
+      const expected = data?.found.nodes.map(({ id }) => id).sort() ?? [];
+      for (const field of ['users(first: 50, filter: {search: $query})', 'group']) {
+        const nodes = field === 'group' ? await findMembers(query) : await findNodes(field, query);
+        expect([query, field, nodes.sort()]).toEqual([query, field, expected]);
+      }
+    }
+  });
+
+  it('never fails, whatever is typed', async () => {
+    const anything = fc.oneof(
+      fc.string({ unit: 'binary', minLength: 2, maxLength: 64 }),
+      fc.string({ unit: 'grapheme', minLength: 2, maxLength: 20 }),
+      fc
+        .array(fc.constantFrom('%', '_', '\\', "'", '"', '\0', ' ', '\ud83d', '*', '(', '[', '$', 'a'), {
+          minLength: 2,
+          maxLength: 8,
+        })
+        .map((all) => all.join('')),
+    );
+    await fc.assert(
+      fc.asyncProperty(anything, async (query) => {
+        for (const [field] of FIELDS.slice(0, 2)) {
+          const { status, errors } = await ask(field, query);
+          expect(status).toBe(200);
+          for (const { extensions } of errors) expect(extensions.code).toBe('BAD_USER_INPUT');
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  async function find(query: string): Promise<string[]> {
+    return findNodes('search(query: $query, first: 50)', query);
+  }
+
+  async function findNodes(field: string, query: string): Promise<string[]> {
+    const { data, errors } = await ask(field, query);
+    expect(errors).toEqual([]);
+    return data?.found.nodes.map(({ id }) => id) ?? [];
+  }
+
+  const PERSON = [
+    'name',
+    'givenName',
+    'email',
+    'schoolYear',
+    'photo',
+    'createdAt',
+    'groups(first: 5) { nodes { user { updatedAt } } }',
+  ];
+  const GROUP = [
+    'name',
+    'website',
+    'description',
+    'updatedAt',
+    'members(first: 1) { totalCount nodes { group { email } } }',
+  ];
+
+  it.each([
+    ...PERSON.map((field): [string, string] => [field, '']),
+    ...GROUP.map((field): [string, string] => ['', field]),
+    [PERSON.join(' '), GROUP.join(' ')],
+  ])('tells of people «%s» and of groups «%s» what they tell themselves', async (person, group) => {
+    const { data } = await service.query<{ search: { nodes: object[] }; user: object; group: object }>(
+      `{
+        search(query: "ann", first: 10) { nodes { ... on User { __typename ${person} } ... on Group { __typename ${group} } } }
+        user(user: {id: "ann"}) { __typename ${person} }
+        group(group: {id: "ann-club"}) { __typename ${group} }
+      }`,
+      { authorization },
+    );
+    expect(data?.search.nodes[0]).toEqual(data?.user);
+    expect(data?.search.nodes).toContainEqual(data?.group);
+  });
+
+  async function findMembers(query: string): Promise<string[]> {
+    const { data, errors } = await askForMembers(query);
+    expect(errors).toEqual([]);
+    return data?.group.members.nodes.map(({ user }) => user.id) ?? [];
+  }
+
+  function askForMembers(query: string) {
+    return service.query<{ group: { members: { nodes: { user: { id: string } }[] } } }>(
+      `query ($query: String!) { group(group: {id: "ann-club"}) { members(first: 50, filter: {search: $query}) { nodes { user { id } } } } }`,
+      { authorization, variables: { query } },
+    );
+  }
+
+  function ask(field: string, query?: string) {
+    const head = query === undefined ? '' : 'query ($query: String!) ';
+    const nodes = field.startsWith('search') ? '__typename ... on User { id } ... on Group { id }' : 'id';
+    return service.query<{ found: { nodes: { id: string }[]; totalCount: number } }>(
+      `${head}{ found: ${field} { nodes { ${nodes} } totalCount } }`,
+      { authorization, variables: query === undefined ? {} : { query } },
+    );
+  }
+});
+
+const FIELDS: [field: string, argument: string][] = [
+  ['search(query: $query, first: 50)', 'query'],
+  ['users(first: 50, filter: {search: $query})', 'search'],
+  ['groups(first: 50, filter: {search: $query})', 'search'],
+];

@@ -1,0 +1,162 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import { Answers } from '../../src/graphql/cache/response-cache.js';
+import { ShortWay } from '../../src/graphql/http/fast-path.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { type HttpAnswer, post, refusalOf, send } from '../support/clients/http.js';
+import { TestService } from '../support/servers/service.js';
+
+const ldif = buildLdif([{ id: 'zoé', name: 'Zoé' }], [{ id: 'club', members: ['zoé'] }]);
+const CLUB =
+  'query Club { group(group: {id: "club"}) { name members(first: 5) { nodes { user { name } } } } }';
+/** What it says of limits differs, and what it is called. */
+const VARYING = ['date', 'x-request-id', 'ratelimit'];
+/** Fastify answers whoever says which page they come from. */
+const BY_FASTIFY = { origin: 'https://club.example.org' };
+
+function told({ status, headers, body }: HttpAnswer) {
+  const steady = Object.entries(headers).filter(([name]) => !VARYING.includes(name));
+  return { status, body, headers: Object.fromEntries(steady.sort()) };
+}
+
+describe('a question that may be answered before Fastify sees it', () => {
+  let service: TestService;
+  let authorization: string;
+  /** Statuses of those that Fastify did not see. */
+  const short: number[] = [];
+
+  beforeAll(async () => {
+    service = await TestService.start({
+      ldif,
+      compared: false,
+      environment: { LIMIT_POINTS_PER_HOUR: '40' },
+    });
+    const way = service.app.get(ShortWay);
+    const fastify: FastifyInstance = service.app.getHttpAdapter().getInstance();
+    fastify.short.way = {
+      take: (request, answer, leave) => {
+        const tell: typeof answer = (given) => {
+          short.push(given.status);
+          answer(given);
+        };
+        way.take(request, tell, leave);
+      },
+    };
+    authorization = await service.accessToken('read');
+    for (let time = 0; time < 3; time++) await post(service, { query: CLUB }, { authorization });
+  });
+
+  beforeEach(() => {
+    short.length = 0;
+  });
+
+  afterAll(() => service.stop());
+
+  const found = () => service.app.get(Answers).statistics.hits;
+
+  /** Sends what is written, in its pieces, and reads what comes within a moment. */
+  async function write(...pieces: string[]): Promise<string> {
+    const socket = connect(service.config.port, service.config.host);
+    let received = '';
+    socket.setEncoding('utf8').on('data', (text: string) => (received += text));
+    await once(socket, 'connect');
+    for (const piece of pieces) {
+      socket.write(piece);
+      await sleep(100);
+    }
+    socket.destroy();
+    return received;
+  }
+
+  function requestOf(query: string, id: string): [head: string, body: string] {
+    const body = JSON.stringify({ query });
+    const fields = [
+      `Host: ${service.config.host}:${service.config.port}`,
+      'Content-Type: application/json',
+      `Authorization: ${authorization}`,
+      `X-Request-Id: ${id}`,
+      `Content-Length: ${Buffer.byteLength(body)}`,
+    ];
+    return [`POST /graphql/v1 HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n`, body];
+  }
+
+  it('is answered the same both ways', async () => {
+    const hits = found();
+    const one = await post(service, { query: CLUB }, { authorization });
+    const other = await post(service, { query: CLUB }, { authorization, ...BY_FASTIFY });
+    expect(short).toEqual([200]);
+    expect(found()).toBe(hits + 2);
+    expect(told(one)).toEqual(told(other));
+    expect(one.body).toContain('Zoé');
+    expect(one.headers['ratelimit']).toMatch(
+      /"requests";r=\d+;t=\d+, "points";r=\d+;t=\d+;directory-cost=1$/,
+    );
+  });
+
+  it('is answered in its turn on a connection on which others were sent before the answer', async () => {
+    const received = await write(
+      [
+        ...requestOf(CLUB, 'one'),
+        ...requestOf('{ buildInfo { version } }', 'two'),
+        ...requestOf(CLUB, 'three'),
+      ].join(''),
+    );
+    expect(received.match(/x-request-id: \w+/g)).toEqual(
+      ['one', 'two', 'three'].map((id) => `x-request-id: ${id}`),
+    );
+    expect(received.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(3);
+    expect(short).toEqual([200, 200]);
+  });
+
+  it('is answered too when it comes in pieces, or in chunks', async () => {
+    const [head, body] = requestOf(CLUB, 'pieces');
+    expect(await write(head, body.slice(0, 20), body.slice(20))).toContain('Zoé');
+    expect(await write(head.slice(0, 40), head.slice(40) + body)).toContain('Zoé');
+    const chunked = head.replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked');
+    expect(await write(`${chunked}${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`)).toContain('Zoé');
+  });
+
+  it('is refused where its target is too long, whatever it asks for', async () => {
+    const headers = { 'content-type': 'application/json', authorization };
+    const path = `/graphql/v1?${'x'.repeat(9000)}`;
+    const answer = await send(service, {
+      method: 'POST',
+      path,
+      headers,
+      body: JSON.stringify({ query: CLUB }),
+    });
+    expect(refusalOf(answer)).toEqual([414, 'PAYLOAD_TOO_LARGE']);
+    expect(short).toEqual([]);
+  });
+
+  it.each(['application/json; a b', 'application/json; charset="utf-8"', 'Application/JSON;charset=UTF-8'])(
+    'is answered each time as it was at first when its type is %s',
+    async (type) => {
+      const headers = { authorization, 'content-type': type };
+      const statuses = [];
+      for (let time = 0; time < 3; time++)
+        statuses.push((await post(service, { query: CLUB }, headers)).status);
+      expect(new Set(statuses).size).toBe(1);
+    },
+  );
+
+  it('is refused where its bytes are no text', async () => {
+    const bytes = Buffer.concat([Buffer.from('{"query":"{ a'), Buffer.from([0xff]), Buffer.from('"}')]);
+    expect(refusalOf(await post(service, bytes, { authorization }))).toEqual([400, 'BAD_REQUEST']);
+    expect(short).toEqual([]);
+  });
+
+  it('is refused the same both ways when there are no points left for it', async () => {
+    for (let time = 0; time < 50 && short.at(-1) !== 429; time++) {
+      await post(service, { query: CLUB }, { authorization });
+    }
+    const one = await post(service, { query: CLUB }, { authorization });
+    const other = await post(service, { query: CLUB }, { authorization, ...BY_FASTIFY });
+    expect(short.slice(-2)).toEqual([429, 429]);
+    expect(refusalOf(one)).toEqual([429, 'RATE_LIMITED']);
+    expect(refusalOf(other)).toEqual([429, 'RATE_LIMITED']);
+    expect(Object.keys(told(one).headers)).toEqual(Object.keys(told(other).headers));
+  });
+});

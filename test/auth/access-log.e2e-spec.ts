@@ -1,0 +1,230 @@
+import sharp from 'sharp';
+import { HttpAdapterHost } from '@nestjs/core';
+import { DataSource } from 'typeorm';
+import { AccessLog } from '../../src/access-log/access-log.js';
+import { listCounts } from '../../src/access-log/access-log.queries.js';
+import { dayOf } from '../../src/access-log/day.js';
+import { DirectoryDataSource } from '../../src/database/connections/data-source.js';
+import { ENTITIES } from '../../src/entities.js';
+import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
+import { Executions } from '../support/builders/executions.js';
+import { stopFollowing } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+
+/** What the client `demo-basic` acts for. */
+const OWNER = 'ada.martin';
+const GROUPS: TestGroup[] = [
+  { id: 'club', name: 'Club of people', members: ['ben', 'cleo'], owners: [OWNER] },
+];
+const EVER = { from: '2000-01-01', to: '2100-01-01', principal: null };
+
+let service: TestService;
+let log: AccessLog;
+let dataSource: DataSource;
+let executions: Executions;
+let program: string;
+
+beforeAll(async () => {
+  const photo = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'teal' } })
+    .jpeg()
+    .toBuffer();
+  const people: TestPerson[] = [
+    { id: OWNER, photo },
+    { id: 'ben', email: 'ben@example.org' },
+    { id: 'cleo' },
+  ];
+  service = await TestService.start({ ldif: buildLdif(people, GROUPS), compared: false });
+  await stopFollowing(service);
+  log = service.app.get(AccessLog);
+  dataSource = service.app.get(DataSource);
+  executions = new Executions(service.app);
+  program = await service.serviceAccount('read', 'directory');
+});
+
+afterAll(() => service.stop());
+
+beforeEach(async () => {
+  await log.flush();
+  await dataSource.query('delete from access_log');
+});
+
+function ask(query: string, authorization = program) {
+  return service.query(query, { authorization });
+}
+
+/** That of another process. */
+function anotherLog(accessLogDays = 90): AccessLog {
+  return new AccessLog({ ...service.config, accessLogDays }, dataSource, new HttpAdapterHost());
+}
+
+/** What has been counted: by field, requests and people. */
+async function readCounts(principal: string | null = null): Promise<Record<string, [number, number]>> {
+  await log.flush();
+  const counts = await listCounts(dataSource, { ...EVER, principal });
+  return Object.fromEntries(counts.map(({ field, requests, people }) => [field, [requests, people]]));
+}
+
+async function readOnlookers(): Promise<string[]> {
+  await log.flush();
+  const counts = await listCounts(dataSource, EVER);
+  return [...new Set(counts.map(({ principal, actingFor }) => `${principal} for ${actingFor}`))].sort();
+}
+
+describe('the access log', () => {
+  it('counts the fields that were shown, and of how many people, and keeps nothing else', async () => {
+    await ask(`{
+      users(first: 2) { nodes { id mail: email } }
+      group(group: {id: "club"}) { name members(first: 10) { totalCount edges { node { user { id } role { value } } } } }
+    }`);
+    expect(await readCounts()).toEqual({
+      'User.id': [1, 5],
+      'User.email': [1, 2],
+      'GroupMembership.role': [1, 3],
+    });
+    const rows = await dataSource.query<Record<string, unknown>[]>('select * from access_log');
+    expect(Object.keys(rows[0] ?? {})).toEqual([
+      'day',
+      'principal',
+      'acting_for',
+      'field',
+      'requests',
+      'people',
+    ]);
+    expect(JSON.stringify(rows)).not.toMatch(/ben@|cleo/);
+  });
+
+  it('counts a remembered answer as often as it is given, to each who is given it', async () => {
+    const other = await service.serviceAccount('read', 'directory');
+    const query = '{ users(first: 2) { nodes { name } } }';
+    const before = executions.count;
+    for (let time = 0; time < 6; time++) await ask(query);
+    await ask(query, other);
+    expect(executions.count - before).toBe(2);
+    expect(await readOnlookers()).toHaveLength(2);
+    const counts = await listCounts(dataSource, EVER);
+    expect(counts.map(({ requests, people }) => [requests, people])).toEqual([
+      [6, 12],
+      [1, 2],
+    ]);
+  });
+
+  it('tells people from groups, and what was found from what was not', async () => {
+    await ask(
+      '{ search(query: "cl", first: 10) { nodes { ... on User { name } ... on Group { name about: description } } } }',
+    );
+    expect(await readCounts()).toEqual({ 'User.name': [1, 2] });
+    await ask(
+      '{ search(query: "cl", first: 10) { nodes { ... on User { name schoolYear } ... on Group { name } } } }',
+    );
+    expect(await readCounts()).toEqual({ 'User.name': [2, 3], 'User.schoolYear': [1, 1] });
+    await ask('{ user(user: {id: "nobody"}) { id familyName } directoryStatus { state } }');
+    expect(await readCounts()).not.toHaveProperty('User.familyName');
+  });
+
+  it('leaves out what was left out of the answer', async () => {
+    await ask(
+      'query ($no: Boolean = false) { user(user: {id: "ben"}) { id name @include(if: $no) ...F @skip(if: true) } } fragment F on User { email }',
+    );
+    await ask('{ isMember(user: {id: "ben"}, group: {id: "club"}) }');
+    const token = await service.accessToken('read');
+    await ask('{ user(user: {id: "ben"}) { givenName } users(first: 10) { nodes { schoolYear } } }', token);
+    expect(await readCounts()).toEqual({
+      'User.id': [1, 1],
+      'User.givenName': [1, 1],
+      'Query.isMember': [1, 1],
+    });
+  });
+
+  it('names who asks: the account, or the client and the person that it acts for', async () => {
+    await ask('{ user(user: {id: "ben"}) { id } }');
+    await ask('{ profile { name user { email } } }', await service.accessToken('profile read'));
+    const [account] = (await readOnlookers()).slice(-1);
+    expect(account).toMatch(/^service-account:test-\w+ for $/);
+    expect(await readOnlookers()).toContain(`client:demo-basic for ${OWNER}`);
+    expect(await readCounts('demo-basic')).toEqual({
+      'Profile.name': [1, 1],
+      'Profile.user': [1, 1],
+      'User.email': [1, 1],
+    });
+    expect(await readCounts(OWNER)).toEqual(await readCounts('client:demo-basic'));
+  });
+
+  it('counts what a preview shows', async () => {
+    const token = await service.accessToken('profile read write');
+    const { errors } = await ask(
+      'mutation { updateProfile(input: {name: "Ada"}) { profile { name } preview { ldif } } }',
+      token,
+    );
+    expect(errors).toEqual([]);
+    expect(await readCounts()).toEqual({ 'Profile.name': [1, 1], 'ChangePreview.ldif': [1, 1] });
+  });
+
+  it('counts pictures that are fetched by their URLs, once for whoever keeps them', async () => {
+    const { data } = await service.query<{ user: { photo: string } }>(
+      `{ user(user: {id: "${OWNER}"}) { photo } }`,
+      { authorization: program },
+    );
+    const url = data?.user.photo ?? '';
+    const etag = (await fetch(url)).headers.get('etag') ?? '';
+    await fetch(url, { method: 'HEAD' });
+    expect((await fetch(url, { headers: { 'if-none-match': etag } })).status).toBe(304);
+    expect(await readCounts('signed-url')).toEqual({ 'User.photo': [1, 1] });
+    expect((await readOnlookers()).map((name) => name.split(':')[0])).toEqual([
+      'service-account',
+      'signed-url for ',
+    ]);
+  });
+
+  it('loses nothing while its table cannot be written to', async () => {
+    await dataSource.query('alter table access_log rename to taken_away');
+    await ask('{ user(user: {id: "ben"}) { id } }');
+    await log.flush();
+    await ask('{ user(user: {id: "ben"}) { id } }');
+    await log.flush();
+    await dataSource.query('alter table taken_away rename to access_log');
+    expect(await readCounts()).toEqual({ 'User.id': [2, 2] });
+  });
+
+  it('adds up what several processes count at once', async () => {
+    const logs = Array.from({ length: 4 }, () => anotherLog());
+    const exhibit = {
+      fields: Array.from({ length: 50 }, (_, index) => `User.f${index}`),
+      people: Array<number>(50).fill(3),
+    };
+    for (const each of logs) each.noteSignedUrl(exhibit);
+    await Promise.all(logs.map((each) => each.flush()));
+    const counts = await readCounts();
+    expect(Object.keys(counts)).toHaveLength(50);
+    expect(new Set(Object.values(counts).map(String))).toEqual(new Set(['4,12']));
+  });
+
+  it('keeps days for as long as the setting says, and none where it says so', async () => {
+    const days = [89, 90, 91].map((age) => dayOf(new Date(Date.now() - age * 86_400_000)));
+    await dataSource.query(
+      `insert into access_log select day, 'signed-url', '', 'User.photo', 1, 1 from unnest($1::date[]) day`,
+      [days],
+    );
+    const readDays = async () => (await listCounts(dataSource, EVER)).map(({ day }) => day);
+    await anotherLog().flush();
+    expect(await readDays()).toEqual(days.slice(0, 2));
+
+    const off = anotherLog(0);
+    off.noteSignedUrl({ fields: ['User.photo'], people: [1] });
+    await off.flush();
+    expect(await readDays()).toEqual([]);
+  });
+});
+
+describe('a service that ends', () => {
+  it('writes what it has counted until then', async () => {
+    await ask('{ user(user: {id: "ben"}) { id } }');
+    await service.app.close();
+    const afterwards = new DirectoryDataSource(service.config.database, ENTITIES);
+    await afterwards.initialize();
+    const rows = await afterwards.query<unknown[]>(
+      'select field, requests::int, people::int from access_log',
+    );
+    await afterwards.destroy();
+    expect(rows).toEqual([{ field: 'User.id', requests: 1, people: 1 }]);
+  });
+});

@@ -1,0 +1,344 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { Authenticator } from '../../src/auth/authenticator.js';
+import type { Environment } from '../../src/config/config.js';
+import { runCommand } from '../support/clients/command.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { ExternalIssuerProcess, type SignRequest } from '../support/servers/external-issuer.js';
+import { type Answer, TestService } from '../support/servers/service.js';
+
+const WHO = '{ currentToken { kind scopes clientId userId expiresAt } }';
+const HOUR = 3600;
+
+interface Token {
+  kind: string;
+  scopes: string[];
+  clientId: string | null;
+  userId: string | null;
+  expiresAt: string | null;
+}
+
+const LDIF = buildLdif([
+  { id: 'Anna', name: 'Anna' },
+  { id: 'ben', name: 'Ben' },
+  { id: 'jwt-client', name: 'Called like a client' },
+]);
+
+function now(): number {
+  return Math.floor(Date.now() / 1000);
+}
+
+describe('a token of an external issuer', () => {
+  let issuer: ExternalIssuerProcess;
+  let service: TestService;
+
+  beforeAll(async () => {
+    issuer = await ExternalIssuerProcess.start();
+    service = await TestService.start({ ldif: LDIF, environment: issuer.environment });
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await issuer.stop();
+  });
+
+  function ask(authorization: string): Promise<Answer<{ currentToken: Token }>> {
+    return service.query(WHO, { authorization });
+  }
+
+  async function tokenOf(authorization: string): Promise<Token | undefined> {
+    return (await ask(authorization)).data?.currentToken;
+  }
+
+  async function refusalOf(authorization: string) {
+    const { status, headers, errors } = await ask(authorization);
+    return { status, code: errors[0]?.extensions.code, challenge: headers.get('www-authenticate') };
+  }
+
+  const REFUSED = {
+    status: 401,
+    code: 'UNAUTHENTICATED',
+    challenge: expect.stringMatching(/^Bearer realm="directory", error="invalid_token"/) as string,
+  };
+
+  it.each(['jwt-client', 'opaque-client'])('is accepted from %s, for the person it names', async (client) => {
+    const authorization = await issuer.token(client, { sub: 'ANNA' });
+    expect(await tokenOf(authorization)).toMatchObject({
+      kind: 'ACCESS_TOKEN',
+      scopes: ['profile', 'read'],
+      clientId: client,
+      userId: 'Anna',
+    });
+    const { data } = await service.query('{ profile { id } }', { authorization });
+    expect(data).toEqual({ profile: { id: 'Anna' } });
+  });
+
+  it.each(['jwt-client', 'opaque-client'])('of %s itself acts for nobody', async (client) => {
+    const authorization = await issuer.token(client);
+    expect(await tokenOf(authorization)).toMatchObject({ clientId: client, userId: null });
+    const { status, data, errors } = await service.query('{ profile { id } }', { authorization });
+    expect({ status, data }).toEqual({ status: 200, data: { profile: null } });
+    expect(errors).toMatchObject([{ extensions: { code: 'NO_USER_CONTEXT' } }]);
+  });
+
+  it('acts for the owner whom the issuer gave the client', async () => {
+    await issuer.registerClient({ client_id: 'owned-client', client_secret: 'owned-secret', owner: 'ben' });
+    expect(await tokenOf(await issuer.token('owned-client'))).toMatchObject({ userId: 'ben' });
+  });
+
+  it('acts for nobody when the directory does not know its subject', async () => {
+    expect(await tokenOf(await issuer.sign({ payload: { sub: 'who-has-left' } }))).toMatchObject({
+      userId: null,
+    });
+  });
+
+  it('is of the application that azp names where there is no client_id, as at Keycloak', async () => {
+    const clientOf = async (payload: SignRequest['payload']) =>
+      (await tokenOf(await issuer.sign({ payload })))?.clientId;
+    expect(await clientOf({ client_id: null, azp: 'page' })).toBe('page');
+    expect(await clientOf({ client_id: 'app', azp: 'page' })).toBe('app');
+    expect(await clientOf({ client_id: null, azp: ['page'] })).toBeNull();
+  });
+
+  it('tells the scopes that mean something here, and no others', async () => {
+    expect(
+      await tokenOf(await issuer.sign({ payload: { scope: 'openid write  read reader' } })),
+    ).toMatchObject({
+      scopes: ['read', 'write'],
+    });
+    expect(await tokenOf(await issuer.sign({ payload: { scope: null } }))).toMatchObject({ scopes: [] });
+  });
+
+  it.each<[string, Record<string, unknown>, string]>([
+    ['a claim gty', { sub: 'ben', client_id: 'app', gty: 'client-credentials' }, 'PERSONAL_ACCESS_TOKEN'],
+    ['a claim grant_type', { sub: 'ben', grant_type: 'client_credentials' }, 'PERSONAL_ACCESS_TOKEN'],
+    ['the client as subject', { sub: 'app', client_id: 'app' }, 'PERSONAL_ACCESS_TOKEN'],
+    ['another grant', { sub: 'ben', client_id: 'app', gty: 'password' }, 'ACCESS_TOKEN'],
+    ['nothing of its grant', { sub: 'ben', client_id: 'app' }, 'ACCESS_TOKEN'],
+    ['only a type', { sub: 'ben', client_id: 'app', token_type: 'personal_access_token' }, 'ACCESS_TOKEN'],
+  ])('with %s is of that kind, JWT or introspected', async (_case, claims, kind) => {
+    const jwt = await issuer.sign({ payload: claims });
+    const opaque = await issuer.opaque({ active: true, scope: 'read', exp: now() + HOUR, ...claims });
+    expect([await tokenOf(jwt), await tokenOf(opaque)]).toMatchObject([{ kind }, { kind }]);
+  });
+
+  it.each([
+    { token_type: 'Bearer' },
+    { token_type: 'bearer', token_use: 'access_token' },
+    { token_use: 'access' },
+    { typ: 'Bearer' },
+    { typ: 'at+jwt', token_use: null, token_type: null },
+  ])('that introspection calls an access token by %j is accepted', async (members) => {
+    expect((await ask(await issuer.opaque({ active: true, sub: 'ben', ...members }))).status).toBe(200);
+  });
+
+  it('is verified and remembered in one spelling', async () => {
+    const authorization = await issuer.sign();
+    const [scheme, token] = authorization.split(' ') as [string, string];
+    expect((await ask(authorization)).status).toBe(200);
+    const { hits, entries } = service.app.get(Authenticator).statistics;
+    for (const spelling of [`bearer ${token}`, `BEARER   ${token}`, `${scheme}  ${token}`])
+      expect([spelling, (await ask(spelling)).status]).toEqual([spelling, 200]);
+    expect(service.app.get(Authenticator).statistics).toMatchObject({ hits: hits + 3, entries });
+    const [last = '', unused] = [
+      token.at(-1),
+      'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_',
+    ];
+    const other = unused[unused.indexOf(last) ^ 1] ?? '';
+    for (const spelling of [`${token}=`, `${token}==`, token.slice(0, -1) + other])
+      expect([spelling.slice(-4), (await ask(`Bearer ${spelling}`)).status]).toEqual([
+        spelling.slice(-4),
+        401,
+      ]);
+  });
+
+  it.each<[string, SignRequest]>([
+    ['another media type', { header: { typ: 'application/at+jwt' } }],
+    ['several audiences', { payload: { aud: ['urn:other', 'urn:test:directory'] } }],
+    ['no key id', { header: { kid: null } }],
+    ['an end within the minute that clocks may differ', { payload: { exp: now() - 20 } }],
+  ])('is accepted with %s', async (_case, request) => {
+    expect((await ask(await issuer.sign(request))).status).toBe(200);
+  });
+
+  it('is accepted from an issuer that spells itself with a slash at the end', async () => {
+    expect((await ask(await issuer.sign({ payload: { iss: `${issuer.url}/` } }))).status).toBe(200);
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ['is not active', { active: false }],
+    ['is for another audience', { active: true, sub: 'ben', aud: 'urn:other' }],
+    ['is for no audience', { active: true, sub: 'ben', aud: [] }],
+    ['is of another issuer', { active: true, sub: 'ben', iss: 'https://other.example' }],
+    ['has expired', { active: true, sub: 'ben', exp: now() - HOUR }],
+    ['begins later', { active: true, sub: 'ben', nbf: now() + HOUR }],
+    ['names no audience', { active: true, sub: 'ben', aud: null }],
+    ...[
+      ...[
+        { token_use: 'refresh_token' },
+        { token_use: 'refresh' },
+        { token_use: 'id' },
+        { token_use: ['access'] },
+      ],
+      ...[
+        { token_type: 'refresh_token' },
+        { token_type: 'id_token' },
+        { token_type: 'DPoP' },
+        { token_type: 7 },
+      ],
+      ...[{ typ: 'Refresh' }, { typ: 'Offline' }, { typ: 'ID' }, { typ: 'Logout' }, { typ: 'id+jwt' }],
+      ...[{ token_type: 'Bearer', token_use: 'refresh_token' }, { at_hash: 'x' }, { c_hash: 'x' }],
+      ...[{ cnf: { jkt: 'x' } }, { cnf: { 'x5t#S256': 'x' } }, { cnf: {} }, { cnf: 'x' }],
+    ].map((members): [string, Record<string, unknown>] => [
+      `has ${JSON.stringify(members)}`,
+      { active: true, sub: 'ben', ...members },
+    ]),
+  ])('is refused when introspection says that it %s', async (_case, introspection) => {
+    expect(await refusalOf(await issuer.opaque(introspection))).toEqual(REFUSED);
+  });
+
+  it('is neither accepted nor refused when introspection cannot be understood', async () => {
+    for (const introspection of [{ sub: 'ben' }, { active: true, exp: 'tomorrow' }]) {
+      expect(await refusalOf(await issuer.opaque(introspection))).toMatchObject({ status: 503 });
+    }
+  });
+
+  it('is refused when nobody issued it', async () => {
+    expect(await refusalOf('Bearer unknown-token')).toEqual(REFUSED);
+    expect(await refusalOf('Bearer ory_at_a.b')).toEqual(REFUSED);
+  });
+
+  it('is introspected once while its answer is remembered', async () => {
+    const authorization = await issuer.token('opaque-client');
+    await ask(authorization);
+    const before = await issuer.countRequests('/oauth2/introspect');
+    await Promise.all([1, 2, 3].map(() => ask(authorization)));
+    expect(await issuer.countRequests('/oauth2/introspect')).toBe(before);
+  });
+
+  it('that was accepted is refused once it has expired', async () => {
+    // A JWT is good for a minute more than it says, for clocks that differ.
+    const tokens = [
+      await issuer.sign({ payload: { exp: now() - 57 } }),
+      await issuer.opaque({ active: true, sub: 'ben', exp: now() - 57 }),
+    ];
+    for (const authorization of tokens) expect((await ask(authorization)).status).toBe(200);
+    await service.until(async () => {
+      const answers = await Promise.all(tokens.map(ask));
+      return answers.every(({ status }) => status === 401);
+    });
+  });
+
+  it('never gets the answers of another one', async () => {
+    const tokens = await Promise.all(
+      ['Anna', 'ben', 'nobody'].flatMap((sub) => [
+        issuer.sign({ payload: { sub, scope: 'read' } }),
+        issuer.sign({ payload: { sub, scope: 'read profile' } }),
+        issuer.opaque({ active: true, sub, scope: 'write', exp: now() + HOUR }),
+      ]),
+    );
+    const first = await Promise.all(tokens.map(tokenOf));
+    expect(first.map((token) => token && [token.userId, token.scopes.join(' ')])).toEqual(
+      ['Anna', 'ben', null].flatMap((id) => [
+        [id, 'read'],
+        [id, 'profile read'],
+        [id, 'write'],
+      ]),
+    );
+    const shuffled = tokens.map((token, index) => ({ token, expected: first[index] })).reverse();
+    const again = await Promise.all(shuffled.map(({ token }) => tokenOf(token)));
+    expect(again).toEqual(shuffled.map(({ expected }) => expected));
+  });
+
+  it('may be asked about, or else `check` says why not', async () => {
+    const findingsOf = async (environment: Environment) => {
+      const { stdout } = await runCommand(['check', '--json'], {
+        ...issuer.environment,
+        DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
+        ...environment,
+      });
+      const { findings } = JSON.parse(stdout) as { findings: { what: string }[] };
+      return findings.filter(({ what }) => ['identity provider', 'introspection'].includes(what));
+    };
+    const good = { what: 'identity provider', result: 'ok', text: issuer.url, mend: null };
+    expect(await findingsOf({})).toEqual([
+      good,
+      { what: 'introspection', result: 'ok', text: null, mend: null },
+    ]);
+    expect(await findingsOf({ AUTH_INTROSPECTION_CLIENT_SECRET: 'another' })).toEqual([
+      good,
+      {
+        what: 'introspection',
+        result: 'problem',
+        text: 'The issuer answered 401',
+        mend: expect.stringContaining('AUTH_INTROSPECTION_CLIENT_ID') as string,
+      },
+    ]);
+    expect(await findingsOf({ AUTH_URL: 'http://127.0.0.1:1' })).toEqual([
+      expect.objectContaining({ result: 'problem', text: 'http://127.0.0.1:1: bad port' }),
+    ]);
+  });
+});
+
+describe('a service without an introspection client', () => {
+  it('refuses opaque tokens', async () => {
+    const issuer = await ExternalIssuerProcess.start();
+    const service = await TestService.start({
+      environment: { AUTH_URL: issuer.url, AUTH_AUDIENCE: 'urn:test:directory' },
+    });
+    try {
+      const { status, headers } = await service.query(WHO, {
+        authorization: await issuer.token('opaque-client'),
+      });
+      expect(status).toBe(401);
+      expect(headers.get('www-authenticate')).toMatch(/error="invalid_token"/);
+      expect((await service.query(WHO, { authorization: await issuer.sign() })).status).toBe(200);
+      expect(await issuer.countRequests('/oauth2/introspect')).toBe(0);
+    } finally {
+      await service.stop();
+      await issuer.stop();
+    }
+  });
+});
+
+describe('an issuer', () => {
+  it('whose introspection never names an audience is believed where a setting says so', async () => {
+    const issuer = await ExternalIssuerProcess.start();
+    const service = await TestService.start({
+      ldif: LDIF,
+      environment: { ...issuer.environment, AUTH_INTROSPECTION_NO_AUDIENCE: 'true' },
+    });
+    try {
+      const statusOf = async (members: object) => {
+        const authorization = await issuer.opaque({ active: true, sub: 'ben', ...members });
+        return (await service.query(WHO, { authorization })).status;
+      };
+      expect(await statusOf({ aud: null })).toBe(200);
+      expect(await statusOf({ aud: 'urn:other' })).toBe(401);
+      expect(await statusOf({ aud: [] })).toBe(401);
+    } finally {
+      await service.stop();
+      await issuer.stop();
+    }
+  });
+
+  it('that signs with a weak key is not believed, and with its other keys it is', async () => {
+    const issuer = await ExternalIssuerProcess.start();
+    const service = await TestService.start({ ldif: LDIF, environment: issuer.environment });
+    try {
+      const statusOf = async (authorization: string) => (await service.query(WHO, { authorization })).status;
+      expect(await statusOf(await issuer.sign())).toBe(200);
+      const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 3 });
+      await issuer.publish({
+        ...privateKey.export({ format: 'jwk' }),
+        kid: 'weak',
+        alg: 'RS256',
+        use: 'sig',
+      });
+      expect(await statusOf(await issuer.sign({ header: { alg: 'RS256' } }))).toBe(401);
+      expect(await statusOf(await issuer.sign({ header: { alg: 'ES256', kid: null } }))).toBe(200);
+    } finally {
+      await service.stop();
+      await issuer.stop();
+    }
+  });
+});

@@ -1,0 +1,285 @@
+import { randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
+import { forgeTokens, type PublishedKey } from '../support/builders/forged-tokens.js';
+import { TestService } from '../support/servers/service.js';
+
+const QUESTION = '{"query":"{ currentToken { kind clientId } }"}';
+const SECRET = 'dirsa_secret:with:colons';
+
+interface RawAnswer {
+  status: number;
+  challenge: string | undefined;
+  kind: unknown;
+  code: unknown;
+}
+
+describe('the Authorization header', () => {
+  let service: TestService;
+  let bearer: string;
+  let basic: string;
+  let colons: string;
+
+  beforeAll(async () => {
+    service = await TestService.start();
+    bearer = (await service.accessToken('read')).slice('Bearer '.length);
+    basic = (await service.serviceAccount('read')).slice('Basic '.length);
+    const account = { name: 'Colons', description: null, scopes: ['read'], expiresAt: null } as const;
+    colons = (await service.app.get(ServiceAccountsService).create({ id: 'colons', ...account }, SECRET))
+      .token;
+  });
+
+  afterAll(() => service.stop());
+
+  /** Sends header lines exactly as they are: clients would mend some of them. */
+  async function send(lines: readonly (string | Buffer)[], target = '/graphql/v1'): Promise<RawAnswer> {
+    const head = Buffer.concat([
+      Buffer.from(
+        `POST ${target} HTTP/1.1\r\nhost: ${service.config.host}\r\ncontent-type: application/json\r\n` +
+          `content-length: ${QUESTION.length}\r\nconnection: close\r\n`,
+      ),
+      ...lines.flatMap((line) => [Buffer.from(line), Buffer.from('\r\n')]),
+      Buffer.from(`\r\n${QUESTION}`),
+    ]);
+    return readAnswer(await exchange(head));
+  }
+
+  function exchange(request: Buffer): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      const socket = connect(service.config.port, service.config.host);
+      socket.write(request);
+      socket.on('data', (chunk) => chunks.push(chunk));
+      socket.on('close', () => {
+        resolve(Buffer.concat(chunks).toString());
+      });
+      socket.on('error', reject);
+    });
+  }
+
+  function readAnswer(text: string): RawAnswer {
+    const [head = '', body = ''] = text.split(/\r\n\r\n(.*)/s);
+    const [, status = '0'] = /^HTTP\/1\.1 (\d{3})/.exec(head) ?? [];
+    const answer = (body.startsWith('{') ? JSON.parse(body) : {}) as {
+      data?: { currentToken?: { kind: string } };
+      errors?: { extensions: { code: string } }[];
+    };
+    return {
+      status: Number(status),
+      challenge: /^www-authenticate: (.*)$/im.exec(head)?.[1],
+      kind: answer.data?.currentToken?.kind,
+      code: answer.errors?.[0]?.extensions.code,
+    };
+  }
+
+  function encode(credentials: string | Buffer): string {
+    return Buffer.from(credentials).toString('base64');
+  }
+
+  const decoded = () => Buffer.from(basic, 'base64').toString();
+
+  it.each<[string, () => string, string]>([
+    ['Bearer', () => `Authorization: Bearer ${bearer}`, 'PERSONAL_ACCESS_TOKEN'],
+    ['bearer', () => `authorization: bearer ${bearer}`, 'PERSONAL_ACCESS_TOKEN'],
+    ['BEARER', () => `AUTHORIZATION: BEARER ${bearer}`, 'PERSONAL_ACCESS_TOKEN'],
+    ['two spaces after Bearer', () => `Authorization: Bearer  ${bearer}`, 'PERSONAL_ACCESS_TOKEN'],
+    [
+      'spaces and tabs around the whole value',
+      () => `Authorization: \t Bearer ${bearer} \t`,
+      'PERSONAL_ACCESS_TOKEN',
+    ],
+    [
+      'no space after the colon of the header',
+      () => `Authorization:Bearer ${bearer}`,
+      'PERSONAL_ACCESS_TOKEN',
+    ],
+    ['Basic', () => `Authorization: Basic ${basic}`, 'SERVICE_ACCOUNT_TOKEN'],
+    ['basic', () => `Authorization: basic ${basic}`, 'SERVICE_ACCOUNT_TOKEN'],
+    ['BASIC', () => `Authorization: BASIC ${basic}`, 'SERVICE_ACCOUNT_TOKEN'],
+    ['three spaces after Basic', () => `Authorization: Basic   ${basic}`, 'SERVICE_ACCOUNT_TOKEN'],
+    ['colons in the secret', () => `Authorization: Basic ${colons}`, 'SERVICE_ACCOUNT_TOKEN'],
+  ])('is accepted with %s', async (_case, line, kind) => {
+    expect(await send([line()])).toMatchObject({ status: 200, kind });
+  });
+
+  it.each<[string, () => (string | Buffer)[]]>([
+    ['nothing', () => ['Authorization:']],
+    ['spaces only', () => ['Authorization:    ']],
+    ['Bearer and no token', () => ['Authorization: Bearer']],
+    ['Bearer and a space', () => ['Authorization: Bearer ']],
+    ['Basic and no token', () => ['Authorization: Basic']],
+    ['a token without a scheme', () => [`Authorization: ${bearer}`]],
+    ['a service-account token without a scheme', () => [`Authorization: ${basic}`]],
+    ['another scheme', () => [`Authorization: Digest ${bearer}`]],
+    ['Token', () => [`Authorization: Token ${bearer}`]],
+    ['Bearerx', () => [`Authorization: Bearerx ${bearer}`]],
+    ['xBearer', () => [`Authorization: xBearer ${bearer}`]],
+    ['xBasic', () => [`Authorization: xBasic ${basic}`]],
+    ['NotBasic', () => [`Authorization: NotBasic ${basic}`]],
+    ['Basic in the middle', () => [`Authorization: Not Basic ${basic}`]],
+    ['no space', () => [`Authorization: Bearer${bearer}`]],
+    ['a colon after the scheme', () => [`Authorization: Bearer: ${bearer}`]],
+    ['an equals sign after the scheme', () => [`Authorization: Bearer=${bearer}`]],
+    ['a tab instead of the space', () => [`Authorization: Bearer\t${bearer}`]],
+    ['a space and a tab', () => [`Authorization: Bearer \t${bearer}`]],
+    ['a second word', () => [`Authorization: Bearer ${bearer} more`]],
+    ['a comma behind it', () => [`Authorization: Bearer ${bearer},`]],
+    ['two tokens in one', () => [`Authorization: Bearer ${bearer}, Bearer ${bearer}`]],
+    ['two schemes in one', () => [`Authorization: Bearer ${bearer}, Basic ${basic}`]],
+    ['quotes', () => [`Authorization: Bearer "${bearer}"`]],
+    ['parameters', () => [`Authorization: Bearer token="${bearer}"`]],
+    ['characters that no token has', () => [`Authorization: Bearer ${bearer}?{}`]],
+    ['a letter behind the token', () => [`Authorization: Bearer ${bearer}a`]],
+    ['padding in the middle', () => [`Authorization: Bearer a=${bearer}`]],
+    ['bytes above ASCII', () => [Buffer.from(`Authorization: Bearer ${bearer}é`)]],
+    ['bytes that are no UTF-8', () => [Buffer.from(`Authorization: Bearer ${bearer}\xff`, 'latin1')]],
+    ['the header twice', () => [`Authorization: Bearer ${bearer}`, `Authorization: Bearer ${bearer}`]],
+    [
+      'the header twice in two cases',
+      () => [`Authorization: Bearer ${bearer}`, `authorization: Basic ${basic}`],
+    ],
+    ['the header twice, once empty', () => [`Authorization: Bearer ${bearer}`, 'Authorization:']],
+    ['a service-account token as Bearer', () => [`Authorization: Bearer ${basic}`]],
+    ['an access token as Basic', () => [`Authorization: Basic ${bearer}`]],
+    ['only dots', () => ['Authorization: Bearer ...']],
+    ['two dots', () => ['Authorization: Bearer ..']],
+    ['a header of JWT that is no JSON', () => ['Authorization: Bearer YQ.YQ.YQ']],
+    ['no colon', () => [`Authorization: Basic ${encode('no-colon')}`]],
+    ['a colon and nothing', () => [`Authorization: Basic ${encode(':')}`]],
+    ['a colon first', () => [`Authorization: Basic ${encode(`:${decoded()}`)}`]],
+    ['no id', () => [`Authorization: Basic ${encode(`:${SECRET}`)}`]],
+    ['no secret', () => [`Authorization: Basic ${encode('colons:')}`]],
+    [
+      'a secret that is cut at its second colon',
+      () => [`Authorization: Basic ${encode('colons:dirsa_secret')}`],
+    ],
+    ['a secret that goes on after a colon', () => [`Authorization: Basic ${encode(`${decoded()}:more`)}`]],
+    ['an id with a space', () => [`Authorization: Basic ${encode(` ${decoded()}`)}`]],
+    ['a secret with a line end', () => [`Authorization: Basic ${encode(`${decoded()}\n`)}`]],
+    ['an id in capitals', () => [`Authorization: Basic ${encode(decoded().replace(/^test/, 'TEST'))}`]],
+    ['percent signs', () => [`Authorization: Basic ${encode('%63olons:%zz')}`]],
+    ['NUL in the id', () => [`Authorization: Basic ${encode(`\0${decoded()}`)}`]],
+    ['NUL in the secret', () => [`Authorization: Basic ${encode(`${decoded()}\0`)}`]],
+    [
+      'credentials that are no UTF-8',
+      () => [`Authorization: Basic ${encode(Buffer.from([0xff, 0xfe, 0x3a, 0xff]))}`],
+    ],
+    ['too much padding', () => [`Authorization: Basic ${encode('colons:1')}===`]],
+    ['padding left out', () => [`Authorization: Basic ${encode(`colons:${SECRET}`).replace(/=*$/, '')}~`]],
+    [
+      'the alphabet for URLs',
+      () => [`Authorization: Basic ${Buffer.from('colons:???>>>').toString('base64url')}`],
+    ],
+    ['characters that are no Base64', () => [`Authorization: Basic ${basic.slice(0, 8)}.${basic.slice(8)}`]],
+    ['not encoded at all', () => ['Authorization: Basic colons:secret']],
+    [
+      'credentials that are very long',
+      () => [`Authorization: Basic ${encode(`colons:${'x'.repeat(9000)}`)}`],
+    ],
+    ['a token that is very long', () => [`Authorization: Bearer ${'x'.repeat(14_000)}`]],
+    ['another header', () => [`Proxy-Authorization: Bearer ${bearer}`]],
+    ['a cookie', () => [`Cookie: access_token=${bearer}; Authorization=Bearer ${bearer}`]],
+    [
+      'a header of a proxy',
+      () => [`X-Forwarded-Authorization: Bearer ${bearer}`, 'X-Forwarded-User: colons'],
+    ],
+  ])('is answered with 401 and a challenge for %s', async (_case, lines) => {
+    const answer = await send(lines());
+    expect(answer).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
+    expect(answer.challenge).toMatch(/^(Bearer|Basic) realm="directory"/);
+  });
+
+  it.each<[string, () => (string | Buffer)[], number]>([
+    ['NUL', () => [Buffer.from(`Authorization: Bearer ${bearer}\0`)], 400],
+    ['a bare carriage return', () => [`Authorization: Bearer ${bearer}\rX: y`], 400],
+    ['a space before the colon', () => [`Authorization : Bearer ${bearer}`], 400],
+    ['more than all headers may have', () => [`Authorization: Bearer ${'x'.repeat(17_000)}`], 431],
+    ['more than is read', () => [`Authorization: Bearer ${'x'.repeat(70_000)}`], 431],
+  ])('is no HTTP with %s', async (_case, lines, status) => {
+    expect((await send(lines())).status).toBe(status);
+  });
+
+  it.each(['access_token', 'token', 'authorization', 'Authorization', 'bearer_token'])(
+    'is the only place: %s in the query string is not looked at',
+    async (name) => {
+      const target = `/graphql/v1?${name}=${encodeURIComponent(bearer)}`;
+      expect(await send([], target)).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
+      const query = `query=${encodeURIComponent('{ currentToken { kind } }')}`;
+      const byGet = await fetch(`${service.url}/graphql/v1?${query}&${name}=${encodeURIComponent(bearer)}`);
+      expect(byGet.status).toBe(401);
+    },
+  );
+
+  it.each(['access_token', 'token', 'authorization'])(
+    'is the only place: %s in the body is not looked at',
+    async (name) => {
+      for (const body of [
+        { query: '{ currentToken { kind } }', [name]: bearer },
+        { query: '{ currentToken { kind } }', extensions: { [name]: bearer } },
+        { query: '{ currentToken { kind } }', variables: { [name]: bearer } },
+      ]) {
+        const response = await fetch(`${service.url}/graphql/v1`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        });
+        expect(response.status).toBe(401);
+      }
+    },
+  );
+
+  it('decides alone: another token in the query string and the body changes nothing', async () => {
+    const response = await fetch(`${service.url}/graphql/v1?access_token=wrong`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}` },
+      body: JSON.stringify({ query: '{ currentToken { kind } }', access_token: 'wrong' }),
+    });
+    expect(response.status).toBe(200);
+  });
+
+  it('is refused when it is bad even where no token is needed', async () => {
+    const { status, headers } = await service.query('{ buildInfo { version } }', {
+      authorization: 'Bearer wrong',
+    });
+    expect(status).toBe(401);
+    expect(headers.get('www-authenticate')).toMatch(/^Bearer realm="directory", error="invalid_token"/);
+  });
+
+  it('is never repeated in an answer', async () => {
+    const secret = randomBytes(24).toString('base64url');
+    for (const authorization of [`Bearer ${secret}`, `Basic ${encode(`id:${secret}`)}`, `Other ${secret}`]) {
+      const { headers, errors } = await service.query('{ __typename }', { authorization });
+      expect(JSON.stringify([errors, ...headers])).not.toContain(secret);
+    }
+  });
+
+  it('with a token that the embedded provider has not signed is refused, whatever that says', async () => {
+    const response = await fetch(`${service.url}/oauth2/jwks`);
+    const { keys } = (await response.json()) as { keys: PublishedKey[] };
+    const forgeries = forgeTokens({ token: bearer, keys, lure: 'http://127.0.0.1:9/' });
+    const answers = await Promise.all(forgeries.map(([, token]) => send([`Authorization: Bearer ${token}`])));
+    const wrong = forgeries.filter((_, index) => answers[index]?.status !== 401);
+    expect(wrong.map(([what]) => what)).toEqual([]);
+  });
+
+  it('with a wrong secret is refused no sooner than it takes to look for any account', async () => {
+    const known = decoded().replace(/:.*/, '');
+    for (const id of [known, 'nobody-of-this-name']) {
+      const times: number[] = [];
+      for (let attempt = 0; attempt < 10; attempt++) {
+        const begun = performance.now();
+        expect((await send([`Authorization: Basic ${encode(`${id}:wrong`)}`])).status).toBe(401);
+        times.push(performance.now() - begun);
+      }
+      // Timers know whole milliseconds only.
+      expect(Math.min(...times)).toBeGreaterThanOrEqual(4);
+    }
+  });
+
+  it('with a service account is refused from a page of another site', async () => {
+    const response = await fetch(`${service.url}/graphql/v1?query={__typename}`, {
+      headers: { authorization: `Basic ${basic}`, 'sec-fetch-site': 'cross-site' },
+    });
+    expect(response.status).toBe(403);
+  });
+});

@@ -1,0 +1,309 @@
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { Canaries } from '../support/builders/canaries.js';
+import { Collector } from '../support/servers/collector.js';
+import { runCommand } from '../support/clients/command.js';
+import { EMAIL, NAME, people, TELEPHONE } from '../support/builders/canary-directory.js';
+import { personDn } from '../support/builders/directory.js';
+import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
+import { type HttpAnswer, post, send } from '../support/clients/http.js';
+import { findFreePort } from '../support/servers/postgres.mjs';
+import { directorySettings } from '../support/servers/ldap.js';
+import { TestProxy } from '../support/servers/proxy.js';
+import { REDIS_PASSWORD, TestRedis } from '../support/servers/redis.js';
+import { sendEverywhere } from '../support/clients/secret-requests.js';
+import { MIRROR_PASSWORD, startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
+import { variable } from '../support/servers/store.js';
+import { WatchedService } from '../support/watched-service.js';
+
+/** What nobody is to find in a log, beside what people are called. */
+const DATABASE_PASSWORD = 'canary-of-the-database';
+const INTROSPECTION_SECRET = 'service-secret';
+const CLIENT_SECRET = 'canary-of-a-client';
+const SIGNING_KEY = randomBytes(32).toString('hex');
+
+const PERSON = '{ user(user: {id: "anna"}) { id name givenName familyName email photo } }';
+
+const canaries = new Canaries();
+canaries.add('name', NAME);
+canaries.add('e-mail address', EMAIL);
+canaries.add('telephone number', TELEPHONE);
+canaries.add('password of the database', DATABASE_PASSWORD);
+canaries.add('password of Redis', REDIS_PASSWORD);
+canaries.add('password of the directory', MIRROR_PASSWORD);
+canaries.add('secret of introspection', INTROSPECTION_SECRET);
+canaries.add('secret of a client', CLIENT_SECRET);
+canaries.add('signing key', SIGNING_KEY);
+canaries.add(
+  'bytes of the signing key',
+  Buffer.from(SIGNING_KEY, 'hex').toString('base64').replace(/=+$/, ''),
+);
+
+/** Every error that libraries throw has some of these at it. */
+const FAULT = {
+  parameters: [NAME, EMAIL, TELEPHONE],
+  detail: `Key (email)=(${EMAIL}) already exists.`,
+  config: { url: `postgres://directory:${DATABASE_PASSWORD}@127.0.0.1/directory`, password: MIRROR_PASSWORD },
+  headers: {
+    authorization: `Basic ${Buffer.from(`directory-service:${INTROSPECTION_SECRET}`).toString('base64')}`,
+  },
+  cause: Object.assign(new Error('What it came from'), { secret: SIGNING_KEY }),
+};
+
+describe('a service with everything around it', () => {
+  let issuer: ExternalIssuerProcess;
+  let redis: TestRedis;
+  let slapd: TestSlapd;
+  let proxy: TestProxy;
+  let service: WatchedService;
+  let collector: Collector;
+  let metricsPort: number;
+  const tokens: Record<'reader' | 'opaque' | 'ben' | 'bad' | 'account', string> = {
+    reader: '',
+    opaque: '',
+    ben: '',
+    bad: '',
+    account: '',
+  };
+
+  beforeAll(async () => {
+    const photo = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'gold' } })
+      .jpeg()
+      .toBuffer();
+    const { hostname, port } = new URL(variable('TEST_POSTGRES_URL'));
+    redis = await TestRedis.prepare();
+    [issuer, slapd, proxy, collector, metricsPort] = await Promise.all([
+      ExternalIssuerProcess.start(),
+      startSlapd({ ldif: people(photo) }),
+      TestProxy.start({ host: hostname, port: Number(port) }),
+      Collector.start(),
+      findFreePort(),
+      redis.start(),
+    ]);
+    service = await WatchedService.start({
+      // The server takes any password, and the service does not know that.
+      reachDatabase: (url) => {
+        const reached = new URL(url);
+        return Object.assign(reached, { password: DATABASE_PASSWORD, port: String(proxy.port) }).href;
+      },
+      environment: {
+        ...directorySettings(slapd),
+        ...issuer.environment,
+        AUTH_INTROSPECTION_CLIENT_SECRET: INTROSPECTION_SECRET,
+        REDIS_URL: redis.url,
+        // Nobody is there.
+        DATABASE_REPLICA_URLS: `postgres://directory:${DATABASE_PASSWORD}@127.0.0.1:1/directory`,
+        URL_SIGNING_KEYS: SIGNING_KEY,
+        LOG_LEVEL: 'verbose',
+        LOG_REQUESTS: 'true',
+        METRICS_PORT: String(metricsPort),
+        ...collector.environment,
+      },
+    });
+    tokens.reader = await issuer.sign({ payload: { scope: 'read directory write', sub: 'reader' } });
+    tokens.ben = await issuer.sign({ payload: { scope: 'profile', sub: 'ben' } });
+    tokens.opaque = await issuer.opaque({ active: true, scope: 'profile', sub: 'ben', client_id: 'x' });
+    tokens.bad = await issuer.sign({ stranger: true });
+    tokens.account = `Basic ${await createServiceAccount()}`;
+    for (const [name, token] of Object.entries(tokens))
+      canaries.add(`token (${name})`, token.replace(/^\w+ /, ''));
+  });
+
+  /** By its command, which tells the token this once. */
+  async function createServiceAccount(): Promise<string> {
+    const { database } = service.config;
+    const environment = { DATABASE_URL: database.kind === 'postgres' ? database.url : '' };
+    const run = (...args: string[]) => runCommand(['service-account', ...args, '--json'], environment);
+    const { stdout } = await run('create', '--id', 'canary', '--name', 'Canary', '--scopes', 'read');
+    const { token } = JSON.parse(stdout) as { token: string };
+    const [, secret = ''] = Buffer.from(token, 'base64').toString().split(':');
+    canaries.add('secret of a service account', secret);
+    const { stdout: listed } = await run('list');
+    expect(listed).toContain('canary');
+    expect(canaries.foundIn(listed)).toEqual([]);
+    return token;
+  }
+
+  afterAll(async () => {
+    await service.stop();
+    await Promise.all([issuer.stop(), redis.kill(), slapd.remove(), proxy.stop(), collector.stop()]);
+  });
+
+  const ask = (query: string, authorization?: string): Promise<HttpAnswer> =>
+    post(service, { query }, authorization === undefined ? {} : { authorization });
+
+  /** The URL of the photo, whose signature nobody is to find either. */
+  async function photoUrl(): Promise<URL> {
+    const { body } = await ask(PERSON, tokens.reader);
+    expect(body).toContain(NAME);
+    const { data } = JSON.parse(body) as { data: { user: { photo: string } } };
+    return new URL(data.user.photo);
+  }
+
+  it('tells who may not know them nothing of people', async () => {
+    const queries = [
+      PERSON,
+      '{ users(first: 9) { nodes { name email } } }',
+      '{ group(group: {id: "club"}) { members(first: 9) { nodes { user { name email } } } } }',
+      '{ search(query: "kanaria", first: 9) { nodes { ... on User { name } } } }',
+      '{ profile { name email groups(first: 9) { nodes { group { members(first: 9) { nodes { user { name email } } } } } } } }',
+      '{ changes(last: 99) { nodes { userId user { name email } } } }',
+      'mutation { updateUser(input: {user: {id: "anna"}, email: ""}) { preview { ldif } } }',
+      'mutation { removeGroupMember(input: {group: {id: "club"}, user: {id: "anna"}}) { preview { ldif } } }',
+      '{ currentToken { userId clientId } directoryStatus { state } buildInfo { version } }',
+    ];
+    for (const authorization of [undefined, tokens.bad, tokens.ben, tokens.opaque]) {
+      for (const query of queries) {
+        const { body } = await ask(query, authorization);
+        expect([query, canaries.foundIn(body)]).toEqual([query, []]);
+      }
+    }
+    for (const path of ['/', '/_health', '/_readiness', '/metrics', '/photo/v1/anna']) {
+      const { headers, body } = await send(service, { path });
+      expect([path, canaries.foundIn(JSON.stringify(headers) + body)]).toEqual([path, []]);
+    }
+  });
+
+  it('keeps to itself what was sent to it, wherever that was', async () => {
+    const url = await photoUrl();
+    const signature = canaries.add('signature', url.searchParams.get('signature') ?? '');
+    expect((await send(service, { path: url.pathname + url.search })).status).toBe(200);
+    const secrets = [...Object.values(tokens).map((token) => token.replace(/^\w+ /, '')), signature];
+    for (const secret of [...secrets, SIGNING_KEY, REDIS_PASSWORD, INTROSPECTION_SECRET, EMAIL, TELEPHONE]) {
+      const { around, within } = await sendEverywhere(service, secret, tokens.reader);
+      expect([...around, ...within].filter(({ status }) => status === 500)).toEqual([]);
+      const told = around.filter(({ headers, body }) => (JSON.stringify(headers) + body).includes(secret));
+      expect([secret, told]).toEqual([secret, []]);
+    }
+    expect(canaries.foundIn(service.said)).toEqual([]);
+    // Of each of them there is a line, and a span.
+    expect(service.said.match(/"msg":"request"/g)?.length).toBeGreaterThan(secrets.length * 30);
+    expect(canaries.foundIn((await redis.keys()).join('\n'))).toEqual([]);
+  });
+
+  it('tells whoever watches it how much it does, and nothing of for whom', async () => {
+    await collector.until(({ attributes }) => attributes['http.route'] === '/photo/v1/*');
+    await collector.until(({ name }) => name === 'synchronisation');
+    await collector.until(({ name }) => name === 'POST identity provider');
+    expect(collector.spans.filter((span) => 'directory.statement' in span.attributes).length).toBeGreaterThan(
+      9,
+    );
+    expect(canaries.foundIn(collector.received)).toEqual([]);
+    const { body } = await send({ config: { host: '127.0.0.1', port: metricsPort } }, { path: '/metrics' });
+    expect(body).toContain('directory_requests_total{route="/graphql/v1"');
+    expect(canaries.foundIn(body)).toEqual([]);
+    // Nor who they are to the service.
+    for (const told of [collector.received, body, service.said]) {
+      expect(told).not.toMatch(/\b(anna|ben|reader)\b/);
+    }
+  });
+
+  it('says that what it depends on is away, and not what it knows of it', async () => {
+    const before = service.said.length;
+    await redis.kill();
+    await slapd.stop();
+    await issuer.pause();
+    const unknown = canaries.add('unknown token', 'opaque-canary-that-nobody-knows');
+    const answers = [await ask(PERSON, `Bearer ${unknown}`)];
+    proxy.cut();
+    answers.push(await ask(`#\n${PERSON}`, tokens.reader), await send(service, { path: '/_readiness' }));
+    for (const { status, headers, body } of answers) {
+      expect([status, canaries.foundIn(JSON.stringify(headers) + body)]).toEqual([503, []]);
+    }
+    await service.untilSaid(new RegExp(`^[^]{${before},}Redis is away`));
+    await service.untilSaid(new RegExp(`^[^]{${before},}Synchronisation (fails|waits)`));
+    proxy.mend();
+    expect(canaries.foundIn(service.said)).toEqual([]);
+  });
+
+  it('ends, when it is at fault itself, with where that was and nothing else', async () => {
+    expect(await service.fail('crash', FAULT)).toBe(1);
+    expect(service.said).toContain('The program is at fault');
+    expect(service.said).toMatch(/at .*watch\.mjs:\d+/);
+    expect(canaries.foundIn(service.said)).toEqual([]);
+  });
+});
+
+describe('a service with its own identity provider', () => {
+  let service: WatchedService;
+  let clients: string;
+
+  beforeAll(async () => {
+    clients = join(variable('TEST_WORK_DIRECTORY'), 'canary-clients.json');
+    const client = {
+      client_id: 'client',
+      client_secret: CLIENT_SECRET,
+      grant_types: ['client_credentials'],
+      scope: 'read',
+      owner: 'ben',
+    };
+    writeFileSync(clients, JSON.stringify([client]));
+    service = await WatchedService.start({
+      ldif: people(),
+      environment: {
+        AUTH_EMBEDDED_CLIENTS: clients,
+        URL_SIGNING_KEYS: SIGNING_KEY,
+        LOG_LEVEL: 'verbose',
+        LOG_REQUESTS: 'true',
+        LOG_FORMAT: 'text',
+        DIRECTORY_SYNC_SECONDS: '1',
+      },
+    });
+  });
+
+  afterAll(() => service.stop());
+
+  it('keeps to itself the secrets and the tokens of its clients', async () => {
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const token = async (secret: string, more: Record<string, string> = {}) => {
+      const fields = { grant_type: 'client_credentials', client_id: 'client', scope: 'read', ...more };
+      const authorization = `Basic ${Buffer.from(`client:${secret}`).toString('base64')}`;
+      return send(service, {
+        method: 'POST',
+        path: '/oauth2/token',
+        headers: { ...form, authorization },
+        body: new URLSearchParams(fields).toString(),
+      });
+    };
+    const given = await token(CLIENT_SECRET);
+    const { access_token: accessToken } = JSON.parse(given.body) as { access_token: string };
+    canaries.add('token of a client', accessToken);
+    const refused = [
+      await token(canaries.add('wrong secret', 'canary-that-was-guessed')),
+      await token(CLIENT_SECRET, { grant_type: 'password', username: EMAIL, password: TELEPHONE }),
+      await token(CLIENT_SECRET, { scope: NAME, resource: `urn:${accessToken}` }),
+    ];
+    for (const { status, headers, body } of refused) {
+      expect(status).toBeGreaterThanOrEqual(400);
+      expect(canaries.foundIn(JSON.stringify(headers) + body)).toEqual([]);
+    }
+    await sendEverywhere(service, CLIENT_SECRET, `Bearer ${accessToken}`);
+    expect(canaries.foundIn(service.said)).toEqual([]);
+  });
+
+  it('says where a directory file is wrong, and not what stands there', async () => {
+    const { source } = service.config.directory;
+    if (source.kind !== 'file') throw new Error('It follows no file');
+    const wrong = [
+      `version: 1\n${NAME} ${EMAIL}\n`,
+      `${people()}\ndn: uid=x,ou=people,dc=example,dc=org\n${NAME}: x\n`,
+      `${people()}\ndn: ${EMAIL}\nmail: ${EMAIL}\n`,
+      `${people()}\ndn: ${personDn('anna')}\ntelephoneNumber:: ${TELEPHONE}\n`,
+      people().replaceAll(/^mail:: .*$/gm, 'mail:: /w=='),
+    ];
+    for (const [turn, text] of wrong.entries()) {
+      const before = service.said.length;
+      writeFileSync(source.file, text);
+      await service.untilSaid(new RegExp(`^[^]{${before},}(Synchronisation|Revision|quarantine)`, 'i'));
+      expect([turn, canaries.foundIn(service.said)]).toEqual([turn, []]);
+    }
+  });
+
+  it('ends, when nobody waited for what failed, with where that was and nothing else', async () => {
+    expect(await service.fail('reject', FAULT)).toBe(1);
+    expect(service.said).toContain('The program is at fault');
+    expect(canaries.foundIn(service.said)).toEqual([]);
+  });
+});

@@ -1,0 +1,146 @@
+import { DemoServiceAccount } from '../../src/service-accounts/demo-service-account.js';
+import { type HttpAnswer, send } from '../support/clients/http.js';
+import { TestService } from '../support/servers/service.js';
+
+const LOCAL = [
+  'localhost',
+  '127.0.0.1:3000',
+  '127.8.9.10',
+  '[::1]:3000',
+  'club.localhost',
+  'directory.example.org',
+];
+const FOREIGN = [
+  'evil.example',
+  'localhost.evil.example',
+  '127.0.0.1.evil.example',
+  '10.0.0.7:3000',
+  'x@localhost',
+];
+
+/** What the embedded provider answers, by method and path. */
+const PROVIDER: [method: string, path: string][] = [
+  ['GET', '/.well-known/openid-configuration'],
+  ['GET', '/.well-known/oauth-authorization-server'],
+  ['POST', '/oauth2/token'],
+  ['GET', '/oauth2/authorize'],
+  ['GET', '/oauth2/device'],
+  ['POST', '/oauth2/device_authorization'],
+  ['GET', '/oauth2/jwks'],
+  ['GET', '/oauth2/logout'],
+  ['GET', '/oauth2/nothing'],
+  ['GET', '/interaction/abc'],
+];
+
+const QUERY = JSON.stringify({ query: '{ groups(first: 1) { totalCount } }' });
+
+describe('what is embedded', () => {
+  let service: TestService;
+  let token: string;
+
+  beforeAll(async () => {
+    service = await TestService.start({
+      environment: { BASE_URL: 'http://directory.example.org', DIRECTORY_URL: 'file:sample/directory.ldif' },
+      compared: false,
+    });
+    token = (await service.app.get(DemoServiceAccount).ensure()) ?? '';
+  });
+
+  afterAll(() => service.stop());
+
+  function ask(method: string, path: string, host: string): Promise<HttpAnswer> {
+    return send(service, { method, path, headers: { host } });
+  }
+
+  function query(host: string, id: string, more: Record<string, string> = {}): Promise<HttpAnswer> {
+    const headers = { host, 'content-type': 'application/json', authorization: `Basic ${id}`, ...more };
+    return send(service, { method: 'POST', headers, body: QUERY });
+  }
+
+  it.each(PROVIDER)(
+    'is the provider: %s %s answers this machine, and no other name',
+    async (method, path) => {
+      for (const host of LOCAL) {
+        const { status, body } = await ask(method, path, host);
+        expect([host, status]).not.toEqual([host, 403]);
+        expect(body).not.toContain('ALLOW_EMBEDDED');
+      }
+      for (const host of FOREIGN) {
+        const { status, headers, body } = await ask(method, path, host);
+        expect([host, status, headers['content-type']]).toEqual([host, 403, 'application/problem+json']);
+        expect(JSON.parse(body)).toMatchObject({
+          code: 'FORBIDDEN',
+          detail: expect.stringMatching(
+            /requests to localhost.*set BASE_URL .*or ALLOW_EMBEDDED=true/,
+          ) as string,
+        });
+        expect(body).not.toContain(host);
+        expect(headers['set-cookie']).toBeUndefined();
+      }
+    },
+  );
+
+  it('does not believe what a proxy says of the host', async () => {
+    const { status } = await send(service, {
+      path: '/oauth2/jwks',
+      headers: { host: 'evil.example', 'x-forwarded-host': 'localhost', forwarded: 'host=localhost' },
+    });
+    expect(status).toBe(403);
+  });
+
+  it('is the token of the demonstration: on the start page of this machine alone', async () => {
+    expect(token).not.toBe('');
+    for (const host of LOCAL) expect((await ask('GET', '/', host)).body).toContain(token);
+    for (const host of FOREIGN) {
+      const { status, body } = await ask('GET', '/', host);
+      expect(status).toBe(200);
+      expect(body).not.toContain(token);
+    }
+  });
+
+  it('is the account of the demonstration: it is refused under other names, with any secret', async () => {
+    for (const host of LOCAL) expect((await query(host, token)).status).toBe(200);
+    const wrong = Buffer.from('demo:wrong').toString('base64');
+    for (const host of FOREIGN) {
+      for (const each of [token, wrong]) {
+        const { status, body } = await query(host, each);
+        expect([host, status]).toEqual([host, 403]);
+        expect(JSON.parse(body)).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN' } }] });
+      }
+    }
+  });
+
+  it('is no other service account', async () => {
+    const [, other = ''] = (await service.serviceAccount('read')).split(' ');
+    expect((await query('evil.example', other)).status).toBe(200);
+  });
+});
+
+describe('what is embedded, with ALLOW_EMBEDDED', () => {
+  it('answers under every name', async () => {
+    const service = await TestService.start({ environment: { ALLOW_EMBEDDED: 'true' }, compared: false });
+    try {
+      const token = (await service.app.get(DemoServiceAccount).ensure()) ?? '';
+      const host = 'demonstration.example';
+      expect((await send(service, { path: '/oauth2/jwks', headers: { host } })).status).toBe(200);
+      const headers = { host, 'content-type': 'application/json', authorization: `Basic ${token}` };
+      expect((await send(service, { method: 'POST', headers, body: QUERY })).status).toBe(200);
+      // The directory is not the sample.
+      expect((await send(service, { path: '/', headers: { host: 'localhost' } })).body).not.toContain(token);
+    } finally {
+      await service.stop();
+    }
+  });
+});
+
+describe('the account of the demonstration', () => {
+  it('is not made beside a directory that is not the sample', async () => {
+    const service = await TestService.start({ compared: false });
+    try {
+      expect(await service.app.get(DemoServiceAccount).ensure()).toBeNull();
+      expect((await send(service, { path: '/' })).body).not.toContain('demonstration account');
+    } finally {
+      await service.stop();
+    }
+  });
+});

@@ -1,0 +1,271 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FormBrowser } from '../support/clients/form-browser.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { TestService } from '../support/servers/service.js';
+import { variable } from '../support/servers/store.js';
+
+const CALLBACK = 'http://127.0.0.1:8080/callback';
+const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
+const ODD = { id: 'odd: id+with%20all&of=it', secret: 'a:b+c%25 d%zz/=&' };
+
+const WHO = '{ currentToken { kind clientId userId scopes } }';
+
+function writeClients(): string {
+  const confidential = { grant_types: ['client_credentials'], scope: 'profile read', owner: 'ANNA' };
+  const file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'clients-')), 'clients.json');
+  writeFileSync(
+    file,
+    JSON.stringify([
+      { ...confidential, client_id: 'basic', client_secret: 'basic-secret' },
+      {
+        ...confidential,
+        client_id: 'post',
+        client_secret: 'post-secret',
+        token_endpoint_auth_method: 'client_secret_post',
+      },
+      { ...confidential, client_id: ODD.id, client_secret: ODD.secret },
+      { ...confidential, client_id: 'ben', client_secret: 'ben-secret', owner: null },
+      { ...confidential, client_id: 'left', client_secret: 'left-secret', owner: 'who-has-left' },
+      {
+        client_id: 'app',
+        client_name: 'App',
+        token_endpoint_auth_method: 'none',
+        grant_types: ['authorization_code', 'refresh_token', DEVICE_CODE],
+        redirect_uris: [CALLBACK],
+        scope: 'openid profile read',
+      },
+    ]),
+  );
+  return file;
+}
+
+/** RFC 6749 §2.3.1: form-urlencoded first, then joined by a colon, then Base64. */
+function basic(id: string, secret: string): Record<string, string> {
+  const encode = (text: string) => new URLSearchParams({ '': text }).toString().slice(1);
+  return { authorization: `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}` };
+}
+
+describe('the embedded identity provider', () => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await TestService.start({
+      ldif: buildLdif([
+        { id: 'anna', name: 'Anna' },
+        { id: 'ben', name: 'Ben' },
+      ]),
+      environment: { AUTH_EMBEDDED_CLIENTS: writeClients() },
+    });
+  });
+
+  afterAll(() => service.stop());
+
+  async function askToken(body: Record<string, string>, headers: Record<string, string> = {}) {
+    const response = await fetch(`${service.url}/oauth2/token`, {
+      method: 'POST',
+      headers,
+      body: new URLSearchParams(body),
+    });
+    return {
+      status: response.status,
+      challenge: response.headers.get('www-authenticate'),
+      body: (await response.json()) as Record<string, string>,
+    };
+  }
+
+  function askForItself(body: Record<string, string>, headers?: Record<string, string>) {
+    return askToken({ grant_type: 'client_credentials', ...body }, headers);
+  }
+
+  /** What the API says of a token. */
+  async function who(token: string | undefined) {
+    const { status, data } = await service.query(WHO, { authorization: `Bearer ${token ?? ''}` });
+    return { status, ...(data?.['currentToken'] as object | undefined) };
+  }
+
+  it('describes itself on the origin of the service', async () => {
+    const response = await fetch(`${service.url}/.well-known/openid-configuration`);
+    expect(await response.json()).toMatchObject({
+      issuer: service.config.baseUrl,
+      token_endpoint: `${service.config.baseUrl}/oauth2/token`,
+      jwks_uri: `${service.config.baseUrl}/oauth2/jwks`,
+      code_challenge_methods_supported: ['S256'],
+    });
+  });
+
+  it.each<[string, Record<string, string>, Record<string, string>, string]>([
+    ['its secret in the header', {}, basic('basic', 'basic-secret'), 'basic'],
+    ['its secret in the body', { client_id: 'post', client_secret: 'post-secret' }, {}, 'post'],
+    ['an id and a secret of odd characters', {}, basic(ODD.id, ODD.secret), ODD.id],
+  ])('gives a client with %s a token that acts for its owner', async (_case, body, headers, clientId) => {
+    const { status, body: answer } = await askForItself({ scope: 'read profile', ...body }, headers);
+    expect(status).toBe(200);
+    expect(answer).toMatchObject({ token_type: 'Bearer', scope: 'read profile' });
+    expect(await who(answer['access_token'])).toEqual({
+      status: 200,
+      kind: 'PERSONAL_ACCESS_TOKEN',
+      clientId,
+      userId: 'anna',
+      scopes: ['profile', 'read'],
+    });
+    const { data } = await service.query('{ profile { id user { id } } user(user: {id: "ben"}) { id } }', {
+      authorization: `Bearer ${answer['access_token'] ?? ''}`,
+    });
+    expect(data).toEqual({ profile: { id: 'anna', user: { id: 'anna' } }, user: { id: 'ben' } });
+  });
+
+  it('gives a client that names no scope a token for all that it is registered for', async () => {
+    const { body } = await askForItself({}, basic('basic', 'basic-secret'));
+    expect(body).toMatchObject({ scope: 'profile read' });
+    expect(await who(body['access_token'])).toMatchObject({ status: 200, scopes: ['profile', 'read'] });
+  });
+
+  it('gives a client a token for less than it is registered for', async () => {
+    const { body } = await askForItself({ scope: 'read' }, basic('basic', 'basic-secret'));
+    expect(await who(body['access_token'])).toMatchObject({ scopes: ['read'] });
+  });
+
+  it.each([
+    ['has no owner, though a person is called the same', 'ben'],
+    ['has an owner who is not in the directory', 'left'],
+  ])('gives a client that %s a token that acts for nobody', async (_case, client) => {
+    const { body } = await askForItself({}, basic(client, `${client}-secret`));
+    expect(await who(body['access_token'])).toMatchObject({ status: 200, clientId: client, userId: null });
+    const { errors } = await service.query('{ profile { id } }', {
+      authorization: `Bearer ${body['access_token'] ?? ''}`,
+    });
+    expect(errors).toMatchObject([{ extensions: { code: 'NO_USER_CONTEXT' } }]);
+  });
+
+  it.each<[string, Record<string, string>, Record<string, string>]>([
+    ['a wrong secret in the header', {}, basic('basic', 'wrong')],
+    ['a wrong secret in the body', { client_id: 'post', client_secret: 'wrong' }, {}],
+    ['an unknown client', {}, basic('nobody', 'basic-secret')],
+    [
+      'a secret in the body where the header is registered',
+      { client_id: 'basic', client_secret: 'basic-secret' },
+      {},
+    ],
+    ['no secret', { client_id: 'post' }, {}],
+  ])('answers %s with 401', async (_case, body, headers) => {
+    const { status, challenge, body: answer } = await askForItself(body, headers);
+    expect({ status, error: answer['error'] }).toEqual({ status: 401, error: 'invalid_client' });
+    if ('authorization' in headers) expect(challenge).toMatch(/^Basic realm=/);
+  });
+
+  describe('asked by an application', () => {
+    const verifier = randomBytes(32).toString('base64url');
+    const challenge = createHash('sha256').update(verifier).digest('base64url');
+
+    function authorizationUrl(parameters: Record<string, string | undefined> = {}): string {
+      const given: Record<string, string | undefined> = {
+        client_id: 'app',
+        response_type: 'code',
+        redirect_uri: CALLBACK,
+        scope: 'profile read',
+        state: 'a-state',
+        code_challenge: challenge,
+        code_challenge_method: 'S256',
+        ...parameters,
+      };
+      const present = Object.entries(given).filter((pair): pair is [string, string] => pair[1] !== undefined);
+      return `${service.config.baseUrl}/oauth2/authorize?${new URLSearchParams(present).toString()}`;
+    }
+
+    function callbackOf({ response }: { response: Response }): Record<string, string> {
+      const location = new URL(response.headers.get('location') ?? '');
+      expect(`${location.origin}${location.pathname}`).toBe(CALLBACK);
+      return Object.fromEntries(location.searchParams);
+    }
+
+    async function signIn(id: string): Promise<Record<string, string>> {
+      const browser = new FormBrowser(service.config.baseUrl);
+      const { url } = await browser.open(authorizationUrl());
+      return callbackOf(await browser.open(url, { id, answer: 'continue' }));
+    }
+
+    function redeem(code: string | undefined, parameters: Record<string, string> = {}) {
+      return askToken({
+        grant_type: 'authorization_code',
+        client_id: 'app',
+        code: code ?? '',
+        redirect_uri: CALLBACK,
+        code_verifier: verifier,
+        ...parameters,
+      });
+    }
+
+    it('signs a person in, however they spell their id, and gives a token that acts for them', async () => {
+      const { code, state, iss } = await signIn('BEN');
+      expect({ state, iss }).toEqual({ state: 'a-state', iss: service.config.baseUrl });
+      const { body } = await redeem(code);
+      expect(await who(body['access_token'])).toEqual({
+        status: 200,
+        kind: 'ACCESS_TOKEN',
+        clientId: 'app',
+        userId: 'ben',
+        scopes: ['profile', 'read'],
+      });
+      const refreshed = await askToken({
+        grant_type: 'refresh_token',
+        client_id: 'app',
+        refresh_token: body['refresh_token'] ?? '',
+      });
+      expect(await who(refreshed.body['access_token'])).toMatchObject({ status: 200, userId: 'ben' });
+    });
+
+    it.each([
+      ['no code challenge', { code_challenge: undefined, code_challenge_method: undefined }],
+      ['a plain one', { code_challenge_method: 'plain' }],
+    ])('refuses %s', async (_case, parameters) => {
+      const answer = await new FormBrowser(service.config.baseUrl).open(authorizationUrl(parameters));
+      expect(callbackOf(answer)).toMatchObject({ error: 'invalid_request', state: 'a-state' });
+    });
+
+    it('gives nothing for a code without its verifier, with another one, or used before', async () => {
+      expect((await redeem((await signIn('anna'))['code'], { code_verifier: '' })).status).toBe(400);
+      const other = await redeem((await signIn('anna'))['code'], { code_verifier: 'x'.repeat(43) });
+      expect(other).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+      const { code } = await signIn('anna');
+      expect((await redeem(code)).status).toBe(200);
+      expect(await redeem(code)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+    });
+
+    it('connects a device that waits, from another window', async () => {
+      const response = await fetch(`${service.url}/oauth2/device_authorization`, {
+        method: 'POST',
+        body: new URLSearchParams({ client_id: 'app', scope: 'read' }),
+      });
+      const device = (await response.json()) as Record<string, string>;
+      const poll = () =>
+        askToken({
+          grant_type: DEVICE_CODE,
+          client_id: 'app',
+          device_code: device['device_code'] ?? '',
+        });
+      expect(await poll()).toMatchObject({ status: 400, body: { error: 'authorization_pending' } });
+
+      const window = new FormBrowser(service.config.baseUrl);
+      const entry = device['verification_uri'] ?? '';
+      const page = await (await window.open(entry)).response.text();
+      const form = {
+        xsrf: /name="xsrf" value="([^"]+)"/.exec(page)?.[1] ?? '',
+        user_code: device['user_code'] ?? '',
+        confirm: 'yes',
+      };
+      const { url } = await window.open(entry, form);
+      const done = await window.open(url, { id: 'anna', answer: 'continue' });
+      expect(done.response.status).toBe(200);
+
+      expect(await who((await poll()).body['access_token'])).toEqual({
+        status: 200,
+        kind: 'ACCESS_TOKEN',
+        clientId: 'app',
+        userId: 'anna',
+        scopes: ['read'],
+      });
+    });
+  });
+});

@@ -1,0 +1,274 @@
+import { buildLdif } from '../support/builders/directory.js';
+import { TestService } from '../support/servers/service.js';
+
+/** A group, where a token with `directory` alone can reach one: its members stay withheld from that token. */
+function inGroup(selection: string): string {
+  return `users(first: 1) { nodes { groups(first: 2) { nodes { group { ${selection} } } } } }`;
+}
+
+const MEMBERS = 'members(first: 1) { totalCount }';
+
+describe('a withheld field', () => {
+  let service: TestService;
+  let directory: string;
+  let read: string;
+
+  beforeAll(async () => {
+    service = await TestService.start({
+      ldif: buildLdif(
+        [{ id: 'anna', name: 'Anna' }],
+        [
+          { id: 'club', name: 'Club Anna', members: ['anna'] },
+          { id: 'team', members: ['anna'] },
+        ],
+      ),
+    });
+    directory = await service.serviceAccount('directory');
+    read = await service.serviceAccount('read');
+  });
+
+  afterAll(() => service.stop());
+
+  interface Outcome {
+    status: number;
+    data: unknown;
+    errors: { code: string; path: string | undefined }[];
+  }
+
+  async function ask(
+    query: string,
+    authorization: string | undefined = directory,
+    variables?: Record<string, unknown>,
+  ): Promise<Outcome> {
+    const { status, data, errors } = await service.query(query, {
+      ...(authorization === '' ? {} : { authorization }),
+      ...(variables === undefined ? {} : { variables }),
+    });
+    return {
+      status,
+      data,
+      errors: errors.map(({ extensions, path }) => ({ code: extensions.code, path: path?.join('.') })),
+    };
+  }
+
+  /** The answer to `inGroup`, with the same for both groups. */
+  function bothGroups(group: unknown): unknown {
+    return { users: { nodes: [{ groups: { nodes: [{ group }, { group }] } }] } };
+  }
+
+  function withheldAt(...keys: string[]) {
+    return keys.map((key) => ({
+      code: 'INSUFFICIENT_SCOPE',
+      path: `users.nodes.0.groups.nodes.0.group.${key}`,
+    }));
+  }
+
+  it('has an error under each of its aliases', async () => {
+    expect(await ask(`{ ${inGroup(`a: ${MEMBERS} b: ${MEMBERS}`)} }`)).toEqual({
+      status: 200,
+      data: bothGroups({ a: null, b: null }),
+      errors: withheldAt('a', 'b'),
+    });
+  });
+
+  it('is not reached under the name of another field', async () => {
+    expect(await ask(`{ ${inGroup(`id: ${MEMBERS}`)} }`)).toEqual({
+      status: 200,
+      data: bothGroups({ id: null }),
+      errors: withheldAt('id'),
+    });
+  });
+
+  it.each([
+    ['a named fragment', `{ ${inGroup('...G')} } fragment G on Group { ${MEMBERS} }`],
+    [
+      'a fragment in a fragment',
+      `{ ${inGroup('...A')} } fragment A on Group { ...B } fragment B on Group { ${MEMBERS} }`,
+    ],
+    ['an inline fragment', `{ ${inGroup(`... on Group { ${MEMBERS} }`)} }`],
+    ['an inline fragment without a type', `{ ${inGroup(`... { ${MEMBERS} }`)} }`],
+    ['a fragment on the root', `{ ...R } fragment R on Query { ${inGroup(MEMBERS)} }`],
+    [
+      'a field that is written twice',
+      `{ ${inGroup(`${MEMBERS} members(first: 1) { nodes { user { id } } }`)} }`,
+    ],
+    ['a parent that is written twice', `{ ${inGroup(MEMBERS)} ${inGroup(MEMBERS)} }`],
+    ['the same fragment twice', `{ ${inGroup('...G ...G')} } fragment G on Group { ${MEMBERS} }`],
+    [
+      'a directive with a variable',
+      `query ($yes: Boolean!) { ${inGroup(`members(first: 1) @include(if: $yes) { totalCount }`)} }`,
+    ],
+    [
+      'a default of a variable',
+      `query ($no: Boolean = false) { ${inGroup(`members(first: 1) @skip(if: $no) { totalCount }`)} }`,
+    ],
+    [
+      'a page size by a variable',
+      `query ($yes: Boolean!, $size: Int = 1) { ${inGroup(`members(first: $size) @include(if: $yes) { totalCount }`)} }`,
+    ],
+    [
+      'one of several operations',
+      `query A($yes: Boolean!) { ${inGroup(`members(first: 1) @include(if: $yes) { totalCount }`)} }`,
+    ],
+  ])('has one error and no data through %s', async (_case, query) => {
+    expect(await ask(query, directory, { yes: true })).toEqual({
+      status: 200,
+      data: bothGroups({ members: null }),
+      errors: withheldAt('members'),
+    });
+  });
+
+  it.each([
+    ['@skip', 'query ($yes: Boolean!)', 'members(first: 1) @skip(if: $yes) { totalCount }'],
+    ['@include', 'query ($no: Boolean!)', 'members(first: 1) @include(if: $no) { totalCount }'],
+    ['both', 'query ($yes: Boolean!)', 'members(first: 1) @include(if: $yes) @skip(if: $yes) { totalCount }'],
+    ['a default', 'query ($none: Boolean = false)', 'members(first: 1) @include(if: $none) { totalCount }'],
+    ['a literal', 'query', 'members(first: 1) @include(if: false) { totalCount }'],
+    ['its fragment', 'query ($no: Boolean!)', `... on Group @include(if: $no) { ${MEMBERS} }`],
+    ['what is around its fragment', 'query', `... @skip(if: true) { ... on Group { ${MEMBERS} } }`],
+  ])('has no error when it is left out by %s', async (_case, operation, selection) => {
+    expect(
+      await ask(`${operation} { ${inGroup(`__typename ${selection}`)} }`, directory, {
+        yes: true,
+        no: false,
+      }),
+    ).toEqual({
+      status: 200,
+      data: bothGroups({ __typename: 'Group' }),
+      errors: [],
+    });
+  });
+
+  it('has an error when it is left out in one place and asked for in another', async () => {
+    const selection = `members(first: 1) @skip(if: true) { totalCount } ...G`;
+    expect(await ask(`{ ${inGroup(selection)} } fragment G on Group { ${MEMBERS} }`)).toMatchObject({
+      errors: withheldAt('members'),
+    });
+  });
+
+  it('has an error at each place where a fragment is used', async () => {
+    const { errors } = await ask(
+      `{ a: ${inGroup('...G')} b: ${inGroup('...G')} } fragment G on Group { ${MEMBERS} }`,
+    );
+    expect(errors.map(({ path }) => path)).toEqual([
+      'a.nodes.0.groups.nodes.0.group.members',
+      'b.nodes.0.groups.nodes.0.group.members',
+    ]);
+  });
+
+  it('has an error also where there is no row to withhold it from', async () => {
+    expect(
+      await ask(`{ users(first: 1) { nodes { groups(first: 0) { nodes { group { ${MEMBERS} } } } } } }`),
+    ).toEqual({
+      status: 200,
+      data: { users: { nodes: [{ groups: { nodes: [] } }] } },
+      errors: [{ code: 'INSUFFICIENT_SCOPE', path: undefined }],
+    });
+  });
+
+  it('runs nothing of what is below it', async () => {
+    expect(await ask(`{ ${inGroup('members(first: 1, after: "no cursor") { totalCount }')} }`)).toMatchObject(
+      { errors: withheldAt('members') },
+    );
+  });
+
+  it('at the root is null beside those that are reached', async () => {
+    expect(await ask('{ group(group: {id: "club"}) { id } users(first: 1) { totalCount } }')).toEqual({
+      status: 200,
+      data: { group: null, users: { totalCount: 1 } },
+      errors: [{ code: 'INSUFFICIENT_SCOPE', path: 'group' }],
+    });
+  });
+
+  it('at the root is null beside those that need no token', async () => {
+    expect(await ask('{ group(group: {id: "club"}) { id } directoryStatus { state } }')).toEqual({
+      status: 200,
+      data: { group: null, directoryStatus: { state: 'IDLE' } },
+      errors: [{ code: 'INSUFFICIENT_SCOPE', path: 'group' }],
+    });
+  });
+
+  it('at the root says nothing of what does not exist', async () => {
+    const [known, unknown] = await Promise.all(
+      ['club', 'nothing'].map((id) => ask(`{ group(group: {id: "${id}"}) { id } buildInfo { __typename } }`)),
+    );
+    expect(known).toEqual(unknown);
+  });
+
+  it.each([
+    ['the only field is', '{ group(group: {id: "club"}) { __typename } }'],
+    [
+      'all aliases of it are',
+      '{ a: group(group: {id: "club"}) { id } b: group(group: {id: "team"}) { id } }',
+    ],
+    ['what is beside it is __typename', '{ __typename group(group: {id: "club"}) { id } }'],
+    [
+      'what is beside it is left out',
+      '{ users(first: 1) @skip(if: true) { totalCount } group(group: {id: "club"}) { id } }',
+    ],
+    ['it comes from a fragment', '{ ...R } fragment R on Query { group(group: {id: "club"}) { id } }'],
+  ])('at the root refuses the request when %s', async (_case, query) => {
+    const { status, data, errors } = await ask(query);
+    expect({ status, data, errors }).toEqual({
+      status: 403,
+      data: undefined,
+      errors: [{ code: 'INSUFFICIENT_SCOPE', path: undefined }],
+    });
+  });
+
+  it('counts in the operation that is named only', async () => {
+    const response = await fetch(`${service.url}/graphql/v1`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: directory },
+      body: JSON.stringify({
+        query: 'query A { users(first: 1) { totalCount } } query B { group(group: {id: "club"}) { id } }',
+        operationName: 'A',
+      }),
+    });
+    expect(await response.json()).toEqual({ data: { users: { totalCount: 1 } } });
+  });
+
+  it('is read through a union by a token that reaches it, and by no other', async () => {
+    const query = `{ buildInfo { __typename } search(query: "anna", first: 5) { nodes {
+      __typename ... on Group { ${MEMBERS} } ... on User { id } } } }`;
+    const reached = await ask(query, read);
+    expect(reached.errors).toEqual([]);
+    expect(reached.data).toMatchObject({
+      search: {
+        nodes: [
+          { __typename: 'User', id: 'anna' },
+          { __typename: 'Group', members: { totalCount: 1 } },
+        ],
+      },
+    });
+    expect(await ask(query)).toEqual({
+      status: 200,
+      data: { buildInfo: { __typename: 'BuildInfo' }, search: null },
+      errors: [{ code: 'INSUFFICIENT_SCOPE', path: 'search' }],
+    });
+  });
+
+  it.each([
+    ['__typename', '{ __typename }'],
+    ['introspection', '{ __schema { queryType { name } } __type(name: "Group") { fields { name } } }'],
+    ['public fields', '{ directoryStatus { state } rateLimit { cost } buildInfo { version } }'],
+    ['a field that is left out', '{ __typename users(first: 1) @include(if: false) { totalCount } }'],
+  ])('is nothing that %s alone would be: it needs no token', async (_case, query) => {
+    expect(await ask(query, '')).toMatchObject({ status: 200, errors: [] });
+  });
+
+  it.each([
+    ['beside a public one', '{ buildInfo { version } users(first: 1) { totalCount } }'],
+    [
+      'by a variable',
+      'query ($yes: Boolean = true) { __typename users(first: 1) @include(if: $yes) { totalCount } }',
+    ],
+    ['by a fragment', '{ ...R } fragment R on Query { currentToken { kind } }'],
+  ])('asked for %s needs a token', async (_case, query) => {
+    expect(await ask(query, '')).toEqual({
+      status: 401,
+      data: undefined,
+      errors: [{ code: 'UNAUTHENTICATED', path: undefined }],
+    });
+  });
+});

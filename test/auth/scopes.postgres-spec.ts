@@ -1,0 +1,350 @@
+import { GraphQLSchemaHost } from '@nestjs/graphql';
+import { type GraphQLObjectType, isIntrospectionType, isObjectType } from 'graphql';
+import type { Access } from '../../src/auth/access.js';
+import { type Scope, SCOPES } from '../../src/auth/scopes.js';
+import { writeClients } from '../support/clients/clients.js';
+import {
+  flatten,
+  printSelection,
+  type Step,
+  valuesAt,
+  walkMutations,
+  walkQueries,
+} from '../support/clients/schema-walk.js';
+import {
+  ACCESS,
+  argumentsOf,
+  LDIF,
+  NAMINGS,
+  NEEDED,
+  READING,
+  schema,
+} from '../support/clients/scope-walk.js';
+import { type Answer, TestService } from '../support/servers/service.js';
+
+/** Root fields that need no token. */
+const PUBLIC = ['Query.directoryStatus', 'Query.rateLimit', 'Query.buildInfo'];
+
+const SUBSETS = Array.from({ length: 2 ** SCOPES.length }, (_, bits) =>
+  SCOPES.filter((_scope, index) => (bits & (1 << index)) !== 0),
+);
+
+const BY_NAME = SUBSETS.map((scopes) => ({ scopes, name: scopes.join(' ') || 'no scope' }));
+
+/** The contract asks for four levels; six are those at which a person's groups have members. */
+const DEPTH = 6;
+
+const tree = walkQueries(schema, DEPTH);
+const everywhere = flatten(tree);
+const mutations = walkMutations(schema, 5);
+const roots = [...walkQueries(schema, 1), ...walkMutations(schema, 1)];
+
+/** An operation of one root field. */
+function printRoot(step: Step): string {
+  const operation = step.coordinate.startsWith('Mutation.') ? 'mutation' : 'query';
+  return `${operation} ${printSelection([step], argumentsOf)}`;
+}
+
+/** The highest fields of the tree that these scopes do not reach, and with them all that is below. */
+function withheldIn(steps: readonly Step[], scopes: readonly Scope[]): Step[] {
+  return steps.flatMap((step) =>
+    (NEEDED[step.coordinate] ?? []).every((scope) => scopes.includes(scope))
+      ? withheldIn(step.children, scopes)
+      : [step],
+  );
+}
+
+interface ScopeError {
+  message: string;
+  path?: (string | number)[];
+}
+
+function expectedError({ coordinate, path }: Step): ScopeError {
+  const needed = NEEDED[coordinate]?.join(' and ') ?? '';
+  return {
+    message: `The field ${coordinate} is not accessible with this token: it needs the ${needed.includes(' ') ? 'scopes' : 'scope'} ${needed}.`,
+    path: [...path],
+  };
+}
+
+/** The path says in which row a field was withheld first; here it counts that it is one error. */
+function withoutIndices({ message, path = [] }: ScopeError): ScopeError {
+  return { message, path: path.filter((key) => typeof key === 'string') };
+}
+
+function byText(left: ScopeError, right: ScopeError): number {
+  return JSON.stringify(left).localeCompare(JSON.stringify(right));
+}
+
+/** The mutations of the walk that name what a token with these scopes cannot read, and the argument that does. */
+function unreadableAmong(scopes: readonly Scope[]): [coordinate: string, argument: string][] {
+  if (scopes.includes('read') || scopes.includes('directory')) return [];
+  const members: [string, string][] = [
+    ['Mutation.addGroupMember', 'user'],
+    ['Mutation.updateGroupMember', 'user'],
+    ['Mutation.removeGroupMember', 'user'],
+  ];
+  if (scopes.includes('profile')) return members;
+  return [
+    ['Mutation.createGroup', 'parent'],
+    ['Mutation.updateGroup', 'group'],
+    ['Mutation.deleteGroup', 'group'],
+    ...members.map(([coordinate]): [string, string] => [coordinate, 'group']),
+  ];
+}
+
+describe('scopes', () => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await TestService.start({
+      ldif: LDIF,
+      environment: {
+        AUTH_EMBEDDED_CLIENTS: writeClients([
+          { id: 'walker', owner: 'anna' },
+          { id: 'bare', owner: 'anna', scopes: [] },
+        ]),
+        LIMIT_TOKENS: '100000',
+      },
+    });
+  });
+
+  afterAll(() => service.stop());
+
+  /** A token that acts for Anna. */
+  function tokenWith(scopes: readonly Scope[]): Promise<string> {
+    return service.accessToken(scopes.join(' '), scopes.length > 0 ? 'walker' : 'bare');
+  }
+
+  function scopeErrors({ errors }: Pick<Answer, 'errors'>) {
+    return errors.filter(({ extensions }) => extensions.code === 'INSUFFICIENT_SCOPE');
+  }
+
+  it('are asked for by each field as the table says, and each field has its line there', () => {
+    const asked = Object.values(service.app.get(GraphQLSchemaHost).schema.getTypeMap())
+      .filter((type) => isObjectType(type) && !isIntrospectionType(type))
+      .flatMap((type) =>
+        Object.values((type as GraphQLObjectType).getFields()).map(({ name, extensions }) => {
+          const access = extensions['access'] as Access;
+          return [`${type.name}.${name}`, access.kind === 'scopes' ? access.scopes.join(' ') : access.kind];
+        }),
+      );
+    expect(Object.fromEntries(asked)).toEqual(Object.fromEntries(ACCESS));
+  });
+
+  it('let a token with all of them read rows in every list and an object behind every field', async () => {
+    const { status, data, errors } = await service.query(printSelection(tree, argumentsOf), {
+      authorization: await tokenWith(SCOPES),
+    });
+    expect({ status, errors }).toEqual({ status: 200, errors: [] });
+    const empty = everywhere.filter(({ path, isList, isComposite, coordinate }) => {
+      if (!isList && !isComposite) return false;
+      // A person's token is of no service account.
+      if (coordinate === 'Query.currentServiceAccount' || coordinate.startsWith('ServiceAccount.'))
+        return false;
+      return valuesAt(data, path).every((value) => value === null);
+    });
+    expect(empty.map(({ path }) => path.join('.'))).toEqual([]);
+  });
+
+  it.each(BY_NAME)(
+    'withhold on every path, once a selection, what a token with $name does not reach',
+    async ({ scopes }) => {
+      const answer = await service.query(printSelection(tree, argumentsOf), {
+        authorization: await tokenWith(scopes),
+      });
+      expect(answer.status).toBe(200);
+      const withheld = withheldIn(tree, scopes);
+      expect(scopeErrors(answer).map(withoutIndices).sort(byText)).toEqual(
+        withheld.map(expectedError).sort(byText),
+      );
+      expect(
+        withheld.flatMap(({ path }) => valuesAt(answer.data, path)).every((value) => value === null),
+      ).toBe(true);
+    },
+  );
+
+  it.each(BY_NAME)(
+    'withhold the same from a service account with $name, which acts for nobody',
+    async ({ scopes }) => {
+      const shallow = walkQueries(schema, 4);
+      const answer = await service.query(printSelection(shallow, argumentsOf), {
+        authorization: await service.serviceAccount(...scopes),
+      });
+      const withheld = withheldIn(shallow, scopes);
+      expect(
+        scopeErrors(answer)
+          .map(({ message }) => message)
+          .sort(),
+      ).toEqual(withheld.map((step) => expectedError(step).message).sort());
+      expect(
+        withheld.flatMap(({ path }) => valuesAt(answer.data, path)).every((value) => value === null),
+      ).toBe(true);
+    },
+  );
+
+  it.each(BY_NAME)(
+    'let a token with $name preview what it reaches of the mutations, and run nothing else',
+    async ({ scopes }) => {
+      const answer = await service.query(`mutation ${printSelection(mutations, argumentsOf)}`, {
+        authorization: await tokenWith(scopes),
+      });
+      if (!scopes.includes('write')) {
+        expect([answer.status, answer.data]).toEqual([403, undefined]);
+        return;
+      }
+      expect(answer.errors.filter(({ extensions }) => extensions.code !== 'INSUFFICIENT_SCOPE')).toEqual([]);
+      const unreadable = unreadableAmong(scopes);
+      const withheld = withheldIn(mutations, scopes);
+      expect(
+        scopeErrors(answer)
+          .map(({ message }) => message)
+          .sort(),
+      ).toEqual(
+        [
+          ...withheld.map((step) => expectedError(step).message),
+          ...unreadable.map(
+            ([, argument]) =>
+              `The argument ${argument} names what this token cannot read: that needs the scope read`,
+          ),
+        ].sort(),
+      );
+      for (const step of mutations) {
+        const isRefused =
+          withheld.includes(step) || unreadable.some(([coordinate]) => coordinate === step.coordinate);
+        expect([step.coordinate, valuesAt(answer.data, step.path)[0] === null]).toEqual([
+          step.coordinate,
+          isRefused,
+        ]);
+      }
+      const below = withheld.filter(({ path }) => path.length > 1);
+      expect(below.flatMap(({ path }) => valuesAt(answer.data, path)).every((value) => value === null)).toBe(
+        true,
+      );
+    },
+  );
+
+  describe.each(READING)('with write, and %s to read', (reading) => {
+    const scopes: Scope[] = reading === 'nothing' ? ['write'] : [reading, 'write'];
+
+    it.each(NAMINGS)('let $mutation name what can be read, and nothing else', async (naming) => {
+      const { status, data, errors } = await service.query(
+        `mutation { payload: ${naming.mutation} { clientMutationId preview { ldif } } }`,
+        { authorization: await tokenWith(scopes) },
+      );
+      const outcome = naming.outcomes[reading];
+      const [error] = errors;
+      if (outcome === 'ok') expect([errors, data?.['payload']]).toEqual([[], expect.any(Object)]);
+      else if (outcome === 'withheld')
+        expect([status, data, error?.extensions.code]).toEqual([403, undefined, 'INSUFFICIENT_SCOPE']);
+      else {
+        const code = outcome === 'unreadable' ? 'INSUFFICIENT_SCOPE' : outcome;
+        expect([status, data, errors.map(({ extensions }) => extensions.code)]).toEqual([
+          200,
+          { payload: null },
+          [code],
+        ]);
+      }
+    });
+  });
+
+  it('let a service account, which has no profile, name nothing by the scopes profile and write', async () => {
+    const authorization = await service.serviceAccount('profile', 'write');
+    const unreadable = NAMINGS.filter(({ outcomes }) => outcomes.nothing === 'unreadable');
+    expect(unreadable.length).toBeGreaterThan(20);
+    for (const { mutation } of unreadable) {
+      const { errors } = await service.query(`mutation { payload: ${mutation} { clientMutationId } }`, {
+        authorization,
+      });
+      expect([mutation, errors.map(({ extensions }) => extensions)]).toMatchObject([
+        mutation,
+        [{ code: 'INSUFFICIENT_SCOPE', requiredScopes: ['read'], grantedScopes: ['profile', 'write'] }],
+      ]);
+    }
+  });
+
+  it.each(BY_NAME)(
+    'refuse with $name the whole request when no root field is reached',
+    async ({ scopes }) => {
+      const authorization = await tokenWith(scopes);
+      for (const step of roots) {
+        const { status, headers, data, errors } = await service.query(printRoot(step), { authorization });
+        const needed = NEEDED[step.coordinate] ?? [];
+        const isReached = needed.every((scope) => scopes.includes(scope));
+        expect({ field: step.coordinate, status }).toEqual({
+          field: step.coordinate,
+          status: isReached ? 200 : 403,
+        });
+        if (isReached) continue;
+        expect(data).toBeUndefined();
+        expect(headers.get('www-authenticate')).toBe(
+          `Bearer error="insufficient_scope", scope="${needed.join(' ')}"`,
+        );
+        expect(errors.map(({ extensions }) => extensions)).toMatchObject([
+          { code: 'INSUFFICIENT_SCOPE', requiredScopes: needed, grantedScopes: scopes },
+        ]);
+      }
+    },
+  );
+
+  it('need a token first: without one every field that is not public is answered with 401', async () => {
+    for (const step of roots) {
+      const { status, headers, errors } = await service.query(printRoot(step));
+      const expected = PUBLIC.includes(step.coordinate)
+        ? { status: 200, codes: [], challenge: null }
+        : { status: 401, codes: ['UNAUTHENTICATED'], challenge: 'Bearer realm="directory"' };
+      expect({
+        field: step.coordinate,
+        status,
+        codes: errors.map(({ extensions }) => extensions.code),
+        challenge: headers.get('www-authenticate'),
+      }).toEqual({ field: step.coordinate, ...expected });
+    }
+  });
+
+  it('name every one that would have helped in the challenge', async () => {
+    const { status, headers, errors } = await service.query(
+      '{ users(first: 1) { totalCount } groups(first: 1) { totalCount } }',
+      { authorization: await tokenWith(['profile']) },
+    );
+    expect(status).toBe(403);
+    expect(headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope", scope="directory read"');
+    expect(errors).toHaveLength(1);
+    // users needs one of them and groups another: each is named.
+    expect(errors[0]?.message).toMatch(/ Query\.users .*needs the scope.* Query\.groups .*needs the scope/);
+  });
+
+  it('are named to whoever comes without a token, with the field', async () => {
+    const { status, errors } = await service.query(
+      '{ buildInfo { version } users(first: 1) { totalCount } }',
+    );
+    expect(status).toBe(401);
+    expect(errors).toMatchObject([
+      {
+        message: expect.stringMatching(/^The field Query\.users needs a token: /) as string,
+        extensions: { code: 'UNAUTHENTICATED', requiredScopes: NEEDED['Query.users'] },
+      },
+    ]);
+  });
+
+  it('withhold a field from all rows with one error', async () => {
+    const { data, errors } = await service.query(
+      '{ users(first: 2) { nodes { groups(first: 3) { nodes { group { id members(first: 1) { totalCount } } } } } } }',
+      { authorization: await tokenWith(['directory']) },
+    );
+    expect(valuesAt(data, ['users', 'nodes', 'groups', 'nodes', 'group', 'members'])).toEqual(
+      Array.from({ length: 6 }, () => null),
+    );
+    expect(errors).toMatchObject([
+      {
+        message: 'The field Group.members is not accessible with this token: it needs the scope read.',
+        path: ['users', 'nodes', 0, 'groups', 'nodes', 0, 'group', 'members'],
+        extensions: {
+          code: 'INSUFFICIENT_SCOPE',
+          requiredScopes: ['read'],
+          grantedScopes: ['directory'],
+        },
+      },
+    ]);
+  });
+});

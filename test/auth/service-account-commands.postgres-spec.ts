@@ -1,0 +1,136 @@
+import pg from 'pg';
+import { runCommand, type TestProcess } from '../support/clients/command.js';
+import { createDatabase, type TestDatabase } from '../support/servers/store.js';
+
+describe('directory service-account', () => {
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+  });
+
+  afterAll(() => database.drop());
+
+  const run = (...args: string[]) => runCommand(args, { DATABASE_URL: database.url });
+  const create = (...more: string[]) =>
+    run(
+      'service-account',
+      'create',
+      '--id',
+      'library',
+      '--name',
+      'Library',
+      '--scopes',
+      'read,directory',
+      ...more,
+    );
+  const lastLine = ({ stdout }: TestProcess) => stdout.trimEnd().split('\n').at(-1) ?? '';
+  const decode = (token: string) => Buffer.from(token, 'base64').toString();
+
+  it('makes an account whose token is the last line', async () => {
+    const about = ['--contact', ' it@example.org ', '--purpose', 'The year book'];
+    const made = await create('--expires', '90d', ...about);
+    expect(made.code).toBe(0);
+    expect(decode(lastLine(made))).toMatch(/^library:dirsa_[\w-]{43}$/);
+  });
+
+  it('fails where the id is taken, and calls an id that is none wrong use', async () => {
+    const taken = await create();
+    expect([taken.code, taken.stdout, taken.stderr]).toEqual([
+      1,
+      '',
+      'A service account with this id exists already\n',
+    ]);
+    const wrong = await run('service-account', 'create', '--id', 'No Id', '--name', 'x', '--scopes', 'read');
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toMatch(/^The id of a service account has [^\n]+\n$/);
+  });
+
+  it('lists accounts without a secret', async () => {
+    expect(JSON.parse((await run('service-account', 'list', '--json')).stdout)).toEqual([
+      expect.objectContaining({
+        id: 'library',
+        name: 'Library',
+        scopes: ['read', 'directory'],
+        contact: 'it@example.org',
+        purpose: 'The year book',
+        lastUsedAt: null,
+        expiresSoon: false,
+      }),
+    ]);
+    expect((await run('service-account', 'list')).stdout).toMatch(
+      /^ {2}ID .*\n {2}library {2}never {6}20\S+ {2}read directory\n {6}Library · it@example\.org · The year book\n$/,
+    );
+  });
+
+  it('gives a new token, ends the account, and then knows it no more', async () => {
+    const rotated = await run('service-account', 'rotate', 'library', '--json');
+    expect(rotated.code).toBe(0);
+    expect(decode((JSON.parse(rotated.stdout) as { token: string }).token)).toMatch(/^library:dirsa_/);
+
+    const revoked = await run('service-account', 'revoke', 'library', '--json');
+    expect([revoked.code, revoked.stdout]).toEqual([0, '{"id":"library"}\n']);
+    expect((await run('service-account', 'list', '--json')).stdout.trim()).toBe('[]');
+    const again = await run('service-account', 'rotate', 'library');
+    expect([again.code, again.stderr]).toEqual([1, 'There is no service account «library»\n']);
+  });
+
+  it('says who has read what, and who is to be asked about it', async () => {
+    const today = new Date().toISOString().slice(0, 10);
+    const client = new pg.Client(database.url);
+    await client.connect();
+    await client.query(
+      `insert into access_log values
+         ($1, 'service-account:library', '', 'User.email', 2, 2400), ($1, 'client:app', 'anna', 'User.name', 1, 1),
+         ($1::date - 40, 'client:app', 'ben', 'User.name', 1, 3), ($1::date - 400, 'client:old', '', 'User.name', 1, 1)`,
+      [today],
+    );
+    await client.end();
+    const text = await run('access-log', '--from', today);
+    expect(text.stdout).toBe(
+      `${today}  service-account:library\n  it@example.org\n  The year book\n` +
+        `  User.email          2 requests      2,400 people\n\n` +
+        `${today}  client:app for anna\n  User.name           1 request           1 person\n`.replace(
+          / +\n/g,
+          '\n',
+        ),
+    );
+    const answer = JSON.parse((await run('access-log', '--principal', 'app', '--json')).stdout) as {
+      counts: object[];
+    };
+    expect(answer.counts).toEqual([
+      expect.objectContaining({ principal: 'client:app', actingFor: 'anna', field: 'User.name', people: 1 }),
+      expect.objectContaining({ day: expect.not.stringMatching(today) as string, actingFor: 'ben' }),
+    ]);
+    const wrong = await run('access-log', '--from', '2030-02-30');
+    expect([wrong.code, wrong.stdout]).toEqual([2, '']);
+  });
+
+  it('wants somebody to answer for an account that is made in production', async () => {
+    const refused = await runCommand(
+      [
+        'service-account',
+        'create',
+        '--id',
+        'kiosk',
+        '--name',
+        'x',
+        '--scopes',
+        'read',
+        '--contact',
+        'x',
+        '--json',
+      ],
+      { DATABASE_URL: database.url, NODE_ENV: 'production', ALLOW_EMBEDDED: 'true' },
+    );
+    expect([refused.code, JSON.parse(refused.stdout)]).toEqual([
+      2,
+      {
+        error: expect.objectContaining({
+          code: 'BAD_USER_INPUT',
+          message: expect.stringMatching(/^--purpose is needed/) as string,
+        }) as object,
+      },
+    ]);
+  });
+});

@@ -1,0 +1,288 @@
+import { createHash } from 'node:crypto';
+import { DataSource } from 'typeorm';
+import { ServiceAccountEntity } from '../../src/service-accounts/service-account.entity.js';
+import { ServiceAccountSecretEntity } from '../../src/service-accounts/service-account-secret.entity.js';
+import {
+  type NewServiceAccount,
+  ServiceAccountsService,
+} from '../../src/service-accounts/service-accounts.service.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { TestService } from '../support/servers/service.js';
+
+const WHO = `{ currentServiceAccount { id name description scopes createdAt expiresAt lastUsedAt }
+  currentToken { kind scopes clientId userId expiresAt } }`;
+
+interface Who {
+  currentServiceAccount: { id: string; lastUsedAt: string | null } | null;
+  currentToken: { kind: string; scopes: string[] };
+}
+
+describe('a service account', () => {
+  let service: TestService;
+  let accounts: ServiceAccountsService;
+  let dataSource: DataSource;
+  let count = 0;
+
+  beforeAll(async () => {
+    service = await TestService.start({ ldif: buildLdif([{ id: 'ada.martin', name: 'Ada' }]) });
+    accounts = service.app.get(ServiceAccountsService);
+    dataSource = service.app.get(DataSource);
+  });
+
+  afterAll(() => service.stop());
+
+  async function create(changes: Partial<NewServiceAccount> = {}): Promise<{ id: string; token: string }> {
+    count += 1;
+    const id = `account-${count}`;
+    const { token } = await accounts.create({
+      id,
+      name: 'Account',
+      description: null,
+      scopes: ['read'],
+      expiresAt: null,
+      ...changes,
+    });
+    return { id: changes.id ?? id, token };
+  }
+
+  function ask(token: string) {
+    return service.query<Who>(WHO, { authorization: `Basic ${token}` });
+  }
+
+  async function isAccepted(token: string): Promise<boolean> {
+    const { status } = await ask(token);
+    expect([200, 401]).toContain(status);
+    return status === 200;
+  }
+
+  function secretOf(token: string): string {
+    return Buffer.from(token, 'base64')
+      .toString()
+      .replace(/^[^:]*:/, '');
+  }
+
+  function rowOf(id: string): Promise<ServiceAccountEntity> {
+    return dataSource.manager.findOneByOrFail(ServiceAccountEntity, { id });
+  }
+
+  function secretsOf(id: string): Promise<ServiceAccountSecretEntity[]> {
+    return dataSource.manager.findBy(ServiceAccountSecretEntity, { serviceAccountId: id });
+  }
+
+  it('tells its program what it is', async () => {
+    const expiresAt = new Date(Date.now() + 90 * 86_400_000);
+    const { id, token } = await create({
+      name: 'Réports',
+      description: 'Weekly',
+      scopes: ['read', 'directory'],
+      expiresAt,
+    });
+    const { status, data } = await ask(token);
+    expect(status).toBe(200);
+    expect(data).toMatchObject({
+      currentServiceAccount: {
+        id,
+        name: 'Réports',
+        description: 'Weekly',
+        scopes: ['read', 'directory'],
+        createdAt: (await rowOf(id)).createdAt.toISOString(),
+        expiresAt: expiresAt.toISOString(),
+      },
+      currentToken: {
+        kind: 'SERVICE_ACCOUNT_TOKEN',
+        scopes: ['read', 'directory'],
+        clientId: null,
+        userId: null,
+        expiresAt: expiresAt.toISOString(),
+      },
+    });
+  });
+
+  it('is null for the token of a person, which tells its client and person', async () => {
+    const before = Date.now();
+    const { data } = await service.query<Who>(WHO, {
+      authorization: await service.accessToken('read profile'),
+    });
+    expect(data).toMatchObject({
+      currentServiceAccount: null,
+      currentToken: {
+        kind: 'PERSONAL_ACCESS_TOKEN',
+        scopes: ['profile', 'read'],
+        clientId: 'demo-basic',
+        userId: 'ada.martin',
+      },
+    });
+    const { expiresAt } = data?.currentToken as unknown as { expiresAt: string };
+    expect(Date.parse(expiresAt)).toBeGreaterThan(before + 3_500_000);
+  });
+
+  it('acts for nobody, even when a person is called the same', async () => {
+    const { token } = await create({ id: 'ada', scopes: ['profile'] });
+    const { status, data, errors } = await service.query('{ profile { id } }', {
+      authorization: `Basic ${token}`,
+    });
+    expect({ status, data }).toEqual({ status: 200, data: { profile: null } });
+    expect(errors).toMatchObject([{ extensions: { code: 'NO_USER_CONTEXT' } }]);
+  });
+
+  it('may have no scope, and then still knows itself', async () => {
+    const { id, token } = await create({ scopes: [] });
+    expect((await ask(token)).data).toMatchObject({ currentServiceAccount: { id, scopes: [] } });
+  });
+
+  it('has an id of its own: a second one is refused, also once the first is revoked', async () => {
+    const { id } = await create();
+    await expect(create({ id })).rejects.toMatchObject({ code: 'CONFLICT' });
+    await accounts.revoke(id);
+    await expect(create({ id })).rejects.toMatchObject({ code: 'CONFLICT' });
+  });
+
+  it.each(['', 'a', 'Upper', 'with space', 'a:b', '-first', 'é', 'x'.repeat(65)])(
+    'is not made with the id «%s»',
+    async (id) => {
+      await expect(create({ id })).rejects.toMatchObject({ code: 'BAD_USER_INPUT' });
+    },
+  );
+
+  it('has a secret of 256 bits that scanners recognise, of which the table has the SHA-256 only', async () => {
+    const { id, token } = await create();
+    const secret = secretOf(token);
+    expect(secret).toMatch(/^dirsa_[A-Za-z0-9_-]{43}$/);
+    const secrets = await secretsOf(id);
+    expect(secrets.map(({ sha256 }) => Buffer.from(sha256).toString('hex'))).toEqual([
+      createHash('sha256').update(secret).digest('hex'),
+    ]);
+    const everything = JSON.stringify([await rowOf(id), secrets]);
+    expect(everything).not.toContain(secret);
+    expect(everything).not.toContain(secret.slice('dirsa_'.length));
+  });
+
+  it('that is unknown is refused like a wrong secret', async () => {
+    const { id, token } = await create();
+    const refusals = await Promise.all(
+      [`${id}:wrong`, `nobody:${secretOf(token)}`, `${id}:${secretOf(token)}x`, 'demo:', ':'].map(
+        async (credentials) => {
+          const { status, headers, errors } = await ask(Buffer.from(credentials).toString('base64'));
+          return {
+            status,
+            message: errors[0]?.message,
+            code: errors[0]?.extensions.code,
+            challenge: headers.get('www-authenticate'),
+          };
+        },
+      ),
+    );
+    const [first] = refusals;
+    expect(first).toMatchObject({
+      status: 401,
+      code: 'UNAUTHENTICATED',
+      challenge: 'Basic realm="directory", charset="UTF-8"',
+    });
+    expect(refusals.slice(0, 3)).toEqual([first, first, first]);
+    expect(refusals.every(({ status }) => status === 401)).toBe(true);
+  });
+
+  it('is no account with the secret of another one', async () => {
+    const [one, other] = [await create(), await create()];
+    const mixed = Buffer.from(`${one.id}:${secretOf(other.token)}`).toString('base64');
+    expect(await isAccepted(mixed)).toBe(false);
+  });
+
+  it('is refused from its end on', async () => {
+    const { id, token } = await create({ expiresAt: new Date(Date.now() + 3_600_000) });
+    expect(await isAccepted(token)).toBe(true);
+    await dataSource.manager.update(
+      ServiceAccountSecretEntity,
+      { serviceAccountId: id },
+      { expiresAt: new Date() },
+    );
+    await service.until(async () => !(await isAccepted(token)));
+    expect(await isAccepted(token)).toBe(false);
+  });
+
+  it('is refused at once when it is revoked, and no other one is', async () => {
+    const [revoked, other] = [await create(), await create()];
+    expect(await isAccepted(revoked.token)).toBe(true);
+    await accounts.revoke(revoked.id);
+    expect(await isAccepted(revoked.token)).toBe(false);
+    expect(await secretsOf(revoked.id)).toEqual([]);
+    expect(await isAccepted(other.token)).toBe(true);
+    expect((await accounts.list()).map(({ id }) => id)).not.toContain(revoked.id);
+  });
+
+  it('that is revoked or unknown can be neither rotated nor revoked', async () => {
+    const { id } = await create();
+    await accounts.revoke(id);
+    for (const gone of [id, 'nobody']) {
+      await expect(accounts.rotate(gone, 60)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      await expect(accounts.revoke(gone)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    }
+  });
+
+  it('has two tokens while it is rotated, and one afterwards', async () => {
+    const { id, token: old } = await create();
+    const { token: fresh } = await accounts.rotate(id, 2);
+    expect([await isAccepted(old), await isAccepted(fresh)]).toEqual([true, true]);
+    await service.until(async () => !(await isAccepted(old)));
+    expect(await isAccepted(fresh)).toBe(true);
+  });
+
+  it('is rotated at once when no overlap is wanted', async () => {
+    const { id, token: old } = await create();
+    const { token: fresh } = await accounts.rotate(id, 0);
+    expect([await isAccepted(old), await isAccepted(fresh)]).toEqual([false, true]);
+  });
+
+  it('has two live tokens at most, the newest ones', async () => {
+    const { id, token: first } = await create();
+    const { token: second } = await accounts.rotate(id, 600);
+    const { token: third } = await accounts.rotate(id, 600);
+    expect(await secretsOf(id)).toHaveLength(2);
+    expect([await isAccepted(first), await isAccepted(second), await isAccepted(third)]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+  });
+
+  it('has two live tokens also when it is rotated several times at once', async () => {
+    const { id } = await create();
+    const rotated = await Promise.all([1, 2, 3, 4].map(() => accounts.rotate(id, 600)));
+    expect(await secretsOf(id)).toHaveLength(2);
+    const accepted = await Promise.all(rotated.map(({ token }) => isAccepted(token)));
+    expect(accepted.filter(Boolean)).toHaveLength(2);
+  });
+
+  it('does not live longer by a rotation than its token would have', async () => {
+    const { id, token } = await create();
+    await accounts.rotate(id, 1);
+    await accounts.rotate(id, 600);
+    await service.until(async () => !(await isAccepted(token)));
+    expect(await isAccepted(token)).toBe(false);
+  });
+
+  it('notes when it was used, and once a minute only', async () => {
+    const { id, token } = await create();
+    const before = Date.now() - 1;
+    await ask(token);
+    await service.until(async () => (await rowOf(id)).lastUsedAt !== null);
+    const { lastUsedAt: noted } = await rowOf(id);
+    expect(noted?.getTime()).toBeGreaterThan(before);
+
+    await Promise.all([1, 2, 3].map(() => ask(token)));
+    const { data } = await ask(token);
+    expect(data?.currentServiceAccount?.lastUsedAt).toBe(noted?.toISOString());
+    expect((await rowOf(id)).lastUsedAt).toEqual(noted);
+
+    const earlier = new Date(Date.now() - 61_000);
+    await dataSource.manager.update(ServiceAccountEntity, { id }, { lastUsedAt: earlier });
+    await ask(token);
+    await service.until(async () => ((await rowOf(id)).lastUsedAt?.getTime() ?? 0) > earlier.getTime());
+  });
+
+  it('notes nothing for a token that is refused', async () => {
+    const { id } = await create();
+    await ask(Buffer.from(`${id}:wrong`).toString('base64'));
+    expect((await rowOf(id)).lastUsedAt).toBeNull();
+  });
+});

@@ -1,0 +1,118 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AskingClients } from '../support/clients/asking-clients.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { send } from '../support/clients/http.js';
+import { type ServiceProcess, ServiceProcesses } from '../support/servers/service-processes.js';
+
+const CLIENTS = 50;
+/**
+ * Requests, one after another, that a process may still answer as before once it has been sent a signal: libuv handles
+ * signals after the connections of the same turn of the event loop.
+ */
+const UNTIL_HEARD = 3;
+/** Milliseconds after which Kubernetes kills a process that has not ended; the service ends after half of that. */
+const GRACE_PERIOD = 30_000;
+
+const QUERY = JSON.stringify({
+  query: '{ user(user: {id: "anna"}) { id name groups(first: 3) { totalCount } } }',
+});
+
+describe('a process that is told to end while 50 clients go on asking', () => {
+  let replicas: ServiceProcesses;
+  let replica: ServiceProcess;
+  /** When it was told; times are those of performance.now(). */
+  let told = 0;
+  /** When the first answer came that says that it is ending. */
+  let heard = Infinity;
+  let ended = 0;
+  let clients: AskingClients;
+  /** What answers to later requests said of their connections. */
+  const connections: (string | undefined)[] = [];
+  const readiness: number[] = [];
+  let slow: Promise<string>;
+
+  beforeAll(async () => {
+    replicas = await ServiceProcesses.start(
+      1,
+      buildLdif([{ id: 'anna' }], [{ id: 'club', members: ['anna'] }]),
+    );
+    const [first] = replicas.each;
+    if (first === undefined) throw new Error('There is no replica');
+    replica = first;
+    const headers = { 'content-type': 'application/json', authorization: replica.authorization };
+    clients = new AskingClients(replica, {
+      count: CLIENTS,
+      request: { method: 'POST', headers, body: QUERY },
+      untilRefused: true,
+      onAnswer: ({ headers: { connection } }, begun) => {
+        if (begun > heard) connections.push(connection);
+      },
+    });
+    await clients.untilAnswered(10 * CLIENTS);
+    const [finished, unfinished] = [await begin(headers), await begin(headers)];
+    slow = text(finished);
+    unfinished.on('error', () => undefined);
+
+    told = performance.now();
+    const over = replica.process.kill('SIGTERM');
+    const watching = watchReadiness();
+    await clients.untilRefused();
+    // No connection is taken any more: what has begun before is still waited for.
+    finished.write(QUERY.slice(10));
+    await over;
+    ended = performance.now();
+    await watching;
+  });
+
+  afterAll(() => replicas.stop());
+
+  /** A request of which the first bytes have been read. */
+  async function begin(headers: Record<string, string>): Promise<Socket> {
+    const socket = connect(replica.port, '127.0.0.1');
+    await once(socket, 'connect');
+    const fields = { host: '127.0.0.1', ...headers, 'content-length': String(QUERY.length) };
+    const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`POST /graphql/v1 HTTP/1.1\r\n${lines.join('')}\r\n${QUERY.slice(0, 10)}`);
+    return socket;
+  }
+
+  /** As a balancer does, until nobody is there. */
+  async function watchReadiness(): Promise<void> {
+    for (;;) {
+      const status = await send(replica, { path: '/_readiness' }).then(
+        (answer) => answer.status,
+        () => null,
+      );
+      if (status === null) return;
+      if (status === 503) heard = Math.min(heard, performance.now());
+      readiness.push(status);
+      await sleep(20);
+    }
+  }
+
+  it('says at once that it is not ready, for long enough to be heard', () => {
+    const before = readiness.findIndex((status) => status === 503);
+    expect(before).toBeGreaterThanOrEqual(0);
+    expect(before).toBeLessThanOrEqual(UNTIL_HEARD);
+    expect(new Set(readiness.slice(before))).toEqual(new Set([503]));
+  });
+
+  it('asks every client to leave its connection', () => {
+    expect(connections.length).toBeGreaterThan(0);
+    expect(connections.filter((value) => value !== 'close')).toEqual([]);
+  });
+
+  it('loses no request that it took', async () => {
+    expect(clients.failures).toEqual([]);
+    expect(clients.answered).toBeGreaterThan(11 * CLIENTS);
+    expect(await slow).toMatch(/^HTTP\/1\.1 200 .*"name":"anna"/s);
+  });
+
+  it('ends with 0 in time, although one client never finishes its request', () => {
+    expect(replica.process.code).toBe(0);
+    expect(ended - told).toBeLessThan(GRACE_PERIOD);
+  });
+});

@@ -1,0 +1,70 @@
+import { execFileSync } from 'node:child_process';
+import { Agent } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { buildLdif } from '../support/builders/directory.js';
+import { eventually } from '../support/eventually.js';
+import { post, send } from '../support/clients/http.js';
+import { WatchedService } from '../support/watched-service.js';
+
+/** Bytes that are said of it at most. */
+const SAID = 10_000;
+/** Connections that say nothing. */
+const IDLE = 150;
+/** Files that a process may open beyond those that it has. */
+const MORE_FILES = 20;
+
+describe('a process without a file left to open', () => {
+  let service: WatchedService;
+  let authorization: string;
+  /** Files that it may have open. */
+  let limit: number;
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+
+  beforeAll(async () => {
+    service = await WatchedService.start({
+      ldif: buildLdif([{ id: 'anna' }]),
+    });
+    authorization = await service.accessToken('read', 'demo-basic');
+    await ask();
+    // Now, because Node opens hundreds of files at once when it starts.
+    limit = service.descriptors + MORE_FILES;
+    execFileSync('prlimit', ['--pid', String(service.id), `--nofile=${limit}:${limit}`]);
+  });
+
+  afterAll(async () => {
+    agent.destroy();
+    await service.stop();
+  });
+
+  let count = 0;
+  /** What nobody has asked before. */
+  const ask = (through?: Agent) =>
+    post(service, { query: `# ${++count}\n{ user(user: {id: "anna"}) { id } }` }, { authorization }, through);
+
+  async function open(): Promise<Socket> {
+    const socket = connect(service.config.port, service.config.host);
+    socket.on('error', () => undefined);
+    await new Promise((resolve) => socket.once('connect', resolve));
+    return socket;
+  }
+
+  it('answers whoever is connected, and everybody again when others have gone', async () => {
+    expect((await ask(agent)).status).toBe(200);
+    const usual = await service.restlessness();
+    const { descriptors } = service;
+    for (let round = 0; round < 3; round++) {
+      const said = service.said.length;
+      const sockets = await Promise.all(Array.from({ length: IDLE }, open));
+      await eventually(() => Promise.resolve(service.descriptors >= limit - 1), true);
+      for (let time = 0; time < 5; time++) expect((await ask(agent)).status).toBe(200);
+      await expect(ask()).rejects.toMatchObject({ code: 'ECONNRESET' });
+      expect((await send(service, { path: '/_health', agent })).status).toBe(200);
+      await eventually(async () => (await service.restlessness()) < usual + 0.5, true);
+      for (const socket of sockets) socket.destroy();
+      await eventually(async () => (await ask().catch(() => null))?.status, 200);
+      expect(service.said.length - said).toBeLessThan(SAID);
+    }
+    expect(service.hasEnded).toBe(false);
+    await eventually(() => Promise.resolve(service.descriptors <= descriptors), true);
+  });
+});

@@ -1,0 +1,263 @@
+import { decodeProtectedHeader, jwtVerify } from 'jose';
+import { ExternalIssuer } from '../../src/auth/tokens/external-issuer.js';
+import { IssuerKeys } from '../../src/auth/tokens/issuer-keys.js';
+import { mayHaveNewKey } from '../../src/auth/tokens/jwt.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { eventually } from '../support/eventually.js';
+import { ExternalIssuerProcess, type Nonsense } from '../support/servers/external-issuer.js';
+import { TestProxy } from '../support/servers/proxy.js';
+import { TestService } from '../support/servers/service.js';
+
+const OPAQUE = { active: true, sub: 'anna', scope: 'read' };
+/** Seconds. */
+const MINUTE = 60;
+
+/** What an introspection can be misread as, and a set of keys. */
+const NONSENSE: [string, Nonsense][] = [
+  ['500', { status: 500, body: JSON.stringify(OPAQUE) }],
+  ['401, to a client that it does not know any more', { status: 401, body: '{"error":"invalid_client"}' }],
+  ['404', { status: 404 }],
+  ['204', { status: 204 }],
+  ['202, and that a token is good', { status: 202, body: JSON.stringify(OPAQUE) }],
+  ['a page to sign in at', { headers: { 'content-type': 'text/html' }, body: '<html>Welcome</html>' }],
+  ['that it has moved', { status: 302, headers: { location: 'http://127.0.0.1:9/' } }],
+  ['nothing', {}],
+  ['null', { body: 'null' }],
+  ['a list', { body: `[${JSON.stringify(OPAQUE)}]` }],
+  ['an object without members', { body: '{}' }],
+  ['half of an object', { body: JSON.stringify(OPAQUE).slice(0, -1) }],
+  ['compressed data that is none', { headers: { 'content-encoding': 'gzip' }, body: JSON.stringify(OPAQUE) }],
+  ['more than anybody can read', { body: '[', times: 5_000_000 }],
+  ['keys that are none', { body: '{"keys":[]}' }],
+  ['keys that are secrets', { body: '{"keys":[{"kty":"oct","k":"AAAA"}]}' }],
+];
+
+function tokenOf(authorization: string): string {
+  return authorization.slice('Bearer '.length);
+}
+
+describe('an identity provider in trouble', () => {
+  const target = { host: '127.0.0.1', port: 0 };
+  let proxy: TestProxy;
+  let issuer: ExternalIssuerProcess;
+  let service: TestService;
+  /** The keys alone, with a clock of their own: nobody has to wait until they may be fetched again. */
+  let keys: IssuerKeys;
+  let seconds = 0;
+  /** Tokens that nobody has sent yet, of a key that is known by then. */
+  let unseen: string[];
+  /** Tokens that are never accepted. */
+  let bad: Record<'stranger' | 'forged' | 'expired', string>;
+  let count = 0;
+
+  beforeAll(async () => {
+    proxy = await TestProxy.start(target);
+    await startIssuer();
+    service = await TestService.start({
+      ldif: buildLdif([{ id: 'anna' }]),
+      environment: issuer.environment,
+    });
+    expect(await statusOf(await issuer.sign())).toBe(200);
+    unseen = await Promise.all(Array.from({ length: 40 }, () => issuer.sign()));
+    const header = { ...decodeProtectedHeader(tokenOf(unseen[0] ?? '')) };
+    bad = {
+      stranger: await issuer.sign({ stranger: true }),
+      forged: await issuer.sign({ stranger: true, header }),
+      expired: await issuer.sign({ payload: { exp: 1 } }),
+    };
+    const external = new ExternalIssuer(issuer.url, null);
+    keys = new IssuerKeys(
+      () => external.fetchKeys(),
+      () => seconds,
+    );
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await issuer.stop();
+    await proxy.stop();
+  });
+
+  /** Where it was before, if it was. */
+  async function startIssuer(): Promise<void> {
+    issuer = await ExternalIssuerProcess.start(target.port, `http://127.0.0.1:${proxy.port}`);
+    target.port = issuer.port;
+  }
+
+  async function statusOf(authorization: string): Promise<number> {
+    const { status, headers } = await service.query('{ currentToken { kind } }', { authorization });
+    if (status === 503) expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    return status;
+  }
+
+  /** «good», or the code of what is said. */
+  async function judgeByKeys(authorization: string): Promise<string> {
+    const token = tokenOf(authorization);
+    try {
+      await keys.verify(
+        (find) => jwtVerify(token, find),
+        (error) => mayHaveNewKey(token, error),
+      );
+      return 'good';
+    } catch (error) {
+      return (error as { code: string }).code;
+    }
+  }
+
+  async function callers() {
+    const [remembered, unknown] = [await issuer.opaque(OPAQUE), await issuer.opaque(OPAQUE)];
+    await eventually(() => statusOf(remembered), 200);
+    count += 1;
+    return { remembered, unknown, jwt: unseen.pop() ?? '', madeUp: `Bearer made-up-${count}`, ...bad };
+  }
+
+  /**
+   * Whoever was in stays in, nobody else comes in, nobody is told to be wrong who may be right, and once the provider
+   * is well everybody is themselves again.
+   */
+  async function expectSafety(fail: () => void | Promise<void>, mend: () => void | Promise<void>) {
+    const asked = await callers();
+    seconds += MINUTE;
+    expect(await judgeByKeys(asked.jwt)).toBe('good');
+    await fail();
+    const [statuses, readiness, ofUnknownKey] = await Promise.all([
+      Promise.all(Object.values(asked).map(statusOf)),
+      fetch(`${service.url}/_readiness`),
+      judgeByKeys(asked.stranger),
+    ]);
+    const ofKnownKey = await judgeByKeys(asked.jwt);
+    expect(Object.fromEntries(Object.keys(asked).map((name, index) => [name, statuses[index]]))).toEqual({
+      remembered: 200,
+      jwt: 200,
+      unknown: 503,
+      madeUp: 503,
+      stranger: 503,
+      forged: 401,
+      expired: 401,
+    });
+    expect([readiness.status, ofKnownKey, ofUnknownKey]).toEqual([200, 'good', 'SERVICE_UNAVAILABLE']);
+    await mend();
+    // Connections of before may be dead, and each is found out on its own.
+    await eventually(() => statusOf(asked.unknown), 200);
+    await eventually(() => statusOf(asked.madeUp), 401);
+    const judgeAMinuteLater = () => {
+      seconds += MINUTE;
+      return judgeByKeys(asked.stranger);
+    };
+    await eventually(judgeAMinuteLater, 'ERR_JWKS_NO_MATCHING_KEY');
+  }
+
+  it('has every token accepted while it changes its keys, and is slow', async () => {
+    proxy.slow(100);
+    for (let change = 0; change < 2; change++) {
+      const old = await Promise.all(Array.from({ length: 5 }, () => issuer.sign()));
+      await issuer.rotate({ drop: false });
+      const fresh = await Promise.all(Array.from({ length: 10 }, () => issuer.sign()));
+      const statuses = await Promise.all([...old, ...fresh].map(statusOf));
+      expect(new Set(statuses)).toEqual(new Set([200]));
+    }
+    proxy.mend();
+  });
+
+  it('makes nobody wait who is known when it is slow', async () => {
+    const { remembered, jwt, unknown, madeUp } = await callers();
+    proxy.slow(300);
+    const order: number[] = [];
+    const note = async (authorization: string, place: number) => {
+      const status = await statusOf(authorization);
+      order.push(place);
+      return status;
+    };
+    const statuses = await Promise.all([
+      note(unknown, 2),
+      note(madeUp, 2),
+      note(jwt, 1),
+      note(remembered, 1),
+    ]);
+    expect(statuses).toEqual([200, 401, 200, 200]);
+    expect(order).toEqual([1, 1, 2, 2]);
+    proxy.mend();
+  });
+
+  it.each<[string, () => void]>([
+    [
+      'refuses every connection',
+      () => {
+        proxy.refuse();
+      },
+    ],
+    [
+      'drops every connection',
+      () => {
+        proxy.cut();
+      },
+    ],
+    [
+      'resets every connection',
+      () => {
+        proxy.reset();
+      },
+    ],
+    [
+      'says nothing at all',
+      () => {
+        proxy.freeze();
+      },
+    ],
+    [
+      'is slower than anybody can wait',
+      () => {
+        proxy.slow(3000);
+      },
+    ],
+    [
+      'does not speak HTTP',
+      () => {
+        proxy.say('220 Welcome\r\n');
+      },
+    ],
+    [
+      'stops in the middle',
+      () => {
+        proxy.say('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"active":true');
+      },
+    ],
+  ])('that %s lets nobody in and shuts nobody out', async (_what, fail) => {
+    await expectSafety(fail, () => {
+      proxy.mend();
+    });
+  });
+
+  it('that hangs lets nobody in and shuts nobody out', async () => {
+    await expectSafety(
+      () => {
+        issuer.freeze();
+      },
+      () => {
+        issuer.wake();
+      },
+    );
+  });
+
+  it.each(NONSENSE)('that answers %s lets nobody in and shuts nobody out', async (_what, nonsense) => {
+    await expectSafety(
+      () => issuer.say(nonsense),
+      () => issuer.resume(),
+    );
+  });
+
+  it('that is killed lets nobody in and shuts nobody out, and is believed when it is back', async () => {
+    const { remembered, jwt, unknown, madeUp, stranger } = await callers();
+    await issuer.stop();
+    const statuses = await Promise.all([remembered, jwt, unknown, madeUp, stranger].map(statusOf));
+    expect(statuses).toEqual([200, 200, 503, 503, 503]);
+    expect([await judgeByKeys(jwt), await judgeByKeys(stranger)]).toEqual(['good', 'SERVICE_UNAVAILABLE']);
+    await startIssuer();
+    seconds += MINUTE;
+    const fresh = await issuer.opaque(OPAQUE);
+    await eventually(() => statusOf(fresh), 200);
+    // It has other keys now, and has forgotten whom it knew.
+    expect(await judgeByKeys(await issuer.sign())).toBe('good');
+    await eventually(() => statusOf(unknown), 401);
+  });
+});

@@ -1,0 +1,273 @@
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { buildLdif, personDn } from '../support/builders/directory.js';
+import { eventually } from '../support/eventually.js';
+import { FakeLdapServer, result } from '../support/servers/fake-ldap-server.js';
+import { directorySettings } from '../support/servers/ldap.js';
+import { countLosses } from '../support/builders/ldap-mirror.js';
+import { readStatus } from '../support/clients/mirror.js';
+import { TestProxy } from '../support/servers/proxy.js';
+import { TestService } from '../support/servers/service.js';
+import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
+
+const PEOPLE = Array.from({ length: 40 }, (_, index) => `person-${index + 10}`);
+/** Bytes of a picture. */
+const WEIGHT = 50_000;
+
+const LDIF = buildLdif(
+  PEOPLE.map((id) => ({ id, name: 'Before' })),
+  [{ id: 'club', members: PEOPLE }],
+);
+
+/** Of everything that is shown of people and groups. */
+const EVERYTHING = `{
+  users(first: 100) { totalCount nodes { id name email } }
+  group(group: {id: "club"}) { name members(first: 100) { totalCount nodes { user { id } role { value } } } }
+}`;
+
+const rename = (id: string, name: string) =>
+  `dn: ${personDn(id)}\nchangetype: modify\nreplace: displayName\ndisplayName: ${name}\n`;
+const repaint = (id: string) =>
+  `dn: ${personDn(id)}\nchangetype: modify\nreplace: jpegPhoto\njpegPhoto:: ${randomBytes(WEIGHT).toString('base64')}\n`;
+
+/** A service that follows a server through a proxy. */
+class Follower {
+  private version = 0;
+
+  private constructor(
+    readonly slapd: TestSlapd,
+    readonly target: { host: string; port: number },
+    readonly proxy: TestProxy,
+    readonly service: TestService,
+    private readonly authorization: string,
+  ) {}
+
+  static async start(syncprov: boolean): Promise<Follower> {
+    const slapd = await startSlapd({ ldif: LDIF, syncprov });
+    const target = { host: '127.0.0.1', port: slapd.port };
+    const proxy = await TestProxy.start(target);
+    const service = await TestService.start({
+      environment: { ...directorySettings(slapd), DIRECTORY_URL: `ldap://127.0.0.1:${proxy.port}` },
+    });
+    return new Follower(slapd, target, proxy, service, await service.serviceAccount('read', 'directory'));
+  }
+
+  async stop(): Promise<void> {
+    await this.service.stop();
+    await this.proxy.stop();
+    await this.slapd.remove();
+  }
+
+  async read(): Promise<unknown> {
+    const { data, errors } = await this.service.query(EVERYTHING, { authorization: this.authorization });
+    expect(errors).toEqual([]);
+    return data;
+  }
+
+  /** What clients, and what balancers are told. */
+  async states(): Promise<[number, string, unknown]> {
+    const response = await fetch(`${this.service.url}/_readiness`);
+    const { details } = (await response.json()) as { details: { mirror: { state: string } } };
+    return [response.status, (await readStatus(this.service)).state, details.mirror.state];
+  }
+
+  async change(...records: string[]): Promise<void> {
+    const { code, stderr } = await this.slapd.modify(records.join('\n'));
+    if (code !== 0) throw new Error(`ldapmodify: ${stderr}`);
+  }
+
+  /** Changes something, and waits until it is shown and nobody has gone. */
+  async untilBack(): Promise<void> {
+    this.version += 1;
+    const name = `Version ${this.version}`;
+    await this.change(rename('person-10', name));
+    const nameOf = async () => {
+      const { data } = await this.service.query<{ user: { name: string } }>(
+        '{ user(user: {id: "person-10"}) { name } }',
+        { authorization: this.authorization },
+      );
+      return data?.user.name;
+    };
+    await eventually(async () => [await nameOf(), await this.states()], [name, [200, 'IDLE', 'IDLE']]);
+    expect(await countLosses(this.service)).toEqual({ people: 0, memberships: 0 });
+  }
+
+  /** Everything is shown as it was, and everybody is told in which state that is. */
+  async expectUnmoved(before: unknown, state: string): Promise<void> {
+    await eventually(() => this.states(), [200, state, state]);
+    expect(await this.read()).toEqual(before);
+    expect(await countLosses(this.service)).toEqual({ people: 0, memberships: 0 });
+  }
+
+  /** Another server answers from now on. */
+  moveTo(port: number): void {
+    this.proxy.cut();
+    this.target.port = port;
+    this.proxy.mend();
+  }
+}
+
+describe('a directory server in trouble', () => {
+  let told: Follower;
+  let asked: Follower;
+
+  beforeAll(async () => {
+    told = await Follower.start(true);
+    asked = await Follower.start(false);
+  });
+
+  afterAll(async () => {
+    await Promise.all([told.stop(), asked.stop()]);
+  });
+
+  /** The same with the one that is told of changes, and the one that has to ask. */
+  async function both(test: (follower: Follower) => Promise<void>): Promise<void> {
+    await Promise.all([told, asked].map(test));
+  }
+
+  async function survive(
+    follower: Follower,
+    fail: () => void | Promise<void>,
+    mend: () => void | Promise<void>,
+    state = 'FAILING',
+  ): Promise<void> {
+    const before = await follower.read();
+    await fail();
+    await follower.expectUnmoved(before, state);
+    await mend();
+    await follower.untilBack();
+  }
+
+  it.each<[string, (proxy: TestProxy) => void]>([
+    [
+      'refuses every connection',
+      (proxy) => {
+        proxy.refuse();
+      },
+    ],
+    [
+      'resets every connection',
+      (proxy) => {
+        proxy.reset();
+      },
+    ],
+    [
+      'talks nonsense',
+      (proxy) => {
+        proxy.say('HTTP/1.1 400 Bad Request\r\n\r\n');
+      },
+    ],
+  ])('that %s is waited for, and nothing is lost', async (_what, fail) => {
+    await both((follower) =>
+      survive(
+        follower,
+        () => {
+          fail(follower.proxy);
+        },
+        () => {
+          follower.proxy.mend();
+        },
+      ),
+    );
+  });
+
+  it('that hangs is found out, whether it stands still or is gone without a word', async () => {
+    await Promise.all([
+      survive(
+        told,
+        () => {
+          told.slapd.freeze();
+        },
+        () => {
+          told.slapd.wake();
+        },
+      ),
+      survive(
+        asked,
+        () => {
+          asked.proxy.freeze();
+        },
+        () => {
+          // A machine that is back knows nothing of the connections of before.
+          asked.proxy.cut();
+          asked.proxy.mend();
+        },
+      ),
+    ]);
+  });
+
+  it('that is slow is followed slowly', async () => {
+    await both(async (follower) => {
+      follower.proxy.slow(100);
+      await follower.untilBack();
+      follower.proxy.mend();
+    });
+  });
+
+  it('that is killed while it is read leaves nothing by half', async () => {
+    await both(async (follower) => {
+      const before = await follower.read();
+      follower.proxy.cut();
+      await follower.change(...PEOPLE.flatMap((id) => [rename(id, 'After'), repaint(id)]));
+      const { received } = follower.proxy;
+      follower.proxy.mend();
+      follower.proxy.slow(5);
+      while (follower.proxy.received < received + (PEOPLE.length * WEIGHT) / 2) await sleep(1);
+      follower.proxy.cut();
+      await follower.slapd.stop('SIGKILL');
+      await follower.expectUnmoved(before, 'FAILING');
+      await follower.slapd.start();
+      follower.proxy.mend();
+      await follower.untilBack();
+      expect(JSON.stringify(await follower.read())).not.toContain('Before');
+    });
+  });
+
+  it('in whose place an empty one answers is not believed', async () => {
+    const empty = await startSlapd({ syncprov: true });
+    await both((follower) =>
+      survive(
+        follower,
+        () => {
+          follower.moveTo(empty.port);
+        },
+        () => {
+          follower.moveTo(follower.slapd.port);
+        },
+        'BLOCKED',
+      ),
+    );
+    await empty.remove();
+  });
+
+  it('that says yes to everything and shows nothing is not believed', async () => {
+    const yes = await FakeLdapServer.start(sayYes);
+    await both((follower) =>
+      survive(
+        follower,
+        () => {
+          follower.moveTo(yes.port);
+        },
+        () => {
+          follower.moveTo(follower.slapd.port);
+        },
+        'BLOCKED',
+      ),
+    );
+    await yes.stop();
+  });
+});
+
+/** Ends whatever is asked with success: a bind, or a search that finds nothing (RFC 4511 §4.1.9). */
+function sayYes(socket: Socket): void {
+  const [bindRequest, bindResponse, searchRequest, searchResponse] = [0x60, 0x61, 0x63, 0x65];
+  socket.on('data', (request: Buffer) => {
+    // One request at a time: its length in one octet, or in as many as the first one says, and then its number.
+    const length = request.readUInt8(1);
+    const at = length < 0x80 ? 2 : 2 + (length & 0x7f);
+    const [id, operation] = [request.readUInt8(at + 2), request.readUInt8(at + 3)];
+    if (operation === bindRequest) socket.write(result(id, 0, '', bindResponse));
+    if (operation === searchRequest) socket.write(result(id, 0, '', searchResponse));
+  });
+}

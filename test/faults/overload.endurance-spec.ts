@@ -1,0 +1,207 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { buildLdif } from '../support/builders/directory.js';
+import { type Load, load, type Outcome } from '../support/clients/load.js';
+import { percentile } from '../support/percentile.js';
+import { processorWait } from '../support/processor-time.mjs';
+import { WatchedService } from '../support/watched-service.js';
+
+/** Clients that keep the service busy all the time, and of whom nobody waits for long. */
+const CLIENTS = 12;
+/** Seconds for which it is asked for too much. */
+const SECONDS = 60;
+/** How many times as much it is asked for as it can answer. */
+const TIMES = 10;
+/** The time is looked at in parts of so many seconds. */
+const PART = 5;
+/** Milliseconds within which 99 of 100 refusals are answered, on a machine that does nothing else. */
+const REFUSAL = 50;
+/** Of the answers that there are otherwise. */
+const GOODPUT = 0.9;
+/** Milliseconds within which it is as quick as before. */
+const CALM_AGAIN = 10_000;
+
+const people = Array.from({ length: 100 }, (_, at) => ({ id: `p${at}`, name: `Person ${at}` }));
+const groups = Array.from({ length: 40 }, (_, at) => ({ id: `g${at}`, members: people.map(({ id }) => id) }));
+/** Takes a hundred times as long as to refuse it, which has its price too: nine are refused for one that is answered. */
+const QUERY = `{
+  group(group: {id: "g0"}) { members(first: 100) { ...page } }
+}
+fragment person on User { id name givenName familyName email schoolYear photo }
+fragment page on GroupMembershipConnection {
+  totalCount nodes { role { value } user { ...person groups(first: 40) { nodes { group { id name email } } } } }
+}`;
+
+describe('ten times as many requests as can be answered', () => {
+  let service: WatchedService;
+  let knee: number;
+  let outcomes: Outcome[];
+  let looks: Look[];
+  let afterwards: number;
+
+  beforeAll(async () => {
+    service = await WatchedService.start({
+      ldif: buildLdif(people, groups),
+      // What comes from the database at once keeps everybody else waiting: with few connections that is little.
+      environment: { ANSWER_CACHE_MEGABYTES: '0', DATABASE_POOL_SIZE: '2' },
+    });
+    const authorization = await service.accessToken('read', 'demo-basic');
+    const body = JSON.stringify({ query: QUERY });
+    const what: Load = {
+      url: `${service.url}/graphql/v1`,
+      body,
+      headers: { authorization },
+      seconds: 5,
+      server: service.id,
+    };
+    putFirst(service.id);
+    const measure = async () => {
+      const begun = lookAt(service, 200);
+      const answers = await load(what, { clients: CLIENTS });
+      const perSecond = answers.length / what.seconds;
+      return { perSecond, ofOwnTime: perSecond / shareOf([begun, lookAt(service, 200)]) };
+    };
+    await measure();
+    const before = await measure();
+    const calm = await quietly(what);
+
+    const watching = await watch(service);
+    outcomes = await load({ ...what, seconds: SECONDS }, { rate: TIMES * before.perSecond });
+    looks = await watching.end();
+    const ended = performance.now();
+    while ((await quietly(what)) > 2 * calm && performance.now() - ended < CALM_AGAIN);
+    afterwards = performance.now() - ended;
+    knee = Math.min(before.ofOwnTime, (await measure()).ofOwnTime);
+  }, 600_000);
+
+  afterAll(() => service.stop());
+
+  it('are answered as otherwise, or refused within 50 milliseconds', () => {
+    const begun = outcomes[0]?.at ?? NaN;
+    const parts = Array.from({ length: SECONDS / PART }, (_, part) => {
+      const isWithin = ({ at }: { at: number }) => Math.floor((at - begun) / 1000 / PART) === part;
+      return { outcomes: outcomes.filter(isWithin), share: shareOf(looks.filter(isWithin)) };
+    });
+    const together = (some: typeof parts) =>
+      describePart(
+        some.flatMap((part) => part.outcomes),
+        meanOf(some),
+        some.length,
+      );
+    const whole = together(parts);
+    console.log({ knee, ...whole, afterwards });
+    const areKept = whole.refusal.most < REFUSAL && whole.answered > GOODPUT * knee;
+    const described = JSON.stringify(parts.map((part) => together([part])));
+    if (!areKept) throw new Error(`Of ${knee} a second: ${described}`);
+  });
+
+  it('are refused with when to come again, and none is lost', () => {
+    const refused = outcomes.filter(({ status }) => status !== 200);
+    expect(refused.length).toBeGreaterThan(outcomes.length / 2);
+    const said = refused.map(({ status, code, retryAfter }) => `${status} ${code} ${retryAfter}`);
+    expect(new Set(said)).toEqual(new Set(['503 SERVICE_UNAVAILABLE 1']));
+  });
+
+  it('leave health and memory as they are', () => {
+    expect(new Set(looks.map(({ health }) => health))).toEqual(new Set([200]));
+    const sizes = looks.map(({ size }) => size);
+    // What it is at least: in between there is what has not been collected yet.
+    const third = Math.floor(sizes.length / 3);
+    expect(Math.min(...sizes.slice(-third)) - Math.min(...sizes.slice(third, 2 * third))).toBeLessThan(30);
+  });
+
+  it('are forgotten soon', () => {
+    expect(afterwards).toBeLessThan(CALM_AGAIN);
+  });
+});
+
+/**
+ * Other suites run meanwhile: what is measured goes first, where that may be asked for. With all of its threads: it waits for
+ * those that collect its garbage.
+ */
+function putFirst(process: number): void {
+  try {
+    for (const thread of readdirSync(`/proc/${process}/task`))
+      setPriority(Number(thread), constants.priority.PRIORITY_HIGHEST);
+  } catch {
+    // Only root may.
+  }
+}
+
+/** How a process is at a moment. */
+interface Look {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** Milliseconds for which it had to wait for a processor until now. */
+  readonly waited: number;
+  /** Megabytes in memory. */
+  readonly size: number;
+  /** Status of `/_health`. */
+  readonly health: number;
+}
+
+function lookAt(service: WatchedService, health: number): Look {
+  return { at: Date.now(), waited: processorWait(service.id), size: megabytesOf(service.id), health };
+}
+
+/** Which share of the time the process had for itself: others may have had the processors for the rest. NaN: nobody looked. */
+function shareOf(looks: readonly Look[]): number {
+  const [first, last] = [looks[0], looks[looks.length - 1]];
+  if (first === undefined || last === undefined || first === last) return NaN;
+  return 1 - (last.waited - first.waited) / (last.at - first.at);
+}
+
+interface Described {
+  readonly share: number;
+  /** How many were answered a second, of the process's own time. */
+  readonly answered: number;
+  /** Milliseconds after which 99 of 100 others were refused, and half of them, without those in which a processor was waited for. */
+  readonly refusal: { readonly most: number; readonly half: number };
+}
+
+function describePart(outcomes: readonly Outcome[], share: number, parts: number): Described {
+  const refused = outcomes.filter(({ status }) => status !== 200);
+  const times = refused.map(({ milliseconds, waited }) => milliseconds - waited);
+  const answered = (outcomes.length - refused.length) / (parts * PART) / share;
+  return { share, answered, refusal: { most: percentile(times, 0.99), half: percentile(times, 0.5) } };
+}
+
+const meanOf = (parts: readonly { share: number }[]) =>
+  parts.reduce((sum, { share }) => sum + share, 0) / parts.length;
+
+/** What a request takes that nobody else disturbs, in milliseconds. */
+async function quietly(what: Load): Promise<number> {
+  const outcomes = await load({ ...what, seconds: 0.3 }, { clients: 1 });
+  return percentile(
+    outcomes.map(({ milliseconds }) => milliseconds),
+    0.5,
+  );
+}
+
+/** Looks twice a second how the process is. */
+async function watch(service: WatchedService) {
+  const looks: Look[] = [];
+  const look = async () => looks.push(lookAt(service, (await fetch(`${service.url}/_health`)).status));
+  await look();
+  const over = new AbortController();
+  const looking = (async () => {
+    while (!over.signal.aborted) {
+      await look();
+      await sleep(500);
+    }
+  })();
+  return {
+    async end() {
+      over.abort();
+      await looking;
+      return looks;
+    },
+  };
+}
+
+/** What it holds in memory: proc(5). */
+function megabytesOf(process: number): number {
+  const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${process}/status`, 'utf8')) ?? [];
+  return Number(kilobytes) / 1024;
+}

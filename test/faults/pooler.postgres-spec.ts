@@ -1,0 +1,111 @@
+import pg from 'pg';
+import { SessionGuard } from '../../src/database/connections/pooler-guard.js';
+import { sharesSessions } from '../../src/database/connections/pooler-check.js';
+import { runCommand, TestProcess } from '../support/clients/command.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { post, send } from '../support/clients/http.js';
+import { TestPgBouncer } from '../support/servers/pgbouncer.js';
+import { findFreePort } from '../support/servers/postgres.mjs';
+import { TestService } from '../support/servers/service.js';
+import { createDatabase, type TestDatabase } from '../support/servers/store.js';
+
+const LDIF = buildLdif([{ id: 'anna' }]);
+const REASON = /a pooler in between gives connections another session for each transaction/;
+
+describe('behind a PgBouncer', () => {
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+  });
+
+  afterAll(() => database.drop());
+
+  it.each([
+    ['transactions', 'transaction', ''],
+    ['transactions, in turns', 'transaction', 'server_round_robin = 1'],
+    ['transactions, on one connection', 'transaction', 'default_pool_size = 1'],
+    ['statements', 'statement', ''],
+  ] as const)('that pools %s the service does not start, and says why', async (_, mode, more) => {
+    const bouncer = await TestPgBouncer.start(mode, more);
+    try {
+      const environment = { DATABASE_URL: bouncer.through(database.url) };
+      const service = TestProcess.start('main', [], { ...environment, PORT: String(await findFreePort()) });
+      await service.end();
+      expect([service.code, service.stderr]).toEqual([1, expect.stringMatching(REASON)]);
+      const command = await runCommand(['sync', '--dry-run'], environment);
+      expect([command.code, command.stderr]).toEqual([1, expect.stringMatching(REASON)]);
+    } finally {
+      await bouncer.stop();
+    }
+  });
+
+  it('that pools transactions and is busy, every check finds it', async () => {
+    const bouncer = await TestPgBouncer.start('transaction', 'server_round_robin = 1');
+    const url = bouncer.through(database.url);
+    const others = Array.from({ length: 6 }, () => new pg.Client(url));
+    const stopping = new AbortController();
+    try {
+      const traffic = others.map(async (client) => {
+        await client.connect();
+        while (!stopping.signal.aborted) await client.query('begin; select pg_sleep(0.002); commit');
+      });
+      const found: boolean[] = [];
+      while (found.length < 20) found.push(await sharesSessions(url));
+      stopping.abort();
+      await Promise.all(traffic);
+      expect(found).toEqual(found.map(() => true));
+    } finally {
+      stopping.abort();
+      await Promise.all(others.map((client) => client.end()));
+      await bouncer.stop();
+    }
+  });
+
+  it('that pools sessions it works, and is no longer asked once that pools transactions', async () => {
+    const bouncer = await TestPgBouncer.start('session');
+    const service = await TestService.start({
+      ldif: LDIF,
+      environment: { DATABASE_URL: bouncer.through(database.url) },
+      compared: false,
+    });
+    try {
+      const authorization = await service.serviceAccount('read');
+      const ask = () => post(service, { query: '{ user(user: {id: "anna"}) { id } }' }, { authorization });
+      const metric = async () => {
+        const { body } = await send(service, { path: '/metrics' });
+        return /directory_database_sessions_kept\{server="primary"\} (\d)/.exec(body)?.[1];
+      };
+      expect([(await ask()).status, await metric()]).toEqual([200, '1']);
+      await bouncer.change('transaction');
+      await service.app.get(SessionGuard).look();
+      expect([(await ask()).status, await metric()]).toEqual([503, '0']);
+      expect((await send(service, { path: '/_readiness' })).status).toBe(503);
+      await bouncer.change('session');
+      await service.app.get(SessionGuard).look();
+      expect([(await ask()).status, await metric()]).toEqual([200, '1']);
+    } finally {
+      await service.stop();
+      await bouncer.stop();
+    }
+  });
+
+  it('a read replica must keep sessions too', async () => {
+    const bouncer = await TestPgBouncer.start('transaction');
+    try {
+      const service = TestProcess.start('main', [], {
+        DATABASE_URL: database.url,
+        DATABASE_REPLICA_URLS: bouncer.through(database.url),
+        PORT: String(await findFreePort()),
+      });
+      await service.end();
+      expect([service.code, service.stderr]).toEqual([1, expect.stringMatching(REASON)]);
+    } finally {
+      await bouncer.stop();
+    }
+  });
+
+  it('a server without a pooler shares nothing, however often it is asked', async () => {
+    for (let time = 0; time < 20; time++) expect(await sharesSessions(database.url)).toBe(false);
+  });
+});

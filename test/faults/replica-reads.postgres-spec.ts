@@ -1,0 +1,291 @@
+import { Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { DirectoryDataSource } from '../../src/database/connections/data-source.js';
+import { examineReplica } from '../../src/database/connections/check-replica.js';
+import { Replica } from '../../src/database/connections/replica.js';
+import { Replicas } from '../../src/database/connections/replicas.js';
+import { Asking, directoryOf } from '../support/clients/asking.js';
+import { writeClients } from '../support/clients/clients.js';
+import { dataOf, post, send } from '../support/clients/http.js';
+import { stopFollowing } from '../support/clients/mirror.js';
+import {
+  administrate,
+  endConnections,
+  goOn,
+  pause,
+  ReplicatedPostgres,
+  urlOfReader,
+} from '../support/servers/replicated-postgres.js';
+import { TestService } from '../support/servers/service.js';
+import { variable } from '../support/servers/store.js';
+import { TwinService } from '../support/twin.js';
+
+/** What the primary is asked for, and what replicas are. */
+const PRIMARYS = '{ directoryStatus { state } }';
+const OF_REPLICAS = '{ user(user: {id: "p1"}) { name } }';
+
+let servers: ReplicatedPostgres;
+/** Applies revisions. */
+let service: TestService;
+/** Another process on the same servers. */
+let twin: TwinService;
+/** A third one, which has not been told of the replicas. */
+let alone: TwinService;
+let authorization: string;
+let revision = 1;
+const asked = jest.spyOn(Replica.prototype, 'read');
+const logged = jest.spyOn(Logger.prototype, 'warn');
+
+beforeAll(async () => {
+  servers = await ReplicatedPostgres.start();
+  const environment = {
+    DATABASE_URL: servers.primary.url('directory'),
+    DATABASE_REPLICA_URLS: servers.replicaUrls,
+    // Everything is read.
+    ANSWER_CACHE_MEGABYTES: '0',
+    AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'app', owner: 'p1' }]),
+  };
+  service = await TestService.start({ ldif: directoryOf(revision), environment, compared: false });
+  await stopFollowing(service);
+  twin = await TwinService.start(service, environment);
+  alone = await TwinService.start(service);
+  expect(alone.app.get(Replicas)).toBeNull();
+  authorization = await service.serviceAccount('read', 'directory');
+});
+
+afterAll(async () => {
+  try {
+    await alone.stop();
+    await twin.stop();
+    await service.stop();
+  } finally {
+    await servers.stop();
+  }
+});
+
+beforeEach(() => untilAsked(2));
+
+/** How many replicas are asked by a process, as it reports itself; NaN: it is not ready. */
+async function countAsked(of: TestService | TwinService): Promise<number> {
+  const { status, body } = await send(of, { path: '/_readiness' });
+  const { details } = JSON.parse(body) as {
+    details: { database: { status: string; replicas: { all: number; current: number } } };
+  };
+  expect(details.database.replicas.all).toBe(2);
+  return status === 200 ? details.database.replicas.current : NaN;
+}
+
+async function untilAsked(count: number): Promise<void> {
+  for (const each of [service, twin]) {
+    await service.until(async () => (await countAsked(each)) === count);
+  }
+}
+
+/** The number of the directory that is served, and how many of the answers for it were given by a replica. */
+async function read(from: TestService | TwinService): Promise<{ number: number; byReplica: number }> {
+  asked.mockClear();
+  const query = '{ user(user: {id: "p1"}) { name groups(first: 1) { nodes { group { name } } } } }';
+  const { body } = await post(from, { query }, { authorization });
+  const numbers = new Set([...body.matchAll(/ of (\d+)"/g)].map(([, number]) => Number(number)));
+  expect(numbers.size).toBe(1);
+  const answers = await Promise.all(asked.mock.results.map(({ value }) => value as Promise<unknown>));
+  return { number: [...numbers][0] ?? NaN, byReplica: answers.filter((each) => each !== null).length };
+}
+
+/** Which replicas were asked, one after another. */
+async function askTimes(of: TestService | TwinService, count: number): Promise<unknown[]> {
+  asked.mockClear();
+  for (let time = 0; time < count; time++) {
+    await post(of, { query: '{ user(user: {id: "p1"}) { name } }' }, { authorization });
+  }
+  return [...(asked.mock.contexts as unknown[])];
+}
+
+async function apply(): Promise<void> {
+  service.replaceDirectory(directoryOf(++revision));
+  expect((await service.synchronise()).kind).toBe('applied');
+}
+
+describe('read replicas', () => {
+  it('answer what tells its revision, in both processes; everything else is asked of the primary', async () => {
+    for (const each of [service, twin]) {
+      expect(await read(each)).toEqual({ number: revision, byReplica: 1 });
+      expect(new Set(await askTimes(each, 4)).size).toBe(2);
+    }
+    asked.mockClear();
+    const status = await post(service, { query: '{ directoryStatus { state } }' }, { authorization });
+    expect(dataOf(status)).toEqual({ directoryStatus: { state: 'IDLE' } });
+    // That there is nobody is not believed of a replica, which is asked all the same.
+    const nobody = await post(
+      service,
+      { query: '{ user(user: {id: "nobody"}) { name } }' },
+      { authorization },
+    );
+    expect(nobody.body).toContain('NOT_FOUND');
+    expect(asked.mock.calls).toHaveLength(1);
+  });
+
+  it.each([
+    '{ users(first: 50) { totalCount pageInfo { hasNextPage } nodes { id name groups(first: 5) { nodes { group { id } } } } } }',
+    '{ groups(first: 50) { totalCount nodes { id subgroups(first: 5) { nodes { id } } parents(first: 5) { totalCount } } } }',
+    '{ group(group: {id: "all"}) { members(first: 7) { totalCount edges { cursor node { user { name } } } } } }',
+    '{ search(query: "everybody", first: 5) { nodes { ... on Group { id } } } }',
+    '{ isMember(user: {id: "p1"}, group: {id: "around"}) changes(first: 20) { totalCount edges { cursor } } }',
+  ])('answer as the primary does: %s', async (query) => {
+    asked.mockClear();
+    const answer = dataOf(await post(twin, { query }, { authorization }));
+    const given = await Promise.all(asked.mock.results.map(({ value }) => value as Promise<unknown>));
+    expect(given).not.toEqual([]);
+    expect(given).not.toContain(null);
+    expect(answer).toEqual(dataOf(await post(alone, { query }, { authorization })));
+    expect(asked).toHaveBeenCalledTimes(given.length);
+  });
+
+  it('have nothing to do with previews', async () => {
+    const token = await service.accessToken('profile write', 'app');
+    asked.mockClear();
+    const query = 'mutation { updateProfile(input: {name: "New"}) { profile { name } } }';
+    const { body } = await post(service, { query }, { authorization: token });
+    expect(body).toContain('"New"');
+    expect(asked).not.toHaveBeenCalled();
+  });
+
+  it('are not asked for what they do not have yet, and are when they have', async () => {
+    await Promise.all(servers.replicas.map(({ server }) => pause(server)));
+    await apply();
+    // The process that applied it, at once; the other one within a second, at worst.
+    expect(await read(service)).toEqual({ number: revision, byReplica: 0 });
+    await service.until(async () => (await read(twin)).number === revision);
+    expect(await read(twin)).toEqual({ number: revision, byReplica: 0 });
+    await untilAsked(0);
+    await goOn(servers.replicas[0].server);
+    await untilAsked(1);
+    expect(await read(service)).toEqual({ number: revision, byReplica: 1 });
+    await goOn(servers.replicas[1].server);
+  });
+
+  it('that lag now and then never make an answer of two revisions, or one that goes back', async () => {
+    const [here, there] = [new Asking(service, authorization), new Asking(twin, authorization)];
+    try {
+      for (let count = 0; count < 8; count++) {
+        const lagging = servers.replicas[count % 2 === 0 ? 0 : 1].server;
+        await pause(lagging);
+        await apply();
+        here.expect(revision);
+        await service.until(() => Promise.resolve(there.newest === revision));
+        await goOn(lagging);
+      }
+    } finally {
+      await Promise.all([here.end(), there.end()]);
+    }
+    for (const { problems, asked: count } of [here, there]) {
+      expect(problems.slice(0, 3)).toEqual([]);
+      expect(count).toBeGreaterThan(8);
+    }
+  });
+
+  it('whose answer is older than what was shown are not believed', async () => {
+    const [{ server: laggard }, { server: other, target }] = servers.replicas;
+    await pause(laggard);
+    await apply();
+    await service.until(async () => (await countAsked(service)) === 1);
+    // Behind the address of the good one there is the other one too, as behind a balancer.
+    target.port = laggard.port;
+    await endConnections(other, `query not like '%pg_is_in_recovery%'`);
+    await service.until(async () => {
+      const { number, byReplica } = await read(service);
+      expect(number).toBe(revision);
+      return byReplica === 1;
+    });
+    target.port = other.port;
+    await endConnections(laggard, 'true');
+    await goOn(laggard);
+  });
+
+  it('are told from other servers when they are looked at', async () => {
+    const { pool } = service.app.get<DirectoryDataSource>(DataSource);
+    const [replica, other] = servers.replicas;
+    for (const [url, reason] of [
+      [urlOfReader(replica.server), null],
+      [urlOfReader(other.server), null],
+      [servers.primary.url('directory'), 'it is no replica'],
+      [replica.server.url('postgres'), 'it has the data of another server or database'],
+      [variable('TEST_POSTGRES_URL'), 'it has the data of another server or database'],
+      ['postgres://127.0.0.1:1/directory', expect.stringContaining('ECONNREFUSED') as string],
+    ] as const) {
+      expect([url, await examineReplica(url, pool)]).toEqual([url, reason]);
+    }
+  });
+
+  it('that are away are left alone, said so in the log, and taken back', async () => {
+    for (const { proxy } of servers.replicas) proxy.refuse();
+    expect(await read(service)).toEqual({ number: revision, byReplica: 0 });
+    await untilAsked(0);
+    expect(
+      logged.mock.calls.filter(([text]) => /replica 127.0.0.1:\d+ is left alone/.test(String(text))),
+    ).not.toEqual([]);
+    await apply();
+    expect(await read(service)).toEqual({ number: revision, byReplica: 0 });
+    for (const { proxy } of servers.replicas) proxy.mend();
+    await untilAsked(2);
+    expect(await read(service)).toEqual({ number: revision, byReplica: 1 });
+  });
+
+  it('that hang are waited for only until a time-out, and then not at all', async () => {
+    for (const { server } of servers.replicas) server.hang();
+    expect((await read(service)).number).toBe(revision);
+    await untilAsked(0);
+    expect(await read(service)).toEqual({ number: revision, byReplica: 0 });
+    for (const { server } of servers.replicas) server.goOn();
+  });
+
+  it('that are promoted go their own way, and are read again once they are replicas', async () => {
+    const [replica] = servers.replicas;
+    const { server: promoted } = replica;
+    await promoted.promote();
+    await untilAsked(1);
+    await administrate(promoted, 'directory', `update users set name = 'p1 of 9999' where id = 'p1'`);
+    await administrate(
+      promoted,
+      'directory',
+      `update mirror_state set revision = (select max(id) from revisions)`,
+    );
+    for (let time = 0; time < 4; time++) expect((await read(service)).number).toBe(revision);
+    await servers.replace(replica);
+    await untilAsked(2);
+  });
+
+  it('go on answering while the primary can only be read, which is no reason to leave them alone', async () => {
+    const set = (...statements: string[]) =>
+      statements.reduce<Promise<void>>(
+        (done, each) => done.then(() => administrate(servers.primary, 'postgres', each)),
+        Promise.resolve(),
+      );
+    const status = async () => (await send(service, { path: '/_readiness' })).status;
+    const token = await service.accessToken('read', 'app');
+    await set('alter system set default_transaction_read_only = on', 'select pg_reload_conf()');
+    try {
+      await service.until(
+        async () => (await post(service, { query: PRIMARYS }, { authorization })).status === 503,
+      );
+      expect(await status()).toBe(503);
+      expect(dataOf(await post(service, { query: OF_REPLICAS }, { authorization: token }))).toEqual({
+        user: { name: `p1 of ${revision}` },
+      });
+    } finally {
+      await set('alter system reset default_transaction_read_only', 'select pg_reload_conf()');
+    }
+    await service.until(async () => (await status()) === 200);
+  });
+
+  it('go on answering while the primary is away, in whose place nobody is', async () => {
+    const token = await service.accessToken('read', 'app');
+    await servers.primary.kill();
+    expect(dataOf(await post(service, { query: OF_REPLICAS }, { authorization: token }))).toEqual({
+      user: { name: `p1 of ${revision}` },
+    });
+    expect((await send(service, { path: '/_readiness' })).status).toBe(503);
+    await servers.primary.start();
+    await untilAsked(2);
+  });
+});

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AskingClients } from '../support/clients/asking-clients.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { TestHaproxy } from '../support/servers/haproxy.js';
+import type { Listening } from '../support/clients/http.js';
+import { TestNginx } from '../support/servers/nginx.js';
+import { repetitions } from '../support/repetitions.js';
+import { ServiceProcesses } from '../support/servers/service-processes.js';
+
+const ROUNDS = 3;
+/** Through each of the two balancers. */
+const REQUESTS = repetitions({ usually: 1500, long: 5000 });
+const CLIENTS = 12;
+/** Milliseconds between an answer and the next request of a client. */
+const PAUSE = 40;
+
+const QUERY = JSON.stringify({
+  query: '{ user(user: {id: "anna"}) { id name groups(first: 3) { totalCount } } }',
+});
+
+describe('two replicas behind balancers', () => {
+  let replicas: ServiceProcesses;
+  let nginx: TestNginx;
+  let haproxy: TestHaproxy;
+
+  beforeAll(async () => {
+    replicas = await ServiceProcesses.start(
+      2,
+      buildLdif([{ id: 'anna' }], [{ id: 'club', members: ['anna'] }]),
+    );
+    const ports = replicas.each.map(({ port }) => port);
+    nginx = await TestNginx.start(...ports);
+    haproxy = await TestHaproxy.start(...ports);
+  });
+
+  afterAll(async () => {
+    await nginx.stop();
+    await haproxy.stop();
+    await replicas.stop();
+  });
+
+  /** Clients of both balancers, who never stop. */
+  function startClients(): { ofNginx: AskingClients; ofHaproxy: AskingClients } {
+    const authorization = replicas.each[0]?.authorization ?? '';
+    const headers = { 'content-type': 'application/json', authorization };
+    const request = { method: 'POST', headers, body: QUERY };
+    const askAt = ({ port }: { port: number }) => {
+      const to: Listening = { config: { host: '127.0.0.1', port } };
+      return new AskingClients(to, { count: CLIENTS, pause: PAUSE, request });
+    };
+    return { ofNginx: askAt(nginx), ofHaproxy: askAt(haproxy) };
+  }
+
+  it('are restarted one after the other, three times, and no request fails', async () => {
+    const { ofNginx, ofHaproxy } = startClients();
+    const codes: (number | null)[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const replica of replicas.each) {
+        codes.push((await replica.restart()).code);
+        await haproxy.untilAllUp();
+      }
+    }
+    await Promise.all([ofNginx.untilAnswered(REQUESTS), ofHaproxy.untilAnswered(REQUESTS)]);
+    await Promise.all([ofNginx.end(), ofHaproxy.end()]);
+    expect(codes).toEqual(Array.from({ length: 2 * ROUNDS }, () => 0));
+    expect([ofNginx.failures, ofHaproxy.failures]).toEqual([[], []]);
+    for (const { answered } of [ofNginx, ofHaproxy]) expect(answered).toBeGreaterThanOrEqual(REQUESTS);
+    for (const { port } of replicas.each) expect(nginx.countSentTo(port)).toBeGreaterThan(REQUESTS / 4);
+  });
+
+  it('lose nothing but what one was answering when it is killed', async () => {
+    const { ofNginx, ofHaproxy } = startClients();
+    await Promise.all([ofNginx.untilAnswered(10 * CLIENTS), ofHaproxy.untilAnswered(10 * CLIENTS)]);
+    const before = performance.now();
+    await replicas.each[0]?.process.kill('SIGKILL');
+    const after = performance.now();
+    await Promise.all([ofNginx.untilAnswered(21 * CLIENTS), ofHaproxy.untilAnswered(21 * CLIENTS)]);
+    // The proxies have looked again by then.
+    await sleep(1500);
+    await Promise.all([ofNginx.end(), ofHaproxy.end()]);
+    for (const { failures, answered } of [ofNginx, ofHaproxy]) {
+      // Begun before it was dead, and not answered before it was killed.
+      expect(failures.filter(({ begun, ended }) => begun > after || ended < before)).toEqual([]);
+      expect(failures.length).toBeLessThanOrEqual(CLIENTS);
+      expect(answered).toBeGreaterThan(20 * CLIENTS);
+    }
+  });
+});

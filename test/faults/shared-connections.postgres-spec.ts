@@ -1,0 +1,168 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { OpenConnections } from '../../src/database/connections/open-connections.js';
+import { serverPoolOptions } from '../../src/database/connections/pool-options.js';
+import { SharedConnections } from '../../src/database/connections/pipelined-connections.js';
+import { eventually } from '../support/eventually.js';
+import { createDatabase, type TestDatabase } from '../support/servers/store.js';
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let shared: SharedConnections;
+
+/** Runs a statement, and gives the only value of its answer. */
+async function ask(text: string, ...values: unknown[]): Promise<unknown> {
+  const rows = await shared.query<[unknown]>({ name: text.slice(0, 60), text, values, rowMode: 'array' });
+  return rows[0]?.[0];
+}
+
+const times = <Value>(count: number, make: (index: number) => Value) =>
+  Array.from({ length: count }, (_, i) => make(i));
+const ECHO = 'select $1::integer';
+const BACKEND = 'select pg_backend_pid()';
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+
+function open(url: string, max: number): void {
+  pool = new pg.Pool({ connectionString: url, ...serverPoolOptions(max, new OpenConnections()) });
+  // Of connections that nobody uses, and that are lost.
+  pool.on('error', () => undefined);
+  shared = new SharedConnections(pool);
+}
+
+beforeEach(() => {
+  open(database.url, 8);
+});
+
+afterEach(() => pool.end());
+afterAll(() => database.drop());
+
+it('answers each who asks at once, on one connection, and gives it back', async () => {
+  expect(await Promise.all(times(200, (index) => ask(ECHO, index)))).toEqual(times(200, (index) => index));
+  expect([pool.totalCount, pool.idleCount]).toEqual([1, 1]);
+  expect(new Set(await Promise.all(times(50, () => ask(BACKEND)))).size).toBe(1);
+});
+
+it('asks what columns a statement has once, whatever connection it goes over', async () => {
+  const connection = pg.Connection.prototype as unknown as { describe: (message: object) => void };
+  const describe = jest.spyOn(connection, 'describe');
+  const text = `select json_build_object('at', $1::integer, 'ids', array[1, 2])`;
+  expect(await ask(text, 1)).toEqual({ at: 1, ids: [1, 2] });
+  expect(describe).toHaveBeenCalledTimes(1);
+  expect(await Promise.all([ask(text, 2), ask(text, 3)])).toEqual([2, 3].map((at) => ({ at, ids: [1, 2] })));
+  await pool.end();
+  open(database.url, 8);
+  expect(await ask(text, 4)).toEqual({ at: 4, ids: [1, 2] });
+  expect(describe).toHaveBeenCalledTimes(1);
+  describe.mockRestore();
+});
+
+it('lets one fail alone, and keeps what has failed out of the pool', async () => {
+  const before = await ask(BACKEND);
+  const answers = await Promise.allSettled(times(20, (index) => ask('select 1 / ($1::integer - 7)', index)));
+  const failed = answers.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []));
+  expect(failed).toEqual([7]);
+  expect(pool.totalCount).toBe(0);
+  expect(await ask(BACKEND)).not.toBe(before);
+});
+
+it('does not wait behind what takes long', async () => {
+  const other = new pg.Client({ connectionString: database.url });
+  await other.connect();
+  await other.query('select pg_advisory_lock(1)');
+  const slow = ask('select pg_advisory_lock(1)::text');
+  const order: string[] = [];
+  const first = slow.then(() => order.push('slow'));
+  // Once nothing has been heard for a while, and both of them are held up, others are taken.
+  for (let index = 0; index < 5; index++) {
+    await sleep(30);
+    await ask(ECHO, index);
+  }
+  order.push('others');
+  // It takes as long as the lock is held.
+  await other.end();
+  await first;
+  expect(order).toEqual(['others', 'slow']);
+});
+
+it('tells all who wait that a connection was lost, and opens another', async () => {
+  const backend = await ask(BACKEND);
+  const other = new pg.Client({ connectionString: database.url });
+  await other.connect();
+  const waiting = times(3, () => ask('select pg_sleep(30)::text'));
+  const outcomes = Promise.allSettled(waiting);
+  const isBusy = async () => {
+    const busy = `select 1 from pg_stat_activity where pid = $1 and state = 'active' and query like '%sleep%'`;
+    return (await other.query(busy, [backend])).rowCount === 1;
+  };
+  await eventually(isBusy, true);
+  await other.query('select pg_terminate_backend($1)', [backend]);
+  await other.end();
+  expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  expect(await ask(ECHO, 1)).toBe(1);
+});
+
+it('tells all who wait that no connection can be had', async () => {
+  await pool.end();
+  open('postgres://127.0.0.1:1/none', 8);
+  const outcomes = await Promise.allSettled(times(5, (index) => ask(ECHO, index)));
+  expect(outcomes.map(({ status }) => status)).toEqual(times(5, () => 'rejected'));
+});
+
+it('leaves a small pool to those who need a connection of their own', async () => {
+  await pool.end();
+  open(database.url, 3);
+  expect(await Promise.all(times(20, (index) => ask(ECHO, index)))).toEqual(times(20, (index) => index));
+  expect(pool.totalCount).toBe(3);
+});
+
+describe('a statement', () => {
+  const namesOf = () =>
+    ask("select coalesce(array_agg(name order by name), '{}') from pg_prepared_statements");
+
+  it('stays prepared from its second use on, and is closed when many others have been used since', async () => {
+    const [text, name] = ['select $1::integer + 1', 'select $1::integer + 1'];
+    await namesOf();
+    await ask(text, 1);
+    expect(await namesOf()).not.toContain(name);
+    for (const at of [2, 3, 4]) expect(await ask(text, at)).toBe(at + 1);
+    expect(await namesOf()).toContain(name);
+    for (const turn of [1, 2]) {
+      for (let index = 0; index < 150; index++)
+        expect(await ask(`select $1::integer + ${index}`, turn)).toBe(turn + index);
+    }
+    const names = (await namesOf()) as string[];
+    expect(names).not.toContain('select $1::integer + 2');
+    expect(names).toContain('select $1::integer + 149');
+    expect(names).toHaveLength(100);
+    // What was closed is prepared again.
+    expect(await ask('select $1::integer + 2', 5)).toBe(7);
+  });
+
+  it('that is cancelled while it is being prepared takes no others along that run the same', async () => {
+    const other = new pg.Client({ connectionString: database.url });
+    await other.connect();
+    await other.query('create table locked (key integer); insert into locked values (7)');
+    const text = 'select key from locked where key = $1::integer';
+    expect(await ask(text, 7)).toBe(7);
+    const backend = await ask(BACKEND);
+    await other.query('begin; lock table locked in access exclusive mode');
+    const outcomes = Promise.allSettled(times(3, () => ask(text, 7)));
+    const waits = async () => {
+      const waiting = `select 1 from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'`;
+      return (await other.query(waiting, [backend])).rowCount === 1;
+    };
+    await eventually(waits, true);
+    await other.query('select pg_cancel_backend($1)', [backend]);
+    // The first was cancelled, and the next waits in its place.
+    await eventually(waits, true);
+    await other.query('commit');
+    await other.end();
+    const [first, ...rest] = await outcomes;
+    expect(first).toMatchObject({ status: 'rejected', reason: { code: '57014' } });
+    expect(rest).toEqual([7, 7].map((value) => ({ status: 'fulfilled', value })));
+    expect(await ask(text, 7)).toBe(7);
+  });
+});

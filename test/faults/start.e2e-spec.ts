@@ -1,0 +1,134 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { Environment } from '../../src/config/config.js';
+import { TestProcess } from '../support/clients/command.js';
+import { findFreePort } from '../support/servers/postgres.mjs';
+import { createDatabase, store, type TestDatabase } from '../support/servers/store.js';
+
+const execute = promisify(execFile);
+
+describe('the service, started on the sample', () => {
+  let database: TestDatabase;
+  let environment: Environment;
+  let url: string;
+  const running: TestProcess[] = [];
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    const port = await findFreePort();
+    url = `http://127.0.0.1:${port}`;
+    environment = { PORT: String(port), DATABASE_URL: database.url };
+  });
+
+  afterAll(async () => {
+    for (const process of running) if (!process.hasEnded) await process.kill('SIGKILL');
+    await database.drop();
+  });
+
+  function start(more: Environment = {}): TestProcess {
+    const process = TestProcess.start('main', [], { ...environment, ...more });
+    running.push(process);
+    return process;
+  }
+
+  function tokenIn({ stdout }: TestProcess): string {
+    return /Service account «demo», token (\S+)/.exec(stdout)?.[1] ?? 'no token';
+  }
+
+  /** The command is pasted into a shell, as a reader of the log does. */
+  async function runCurlIn({ stdout }: TestProcess): Promise<unknown> {
+    const command = /Try:\n([^]*?'\n)/.exec(stdout)?.[1] ?? 'false';
+    return JSON.parse((await execute('bash', ['-c', command], { timeout: 600_000 })).stdout) as unknown;
+  }
+
+  it('ends with exit code 0 when it is told to during its first synchronisation', async () => {
+    const process = start();
+    for (let answered = false; !answered;) {
+      await sleep(20);
+      answered = await fetch(`${url}/_health`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    }
+    expect(await process.kill('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
+    expect(process.stdout).not.toContain('Ready at');
+  });
+
+  it('says what is where, and gives a command that answers the truth; the next start finds it all', async () => {
+    const first = start();
+    await first.untilPrinted(/Try:\n[^]*'\n/);
+    expect(first.stdout).toMatch(/Revision \d+ in \d+ ms: people \+2000/);
+    for (const line of [
+      `Ready at ${url}`,
+      `GraphQL    ${url}/graphql/v1`,
+      `Health     ${url}/_health  ${url}/_readiness`,
+      /Directory {2}\S+sample\/directory.ldif/,
+      store === 'pglite' ? /Database {3}embedded in \S+/ : 'Database   PostgreSQL',
+      'Clients    demo-basic / demo-basic-secret, demo-post / demo-post-secret, demo-app (public)',
+    ]) {
+      expect(first.stdout).toMatch(line);
+    }
+    const asked = await fetch(`${url}/graphql/v1?query={buildInfo{version%20commit}}`);
+    expect(await asked.json()).toEqual({
+      data: { buildInfo: JSON.parse(readFileSync('dist/build.json', 'utf8')) as unknown },
+    });
+    const answer = await runCurlIn(first);
+    expect(answer).toEqual({
+      data: {
+        group: {
+          name: 'Chess Club',
+          members: {
+            totalCount: expect.any(Number) as number,
+            nodes: Array.from({ length: 3 }, () => ({
+              user: { name: expect.any(String) as string },
+              role: { value: expect.stringMatching(/^(MEMBER|ADMIN|OWNER)$/) as string },
+            })),
+          },
+        },
+      },
+    });
+    expect((await first.kill('SIGTERM')).code).toBe(0);
+
+    const second = start();
+    await second.untilPrinted(/Try:\n[^]*'\n/);
+    expect(tokenIn(second)).toBe(tokenIn(first));
+    expect(second.stdout).not.toContain('Revision');
+    expect(await runCurlIn(second)).toEqual(answer);
+    // Nothing is given back, and the next one starts all the same.
+    expect((await second.kill('SIGKILL')).code).toBeNull();
+
+    const third = start();
+    await third.untilPrinted(/Ready at/);
+    expect(tokenIn(third)).toBe(tokenIn(first));
+    const beside = await start(store === 'pglite' ? { PORT: String(await findFreePort()) } : {}).end();
+    expect([beside.code, beside.stdout]).toEqual([1, '']);
+    expect(beside.stderr).toMatch(
+      store === 'pglite'
+        ? /^The database directory \S+ is in use by process \d+: [^\n]+\n$/
+        : /^The port \d+ is in use: [^\n]+\n$/,
+    );
+    expect((await third.kill('SIGTERM')).code).toBe(0);
+    expect(existsSync(`${database.url.replace('pglite:', '')}/.service.lock`)).toBe(false);
+  });
+});
+
+describe('a port that is in use', () => {
+  it('is told in one line, and the database is given back', async () => {
+    const database = await createDatabase();
+    const server = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as { port: number };
+    const { code, stdout, stderr } = await TestProcess.start('main', [], {
+      PORT: String(port),
+      DATABASE_URL: database.url,
+    }).end();
+    server.close();
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toBe(`The port ${port} is in use: stop what listens there, or set another one\n`);
+    expect(existsSync(`${database.url.replace('pglite:', '')}/.service.lock`)).toBe(false);
+    await database.drop();
+  });
+});

@@ -1,0 +1,150 @@
+import { DataSource } from 'typeorm';
+import { buildLdif } from '../support/builders/directory.js';
+import { eventually } from '../support/eventually.js';
+import { readStatus, stopFollowing } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+
+const PEOPLE = [{ id: 'anna', name: 'Anna' }, { id: 'ben' }];
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const USER = '{ user(user: {id: "anna"}) { name } }';
+
+interface Told {
+  status: number;
+  revision: string | null;
+  asOf: string | null;
+  codes: string[];
+  extensions: Record<string, unknown> | undefined;
+  retryAfter: string | null;
+}
+
+describe('how fresh an answer is', () => {
+  let service: TestService;
+  let authorization: string;
+
+  beforeAll(async () => {
+    service = await TestService.start({ ldif: buildLdif(PEOPLE, [{ id: 'club' }]), compared: false });
+    authorization = await service.serviceAccount('read', 'write', 'directory');
+    // Only the test confirms the mirror from here on.
+    await stopFollowing(service);
+  });
+
+  afterAll(() => service.stop());
+
+  async function ask(query: string, headers: Record<string, string> = {}): Promise<Told> {
+    const response = await fetch(`${service.url}/graphql/v1`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization, ...headers },
+      body: JSON.stringify({ query }),
+    });
+    const { errors = [] } = (await response.json()) as { errors?: { extensions: { code: string } }[] };
+    return {
+      status: response.status,
+      revision: response.headers.get('directory-revision'),
+      asOf: response.headers.get('directory-as-of'),
+      codes: errors.map(({ extensions }) => extensions.code),
+      extensions: errors[0]?.extensions,
+      retryAfter: response.headers.get('retry-after'),
+    };
+  }
+
+  const readAsOf = async () => (await readStatus(service)).asOf;
+  const makeOld = (seconds: number) =>
+    service.app
+      .get(DataSource)
+      .query(`update mirror_state set as_of = now() - make_interval(secs => $1)`, [seconds]);
+
+  /** By every way to an answer: for the first time, compiled, remembered, by the short way, and through Fastify. */
+  const WAYS: Record<string, string>[] = [{}, {}, {}, {}, { origin: 'https://pages.example' }];
+
+  it.each([
+    ['a person', USER],
+    ['somebody who is not there', '{ user(user: {id: "nobody"}) { name } }'],
+    ['a list', '{ groups(first: 1) { nodes { id } } }'],
+    ['changes', '{ changes(first: 1) { nodes { kind } } }'],
+    ['a preview', 'mutation { deleteGroup(input: {group: {id: "club"}}) { clientMutationId } }'],
+  ])('is told by the headers of an answer about %s, by every way', async (_, query) => {
+    const asOf = await readAsOf();
+    for (const headers of WAYS) {
+      const told = await ask(query, headers);
+      expect(told.revision).toMatch(ID);
+      expect(told.asOf).toBe(asOf);
+    }
+  });
+
+  it.each([
+    '{ buildInfo { version } }',
+    '{ directoryStatus { state } }',
+    '{ currentToken { kind } }',
+    '{ no }',
+  ])('is not told where nothing of the directory is answered: %s', async (query) => {
+    expect(await ask(query)).toMatchObject({ revision: null, asOf: null });
+  });
+
+  it('grows with every confirmation, for remembered answers too, and the revision with every change', async () => {
+    for (let time = 0; time < 4; time++) await ask(USER);
+    const before = await ask(USER);
+    expect((await service.synchronise()).kind).toBe('unchanged');
+    const confirmed = await readAsOf();
+    expect(Date.parse(confirmed ?? '')).toBeGreaterThan(Date.parse(before.asOf ?? ''));
+    await eventually(async () => {
+      const { revision, asOf } = await ask(USER);
+      return [revision, asOf];
+    }, [before.revision, confirmed]);
+    service.replaceDirectory(buildLdif([{ id: 'anna', name: 'Anne' }, { id: 'ben' }], [{ id: 'club' }]));
+    expect((await service.synchronise()).kind).toBe('applied');
+    const after = await ask(USER);
+    expect(after.revision).toMatch(ID);
+    expect(after.revision).not.toBe(before.revision);
+    expect(after.asOf).toBe(await readAsOf());
+  });
+
+  describe('is asked for by Directory-Max-Staleness:', () => {
+    it('a mirror that is fresh enough answers, and one that is too old is 503 STALE, by every way', async () => {
+      expect((await service.synchronise({ force: true })).kind).toBe('unchanged');
+      for (let time = 0; time < 4; time++) {
+        expect(await ask(USER, { 'directory-max-staleness': '3600' })).toMatchObject({
+          status: 200,
+          codes: [],
+        });
+      }
+      await makeOld(7200);
+      await eventually(async () => (await ask(USER, { 'directory-max-staleness': '3600' })).status, 503);
+      for (const query of [USER, '{ buildInfo { version } groups(first: 1) { nodes { id } } }']) {
+        for (let time = 0; time < 3; time++) {
+          const told = await ask(query, { 'directory-max-staleness': '3600' });
+          expect(told).toMatchObject({ status: 503, codes: ['STALE'], retryAfter: '1' });
+          expect(told.extensions).toMatchObject({ maxStaleness: 3600 });
+          expect(Number(told.extensions?.['ageSeconds'])).toBeGreaterThanOrEqual(7200);
+        }
+      }
+      expect(await ask(USER)).toMatchObject({ status: 200, asOf: await readAsOf() });
+      expect((await ask(USER, { 'directory-max-staleness': '86400' })).status).toBe(200);
+    });
+
+    it('what is not in the directory is answered at any age', async () => {
+      for (const query of ['{ directoryStatus { state asOf } }', '{ rateLimit(dryRun: true) { cost } }']) {
+        expect(await ask(query, { 'directory-max-staleness': '0' })).toMatchObject({
+          status: 200,
+          codes: [],
+        });
+      }
+    });
+
+    it('an instant that is still to come is as good as none', async () => {
+      await makeOld(-7200);
+      await eventually(
+        async () => (await ask(USER, { 'directory-max-staleness': '99999999' })).codes,
+        ['STALE'],
+      );
+    });
+
+    it.each(['', '-1', '1.5', 'ten', '1, 2', '1e3', '123456789012'])('%p is malformed', async (value) => {
+      for (const query of [USER, '{ buildInfo { version } }']) {
+        expect(await ask(query, { 'directory-max-staleness': value })).toMatchObject({
+          status: 400,
+          codes: ['BAD_REQUEST'],
+        });
+      }
+    });
+  });
+});

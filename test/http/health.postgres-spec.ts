@@ -1,0 +1,85 @@
+import { buildLdif } from '../support/builders/directory.js';
+import { TestService } from '../support/servers/service.js';
+
+interface Report {
+  status: string;
+  details: Record<string, { status: string } & Record<string, unknown>>;
+}
+
+describe('the health of a service', () => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await TestService.start({ ldif: buildLdif([{ id: 'anna' }]) });
+  });
+
+  afterAll(() => service.stop());
+
+  async function report(): Promise<Report> {
+    return (await (await fetch(`${service.url}/_readiness`)).json()) as Report;
+  }
+
+  it('is told to everybody, and kept by nobody', async () => {
+    for (const path of ['/_health', '/_readiness']) {
+      for (const method of ['GET', 'HEAD']) {
+        const response = await fetch(`${service.url}${path}`, { method });
+        expect(response.status).toBe(200);
+        expect(response.headers.get('cache-control')).toContain('no-store');
+        expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+      }
+    }
+    expect(await (await fetch(`${service.url}/_health`)).json()).toEqual({ status: 'ok' });
+  });
+
+  it('does not hang on a token, good or bad', async () => {
+    const headers = { authorization: 'Bearer nothing' };
+    expect((await fetch(`${service.url}/_health`, { headers })).status).toBe(200);
+    expect((await fetch(`${service.url}/_readiness`, { headers })).status).toBe(200);
+  });
+
+  it('has the process, the database, the age of the mirror and the identity provider', async () => {
+    const { status, details } = await report();
+    expect(status).toBe('ok');
+    expect(details).toEqual({
+      process: { status: 'up' },
+      database: { status: 'up' },
+      mirror: { status: 'up', state: 'IDLE', ageSeconds: expect.any(Number) as number },
+      identityProvider: { status: 'up', embedded: true },
+    });
+  });
+
+  it('is shown by metrics on the same port, where nothing is in production', async () => {
+    const response = await fetch(`${service.url}/metrics`);
+    expect([
+      response.status,
+      response.headers.get('content-type'),
+      response.headers.get('cache-control'),
+    ]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8', 'no-store']);
+    expect(await response.text()).toContain('\ndirectory_mirror_state{state="IDLE"} 1\n');
+  });
+
+  it('is not decided by the mirror: with a broken file, the service is as ready as before', async () => {
+    service.replaceDirectory('this is no LDIF');
+    await service.until(async () => (await report()).details['mirror']?.['state'] === 'FAILING');
+    const { status, details } = await report();
+    expect([status, details['mirror']?.status]).toEqual(['ok', 'up']);
+    expect((await fetch(`${service.url}/_readiness`)).status).toBe(200);
+  });
+});
+
+describe('the health of a service whose issuer is away', () => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    // Nothing listens on the port for discarding.
+    service = await TestService.start({ environment: { AUTH_URL: 'http://127.0.0.1:9' } });
+  });
+
+  afterAll(() => service.stop());
+
+  it('says so, and is ready: known keys go on serving', async () => {
+    const response = await fetch(`${service.url}/_readiness`);
+    const { details } = (await response.json()) as Report;
+    expect([response.status, details['identityProvider']]).toEqual([200, { status: 'up', reachable: false }]);
+  });
+});

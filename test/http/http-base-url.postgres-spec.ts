@@ -1,0 +1,84 @@
+import { createServer, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import sharp from 'sharp';
+import { buildLdif } from '../support/builders/directory.js';
+import { findFreePort } from '../support/servers/postgres.mjs';
+import { TestService } from '../support/servers/service.js';
+
+const PATH = '/school/directory';
+
+/** A proxy in front of a service that has a path of it, and keeps that path or takes it away. */
+async function startProxy(port: number, rewrite: (url: string) => string): Promise<Server> {
+  const server = createServer((incoming, outgoing) => {
+    const { method, headers, url = '/' } = incoming;
+    const onward = request({ host: '127.0.0.1', port, method, headers, path: rewrite(url) }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    onward.on('error', () => outgoing.destroy());
+    incoming.pipe(onward);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
+describe('a service whose BASE_URL has a path', () => {
+  let service: TestService;
+  let servicePort: number;
+  let proxies: Server[];
+
+  beforeAll(async () => {
+    const photo = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
+      .jpeg()
+      .toBuffer();
+    servicePort = await findFreePort();
+    // The first proxy is where BASE_URL points to; the other one is reached by its port instead.
+    const keeping = await startProxy(servicePort, (url) => url);
+    const stripping = await startProxy(servicePort, (url) => url.slice(PATH.length));
+    proxies = [keeping, stripping];
+    service = await TestService.start({
+      ldif: buildLdif([{ id: 'anna', photo }]),
+      environment: {
+        PORT: String(servicePort),
+        BASE_URL: `http://127.0.0.1:${portOf(keeping)}${PATH}`,
+      },
+    });
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    for (const proxy of proxies) {
+      proxy.closeAllConnections();
+      await new Promise((resolve) => proxy.close(resolve));
+    }
+  });
+
+  const portOf = (server: Server) => (server.address() as AddressInfo).port;
+
+  it.each([
+    ['keeps it', 0],
+    ['takes it away', 1],
+  ])('works behind a proxy that %s', async (_what, index) => {
+    const proxy = proxies[index];
+    if (proxy === undefined) throw new Error('There is no such proxy');
+    const { origin } = new URL(`http://127.0.0.1:${portOf(proxy)}`);
+    const tokens = await fetch(`${origin}${PATH}/oauth2/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${Buffer.from('demo-basic:demo-basic-secret').toString('base64')}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'read' }),
+    });
+    const { access_token: token } = (await tokens.json()) as { access_token: string };
+    const answer = await fetch(`${origin}${PATH}/graphql/v1`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query: '{ user(user: {id: "anna"}) { photo } }' }),
+    });
+    const { data } = (await answer.json()) as { data: { user: { photo: string } } };
+    expect(data.user.photo).toContain(`${service.config.baseUrl}/photo/v1/anna?`);
+    const photo = await fetch(data.user.photo.replace(new URL(service.config.baseUrl).origin, origin));
+    expect([photo.status, photo.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
+    expect((await fetch(`${origin}${PATH}/_readiness`)).status).toBe(200);
+    const discovery = await fetch(`${origin}${PATH}/.well-known/openid-configuration`);
+    expect(await discovery.json()).toMatchObject({ issuer: service.config.baseUrl });
+  });
+});

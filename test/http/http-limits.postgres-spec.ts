@@ -1,0 +1,132 @@
+import { buildLdif } from '../support/builders/directory.js';
+import { dataOf, get, type HttpAnswer, post, refusalOf } from '../support/clients/http.js';
+import { TestService } from '../support/servers/service.js';
+
+const CHEAP = '{ buildInfo { __typename } }';
+/** Costs three points. */
+const DEAR =
+  '{ groups(first: 100) { nodes { parents(first: 1) { nodes { id } } subgroups(first: 1) { nodes { id } } } } }';
+
+/** The fields of an answer's limits: name of the limit → parameters. */
+function standings({ headers }: HttpAnswer, field: 'ratelimit' | 'ratelimit-policy'): Record<string, string> {
+  const members = String(headers[field]).split(', ');
+  return Object.fromEntries(
+    members.map((member) => /^"(\w+)";(.+)$/.exec(member)?.slice(1, 3) as [string, string]),
+  );
+}
+
+describe('a service of 5 requests a minute', () => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await TestService.start({
+      ldif: buildLdif([{ id: 'anna' }]),
+      environment: { LIMIT_REQUESTS_PER_MINUTE: '5', TRUSTED_PROXIES: '127.0.0.1' },
+    });
+  });
+
+  afterAll(() => service.stop());
+
+  async function spend(ask: () => Promise<HttpAnswer>): Promise<void> {
+    for (let left = 4; left >= 0; left--) {
+      const answer = await ask();
+      expect(answer.status).not.toBe(429);
+      expect(standings(answer, 'ratelimit-policy')['requests']).toBe('q=5;w=60');
+      expect(standings(answer, 'ratelimit')['requests']).toMatch(
+        new RegExp(`^r=${left};t=([1-9]|[1-5]\\d|60)$`),
+      );
+    }
+    const refused = await ask();
+    expect(refusalOf(refused)).toEqual([429, 'RATE_LIMITED']);
+    expect(refused.headers['retry-after']).toMatch(/^([1-9]|[1-5]\d|60)$/);
+    expect(standings(refused, 'ratelimit-policy')['requests']).toBe('q=5;w=60');
+    expect(standings(refused, 'ratelimit')['requests']).toBe(`r=0;t=${refused.headers['retry-after']}`);
+  }
+
+  it('counts for each address without a token', async () => {
+    await spend(() => get(service, { query: CHEAP }, { 'x-forwarded-for': '192.0.2.1' }));
+    expect(dataOf(await get(service, { query: CHEAP }, { 'x-forwarded-for': '192.0.2.2' }))).toBeTruthy();
+  });
+
+  it('counts for each principal with one, wherever it asks from', async () => {
+    const [first, second] = [await service.serviceAccount('read'), await service.serviceAccount('read')];
+    let host = 0;
+    await spend(() =>
+      post(service, { query: CHEAP }, { authorization: first, 'x-forwarded-for': `198.51.100.${++host}` }),
+    );
+    expect(dataOf(await post(service, { query: CHEAP }, { authorization: second }))).toBeTruthy();
+  });
+
+  it('counts several tokens of one client as one', async () => {
+    const tokens = [await service.accessToken('read'), await service.accessToken('profile read')];
+    let turn = 0;
+    await spend(() => get(service, { query: CHEAP }, { authorization: tokens[turn++ % 2] ?? '' }));
+  });
+
+  it('counts requests that are wrong, and attempts with bad tokens', async () => {
+    await spend(() => post(service, '{', { 'x-forwarded-for': '192.0.2.3' }));
+    await spend(() =>
+      get(service, { query: CHEAP }, { authorization: 'Bearer x', 'x-forwarded-for': '192.0.2.4' }),
+    );
+  });
+
+  it('does not count what is no request to the endpoint', async () => {
+    for (let count = 0; count < 10; count++) {
+      expect((await fetch(`${service.url}/_health`)).status).toBe(200);
+    }
+  });
+});
+
+describe('a service of 10 points an hour', () => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await TestService.start({ environment: { LIMIT_POINTS_PER_HOUR: '10' } });
+  });
+
+  afterAll(() => service.stop());
+
+  it('takes the price of each operation, and refuses one that is more than is left', async () => {
+    const authorization = await service.serviceAccount('read');
+    for (const left of [7, 4, 1]) {
+      const answer = await post(service, { query: DEAR }, { authorization });
+      expect(dataOf(answer)).toEqual({ groups: { nodes: [] } });
+      expect(standings(answer, 'ratelimit-policy')['points']).toBe('q=10;w=3600');
+      expect(standings(answer, 'ratelimit')['points']).toMatch(
+        new RegExp(`^r=${left};t=\\d+;directory-cost=3$`),
+      );
+    }
+    for (let again = 0; again < 2; again++) {
+      const refused = await post(service, { query: DEAR }, { authorization });
+      expect(refusalOf(refused)).toEqual([429, 'RATE_LIMITED']);
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(3500);
+      const reset = refused.headers['retry-after'];
+      expect(standings(refused, 'ratelimit')['points']).toBe(`r=1;t=${reset};directory-cost=3`);
+    }
+    // What was refused was not paid for.
+    const last = await post(service, { query: '{ rateLimit { limit cost remaining } }' }, { authorization });
+    expect(dataOf(last)).toEqual({ rateLimit: { limit: 10, cost: 1, remaining: 0 } });
+    expect(refusalOf(await post(service, { query: CHEAP }, { authorization }))).toEqual([
+      429,
+      'RATE_LIMITED',
+    ]);
+  });
+
+  it('takes nothing for what is not run', async () => {
+    const authorization = await service.serviceAccount('read');
+    const remaining = async () => {
+      const query = '{ rateLimit(dryRun: true) { remaining } }';
+      return dataOf(await post(service, { query }, { authorization }));
+    };
+    expect(await remaining()).toEqual({ rateLimit: { remaining: 10 } });
+    for (const query of [
+      '{',
+      '{ nothing }',
+      '{ users(first: 100) { totalCount } }',
+      '{ groups { totalCount } }',
+    ]) {
+      expect((await post(service, { query }, { authorization })).status).toBeGreaterThanOrEqual(400);
+    }
+    expect(await remaining()).toEqual({ rateLimit: { remaining: 10 } });
+  });
+});

@@ -1,0 +1,272 @@
+import { dataOf, get, post, refusalOf, send, sendBytes } from '../support/clients/http.js';
+import { TestService } from '../support/servers/service.js';
+
+const QUERY = '{ buildInfo { __typename } }';
+const ANSWER = { buildInfo: { __typename: 'BuildInfo' } };
+const TWO = 'query one { a: __typename } query two { b: __typename }';
+const MUTATION = 'mutation { updateProfile(input: {name: "A"}) { profile { name } } }';
+const WITH_VARIABLE = 'query ($yes: Boolean!) { __typename @include(if: $yes) }';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await TestService.start();
+});
+
+afterAll(() => service.stop());
+
+describe('a request by POST', () => {
+  it('has query, operationName, variables and extensions, each of the last three possibly null', async () => {
+    expect(dataOf(await post(service, { query: TWO, operationName: 'two' }))).toEqual({ b: 'Query' });
+    expect(dataOf(await post(service, { query: WITH_VARIABLE, variables: { yes: true } }))).toEqual({
+      __typename: 'Query',
+    });
+    const nulls = { query: QUERY, operationName: null, variables: null, extensions: null };
+    expect(dataOf(await post(service, nulls))).toEqual(ANSWER);
+    expect(dataOf(await post(service, { query: QUERY, operationName: '' }))).toEqual(ANSWER);
+  });
+
+  it('may have extensions and unknown members, which change nothing', async () => {
+    const persistedQuery = { version: 1, sha256Hash: '0'.repeat(64) };
+    const extensions = { persistedQuery, tracing: true };
+    expect(dataOf(await post(service, { query: QUERY, extensions, unknown: [1] }))).toEqual(ANSWER);
+    expect(refusalOf(await post(service, { extensions }))).toEqual([400, 'BAD_REQUEST']);
+  });
+
+  it('is UTF-8 where no charset is named, or where UTF-8 is, however it is spelt', async () => {
+    for (const type of [
+      'application/json',
+      'application/json;charset=utf-8',
+      'application/json; charset=UTF-8',
+      'Application/JSON ; Charset="utf-8"',
+      'application/json;charset=utf8',
+      'application/json;',
+      'application/json; profile=x; charset=utf-8',
+    ]) {
+      const answer = await post(service, { query: '{ é: __typename }' }, { 'content-type': type });
+      // The name is not one of GraphQL's, and its error repeats the character as it was read.
+      expect([type, answer.status]).toEqual([type, 400]);
+      expect(answer.body).toContain('U+00E9');
+    }
+  });
+
+  it('is refused with 415 when its body is in another charset, coding or type, or in none', async () => {
+    const wrong: Record<string, string>[] = [
+      { 'content-type': 'application/json; charset=iso-8859-1' },
+      { 'content-type': 'application/json; charset=utf-8; charset=utf-16' },
+      { 'content-type': 'application/json; charset = utf-16' },
+      { 'content-type': 'application/graphql' },
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      { 'content-type': 'multipart/form-data; boundary=x' },
+      { 'content-type': 'text/plain' },
+      { 'content-type': 'application/jsonx' },
+      { 'content-type': '' },
+      { 'content-encoding': 'gzip' },
+    ];
+    for (const headers of wrong) {
+      const answer = await post(service, { query: QUERY }, headers);
+      expect([headers, ...refusalOf(answer)]).toEqual([headers, 415, 'UNSUPPORTED_MEDIA_TYPE']);
+    }
+    const untyped = await send(service, { method: 'POST', body: JSON.stringify({ query: QUERY }) });
+    expect(refusalOf(untyped)).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['no JSON', '{"query":'],
+    ['a JSON text with something behind it', '{"query":"{ __typename }"} {}'],
+    ['null', 'null'],
+    ['a number', '1'],
+    ['a text', '"{ __typename }"'],
+    ['a batch', '[{"query":"{ __typename }"}]'],
+    ['an empty object', '{}'],
+    ['an empty query', '{"query":""}'],
+    ['a query that is null', '{"query":null}'],
+    ['a query that is a number', '{"query":1}'],
+    ['a query that is a document', '{"query":{"kind":"Document","definitions":[]}}'],
+    ['an operationName that is a number', '{"query":"{ __typename }","operationName":1}'],
+    ['variables in a text', '{"query":"{ __typename }","variables":"{}"}'],
+    ['variables in an array', '{"query":"{ __typename }","variables":[]}'],
+    ['extensions in a text', '{"query":"{ __typename }","extensions":"x"}'],
+    ['extensions in an array', '{"query":"{ __typename }","extensions":[]}'],
+    ['a prototype', '{"query":"{ __typename }","__proto__":{"x":1}}'],
+    ['a prototype among its variables', '{"query":"{ __typename }","variables":{"__proto__":{"x":1}}}'],
+    ['a constructor', '{"query":"{ __typename }","constructor":{"prototype":{"x":1}}}'],
+    ['a prototype in disguise', '{"query":"{ __typename }","\\u005f_proto__":{"x":1}}'],
+    ['two members of one name', '{"query":"{ a: __typename }","query":"{ b: __typename }"}'],
+    ['two members of one name in disguise', '{"query":"{ __typename }","qu\\u0065ry":"{ __typename }"}'],
+    ['the same deep inside', '{"query":"{ __typename }","variables":{"a":[{"b":1,"c":":","b":2}]}}'],
+    ['NUL in its query', '{"query":"{ __typename #\\u0000 }"}'],
+    ['bytes that are not UTF-8', Buffer.from('{"query":"{ __typename #\xff }"}', 'latin1')],
+    ['UTF-16', Buffer.from('{"query":"{ __typename }"}', 'utf16le')],
+  ])('is refused with 400 when its body is, or has, %s', async (_what, body) => {
+    expect(refusalOf(await post(service, body))).toEqual([400, 'BAD_REQUEST']);
+  });
+
+  it('does not look at parameters in the URL', async () => {
+    const path = '/graphql/v1?query=%7B%20a%3A%20__typename%20%7D&query=x';
+    const headers = { 'content-type': 'application/json' };
+    const body = JSON.stringify({ query: QUERY });
+    expect(dataOf(await send(service, { method: 'POST', path, headers, body }))).toEqual(ANSWER);
+  });
+});
+
+describe('a request by GET', () => {
+  it('has query, operationName, and variables and extensions as JSON', async () => {
+    expect(dataOf(await get(service, { query: TWO, operationName: 'two' }))).toEqual({ b: 'Query' });
+    const extensions = JSON.stringify({ persistedQuery: { version: 1, sha256Hash: '0'.repeat(64) } });
+    const answer = await get(service, {
+      query: WITH_VARIABLE,
+      variables: '{"yes":true}',
+      extensions,
+      more: 'x',
+    });
+    expect(dataOf(answer)).toEqual({ __typename: 'Query' });
+    const empty = { query: QUERY, variables: '', operationName: '', extensions: 'null' };
+    expect(dataOf(await get(service, empty))).toEqual(ANSWER);
+  });
+
+  it('needs no header, and is not refused for one that says nothing about a GET', async () => {
+    expect(dataOf(await get(service, { query: QUERY }, { 'content-type': 'text/plain' }))).toEqual(ANSWER);
+    expect(dataOf(await get(service, { query: QUERY }, { cookie: 'session=1' }))).toEqual(ANSWER);
+  });
+
+  it.each([
+    ['no query', ''],
+    ['an empty query', 'query='],
+    ['variables that are not JSON', 'query={__typename}&variables={'],
+    ['variables in an array', 'query={__typename}&variables=[]'],
+    ['variables in a text', 'query={__typename}&variables=%22x%22'],
+    ['variables with two members of one name', 'query={__typename}&variables={"a":1,"a":1}'],
+    ['variables with a prototype', 'query={__typename}&variables={"__proto__":{}}'],
+    ['extensions that are not JSON', 'query={__typename}&extensions=x'],
+    ['two queries', 'query={__typename}&query={__typename}'],
+    ['two operation names', 'query={__typename}&operationName=a&operationName=b'],
+  ])('is refused with 400 when it has %s', async (_what, parameters) => {
+    const answer = await send(service, { path: `/graphql/v1?${parameters}` });
+    expect(refusalOf(answer)).toEqual([400, 'BAD_REQUEST']);
+  });
+
+  it('is taken by any spelling of the path, and by the absolute form of the target', async () => {
+    const query = encodeURIComponent(QUERY);
+    for (const path of [`/graphql/v%31?query=${query}`, `http://other.example/graphql/v1?query=${query}`]) {
+      const answer = await send(service, { path });
+      expect(dataOf(answer)).toEqual(ANSWER);
+      expect(answer.headers.ratelimit).toContain('"requests"');
+    }
+  });
+
+  it('asks only: a mutation or a subscription by GET is 405, whether there is such a field or not', async () => {
+    for (const query of ['mutation { deleteGroup { preview } }', 'subscription { changes }']) {
+      const answer = await get(service, { query });
+      expect(refusalOf(answer)).toEqual([405, 'METHOD_NOT_ALLOWED']);
+      expect(answer.headers.allow).toBe('POST');
+    }
+  });
+});
+
+describe('an answer', () => {
+  it('has the media type that Accept prefers, with the same statuses in both', async () => {
+    const json = 'application/json; charset=utf-8';
+    const graphQL = 'application/graphql-response+json; charset=utf-8';
+    for (const [accept, type] of [
+      ['*/*', json],
+      ['application/*', json],
+      ['application/json', json],
+      ['application/json; charset=utf-8', json],
+      ['application/graphql-response+json', graphQL],
+      ['application/graphql-response+json, application/json;q=0.9', graphQL],
+      ['application/graphql-response+json;q=0.5, application/json', json],
+      ['text/html, application/json;q=0.1', json],
+    ] as const) {
+      for (const [query, status] of [
+        [QUERY, 200],
+        ['{', 400],
+        ['', 400],
+      ] as const) {
+        const answer = await post(service, { query }, { accept });
+        expect([accept, answer.status, answer.headers['content-type']]).toEqual([accept, status, type]);
+      }
+    }
+  });
+
+  it('is refused with 406 to whoever accepts neither type', async () => {
+    for (const accept of ['text/html', 'application/json;q=0', 'application/xml, text/*']) {
+      expect(refusalOf(await post(service, { query: QUERY }, { accept }))).toEqual([406, 'NOT_ACCEPTABLE']);
+      expect(refusalOf(await get(service, { query: QUERY }, { accept }))).toEqual([406, 'NOT_ACCEPTABLE']);
+    }
+  });
+
+  it('has the request id that the client sent, where it is well-formed, and else one of its own', async () => {
+    const own = await get(service, { query: QUERY }, { 'x-request-id': 'trace:1.a_b-c' });
+    expect(own.headers['x-request-id']).toBe('trace:1.a_b-c');
+    for (const id of ['a b', 'x'.repeat(65), '<script>', '']) {
+      const answer = await get(service, { query: '{' }, { 'x-request-id': id });
+      expect(refusalOf(answer)).toEqual([400, 'GRAPHQL_PARSE_FAILED']);
+      expect(answer.headers['x-request-id']).not.toBe(id);
+    }
+  });
+});
+
+/** What is answered for another reason than that the document is not valid, with the status of it. */
+const AGAIN: [what: string, status: number, body: Record<string, unknown>][] = [
+  ['data', 200, { query: QUERY }],
+  ['data with an error', 200, { query: '{ group(group: {id: "nobody"}) { name } }' }],
+  [
+    'what its scope withholds, and what not',
+    200,
+    { query: '{ changes(first: 1) { totalCount } buildInfo { __typename } }' },
+  ],
+  ['nothing that its scope reaches', 403, { query: '{ changes(first: 1) { totalCount } }' }],
+  ['a page that cannot be', 400, { query: '{ search(query: "a", first: 101) { totalCount } }' }],
+  [
+    'too many aliases',
+    400,
+    { query: `{ ${'a'.repeat(31).replace(/a/g, (a, at) => `${a}${at}: __typename `)} }` },
+  ],
+  ['no operation of that name', 400, { query: TWO, operationName: 'three' }],
+  ['one of two operations', 400, { query: TWO }],
+  ['variables that do not fit', 400, { query: WITH_VARIABLE, variables: { yes: 'yes' } }],
+  ['variables that are not there', 400, { query: WITH_VARIABLE }],
+  ['a mutation that is not in its scope', 403, { query: MUTATION }],
+];
+
+describe('a document that comes again', () => {
+  it.each(AGAIN)('is answered as it was the first time: %s', async (_what, status, body) => {
+    const authorization = await service.accessToken('read');
+    // A document that nobody else has sent.
+    const query = `${String(body['query'])} # again`;
+    const ask = async (method: 'GET' | 'POST') => {
+      const headers = { authorization, 'x-request-id': 'the-same' };
+      const answer = await (method === 'POST'
+        ? post(service, { ...body, query }, headers)
+        : get(
+            service,
+            {
+              ...(body as Record<string, string>),
+              query,
+              variables: JSON.stringify(body['variables'] ?? {}),
+            },
+            headers,
+          ));
+      const { date: _date, ratelimit: _ratelimit, ...told } = answer.headers;
+      return { ...answer, headers: told };
+    };
+    const [first, again] = [await ask('POST'), await ask('POST')];
+    expect(first.status).toBe(status);
+    expect(again).toEqual(first);
+    const byGet = await ask('GET');
+    expect(byGet).toEqual(query.startsWith('mutation') ? expect.objectContaining({ status: 405 }) : first);
+  });
+});
+
+describe('what is no request of HTTP', () => {
+  it.each([
+    ['headers beyond what Node reads', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`, 431],
+    ['no HTTP at all', 'HELLO\r\n\r\n', 400],
+    ['a broken header', 'GET / HTTP/1.1\r\nHost x\r\n\r\n', 400],
+  ])('is refused in the form of GraphQL: %s', async (_what, bytes, status) => {
+    const code = status === 431 ? 'PAYLOAD_TOO_LARGE' : 'BAD_REQUEST';
+    expect(refusalOf(await sendBytes(service, bytes))).toEqual([status, code]);
+  });
+});

@@ -1,0 +1,276 @@
+import { serverAudits } from 'graphql-http';
+import { buildLdif } from '../support/builders/directory.js';
+import { dataOf, get, post, refusalOf, send, sendBytes } from '../support/clients/http.js';
+import { TestService } from '../support/servers/service.js';
+
+const QUERY = '{ buildInfo { __typename } }';
+const ANSWER = { buildInfo: { __typename: 'BuildInfo' } };
+const OF_READ = '{ user(user: {id: "anna"}) { id } }';
+const ORIGIN = 'https://pages.example';
+
+let service: TestService;
+let authorization: string;
+
+beforeAll(async () => {
+  service = await TestService.start({
+    ldif: buildLdif([{ id: 'anna' }]),
+    environment: { CORS_ORIGINS: `${ORIGIN},https://other.example` },
+  });
+  authorization = await service.serviceAccount('read');
+});
+
+afterAll(() => service.stop());
+
+describe('the status of an answer', () => {
+  it('is 200 with data, also where a field has an error', async () => {
+    const answer = await post(service, { query: '{ user(user: {id: "nobody"}) { id } }' }, { authorization });
+    expect(answer.status).toBe(200);
+    const { data, errors } = JSON.parse(answer.body) as { data: unknown; errors: [{ extensions: object }] };
+    expect(data).toEqual({ user: null });
+    expect(errors[0].extensions).toMatchObject({
+      code: 'NOT_FOUND',
+      requestId: answer.headers['x-request-id'],
+    });
+  });
+
+  it.each([
+    ['does not parse', { query: '{' }, 'GRAPHQL_PARSE_FAILED'],
+    ['does not validate', { query: '{ nothing }' }, 'GRAPHQL_VALIDATION_FAILED'],
+    ['has no operation', { query: 'fragment F on Query { __typename }' }, 'GRAPHQL_VALIDATION_FAILED'],
+    [
+      'has two operations and no name',
+      { query: 'query a { __typename } query b { __typename }' },
+      'OPERATION_RESOLUTION_FAILURE',
+    ],
+    [
+      'has none of the operation’s name',
+      { query: 'query a { __typename }', operationName: 'b' },
+      'OPERATION_RESOLUTION_FAILURE',
+    ],
+    ['lacks a variable', { query: 'query ($x: Boolean!) { __typename @skip(if: $x) }' }, 'BAD_USER_INPUT'],
+    [
+      'has a variable of another type',
+      {
+        query: 'query ($x: UserInput!) { user(user: $x) { id } }',
+        variables: { x: { id: 1, unknown: true } },
+      },
+      'BAD_USER_INPUT',
+    ],
+    [
+      'has null for a directive',
+      {
+        query: 'query ($x: Boolean = true) { __typename buildInfo @skip(if: $x) { version } }',
+        variables: { x: null },
+      },
+      'BAD_USER_INPUT',
+    ],
+    [
+      'has null where only the default fits',
+      {
+        query:
+          'query ($x: GroupRole = ADMIN) { groups(first: 1, filter: {role: {is: $x}, hasMember: {id: "anna"}}) { totalCount } }',
+        variables: { x: null },
+      },
+      'BAD_USER_INPUT',
+    ],
+    [
+      'has a mutation that the schema has not',
+      { query: 'mutation { nothing }' },
+      'GRAPHQL_VALIDATION_FAILED',
+    ],
+    ['subscribes', { query: 'subscription { changes }' }, 'GRAPHQL_VALIDATION_FAILED'],
+  ])('is 400 when the document %s', async (_what, body, code) => {
+    for (const accept of ['application/json', 'application/graphql-response+json']) {
+      expect(refusalOf(await post(service, body, { authorization, accept }))).toEqual([400, code]);
+    }
+  });
+
+  it('is 200 when there are variables that nobody asked for', async () => {
+    expect(dataOf(await post(service, { query: QUERY, variables: { unknown: 1 } }))).toEqual(ANSWER);
+  });
+
+  it('is 405 for other methods, which Allow tells', async () => {
+    for (const method of ['PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND']) {
+      const answer = await send(service, { method });
+      expect([method, ...refusalOf(answer)]).toEqual([method, 405, 'METHOD_NOT_ALLOWED']);
+      expect(answer.headers.allow).toBe('GET, POST');
+    }
+    const head = await send(service, { method: 'HEAD', path: '/graphql/v1?query=%7B__typename%7D' });
+    expect([head.status, head.headers.allow, head.body]).toEqual([405, 'GET, POST', '']);
+  });
+
+  it('is 401 with a challenge where a token is needed and there is none', async () => {
+    for (const query of [
+      OF_READ,
+      '{ profile { id } }',
+      '{ currentToken { kind } }',
+      `{ ...F } fragment F on Query ${OF_READ}`,
+    ]) {
+      const answer = await post(service, { query });
+      expect(refusalOf(answer)).toEqual([401, 'UNAUTHENTICATED']);
+      expect(answer.headers['www-authenticate']).toBe('Bearer realm="directory"');
+    }
+  });
+
+  it.each([
+    ['Bearer', /^Bearer realm="directory", error="invalid_request"$/],
+    ['Bearer a b', /^Bearer realm="directory", error="invalid_request"$/],
+    ['Digest x', /^Bearer realm="directory", error="invalid_request"$/],
+    ['Bearer abc', /^Bearer realm="directory", error="invalid_token", error_description="[^"]+"$/],
+    [`Basic ${Buffer.from('nobody:wrong').toString('base64')}`, /^Basic realm="directory", charset="UTF-8"$/],
+  ])(
+    'is 401 with a challenge for the bad token «%s», also where none is needed',
+    async (token, challenge) => {
+      for (const query of [OF_READ, QUERY, '{']) {
+        const answer = await get(service, { query }, { authorization: token });
+        expect(refusalOf(answer)).toEqual([401, 'UNAUTHENTICATED']);
+        expect(answer.headers['www-authenticate']).toMatch(challenge);
+      }
+    },
+  );
+
+  it('is 403 with the scope that is missing when the token reaches none of the root fields', async () => {
+    const answer = await post(service, { query: '{ users(first: 1) { totalCount } }' }, { authorization });
+    expect(refusalOf(answer)).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect(answer.headers['www-authenticate']).toBe('Bearer error="insufficient_scope", scope="directory"');
+    const { errors } = JSON.parse(answer.body) as { errors: [{ extensions: object }] };
+    expect(errors[0].extensions).toMatchObject({ requiredScopes: ['directory'], grantedScopes: ['read'] });
+  });
+
+  it('is 403 for Basic credentials that a page of another site sends, and only for those', async () => {
+    const ask = (headers: Record<string, string>) => post(service, { query: OF_READ }, headers);
+    const crossSite = { 'sec-fetch-site': 'cross-site' };
+    expect(refusalOf(await ask({ authorization, ...crossSite }))).toEqual([403, 'FORBIDDEN']);
+    expect(dataOf(await ask({ authorization, 'sec-fetch-site': 'none' }))).toEqual({ user: { id: 'anna' } });
+    const bearer = await service.accessToken('read');
+    expect(dataOf(await ask({ authorization: bearer, ...crossSite }))).toEqual({ user: { id: 'anna' } });
+  });
+
+  it('is 413 for a body above 100,000 bytes, and not for one of that size', async () => {
+    const body = (bytes: number) => `{"query":"${QUERY}","x":"`.padEnd(bytes - 2, 'x') + '"}';
+    expect(dataOf(await post(service, body(100_000)))).toEqual(ANSWER);
+    expect(refusalOf(await post(service, body(100_001)))).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    const chunked = { 'transfer-encoding': 'chunked' };
+    expect(refusalOf(await post(service, body(100_001), chunked))).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+  });
+
+  it('is 414 for a URL above 8,192 bytes, and not for one of that size', async () => {
+    const path = (bytes: number) => '/graphql/v1?query=%7B__typename%7D&x='.padEnd(bytes, 'x');
+    expect(dataOf(await send(service, { path: path(8192) }))).toEqual({ __typename: 'Query' });
+    expect(refusalOf(await send(service, { path: path(8193) }))).toEqual([414, 'PAYLOAD_TOO_LARGE']);
+  });
+
+  it('is 431 for headers above 16,384 bytes', async () => {
+    const answer = (bytes: number) => get(service, { query: QUERY }, { 'x-long': 'x'.repeat(bytes) });
+    expect(dataOf(await answer(16_000))).toEqual(ANSWER);
+    expect(refusalOf(await answer(16_384))).toEqual([431, 'PAYLOAD_TOO_LARGE']);
+  });
+
+  it('is 400 where Host is missing or none', async () => {
+    for (const host of ['Host: a b', 'Host: [', 'Host: a:b:c', 'X: y']) {
+      const bytes = `GET /graphql/v1?query=%7B__typename%7D HTTP/1.1\r\n${host}\r\nConnection: close\r\n\r\n`;
+      expect([host, ...refusalOf(await sendBytes(service, bytes))]).toEqual([host, 400, 'BAD_REQUEST']);
+    }
+  });
+});
+
+describe('a path where nothing is', () => {
+  const secret = `signature=${'ab'.repeat(32)}`;
+
+  it('is 404 in the form of GraphQL below the endpoint', async () => {
+    for (const path of ['/graphql/v1/', '/graphql/v1/x', `/graphql/v1/photo?${secret}`]) {
+      for (const method of ['GET', 'POST', 'PUT']) {
+        const answer = await send(service, {
+          method,
+          path,
+          headers: { 'content-type': 'text/plain' },
+          body: method === 'GET' ? '' : 'x',
+        });
+        expect(refusalOf(answer)).toEqual([404, 'NOT_FOUND']);
+      }
+    }
+    expect(refusalOf(await send(service, { path: '/graphql/v1/%zz' }))).toEqual([400, 'BAD_REQUEST']);
+  });
+
+  it.each([
+    [`/photos/v1/anna?${secret}`, 404],
+    [`/graphql/v2?${secret}`, 404],
+    ['/graphql/v1x', 404],
+    [`//graphql/v1?${secret}`, 404],
+    [`/photo/v1/%zz?${secret}`, 400],
+    [`/%?${secret}`, 400],
+  ])('is a problem document elsewhere, which does not repeat the URL: %s', async (path, status) => {
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      const { headers, body, ...answer } = await send(service, {
+        method,
+        path,
+        body: method === 'POST' ? 'x' : '',
+      });
+      expect(answer.status).toBe(status);
+      expect(headers['content-type']).toBe('application/problem+json');
+      expect(JSON.parse(body)).toEqual({
+        type: `${service.url}/reference/errors#${status === 404 ? 'NOT_FOUND' : 'BAD_REQUEST'}`,
+        title: status === 404 ? 'Not Found' : 'Bad Request',
+        status,
+        detail: status === 404 ? 'There is nothing here' : 'The request is malformed',
+        code: status === 404 ? 'NOT_FOUND' : 'BAD_REQUEST',
+        requestId: headers['x-request-id'],
+      });
+    }
+  });
+});
+
+describe('a page of another origin', () => {
+  const preflight = (origin: string) =>
+    send(service, {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization,content-type',
+      },
+    });
+
+  it('may ask when CORS_ORIGINS names it', async () => {
+    const { status, headers } = await preflight(ORIGIN);
+    expect(status).toBe(204);
+    expect(headers).toMatchObject({
+      'access-control-allow-origin': ORIGIN,
+      'access-control-allow-methods': 'GET, POST',
+      'access-control-allow-headers': 'authorization, content-type, directory-max-staleness, x-request-id',
+    });
+    expect(headers).not.toHaveProperty('access-control-allow-credentials');
+    for (const query of [QUERY, '{']) {
+      const answer = await post(service, { query }, { origin: ORIGIN });
+      expect(answer.headers['access-control-allow-origin']).toBe(ORIGIN);
+      expect(answer.headers['access-control-expose-headers']).toContain('retry-after');
+      expect(answer.headers.vary).toContain('Origin');
+    }
+  });
+
+  it('may not when it does not', async () => {
+    for (const origin of ['https://pages.example.evil.example', 'http://pages.example', 'null']) {
+      expect((await preflight(origin)).headers).not.toHaveProperty('access-control-allow-origin');
+      const answer = await post(service, { query: QUERY }, { origin });
+      expect(answer.headers).not.toHaveProperty('access-control-allow-origin');
+    }
+  });
+});
+
+describe('the audits of graphql-http', () => {
+  const audit = async (headers: Record<string, string>) => {
+    const audits = serverAudits({
+      url: `${service.url}/graphql/v1`,
+      fetchFn: (url: string, init?: RequestInit) =>
+        fetch(url, { ...init, headers: { ...(init?.headers as Record<string, string>), ...headers } }),
+    });
+    const results = await Promise.all(audits.map(({ fn }) => fn()));
+    return results.filter(({ status }) => status !== 'ok').map(({ id, status }) => `${status} ${id}`);
+  };
+
+  it('find nothing but three recommendations not followed, with a token and without', async () => {
+    const warnings = ['warn 572B', 'warn 7B9B', 'warn FDE2'];
+    expect((await audit({ authorization })).sort()).toEqual(warnings);
+    expect((await audit({})).sort()).toEqual(warnings);
+  });
+});

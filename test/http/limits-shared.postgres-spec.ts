@@ -1,0 +1,516 @@
+import { mkdtempSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { Logger } from '@nestjs/common';
+import type { RedisConfig } from '../../src/config/settings/redis.js';
+import { Limit } from '../../src/limits/limit.js';
+import { SHARED_COUNTS } from '../../src/limits/limits.js';
+import { SharedCounts } from '../../src/limits/shared-counts.js';
+import { FormBrowser } from '../support/clients/form-browser.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { dataOf, type HttpAnswer, post, refusalOf, send } from '../support/clients/http.js';
+import { REDIS_PASSWORD, TestRedis } from '../support/servers/redis.js';
+import { TestService } from '../support/servers/service.js';
+import { variable } from '../support/servers/store.js';
+
+const CHEAP = '{ rateLimit { remaining } }';
+/** Costs three points. */
+const DEAR =
+  '{ groups(first: 100) { nodes { parents(first: 1) { nodes { id } } subgroups(first: 1) { nodes { id } } } } }';
+const REQUESTS = 20;
+const POINTS = 40;
+/** Requests that are sent at once, and as many after them one by one. */
+const AT_ONCE = 5;
+const LIMITED = [429, 'RATE_LIMITED'];
+
+let redis: TestRedis;
+let first: TestService;
+let second: TestService;
+const warned = jest.spyOn(Logger.prototype, 'warn');
+const unhandled: unknown[] = [];
+const noteUnhandled = (error: unknown) => unhandled.push(error);
+
+/** Redis is not there yet when they start: that must do no harm. */
+beforeAll(async () => {
+  process.on('unhandledRejection', noteUnhandled);
+  redis = await TestRedis.prepare();
+  const environment = {
+    REDIS_URL: redis.url,
+    LIMIT_REQUESTS_PER_MINUTE: String(REQUESTS),
+    LIMIT_POINTS_PER_HOUR: String(POINTS),
+    LIMIT_FAILED_LOGINS: '10',
+    TRUSTED_PROXIES: '127.0.0.1',
+  };
+  first = await TestService.start({ ldif: buildLdif([{ id: 'anna' }]), environment });
+  const { database } = first.config;
+  if (database.kind !== 'postgres') throw new Error('This needs a server');
+  second = await TestService.start({ environment: { ...environment, DATABASE_URL: database.url } });
+});
+
+afterAll(async () => {
+  await second.stop();
+  await first.stop();
+  redis.goOn();
+  await redis.kill();
+  process.off('unhandledRejection', noteUnhandled);
+});
+
+let lastAddress = 0;
+/** Nobody has asked from there before. */
+const newAddress = () => ({ 'x-forwarded-for': `192.0.2.${++lastAddress}` });
+const wrongSecret = (id: string) => ({
+  authorization: `Basic ${Buffer.from(`${id}:guess`).toString('base64')}`,
+});
+const ask = (service: TestService, headers: Record<string, string>, query = CHEAP) =>
+  post(service, { query }, headers);
+/** In turns. */
+const replica = (index: number) => (index % 2 === 0 ? first : second);
+
+/** Parameters of RateLimit by the name of the limit: what is left, and the seconds. */
+function left({ headers }: HttpAnswer, name: string): number {
+  const [, remaining] = new RegExp(`"${name}";r=(\\d+)`).exec(String(headers['ratelimit'])) ?? [];
+  return Number(remaining ?? NaN);
+}
+
+async function isShared(service: TestService): Promise<boolean> {
+  const response = await fetch(`${service.url}/_readiness`);
+  const { info } = (await response.json()) as { info: { redis: { shared: boolean } } };
+  expect(response.status).toBe(200);
+  return info.redis.shared;
+}
+
+const untilShared = () => first.until(async () => (await isShared(first)) && (await isShared(second)));
+const untilAway = () => first.until(async () => !(await isShared(first)) && !(await isShared(second)));
+
+describe('without its Redis, a service', () => {
+  it('starts, says so once, and counts on its own', async () => {
+    const said = warned.mock.calls.filter(([text]) => String(text).startsWith('Redis is away'));
+    expect(said).toHaveLength(2); // Once by each of the two.
+    const headers = newAddress();
+    expect(left(await ask(first, headers), 'requests')).toBe(REQUESTS - 1);
+    expect(left(await ask(second, headers), 'requests')).toBe(REQUESTS - 1);
+  });
+
+  it('shares limits within two seconds of its coming', async () => {
+    await redis.start();
+    await untilShared();
+    const headers = newAddress();
+    expect(left(await ask(first, headers), 'requests')).toBe(REQUESTS - 1);
+    expect(left(await ask(second, headers), 'requests')).toBe(REQUESTS - 2);
+  });
+});
+
+describe('two replicas', () => {
+  it('tell what the other one has taken', async () => {
+    const headers = newAddress();
+    for (let index = 0; index < 6; index++) {
+      const answer = await ask(replica(index), headers);
+      expect(left(answer, 'requests')).toBe(REQUESTS - 1 - index);
+      expect(left(answer, 'points')).toBe(POINTS - 1 - index);
+      expect(dataOf(answer)).toEqual({ rateLimit: { remaining: POINTS - 1 - index } });
+      expect(answer.headers['ratelimit-policy']).toBe(
+        `"requests";q=${REQUESTS};w=60, "points";q=${POINTS};w=3600`,
+      );
+    }
+  });
+
+  it('answer exactly as many requests as are allowed, however many come at once', async () => {
+    const headers = newAddress();
+    const answers = await Promise.all(
+      Array.from({ length: 2 * REQUESTS }, (_, index) => ask(replica(index), headers)),
+    );
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused).toHaveLength(REQUESTS);
+    for (const answer of refused) {
+      expect(refusalOf(answer)).toEqual(LIMITED);
+      expect(answer.headers['retry-after']).toMatch(/^([1-9]|[1-5]\d|60)$/);
+      expect(left(answer, 'requests')).toBe(0);
+    }
+    const remaining = answers.filter(({ status }) => status === 200).map((each) => left(each, 'requests'));
+    expect(remaining.sort((a, b) => a - b)).toEqual(Array.from({ length: REQUESTS }, (_, index) => index));
+  });
+
+  it('take exactly as many points as there are', async () => {
+    const authorization = await first.serviceAccount('read');
+    const prices = Array.from({ length: REQUESTS - 1 }, (_, index) =>
+      ask(replica(index), { authorization }, DEAR),
+    );
+    const answers = await Promise.all(prices);
+    // Thirteen times three leave one, which is enough for something cheap and not refunded by who was refused.
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(13);
+    const last = await ask(second, { authorization });
+    expect(dataOf(last)).toEqual({ rateLimit: { remaining: 0 } });
+  });
+
+  it('take no points for a request that is one too many, and leave them to others', async () => {
+    const counts = new SharedCounts({ url: redis.url, prefix: 'both', certificates: null });
+    await counts.start();
+    const requests = new Limit('requests', 1, 60);
+    const points = new Limit('points', 5, 3600);
+    const takings = [
+      { limit: requests, subject: 'anna', amount: 1 },
+      { limit: points, subject: 'anna', amount: 2 },
+    ];
+    for (const isTaken of [true, false, false]) {
+      const answer = await counts.take(takings);
+      expect(answer).toMatchObject([
+        { isTaken, taken: 1 },
+        { isTaken, taken: 2 },
+      ]);
+    }
+    expect(await counts.take([{ limit: points, subject: 'anna', amount: 3 }])).toMatchObject([
+      { isTaken: true, taken: 5 },
+    ]);
+    counts.stop();
+  });
+
+  it('tell what is left when it is too little for a price', async () => {
+    const headers = { authorization: await first.serviceAccount('read') };
+    for (let index = 0; index < 13; index++) await ask(replica(index), headers, DEAR);
+    const refused = await ask(first, headers, DEAR);
+    expect([refusalOf(refused), left(refused, 'points')]).toEqual([LIMITED, 1]);
+  });
+
+  it('count the addresses of an IPv6 network as one', async () => {
+    const leftFor = async (address: string, index: number) =>
+      left(await ask(replica(index), { 'x-forwarded-for': address }), 'requests');
+    expect(await leftFor('2001:db8:0:1::1', 0)).toBe(REQUESTS - 1);
+    expect(await leftFor('2001:db8:0:1:ffff::2', 1)).toBe(REQUESTS - 2);
+    expect(await leftFor('2001:db8:0:2::1', 0)).toBe(REQUESTS - 1);
+  });
+
+  it('count requests that come to no price, and refuse those beyond', async () => {
+    const headers = newAddress();
+    const wrong = [
+      (service: TestService) => post(service, '{', headers),
+      (service: TestService) => ask(service, headers, '{ nothing }'),
+      (service: TestService) => ask(service, { ...headers, authorization: 'Bearer x' }),
+    ];
+    for (let index = 0; index < REQUESTS; index++) {
+      const answer = await wrong[index % 3]?.(replica(index));
+      expect(answer?.status).toBe(index % 3 === 2 ? 401 : 400);
+    }
+    for (const each of wrong) {
+      const answer = await each(first);
+      expect(refusalOf(answer)).toEqual(LIMITED);
+      expect(answer.headers).not.toHaveProperty('www-authenticate');
+    }
+    expect(refusalOf(await ask(second, headers))).toEqual(LIMITED);
+  });
+
+  it('take nothing for a rehearsal', async () => {
+    const headers = { authorization: await first.serviceAccount('read') };
+    const query = '{ rateLimit(dryRun: true) { remaining cost } groups(first: 100) { totalCount } }';
+    for (let index = 0; index < 4; index++) {
+      const data = dataOf(await ask(replica(index), headers, query));
+      expect(data).toEqual({ rateLimit: { remaining: POINTS, cost: 1 } });
+    }
+  });
+
+  it('ask Redis once for each limit, remembered or not', async () => {
+    const headers = newAddress();
+    const calls = async () => {
+      const stats = await redis.ask('INFO', 'commandstats');
+      return Number(/cmdstat_eval:calls=(\d+)/.exec(stats)?.[1]);
+    };
+    const before = await calls();
+    for (let index = 0; index < 4; index++)
+      expect((await ask(first, headers, '{ buildInfo { version } }')).status).toBe(200);
+    await post(first, '{', headers);
+    expect((await calls()) - before).toBe(4 * 2 + 1);
+  });
+
+  it('keep nothing in Redis that says who it is about', async () => {
+    const keys = await redis.keys();
+    expect(keys.length).toBeGreaterThan(5);
+    for (const key of keys) {
+      expect(key).toMatch(/^(directory|both):(requests|points|failed-logins:\w+|probe):[\w-]{22}$/);
+    }
+  });
+});
+
+describe('logins that fail', () => {
+  it('are refused from the eleventh on, whichever replica is asked, and keep no right secret out', async () => {
+    const authorization = await first.serviceAccount('read');
+    const id = Buffer.from(authorization.slice(6), 'base64').toString().split(':')[0] ?? '';
+    const address = newAddress();
+    for (let index = 0; index < 10; index++) {
+      const answer = await ask(replica(index), { ...address, ...wrongSecret(id) });
+      expect(refusalOf(answer)).toEqual([401, 'UNAUTHENTICATED']);
+    }
+    for (const service of [first, second]) {
+      const refused = await ask(service, { ...address, ...wrongSecret(id) });
+      expect(refusalOf(refused)).toEqual(LIMITED);
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(800);
+      // From the address that the wrong ones come from, and from others.
+      expect((await ask(service, { ...address, authorization })).status).toBe(200);
+      expect((await ask(service, { ...newAddress(), authorization })).status).toBe(200);
+    }
+  });
+
+  it('lock no account, however many addresses they come from', async () => {
+    const authorization = await first.serviceAccount('read');
+    const id = Buffer.from(authorization.slice(6), 'base64').toString().split(':')[0] ?? '';
+    for (let index = 0; index < 30; index++) {
+      expect((await ask(replica(index), { ...newAddress(), ...wrongSecret(id) })).status).toBe(401);
+    }
+    for (const service of [first, second]) expect((await ask(service, { authorization })).status).toBe(200);
+  });
+
+  it('are counted for the address that they come from, exactly, whatever account is tried', async () => {
+    const headers = newAddress();
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, (_, index) =>
+        ask(replica(index), { ...headers, ...wrongSecret(`nobody-${index}`) }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([
+      ...Array.from({ length: 10 }, () => 401),
+      ...Array.from({ length: 6 }, () => 429),
+    ]);
+    const authorization = await first.serviceAccount('read');
+    expect((await ask(second, { ...headers, authorization })).status).toBe(200);
+  });
+
+  it('are counted for clients of the embedded provider', async () => {
+    const address = newAddress();
+    const login = (service: TestService, secret: string) =>
+      send(service, {
+        method: 'POST',
+        path: '/oauth2/token',
+        headers: {
+          'content-type': 'application/x-www-form-urlencoded',
+          authorization: `Basic ${Buffer.from(`demo-basic:${secret}`).toString('base64')}`,
+          ...address,
+        },
+        body: 'grant_type=client_credentials',
+      });
+    expect((await login(first, 'demo-basic-secret')).status).toBe(200);
+    for (let index = 0; index < 10; index++) {
+      expect((await login(replica(index), 'guess')).status).toBe(401);
+    }
+    for (const secret of ['guess', 'demo-basic-secret']) {
+      const answer = await login(second, secret);
+      expect([answer.status, Number(answer.headers['retry-after']) > 800]).toEqual([429, true]);
+    }
+  });
+
+  it('are counted for clients and people that do not exist, in one with all others of their address', async () => {
+    const headers = newAddress();
+    const tryClient = (id: string) =>
+      send(first, {
+        method: 'POST',
+        path: '/oauth2/token',
+        headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+        body: `grant_type=client_credentials&client_id=${id}&client_secret=x`,
+      });
+    for (let index = 0; index < 5; index++) expect((await tryClient(`nobody-${index}`)).status).toBe(401);
+    for (let index = 0; index < 4; index++) {
+      expect((await ask(second, { ...headers, ...wrongSecret(`no-one-${index}`) })).status).toBe(401);
+    }
+    const browser = new FormBrowser(first.url, headers);
+    const signIn = async (id: string) => {
+      const { url } = await browser.open(
+        `${first.url}/oauth2/authorize?client_id=demo-app&response_type=code&scope=read&redirect_uri=${encodeURIComponent('http://127.0.0.1:8080/callback')}&code_challenge_method=S256&code_challenge=${'x'.repeat(43)}`,
+      );
+      return (await browser.open(url, { id, answer: 'continue' })).response;
+    };
+    expect((await signIn('no-such-person')).status).toBe(422);
+    const refused = await signIn('anna');
+    expect([refused.status, Number(refused.headers.get('retry-after')) > 800]).toEqual([429, true]);
+    expect(await refused.text()).toContain('Too many attempts');
+    expect((await tryClient('nobody')).status).toBe(429);
+  });
+});
+
+/** What can happen to a Redis, and how it is mended. */
+const TROUBLES: [what: string, begin: () => unknown, mend: () => unknown][] = [
+  [
+    'hangs',
+    () => {
+      redis.hang();
+    },
+    () => {
+      redis.goOn();
+    },
+  ],
+  ['is killed', () => redis.kill(), () => redis.start()],
+  [
+    'is full',
+    () => redis.ask('CONFIG', 'SET', 'maxmemory', '1'),
+    () => redis.ask('CONFIG', 'SET', 'maxmemory', '0'),
+  ],
+  [
+    'only takes reads',
+    () => redis.ask('REPLICAOF', '127.0.0.1', '1'),
+    () => redis.ask('REPLICAOF', 'NO', 'ONE'),
+  ],
+  ['is slow', () => redis.ask('CLIENT', 'PAUSE', '600', 'ALL'), () => undefined],
+];
+
+/** Half of them at once, and how many of them waited for Redis in vain. */
+async function askTenTimes(
+  headers: Record<string, string>,
+): Promise<[answers: HttpAnswer[], inVain: number]> {
+  const take = jest.spyOn(first.app.get<SharedCounts>(SHARED_COUNTS), 'take');
+  try {
+    const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => ask(first, headers)));
+    for (let index = 0; index < AT_ONCE; index++) answers.push(await ask(first, headers));
+    const waits = await Promise.allSettled(take.mock.results.map(({ value }) => value as unknown));
+    return [answers, waits.filter(({ status }) => status === 'rejected').length];
+  } finally {
+    take.mockRestore();
+  }
+}
+
+describe.each(TROUBLES)('a Redis that %s', (_what, begin, mend) => {
+  it('holds up nobody for long, leaves limits to each process, and is in use again when it is mended', async () => {
+    const headers = newAddress();
+    expect(left(await ask(first, headers), 'requests')).toBe(REQUESTS - 1);
+    const authorization = await first.serviceAccount('read');
+    const goodLogin = { ...newAddress(), authorization };
+
+    await begin();
+    const [during, inVain] = await askTenTimes(headers);
+    // Together and once: the requests after them do not wait at all.
+    expect(inVain).toBeLessThanOrEqual(AT_ONCE);
+    expect(during.map(({ status }) => status)).toEqual(during.map(() => 200));
+    // It goes on from what was last heard of all.
+    expect(Math.min(...during.map((each) => left(each, 'requests')))).toBe(REQUESTS - 11);
+    expect((await ask(second, goodLogin)).status).toBe(200);
+
+    await mend();
+    await untilShared();
+    const after = newAddress();
+    expect(left(await ask(first, after), 'requests')).toBe(REQUESTS - 1);
+    expect(left(await ask(second, after), 'requests')).toBe(REQUESTS - 2);
+  });
+});
+
+describe('while Redis is away', () => {
+  it('logins stay limited in each process', async () => {
+    await redis.kill();
+    await untilAway();
+    const headers = newAddress();
+    for (let index = 0; index < 11; index++) {
+      const { status } = await ask(first, { ...headers, ...wrongSecret(`absent-${index}`) });
+      expect(status).toBe(index < 10 ? 401 : 429);
+    }
+    await redis.start();
+    await untilShared();
+  });
+});
+
+describe('a Redis that takes its time for every answer', () => {
+  it('is not waited for each time, and asked about two limits at once', async () => {
+    let delay = 0;
+    let asked = '';
+    const line = createServer((socket) => {
+      const onward = connect(redis.port, '127.0.0.1');
+      socket.on('data', (chunk) => (asked += chunk.toString('latin1')));
+      socket.pipe(onward);
+      onward.on('data', (chunk) => setTimeout(() => socket.write(chunk), delay));
+      for (const end of [socket, onward]) end.on('error', () => undefined);
+    });
+    await new Promise<void>((resolve) => line.listen(0, '127.0.0.1', resolve));
+    const url = redis.url.replace(/\d+$/, String((line.address() as AddressInfo).port));
+    const counts = new SharedCounts({ url, prefix: 'slow', certificates: null });
+    await counts.start();
+    await first.until(() => Promise.resolve(counts.isInUse));
+    delay = 150;
+    const limit = new Limit('requests', 5, 60);
+    const other = new Limit('points', 5, 60);
+    const takings = [limit, other].map((each) => ({ limit: each, subject: 'anna', amount: 0 }));
+    let turns = 0;
+    for (; turns < 10; turns++) {
+      asked = '';
+      const answer = counts.take(takings);
+      if (answer === null) break;
+      // Neither waits for the other: what has come of them by then came before any answer.
+      const alone = answer.then(
+        () => 'answered',
+        () => 'away',
+      );
+      const both = first.until(() => Promise.resolve(asked.split('slow:').length === 3)).then(() => 'asked');
+      expect(await Promise.race([both, alone])).toBe('asked');
+      await alone;
+    }
+    expect(turns).toBeLessThan(10);
+    expect(counts.isInUse).toBe(false);
+    delay = 0;
+    await first.until(() => Promise.resolve(counts.isInUse));
+    counts.stop();
+    line.close();
+  });
+});
+
+describe('a Redis that is emptied', () => {
+  it('counts anew, and gets its script again', async () => {
+    const headers = newAddress();
+    await ask(first, headers);
+    await redis.ask('FLUSHALL');
+    await redis.ask('SCRIPT', 'FLUSH');
+    expect(left(await ask(second, headers), 'requests')).toBe(REQUESTS - 1);
+    expect(await isShared(second)).toBe(true);
+  });
+});
+
+describe('an account that may do nothing but count', () => {
+  it('is enough', async () => {
+    const rights = ['+hello', '+eval', '+get', '+incrby', '+pexpire', '+pttl', '~own:*'];
+    await redis.ask('ACL', 'SETUSER', 'counter', 'on', '>count-well', ...rights);
+    const url = redis.url.replace(`:${REDIS_PASSWORD}`, 'counter:count-well');
+    expect(await take({ url, prefix: 'own', certificates: null })).toBe(2);
+    const other = await new SharedCounts({ url, prefix: 'other', certificates: null }).examine();
+    expect(other).toMatch(/^NOPERM/);
+  });
+});
+
+describe('two installations', () => {
+  it('share a Redis and no limits', async () => {
+    const takeAs = (prefix: string) => take({ url: redis.url, prefix, certificates: null });
+    expect([await takeAs('one'), await takeAs('other'), await takeAs('one')]).toEqual([2, 2, 4]);
+  });
+});
+
+describe('a Redis that speaks TLS', () => {
+  it('is used when its certificate is one to trust, and only then', async () => {
+    const encrypted = await TestRedis.prepare();
+    const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'redis-'));
+    const { url, certificate } = await encrypted.startEncrypted(directory);
+    try {
+      const config = { url, prefix: 'tls', certificates: certificate };
+      expect(await take(config)).toBe(2);
+      expect(await new SharedCounts(config).examine()).toBeNull();
+      const untrusted = await new SharedCounts({ ...config, certificates: null }).examine();
+      expect(untrusted).toMatch(/self-signed certificate/);
+      const refused = await new SharedCounts({
+        ...config,
+        url: url.replace(REDIS_PASSWORD, 'guess'),
+      }).examine();
+      expect(refused).toMatch(/^WRONGPASS/);
+    } finally {
+      await encrypted.kill();
+    }
+  });
+});
+
+/** Takes 2 of 5, and says how many are taken then. */
+async function take(config: RedisConfig): Promise<number | undefined> {
+  const counts = new SharedCounts(config);
+  await counts.start();
+  try {
+    const limit = new Limit('requests', 5, 60);
+    const taken = await counts.take([{ limit, subject: 'anna', amount: 2 }]);
+    return taken?.[0]?.taken;
+  } finally {
+    counts.stop();
+  }
+}
+
+describe('the whole of it', () => {
+  it('has left nothing unhandled, and no secret in the log', () => {
+    expect(unhandled).toEqual([]);
+    expect(JSON.stringify(warned.mock.calls)).not.toContain(REDIS_PASSWORD);
+  });
+});

@@ -1,0 +1,277 @@
+import { getIntrospectionQuery, parse, print } from 'graphql';
+import { buildLdif } from '../support/builders/directory.js';
+import { dataOf, post, refusalOf } from '../support/clients/http.js';
+import { TestService } from '../support/servers/service.js';
+
+const TOO_COMPLEX = [400, 'QUERY_TOO_COMPLEX'];
+const INVALID = [400, 'GRAPHQL_VALIDATION_FAILED'];
+const BAD_INPUT = [400, 'BAD_USER_INPUT'];
+
+let service: TestService;
+let authorization: string;
+
+beforeAll(async () => {
+  service = await TestService.start({
+    ldif: buildLdif(
+      [{ id: 'anna' }, { id: 'ben' }],
+      [
+        { id: 'club', members: ['anna', '@team'] },
+        { id: 'team', members: ['ben'] },
+      ],
+    ),
+  });
+  authorization = await service.serviceAccount('read');
+});
+
+afterAll(() => service.stop());
+
+const ask = (query: string, variables?: Record<string, unknown>) =>
+  post(service, { query, variables }, { authorization });
+
+const repeat = (count: number, text: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => text(index)).join(' ');
+
+/** An operation whose deepest field is on this level: `{ a { b } }` has two. */
+function nested(levels: number): string {
+  // group, then subgroups and nodes in turn, then id.
+  const steps = Array.from({ length: levels - 2 }, (_, index) =>
+    index % 2 === 0 ? 'subgroups(first: 1)' : 'nodes',
+  );
+  const innermost = steps.at(-1) === 'nodes' || steps.length === 0 ? 'id' : 'totalCount';
+  return `${steps.map((step) => `${step} { `).join('')}${innermost}${' }'.repeat(steps.length)}`;
+}
+
+describe('the depth of an operation', () => {
+  it('is at most 12', async () => {
+    expect((await ask(`{ group(group: {id: "club"}) { ${nested(12)} } }`)).status).toBe(200);
+    expect(refusalOf(await ask(`{ group(group: {id: "club"}) { ${nested(13)} } }`))).toEqual(TOO_COMPLEX);
+  });
+
+  it('is counted through fragments, and not for them', async () => {
+    const through = (levels: number) =>
+      `{ ...A } fragment A on Query { ... on Query { group(group: {id: "club"}) { ...B } } } fragment B on Group { ${nested(levels)} }`;
+    expect((await ask(through(12))).status).toBe(200);
+    expect(refusalOf(await ask(through(13)))).toEqual(TOO_COMPLEX);
+  });
+
+  it('is not counted for what @skip leaves out', async () => {
+    const query = `query ($no: Boolean!) { group(group: {id: "club"}) { id ... @include(if: $no) { ${nested(13)} } } }`;
+    expect(dataOf(await ask(query, { no: false }))).toEqual({ group: { id: 'club' } });
+    expect(refusalOf(await ask(query, { no: true }))).toEqual(TOO_COMPLEX);
+  });
+
+  it('leaves introspection alone', async () => {
+    const query = getIntrospectionQuery({
+      specifiedByUrl: true,
+      directiveIsRepeatable: true,
+      schemaDescription: true,
+      inputValueDeprecation: true,
+      oneOf: true,
+    });
+    expect(Object.keys(dataOf(await ask(query)) ?? {})).toEqual(['__schema']);
+  });
+});
+
+describe('the aliases of an operation', () => {
+  it('are at most 30, whichever level they are on', async () => {
+    const aliased = (count: number) =>
+      `{ group(group: {id: "club"}) { ${repeat(count, (at) => `a${at}: id`)} } }`;
+    expect((await ask(aliased(30))).status).toBe(200);
+    expect(refusalOf(await ask(aliased(31)))).toEqual(TOO_COMPLEX);
+    const names = (count: number) => `{ ${repeat(count, (at) => `a${at}: __typename`)} }`;
+    expect((await ask(names(30))).status).toBe(200);
+    expect(refusalOf(await ask(names(31)))).toEqual(TOO_COMPLEX);
+  });
+
+  it('are counted wherever a fragment is used', async () => {
+    const query = (uses: number) =>
+      `{ group(group: {id: "club"}) { ${repeat(uses, () => '...F')} } } fragment F on Group { ${repeat(10, (at) => `a${at}: id`)} }`;
+    expect((await ask(query(3))).status).toBe(200);
+    expect(refusalOf(await ask(query(4)))).toEqual(TOO_COMPLEX);
+  });
+});
+
+describe('the root fields of an operation', () => {
+  it('are at most 20', async () => {
+    const roots = (count: number) => `{ ${repeat(count, (at) => `a${at}: buildInfo { version }`)} }`;
+    expect(Object.keys(dataOf(await ask(roots(20))) ?? {})).toHaveLength(20);
+    expect(refusalOf(await ask(roots(21)))).toEqual(TOO_COMPLEX);
+  });
+
+  it('are counted through fragments, and one that is named twice once', async () => {
+    const query = `{ ...A ...B } fragment A on Query { ${repeat(11, (at) => `a${at}: buildInfo { version }`)} }
+      fragment B on Query { ${repeat(10, (at) => `b${at}: buildInfo { version }`)} }`;
+    expect(refusalOf(await ask(query))).toEqual(TOO_COMPLEX);
+    const same = `{ ${repeat(50, () => 'buildInfo { version }')} }`;
+    expect(Object.keys(dataOf(await ask(same)) ?? {})).toEqual(['buildInfo']);
+  });
+});
+
+describe('the tokens of a document', () => {
+  it('are at most 1,000', async () => {
+    // Two braces and a field; three tokens for each fragment around it.
+    const tokens = (fields: number) =>
+      `{ ${'... { '.repeat(332)}${'__typename '.repeat(fields)}${'}'.repeat(332)} }`;
+    expect(dataOf(await ask(tokens(2)))).toEqual({ __typename: 'Query' });
+    expect(refusalOf(await ask(tokens(3)))).toEqual(TOO_COMPLEX);
+  });
+
+  it('may be fewer where comparing them takes long', async () => {
+    expect(refusalOf(await ask(`{${' __typename'.repeat(990)} }`))).toEqual(TOO_COMPLEX);
+  });
+});
+
+describe('the requested nodes of an operation', () => {
+  const members = (first: number, inside: string) =>
+    `{ group(group: {id: "club"}) { members(first: ${first}) { nodes { user { ${inside} } } } } }`;
+  const priceOf = async (query: string, variables?: Record<string, unknown>) => {
+    const asked = print(parse(query)).replace('{', '{ rateLimit(dryRun: true) { nodeCount cost }');
+    return dataOf(await ask(asked, variables));
+  };
+
+  it('are at most 10,000, multiplied where connections nest', async () => {
+    // 99 members with 100 groups each, and one with 1 more elsewhere, are 99 + 9,900 + 1.
+    const exactly = `{ group(group: {id: "club"}) { members(first: 99) { nodes { user { groups(first: 100) { totalCount } } } } }
+      groups(first: 1) { totalCount } }`;
+    expect((await ask(exactly)).status).toBe(200);
+    expect(refusalOf(await ask(exactly.replace('first: 1)', 'first: 2)')))).toEqual(TOO_COMPLEX);
+    expect(refusalOf(await ask(members(100, 'groups(last: 100) { totalCount }')))).toEqual(TOO_COMPLEX);
+  });
+
+  it('are counted by what variables say, also by their defaults', async () => {
+    const query = `query ($n: Int = 100) { group(group: {id: "club"}) { members(first: $n) { nodes { user { groups(first: $n) { totalCount } } } } } }`;
+    expect((await ask(query, { n: 99 })).status).toBe(200);
+    expect(refusalOf(await ask(query))).toEqual(TOO_COMPLEX);
+    expect(refusalOf(await ask(query, { n: 100 }))).toEqual(TOO_COMPLEX);
+  });
+
+  it('make the price, a point for each hundred begun and at least one', async () => {
+    for (const [query, nodeCount, cost] of [
+      ['{ __typename }', 0, 1],
+      ['{ groups(first: 0) { totalCount } }', 0, 1],
+      ['{ groups(first: 100) { totalCount } }', 100, 1],
+      ['{ groups(first: 100) { totalCount } search(query: "an", last: 1) { totalCount } }', 101, 2],
+      [members(10, 'groups(first: 5) { totalCount }'), 60, 1],
+      [members(99, 'groups(first: 100) { totalCount }'), 9999, 100],
+      ['{ ...F ...F } fragment F on Query { groups(first: 50) { totalCount } }', 50, 1],
+    ] as const) {
+      expect([query, await priceOf(query)]).toEqual([query, { rateLimit: { nodeCount, cost } }]);
+    }
+  });
+});
+
+describe('rateLimit', () => {
+  const QUERY =
+    '{ rateLimit { limit cost remaining resetAt nodeCount } groups(first: 100) { nodes { parents(first: 1) { totalCount } } } }';
+  interface RateLimit {
+    rateLimit: { limit: number; cost: number; remaining: number; resetAt: string; nodeCount: number };
+  }
+
+  it('is true: what remains falls by what an operation costs', async () => {
+    const before = dataOf(await ask(QUERY)) as unknown as RateLimit;
+    const after = dataOf(await ask(QUERY)) as unknown as RateLimit;
+    expect(after.rateLimit).toMatchObject({ cost: 2, nodeCount: 200, limit: before.rateLimit.limit });
+    expect(before.rateLimit.remaining - after.rateLimit.remaining).toBe(2);
+    const seconds = (Date.parse(after.rateLimit.resetAt) - Date.now()) / 1000;
+    expect(seconds).toBeGreaterThan(3500);
+    expect(seconds).toBeLessThanOrEqual(3601);
+  });
+
+  it('runs nothing else and takes nothing for a rehearsal, whose price it tells all the same', async () => {
+    const rehearsed = QUERY.replace('rateLimit', 'rateLimit(dryRun: $dry)').replace(
+      '{',
+      'query ($dry: Boolean) {',
+    );
+    const first = dataOf(await ask(rehearsed, { dry: true })) as unknown as RateLimit;
+    const second = dataOf(await ask(rehearsed, { dry: true })) as unknown as RateLimit;
+    expect(Object.keys(second)).toEqual(['rateLimit']);
+    expect(second.rateLimit).toMatchObject({ cost: 2, nodeCount: 200, remaining: first.rateLimit.remaining });
+    const run = dataOf(await ask(rehearsed, { dry: false })) as unknown as RateLimit;
+    expect(Object.keys(run)).toEqual(['rateLimit', 'groups']);
+    expect(run.rateLimit.remaining).toBe(first.rateLimit.remaining - 2);
+  });
+});
+
+describe('fragments that use one another many times', () => {
+  it('are refused in a moment', async () => {
+    const levels = 40;
+    const doubling = repeat(
+      levels,
+      (at) => `fragment F${at} on Query { ...F${at + 1} ... { ...F${at + 1} } }`,
+    );
+    const query = `{ ...F0 } ${doubling} fragment F${levels} on Query { __typename buildInfo { version } }`;
+    expect(refusalOf(await ask(query))).toEqual(TOO_COMPLEX);
+  });
+});
+
+describe('first and last', () => {
+  it.each([
+    ['neither is there', ''],
+    ['both are', '(first: 1, last: 1)'],
+    ['the only one is null', '(first: null)'],
+    ['both are null', '(first: null, last: null)'],
+    ['it is negative', '(first: -1)'],
+    ['it is above 100', '(last: 101)'],
+    ['it is a text', '(first: "1")'],
+    ['it is no whole number', '(first: 1.5)'],
+    ['it is beyond 32 bits', '(first: 4294967297)'],
+    ['both are, one by a variable', '(first: 1, last: 1, after: $a)'],
+  ])('are refused by the rules for documents when %s', async (_when, args) => {
+    const variable = args.includes('$a') ? 'query ($a: String) ' : '';
+    expect(refusalOf(await ask(`${variable}{ groups${args} { totalCount } }`))).toEqual(INVALID);
+  });
+
+  it.each([
+    ['neither is given', {}],
+    ['both are', { first: 1, last: 1 }],
+    ['the only one is null', { first: null }],
+    ['it is negative', { first: -1 }],
+    ['it is above 100', { last: 101 }],
+    ['it is a text', { first: '1' }],
+    ['it is no whole number', { last: 1.5 }],
+    ['it is beyond 32 bits', { first: 4294967297 }],
+  ])('are refused when they come by variables and %s', async (_when, variables) => {
+    const query = 'query ($first: Int, $last: Int) { groups(first: $first, last: $last) { totalCount } }';
+    expect(refusalOf(await ask(query, variables))).toEqual(BAD_INPUT);
+  });
+
+  it('are refused when one is a literal and the other comes by a variable', async () => {
+    const query = 'query ($last: Int) { groups(first: 1, last: $last) { totalCount } }';
+    expect(refusalOf(await ask(query, { last: 1 }))).toEqual(BAD_INPUT);
+    for (const variables of [{}, { last: null }]) {
+      expect(dataOf(await ask(query, variables))).toEqual({ groups: { totalCount: 2 } });
+    }
+  });
+
+  it('may be the default of a variable', async () => {
+    const query = 'query ($first: Int = 101) { groups(first: $first) { totalCount } }';
+    expect(refusalOf(await ask(query))).toEqual(BAD_INPUT);
+    expect(refusalOf(await ask(query, { first: null }))).toEqual(BAD_INPUT);
+    expect(dataOf(await ask(query, { first: 1 }))).toEqual({ groups: { totalCount: 2 } });
+    expect(dataOf(await ask(query.replace('101', '100')))).toEqual({ groups: { totalCount: 2 } });
+  });
+
+  it('may be 0 to 100', async () => {
+    for (const args of [
+      'first: 0',
+      'last: 0',
+      'first: 1',
+      'first: 100',
+      'last: 100',
+      'first: 1, last: null',
+    ]) {
+      expect(dataOf(await ask(`{ groups(${args}) { totalCount } }`))).toEqual({ groups: { totalCount: 2 } });
+    }
+  });
+
+  it('are looked at on every connection, and not where a directive leaves it out', async () => {
+    for (const inside of ['members', 'parents', 'subgroups']) {
+      const query = `{ group(group: {id: "club"}) { ${inside} { totalCount } } }`;
+      expect(refusalOf(await ask(query))).toEqual(INVALID);
+    }
+    const query =
+      'query ($n: Int, $no: Boolean!) { __typename groups(first: $n) @include(if: $no) { totalCount } }';
+    expect(dataOf(await ask(query, { no: false }))).toEqual({ __typename: 'Query' });
+    expect(refusalOf(await ask(query, { no: true }))).toEqual(BAD_INPUT);
+  });
+});

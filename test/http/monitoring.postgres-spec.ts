@@ -1,0 +1,329 @@
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { type CollectedSpan, Collector } from '../support/servers/collector.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
+import { post, send } from '../support/clients/http.js';
+import {
+  type MetricFamily,
+  readFamilies,
+  readMetricsTable,
+  readSamples,
+} from '../support/clients/metrics.js';
+import { findFreePort } from '../support/servers/postgres.mjs';
+import { WatchedService } from '../support/watched-service.js';
+
+const QUERY =
+  'query Members { group(group: {id: "club"}) { members(first: 2) { nodes { user { name } } } } }';
+
+type Line = Record<string, unknown>;
+
+let collector: Collector;
+let issuer: ExternalIssuerProcess;
+let service: WatchedService;
+let metricsPort: number;
+let authorization: string;
+
+beforeAll(async () => {
+  [collector, issuer, metricsPort] = await Promise.all([
+    Collector.start(),
+    ExternalIssuerProcess.start(),
+    findFreePort(),
+  ]);
+  service = await WatchedService.start({
+    ldif: buildLdif([{ id: 'anna' }, { id: 'ben' }], [{ id: 'club', members: ['anna', 'ben'] }]),
+    environment: {
+      ...issuer.environment,
+      ...collector.environment,
+      OTEL_SERVICE_NAME: 'directory-under-test',
+      LOG_REQUESTS: 'true',
+      METRICS_PORT: String(metricsPort),
+      // Nobody is there.
+      DATABASE_REPLICA_URLS: 'postgres://directory@127.0.0.1:1/directory',
+    },
+  });
+  authorization = await issuer.opaque({ active: true, scope: 'read', sub: 'anna', client_id: 'x' });
+});
+
+afterAll(async () => {
+  await service.stop();
+  await Promise.all([issuer.stop(), collector.stop()]);
+});
+
+function lines(): Line[] {
+  // The last may not be whole yet.
+  return service.said
+    .split('\n')
+    .slice(0, -1)
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Line);
+}
+
+async function lineOf(requestId: string): Promise<Line> {
+  await service.untilSaid(new RegExp(`"requestId":"${requestId}".*\n`));
+  const [line, ...others] = lines().filter((each) => each['requestId'] === requestId);
+  if (line === undefined || others.length > 0) throw new Error(`There are ${others.length} other lines`);
+  return line;
+}
+
+const ask = (requestId: string, headers: Record<string, string> = {}, query = QUERY) =>
+  post(service, { query }, { authorization, 'x-request-id': requestId, ...headers });
+
+const askMetrics = (path = '/metrics', method = 'GET') =>
+  send({ config: { host: '127.0.0.1', port: metricsPort } }, { path, method });
+
+describe('the line about a request', () => {
+  it('says what it is called, what it cost and how it was answered', async () => {
+    for (const id of ['first', 'second', 'remembered']) expect((await ask(id)).status).toBe(200);
+    const known = {
+      level: 'info',
+      msg: 'request',
+      method: 'POST',
+      route: '/graphql/v1',
+      status: 200,
+      operation: 'Members',
+      field: 'group',
+      principal: 'ACCESS_TOKEN',
+      price: 1,
+    };
+    const { time, milliseconds, traceId, ...first } = await lineOf('first');
+    expect(first).toEqual({ ...known, requestId: 'first', statements: 1 });
+    expect(Date.parse(String(time))).toBeGreaterThan(Date.now() - 60_000);
+    expect(milliseconds).toBeGreaterThan(0);
+    expect(traceId).toMatch(/^[0-9a-f]{32}$/);
+    expect(await lineOf('remembered')).toMatchObject({ ...known, statements: 0 });
+  });
+
+  it('tells of nothing what stands in the URL, in the document and in the way of the token', async () => {
+    const name = 'a'.repeat(41);
+    await ask('long', {}, `query ${name} { user(user: {id: "anna"}) { id } users(first: 1) { totalCount } }`);
+    await send(service, { path: '/photo/v1/anna?signature=x', headers: { 'x-request-id': 'photo' } });
+    await send(service, { path: '/anna', headers: { 'x-request-id': 'nothing' } });
+    expect(await lineOf('long')).toMatchObject({ operation: null, field: 'several', status: 200 });
+    expect(await lineOf('photo')).toMatchObject({ route: '/photo/v1/*', status: 400 });
+    const { time, milliseconds, traceId, ...nothing } = await lineOf('nothing');
+    expect([typeof time, typeof milliseconds, typeof traceId]).toEqual(['string', 'number', 'string']);
+    expect(nothing).toEqual({
+      level: 'info',
+      msg: 'request',
+      requestId: 'nothing',
+      method: 'GET',
+      route: 'none',
+      status: 404,
+    });
+    expect(service.said).not.toMatch(/anna|aaaa/);
+  });
+
+  it('is written once for a connection that is cut before its answer, as 499', async () => {
+    const token = await issuer.opaque({ active: true, scope: 'read', sub: 'anna', client_id: 'x' });
+    const body = JSON.stringify({ query: QUERY });
+    issuer.freeze();
+    try {
+      const { host, port } = service.config;
+      const socket = connect(port, host);
+      const head = `POST /graphql/v1 HTTP/1.1\r\nHost: x\r\nX-Request-Id: cut\r\nAuthorization: ${token}`;
+      const more = `Content-Type: application/json\r\nContent-Length: ${body.length}`;
+      socket.write(`${head}\r\n${more}\r\n\r\n${body}`, () => socket.destroy());
+      expect(await lineOf('cut')).toMatchObject({ route: '/graphql/v1', method: 'POST', status: 499 });
+    } finally {
+      issuer.wake();
+    }
+    // By then what it asked for has come, and nobody takes it.
+    expect((await ask('not-cut', { authorization: token })).status).toBe(200);
+    await lineOf('not-cut');
+    expect(await lineOf('cut')).toMatchObject({ status: 499 });
+    const counted = readSamples((await askMetrics()).body).filter(({ labels }) => labels['code'] === '499');
+    expect(counted.map(({ value }) => value)).toEqual([1]);
+  });
+
+  it('has an id of its own where the one that was sent could be anything', async () => {
+    for (const id of ['x'.repeat(65), 'a b', 'a"b', 'a\u00e9']) {
+      const { headers } = await ask(id);
+      expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+      await lineOf(String(headers['x-request-id']));
+    }
+  });
+});
+
+describe('the metrics', () => {
+  let text: string;
+  let families: MetricFamily[];
+  let table: MetricFamily[];
+
+  beforeAll(async () => {
+    ({ body: text } = await askMetrics());
+    families = readFamilies(text);
+    table = readMetricsTable();
+  });
+
+  it('are on their own port, and nowhere else', async () => {
+    const { status, headers } = await askMetrics('/metrics?x=y');
+    expect([status, headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+    expect((await askMetrics('/')).status).toBe(404);
+    expect((await askMetrics('/metrics', 'POST')).status).toBe(405);
+    expect((await send(service, { path: '/metrics' })).status).toBe(404);
+  });
+
+  it('count what was asked', async () => {
+    const of = (body: string) => (name: string, labels: Record<string, string>) =>
+      readSamples(body)
+        .filter((sample) => sample.name === name)
+        .filter((sample) => Object.entries(labels).every(([label, value]) => sample.labels[label] === value))
+        .reduce((sum, { value }) => sum + value, 0);
+    const before = of((await askMetrics()).body);
+    await ask('one-more');
+    await ask('two-more', {}, '{ wrong }');
+    const after = of((await askMetrics()).body);
+    const grown = (name: string, labels: Record<string, string>) =>
+      after(name, labels) - before(name, labels);
+    const route = '/graphql/v1';
+    expect(grown('directory_requests_total', { route, operation: 'group', code: '200' })).toBe(1);
+    expect(grown('directory_requests_total', { route, operation: 'none', code: '400' })).toBe(1);
+    expect(grown('directory_request_duration_seconds_count', { route })).toBe(2);
+    expect(grown('directory_request_duration_seconds_bucket', { route, le: '+Inf' })).toBe(2);
+    expect(grown('directory_points_total', { operation: 'group' })).toBe(1);
+    expect(grown('directory_errors_total', { code: 'GRAPHQL_VALIDATION_FAILED' })).toBe(1);
+    expect(grown('directory_cache_hits_total', { cache: 'answers' })).toBe(1);
+    expect(after('directory_mirror_entries', { kind: 'people' })).toBe(2);
+    expect(after('directory_mirror_state', { state: 'IDLE' })).toBe(1);
+    expect(after('directory_mirror_read_revision', {})).toBe(after('directory_mirror_revision', {}));
+    expect(after('directory_replica_up', {})).toBe(0);
+  });
+
+  it('are those of the table', () => {
+    const shown = families.map(({ name, type, help }) => ({ name, type, help }));
+    expect(table.map(({ name, type, help }) => ({ name, type, help }))).toEqual(shown);
+    const labels = families.filter((family) => family.labels !== null);
+    const expected = table.filter(({ name }) => labels.some((family) => family.name === name));
+    expect(labels.map((family) => [family.name, family.labels?.filter((label) => label !== 'le')])).toEqual(
+      expected.map((family) => [family.name, family.labels]),
+    );
+  });
+});
+
+describe('the alerts and the dashboard', () => {
+  it('ask for values of labels that there are', async () => {
+    const samples = readSamples((await askMetrics()).body);
+    const texts = ['alerts.yaml', 'dashboard.json'].map((name) =>
+      readFileSync(`deploy/monitoring/${name}`, 'utf8').replaceAll('\\"', '"'),
+    );
+    const asked = texts.flatMap((text) =>
+      [...text.matchAll(/\b((?:directory|nodejs|process)_\w+)\{([^}]*)\}/g)].flatMap(
+        ([, metric = '', labels = '']) =>
+          [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label = '', value = '']) => ({
+            metric,
+            label,
+            value,
+          })),
+      ),
+    );
+    const unknown = asked
+      .filter(({ label }) => label !== 'job')
+      .filter(
+        ({ metric, label, value }) =>
+          !samples.some(({ name, labels }) => name === metric && labels[label] === value),
+      );
+    expect(asked.length).toBeGreaterThan(30);
+    expect(unknown).toEqual([]);
+  });
+});
+
+describe('a trace', () => {
+  it('goes from whoever asks over the operation to its statements, and has nothing of people in it', async () => {
+    const traceId = 'c0ffee'.padEnd(32, '0');
+    const parent = 'beef'.padEnd(16, '0');
+    const traceparent = `00-${traceId}-${parent}-01`;
+    const query = 'query Traced { user(user: {id: "ben"}) { name } }';
+    const { status } = await ask('traced', { traceparent }, query);
+    expect(status).toBe(200);
+    const statement = await collector.until(
+      (span) => span.traceId === traceId && 'directory.statement' in span.attributes,
+    );
+    expect(statement.name).toMatch(/^select [a-z_]+$/);
+    expect(statement.attributes).toMatchObject({
+      'db.system.name': 'postgresql',
+      'db.query.text': expect.stringContaining('$1') as string,
+    });
+    const operation = await collector.until(({ spanId }) => spanId === statement.parentSpanId);
+    const request = await collector.until(({ spanId }) => spanId === operation.parentSpanId);
+    expect([operation.name, operation.attributes]).toEqual([
+      'query Traced',
+      {
+        'graphql.operation.type': 'query',
+        'graphql.operation.name': 'Traced',
+        'directory.operation.field': 'user',
+        'directory.operation.price': 1,
+      },
+    ]);
+    expect([request.name, request.parentSpanId, request.attributes]).toEqual([
+      'POST /graphql/v1',
+      parent,
+      {
+        'http.request.method': 'POST',
+        'http.route': '/graphql/v1',
+        'http.response.status_code': 200,
+        'directory.request.id': 'traced',
+      },
+    ]);
+    expect(request.resource).toMatchObject({ 'service.name': 'directory-under-test' });
+    expect(await lineOf('traced')).toMatchObject({ traceId });
+    expect(collector.received).not.toMatch(/\b(anna|ben)\b/i);
+  });
+
+  it('has the operation of a document that is known, and of one that is remembered', async () => {
+    const query = 'query Known($id: String!) { user(user: {id: $id}) { id } }';
+    const askFor = async (id: string, time: string) => {
+      const traceparent = `00-${time.padEnd(32, '0')}-${'2'.repeat(16)}-01`;
+      const headers = { authorization, traceparent };
+      expect((await post(service, { query, variables: { id } }, headers)).status).toBe(200);
+      return collector.until(
+        ({ traceId, name }) => traceId === time.padEnd(32, '0') && name.startsWith('POST /'),
+      );
+    };
+    const below = (request: CollectedSpan) =>
+      collector.spans.filter(({ parentSpanId }) => parentSpanId === request.spanId).map(({ name }) => name);
+    expect(below(await askFor('anna', 'a1'))).toEqual(['query Known']);
+    const known = await askFor('ben', 'a2');
+    expect([below(known), known.attributes['directory.remembered']]).toEqual([['query Known'], undefined]);
+    await askFor('ben', 'a3');
+    const remembered = await askFor('ben', 'a4');
+    expect(below(remembered)).toEqual([]);
+    expect(remembered.attributes).toMatchObject({
+      'graphql.operation.name': 'Known',
+      'directory.remembered': true,
+    });
+  });
+
+  it('is made of a run of the synchronisation', async () => {
+    const run = await collector.until(({ name }) => name === 'synchronisation');
+    expect(run.attributes).toMatchObject({
+      'directory.run.scope': 'all',
+      'directory.run.outcome': 'applied',
+    });
+  });
+
+  it('is passed on to the identity provider', async () => {
+    const traceId = 'facade'.padEnd(32, '0');
+    const token = await issuer.opaque({ active: true, scope: 'read', sub: 'ben', client_id: 'x' });
+    const traceparent = `00-${traceId}-${'1'.repeat(16)}-01`;
+    const asked = await ask('introspected', { authorization: token, traceparent, tracestate: 'vendor=1' });
+    expect(asked.status).toBe(200);
+    const call = await collector.until(
+      (span) => span.traceId === traceId && span.name === 'POST identity provider',
+    );
+    expect(await issuer.lastTrace('/oauth2/introspect')).toEqual({
+      traceparent: `00-${traceId}-${call.spanId}-01`,
+      tracestate: 'vendor=1',
+    });
+  });
+});
+
+describe('the log', () => {
+  it('has every line also when the process comes to a bad end', async () => {
+    const ids = Array.from({ length: 60 }, (_, index) => `last-${index}`);
+    await Promise.all(ids.map((id) => ask(id)));
+    expect(await service.fail('crash', {})).toBe(1);
+    const told = new Set(lines().map((line) => line['requestId']));
+    expect(ids.filter((id) => !told.has(id))).toEqual([]);
+  });
+});

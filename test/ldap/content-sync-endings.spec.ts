@@ -1,0 +1,171 @@
+import { LdapConnection } from '../../src/ldap/client/ldap-connection.js';
+import { followContent } from '../../src/ldap/sync/content-sync.js';
+import { ContentSyncRefusedError, RefreshRequiredError } from '../../src/ldap/sync/content-sync-error.js';
+import {
+  LdapClosedError,
+  LdapProtocolError,
+  LdapResultError,
+  LdapTimeoutError,
+} from '../../src/ldap/client/ldap-error.js';
+import { SizeLimitError } from '../../src/ldap/client/limit-error.js';
+import { BASE_DN, buildLdif, personDn } from '../support/builders/directory.js';
+import { errorOf } from '../support/error-of.js';
+import { ber, entry, FakeLdapServer, message, octets, result } from '../support/servers/fake-ldap-server.js';
+import { TestProxy } from '../support/servers/proxy.js';
+import { connectTo, joinRecords, Replica, REQUEST, setSn } from '../support/servers/replica.js';
+import { MIRROR_DN, startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
+
+let slapd: TestSlapd;
+
+beforeAll(async () => {
+  slapd = await startSlapd({
+    ldif: buildLdif(
+      ['ann', 'eve', 'fay', 'kid'].map((id) => ({ id })),
+      [{ id: 'club', members: ['ann'] }],
+    ),
+  });
+});
+
+afterAll(() => slapd.remove());
+
+async function modify(...records: string[][]): Promise<void> {
+  const { stderr } = await slapd.modify(joinRecords(...records));
+  expect(stderr).toBe('');
+}
+
+describe('losing the server', () => {
+  async function followUntilLost(lose: () => Promise<void>, port = slapd.port) {
+    const connection = await connectTo(port);
+    const events = followContent(connection, { ...REQUEST, persist: true });
+    while ((await events.next()).value?.kind !== 'refreshed');
+    const lost = errorOf(events.next());
+    await lose();
+    await lost;
+    connection.close();
+    return lost;
+  }
+
+  it('is noticed when it is stopped', async () => {
+    const lost = await followUntilLost(() => slapd.stop());
+    await slapd.start();
+    expect(lost).toBeInstanceOf(Error);
+    expect(String(lost)).toMatch(/Ldap(Closed|Result)Error/);
+  });
+
+  it('is noticed when it is killed, and found out when it knows less than before', async () => {
+    const replica = new Replica(() => slapd);
+    const connection = await connectTo(slapd.port);
+    const events = followContent(connection, { ...REQUEST, persist: true });
+    const take = async () => {
+      const { value } = await events.next();
+      if (value === undefined) throw new Error('The events ended');
+      replica.take(value);
+      return value.kind;
+    };
+    while ((await take()) !== 'refreshed');
+    await modify(setSn('ann', 'Killed'));
+    while ((await take()) !== 'entry');
+    const lost = errorOf(take());
+    await slapd.stop('SIGKILL');
+    expect(await lost).toBeInstanceOf(LdapClosedError);
+    // What OpenLDAP does not write down at once is how far it has come.
+    await slapd.start();
+    const error = await errorOf(replica.refresh());
+    expect(error).toBeInstanceOf(ContentSyncRefusedError);
+    expect(error.message).toContain('newer than its contextCSN');
+    await modify(setSn('eve', 'Newer'));
+    await replica.refresh();
+    expect([...replica.entries.values()].find(({ dn }) => dn === personDn('ann'))?.sn).toBe('Killed');
+    expect(replica.names).toEqual(['ann', 'club', 'eve', 'fay', 'kid']);
+  });
+
+  it('is noticed when the network is cut', async () => {
+    const proxy = await TestProxy.start({ host: '127.0.0.1', port: slapd.port });
+    const lost = await followUntilLost(() => {
+      proxy.cut();
+      return Promise.resolve();
+    }, proxy.port);
+    await proxy.stop();
+    expect(lost).toBeInstanceOf(LdapClosedError);
+  });
+
+  it('in the middle of a refresh is noticed even when nobody says so', async () => {
+    const proxy = await TestProxy.start({ host: '127.0.0.1', port: slapd.port });
+    const connection = await connectTo(proxy.port);
+    proxy.freeze();
+    const events = followContent(connection, { ...REQUEST, persist: true, idleTimeout: 100 });
+    expect(await errorOf(events.next())).toBeInstanceOf(LdapTimeoutError);
+    connection.close();
+    await proxy.stop();
+  });
+});
+
+describe('a server that does not let us', () => {
+  afterEach(() =>
+    slapd.restart({ syncprov: true, acl: undefined, limits: `dn.exact="${MIRROR_DN}" size=unlimited` }),
+  );
+
+  it('because it has no content synchronisation is told apart', async () => {
+    await slapd.restart({ syncprov: false });
+    for (const persist of [false, true]) {
+      const error = await errorOf(new Replica(() => slapd).refresh({ persist }));
+      expect(error).toBeInstanceOf(ContentSyncRefusedError);
+      expect(error.message).toBe('The directory server has no content synchronisation');
+    }
+  });
+
+  it('see anything but people still tells of people', async () => {
+    await slapd.restart({
+      acl: [
+        'access to attrs=userPassword by anonymous auth by * none',
+        `access to dn.subtree="ou=people,${BASE_DN}" by dn.exact="${MIRROR_DN}" read by * none`,
+        'access to * by * none',
+      ],
+    });
+    const replica = new Replica(() => slapd);
+    await replica.refresh({ base: `ou=people,${BASE_DN}` });
+    expect(replica.names).toEqual(['ann', 'eve', 'fay', 'kid']);
+    expect(await errorOf(new Replica(() => slapd).refresh())).toMatchObject({ code: 32 });
+  });
+
+  it('read everything says what to change', async () => {
+    await slapd.restart({ limits: `dn.exact="${MIRROR_DN}" size=3` });
+    for (const persist of [false, true]) {
+      const error = await errorOf(new Replica(() => slapd).refresh({ persist }));
+      expect(error).toBeInstanceOf(SizeLimitError);
+      expect(error.message).toContain(`limits dn.exact="${MIRROR_DN}" size=unlimited`);
+    }
+  });
+});
+
+describe('a server that ends the synchronisation', () => {
+  /** `refreshDelete` without anything in it: the refresh is over. */
+  const refreshed = message(2, ber(0x79, octets('1.3.6.1.4.1.4203.1.9.1.4', 0x80), octets(ber(0xa1), 0x81)));
+
+  it.each([
+    ['and says that it has to begin again', [refreshed, result(2, 4096)], RefreshRequiredError],
+    ['for a reason of its own', [refreshed, result(2, 53)], LdapResultError],
+    ['as if that were all', [refreshed, result(2)], LdapClosedError],
+    ['before it has begun', [result(2, 53)], ContentSyncRefusedError],
+    ['with something that is none', [entry(2, 'cn=a')], LdapProtocolError],
+  ])('%s is told apart', async (_, answer, kind) => {
+    const fake = await FakeLdapServer.start((socket) => {
+      // The first request is for what the server says of itself, which is nothing.
+      socket.once('data', () => {
+        socket.write(result(1));
+        socket.once('data', () => socket.write(Buffer.concat(answer)));
+      });
+    });
+    const connection = await LdapConnection.connect({ host: '127.0.0.1', port: fake.port, tls: 'none' });
+    const follow = async () => {
+      for await (const event of followContent(connection, { ...REQUEST, persist: true })) {
+        expect(event).toEqual({ kind: 'refreshed', unmentionedAreGone: true, cookie: null });
+      }
+    };
+    const error = await errorOf(follow());
+    expect(error.constructor).toBe(kind);
+    expect(connection.isOpen).toBe(kind !== LdapProtocolError);
+    connection.close();
+    await fake.stop();
+  });
+});

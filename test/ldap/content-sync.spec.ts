@@ -1,0 +1,200 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LdapConnection } from '../../src/ldap/client/ldap-connection.js';
+import { followContent } from '../../src/ldap/sync/content-sync.js';
+import { RefreshRequiredError } from '../../src/ldap/sync/content-sync-error.js';
+import { parseFilter } from '../../src/ldap/filter/filter-parser.js';
+import { LdapResultError } from '../../src/ldap/client/ldap-error.js';
+import type { ContentEvent } from '../../src/ldap/sync/sync-stage.js';
+import { BASE_DN, buildLdif, groupDn, personDn } from '../support/builders/directory.js';
+import { errorOf } from '../support/error-of.js';
+import {
+  add,
+  connectTo,
+  joinRecords,
+  remove,
+  rename,
+  Replica,
+  REQUEST,
+  setSn,
+} from '../support/servers/replica.js';
+import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
+
+let slapd: TestSlapd;
+
+beforeAll(async () => {
+  slapd = await startSlapd({
+    ldif: buildLdif(
+      ['ann', 'bob', 'cid', 'dan', 'eve'].map((id) => ({ id })),
+      [{ id: 'club', members: ['ann'] }],
+    ),
+  });
+});
+
+afterAll(() => slapd.remove());
+
+async function modify(...records: string[][]): Promise<void> {
+  const { stderr } = await slapd.modify(joinRecords(...records));
+  expect(stderr).toBe('');
+}
+
+describe('a refresh', () => {
+  const replica = new Replica(() => slapd);
+
+  it('without a cookie brings everything, and a cookie', async () => {
+    await replica.refresh();
+    expect(replica.names).toEqual(['ann', 'bob', 'cid', 'club', 'dan', 'eve']);
+    expect(replica.kinds).toEqual([...Array<string>(6).fill('entry'), 'refreshed']);
+    expect(replica.cookie).not.toBeNull();
+    expect([...replica.entries.keys()][0]).toMatch(/^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/);
+  });
+
+  it('when nothing has changed brings nothing, and leaves the cookie as it is', async () => {
+    const before = { names: replica.names, cookie: replica.cookie };
+    await replica.refresh();
+    expect(replica.kinds).toEqual(['refreshed']);
+    expect({ names: replica.names, cookie: replica.cookie }).toEqual(before);
+  });
+
+  it('brings what was changed, added, renamed and deleted, and nothing else', async () => {
+    const [uuid] = [...replica.entries].find(([, { dn }]) => dn === personDn('cid')) ?? [''];
+    await modify(setSn('ann', 'New'), add('fay'), rename('cid', 'kid'), remove('bob'));
+    await replica.refresh();
+    expect(replica.names).toEqual(['ann', 'club', 'dan', 'eve', 'fay', 'kid']);
+    expect(replica.entries.get(uuid)?.dn).toBe(personDn('kid'));
+    expect([...replica.entries.values()].find(({ dn }) => dn === personDn('ann'))?.sn).toBe('New');
+    expect(replica.kinds.sort()).toEqual(['deleted', 'entry', 'entry', 'entry', 'refreshed']);
+  });
+
+  it('tells of an entry that the filter no longer chooses as of one that is gone', async () => {
+    const request = { filter: parseFilter('(sn=New)') };
+    const chosen = new Replica(() => slapd);
+    await chosen.refresh(request);
+    expect(chosen.names).toEqual(['ann']);
+    await modify(setSn('ann', 'Old'), setSn('dan', 'New'));
+    await chosen.refresh(request);
+    expect(chosen.names).toEqual(['dan']);
+  });
+
+  it('after the server has forgotten what was deleted says what is present still', async () => {
+    const [uuid] = [...replica.entries].find(([, { dn }]) => dn === personDn('eve')) ?? [''];
+    await replica.refresh();
+    await modify(remove('dan'), setSn('kid', 'New'));
+    // The session log is in the memory of the server.
+    await slapd.restart();
+    await replica.refresh();
+    expect(replica.kinds).toEqual(['present', 'entry', 'refreshed']);
+    expect(replica.names).toEqual(['ann', 'club', 'eve', 'fay', 'kid']);
+    expect(replica.entries.has(uuid)).toBe(true);
+  });
+
+  it('from a cookie of long ago brings everything anew', async () => {
+    replica.cookie = Buffer.from('rid=000,csn=20200101000000.000000Z#000000#000#000000');
+    replica.entries.set('gone', { dn: personDn('gone'), sn: undefined });
+    await replica.refresh();
+    expect(replica.names).toEqual(['ann', 'club', 'eve', 'fay', 'kid']);
+  });
+
+  it.each([false, true])('from a cookie of nobody has to begin again (persist: %s)', async (persist) => {
+    // The last one is of a time to come: the server has lost what its reader knows.
+    for (const cookie of [
+      'garbage',
+      'x'.repeat(5000),
+      'rid=000,csn=29990101000000.000000Z#000000#000#000000',
+    ]) {
+      const stranger = new Replica(() => slapd);
+      stranger.cookie = Buffer.from(cookie);
+      const error = await errorOf(stranger.refresh({ persist }));
+      expect(error).toBeInstanceOf(RefreshRequiredError);
+    }
+  });
+
+  it('of what is not there says so', async () => {
+    const error = await errorOf(new Replica(() => slapd).refresh({ base: `ou=nowhere,${BASE_DN}` }));
+    expect(error).toBeInstanceOf(LdapResultError);
+    expect(error).toMatchObject({ code: 32 });
+  });
+});
+
+describe('following', () => {
+  let connection: LdapConnection;
+  let events: AsyncGenerator<ContentEvent, void>;
+  const stop = new AbortController();
+  const replica = new Replica(() => slapd);
+
+  /** Takes events until one has been taken that is wanted. */
+  async function follow(isWanted: (event: ContentEvent) => boolean): Promise<ContentEvent> {
+    for (;;) {
+      const { value } = await events.next();
+      if (value === undefined) throw new Error('The events ended');
+      replica.take(value);
+      if (isWanted(value)) return value;
+    }
+  }
+
+  beforeAll(async () => {
+    connection = await connectTo(slapd.port);
+    // Silence is no fault once the content is there.
+    events = followContent(connection, { ...REQUEST, persist: true, signal: stop.signal, idleTimeout: 200 });
+    await follow(({ kind }) => kind === 'refreshed');
+  });
+
+  afterAll(() => {
+    connection.close();
+  });
+
+  it('begins with a refresh, and a cookie', () => {
+    expect(replica.names).toEqual(['ann', 'club', 'eve', 'fay', 'kid']);
+    expect(replica.kinds.at(-1)).toBe('refreshed');
+    expect(replica.cookie).not.toBeNull();
+  });
+
+  it('brings every change as it happens, each with its cookie', async () => {
+    const changes: [string[], ContentEvent['kind'], string[]][] = [
+      [add('gus'), 'entry', ['ann', 'club', 'eve', 'fay', 'gus', 'kid']],
+      [setSn('gus', 'New'), 'entry', ['ann', 'club', 'eve', 'fay', 'gus', 'kid']],
+      [rename('gus', 'gil'), 'entry', ['ann', 'club', 'eve', 'fay', 'gil', 'kid']],
+      [remove('gil'), 'deleted', ['ann', 'club', 'eve', 'fay', 'kid']],
+      [
+        [`dn: ${groupDn('club')}`, 'changetype: modify', 'add: member', `member: ${personDn('eve')}`],
+        'entry',
+        ['ann', 'club', 'eve', 'fay', 'kid'],
+      ],
+    ];
+    for (const [record, kind, names] of changes) {
+      const before = replica.cookie;
+      await modify(record);
+      const event = await follow((each) => each.kind !== 'cookie');
+      expect(event.kind).toBe(kind);
+      expect(replica.names).toEqual(names);
+      expect(replica.cookie).not.toEqual(before);
+    }
+  });
+
+  it('brings every one of many changes', async () => {
+    const ids = Array.from({ length: 200 }, (_, index) => `many-${index}`);
+    await modify(...ids.map(add));
+    await follow((event) => event.kind === 'entry' && event.entry.dn === personDn('many-199'));
+    await modify(...ids.map(remove));
+    while (replica.entries.size > 5) await follow(({ kind }) => kind === 'deleted');
+    expect(replica.names).toEqual(['ann', 'club', 'eve', 'fay', 'kid']);
+  });
+
+  it('leaves a cookie to go on from, with a refresh', async () => {
+    await modify(setSn('eve', 'New'));
+    const other = new Replica(() => slapd);
+    other.cookie = replica.cookie;
+    await other.refresh();
+    expect(other.names).toEqual(['eve']);
+    await follow(({ kind }) => kind === 'entry');
+  });
+
+  it('goes on while nothing happens, beside other searches, until its signal', async () => {
+    const next = events.next();
+    const other = connection.search({ ...REQUEST, filter: parseFilter('(uid=ann)') });
+    expect((await other.next()).value).toMatchObject({ kind: 'entry' });
+    expect(await Promise.race([next, sleep(400, 'nothing')])).toBe('nothing');
+    stop.abort(new Error('enough'));
+    await expect(next).rejects.toThrow('enough');
+    expect(connection.isOpen).toBe(true);
+  });
+});

@@ -1,0 +1,269 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import {
+  type ConnectionOptions,
+  LdapConnection,
+  type SearchMessage,
+} from '../../src/ldap/client/ldap-connection.js';
+import {
+  LdapClosedError,
+  LdapError,
+  LdapProtocolError,
+  LdapResultError,
+  LdapTimeoutError,
+} from '../../src/ldap/client/ldap-error.js';
+import { ANY_ENTRY } from '../../src/ldap/client/requests.js';
+import { errorOf } from '../support/error-of.js';
+import {
+  answerWith,
+  ber,
+  entry,
+  FakeLdapServer,
+  message,
+  octets,
+  result,
+  type Script,
+} from '../support/servers/fake-ldap-server.js';
+
+const REQUEST = { base: 'dc=a', scope: 'sub', filter: ANY_ENTRY, attributes: ['*'] } as const;
+const NOTICE = octets('1.3.6.1.4.1.1466.20036', 0x8a);
+const ABANDON = 0x50;
+
+let server: FakeLdapServer | null = null;
+
+afterEach(async () => {
+  await server?.stop();
+  server = null;
+});
+
+async function connectTo(script: Script, options: Partial<ConnectionOptions> = {}): Promise<LdapConnection> {
+  server = await FakeLdapServer.start(script);
+  return LdapConnection.connect({ host: '127.0.0.1', port: server.port, tls: 'none', ...options });
+}
+
+async function collect(messages: AsyncIterable<SearchMessage>): Promise<SearchMessage[]> {
+  const collected: SearchMessage[] = [];
+  for await (const each of messages) collected.push(each);
+  return collected;
+}
+
+describe('a server that does not speak LDAP', () => {
+  const attribute = (...contents: (Buffer | string)[]) =>
+    message(1, ber(0x64, 'cn=a', ber(0x30, ber(0x30, ...contents))));
+
+  it.each([
+    ['sends text', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')],
+    ['sends a length without an end', Buffer.of(0x30, 0x80, 0x00)],
+    ['sends a length of five octets', Buffer.of(0x30, 0x85, 0, 0, 0, 0, 1)],
+    ['claims 2 GB', Buffer.of(0x30, 0x84, 0x7f, 0xff, 0xff, 0xff)],
+    ['claims 4 GB', Buffer.of(0x30, 0x84, 0xff, 0xff, 0xff, 0xff)],
+    ['sends an empty message', ber(0x30)],
+    ['sends a message without an operation', ber(0x30, ber(0x02, Buffer.of(1)))],
+    ['sends a number of no octets', ber(0x30, ber(0x02), ber(0x65))],
+    ['sends a number of five octets', ber(0x30, ber(0x02, Buffer.alloc(5, 1)), ber(0x65))],
+    ['sends a negative number', ber(0x30, ber(0x02, Buffer.of(0xff)), ber(0x65))],
+    ['answers what was never asked', result(7)],
+    ['sends a request', message(1, ber(0x63, 'dc=a'))],
+    ['sends a result without a code', message(1, ber(0x65))],
+    ['sends a result without a text', message(1, ber(0x65, ber(0x0a, Buffer.of(0)), ''))],
+    ['answers a search as if it were a bind', result(1, 0, '', 0x61)],
+    ['sends an entry without attributes', message(1, ber(0x64, 'cn=a'))],
+    ['sends an attribute without values', attribute('cn')],
+    ['sends values that are numbers', attribute('cn', ber(0x31, ber(0x02, Buffer.of(1))))],
+    ['sends a value that is longer than its set', attribute('cn', Buffer.of(0x31, 0x03, 0x04, 0x7f, 0x00))],
+    [
+      'sends a length that goes backwards',
+      attribute('cn', Buffer.of(0x31, 0x06, 0x04, 0x84, 0xff, 0xff, 0xff, 0xf0)),
+    ],
+    [
+      'sends controls that are none',
+      ber(0x30, ber(0x02, Buffer.of(1)), ber(0x65, ber(0x0a, Buffer.of(0)), '', ''), 'x'),
+    ],
+    ['sends a part of an attribute', entry(1, 'cn=a', { 'member;range=0-1499': ['cn=b'] })],
+    ['gives a message no number', entry(0, 'cn=a')],
+  ])('%s, and that ends the connection', async (_, bytes) => {
+    const connection = await connectTo(answerWith(bytes));
+    const [first, second] = await Promise.all([
+      errorOf(collect(connection.search(REQUEST))),
+      errorOf(collect(connection.search(REQUEST))),
+    ]);
+    expect(first).toBeInstanceOf(LdapProtocolError);
+    expect(second).toBe(first);
+    expect(connection.isOpen).toBe(false);
+    expect(await errorOf(collect(connection.search(REQUEST)))).toBe(first);
+  });
+
+  it('gets nothing but LdapErrors out of us, whatever bytes are changed', async () => {
+    const good = Buffer.concat([
+      entry(1, 'cn=a', { cn: ['a', 'b'], jpegPhoto: [Buffer.alloc(200, 0xff)] }),
+      message(1, ber(0x79, octets('1.2.3', 0x80), octets('x', 0x81))),
+      result(1),
+    ]);
+    const changes = fc.array(fc.tuple(fc.nat(good.length - 1), fc.nat(255)), { minLength: 1, maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(changes, async (changed) => {
+        const bytes = Buffer.from(good);
+        for (const [position, value] of changed) bytes[position] = value;
+        const connection = await connectTo(async (socket) => {
+          await once(socket, 'data');
+          socket.end(bytes);
+        });
+        const harmless = (error: unknown) => {
+          expect(error).toBeInstanceOf(LdapError);
+        };
+        await collect(connection.search(REQUEST)).catch(harmless);
+        connection.close();
+        await server?.stop();
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+describe('a server that breaks off', () => {
+  it('in the middle of a message leaves what came before, and an error', async () => {
+    const connection = await connectTo(async (socket) => {
+      await once(socket, 'data');
+      socket.end(Buffer.concat([entry(1, 'cn=a'), entry(1, 'cn=b').subarray(0, -1)]));
+    });
+    const messages = connection.search(REQUEST);
+    expect((await messages.next()).value).toMatchObject({ kind: 'entry', entry: { dn: 'cn=a' } });
+    expect(await errorOf(messages.next())).toBeInstanceOf(LdapClosedError);
+  });
+
+  it('with a reset is told to everybody who waits', async () => {
+    const connection = await connectTo(async (socket) => {
+      await once(socket, 'data');
+      socket.resetAndDestroy();
+    });
+    const errors = await Promise.all([1, 2].map(() => errorOf(collect(connection.search(REQUEST)))));
+    for (const error of errors) expect(error).toBeInstanceOf(LdapClosedError);
+    expect(connection.isOpen).toBe(false);
+  });
+
+  it('with a notice of disconnection is told with its reason', async () => {
+    const connection = await connectTo(answerWith(result(0, 52, 'bye', 0x78, NOTICE)));
+    const error = await errorOf(collect(connection.search(REQUEST)));
+    expect(error).toBeInstanceOf(LdapClosedError);
+    expect(error.message).toBe('The directory server took its leave: unavailable (52)');
+  });
+
+  it('is found out when nothing comes any more', async () => {
+    const half = result(1).subarray(0, -1);
+    for (const script of [() => undefined, answerWith(half), answerWith(entry(1, 'cn=a'))]) {
+      const connection = await connectTo(script);
+      const error = await errorOf(collect(connection.search(REQUEST, { idleTimeout: 50 })));
+      expect(error).toBeInstanceOf(LdapTimeoutError);
+      await server?.stop();
+    }
+  });
+});
+
+describe('a server that is slow', () => {
+  it('is understood byte by byte', async () => {
+    const answer = [
+      entry(1, 'cn=a', { cn: ['x'.repeat(300)] }),
+      message(1, ber(0x73, 'ldap://b')),
+      result(1),
+    ];
+    const connection = await connectTo(async (socket) => {
+      socket.setNoDelay(true);
+      await once(socket, 'data');
+      for (const byte of Buffer.concat(answer)) {
+        await new Promise((resolve) => socket.write(Buffer.of(byte), resolve));
+      }
+    });
+    const [first, last] = await collect(connection.search(REQUEST));
+    expect(first).toMatchObject({ kind: 'entry', entry: { dn: 'cn=a' } });
+    expect(last).toEqual({ kind: 'done', controls: [], references: 1 });
+    connection.close();
+  });
+
+  it('may say things in between that nobody knows', async () => {
+    const unknown = octets('1.2.3', 0x8a);
+    const connection = await connectTo(
+      answerWith(result(0, 0, '', 0x78, unknown), entry(1, 'cn=a'), result(1)),
+    );
+    expect(await collect(connection.search(REQUEST))).toHaveLength(2);
+    connection.close();
+  });
+});
+
+describe('a server with a lot to say', () => {
+  it('may send a value of 16 MB', async () => {
+    const value = Buffer.alloc(16_000_000, 'x');
+    const connection = await connectTo(answerWith(entry(1, 'cn=a', { jpegPhoto: [value] }), result(1)));
+    const [first] = await collect(connection.search(REQUEST));
+    expect(first?.kind === 'entry' && first.entry.bytes('jpegPhoto')[0]?.equals(value)).toBe(true);
+    connection.close();
+  });
+});
+
+describe('a client that is slow', () => {
+  it('makes the server wait, and gets everything in the end', async () => {
+    const count = 1000;
+    const large = entry(1, 'cn=a', { jpegPhoto: [Buffer.alloc(100_000)] });
+    let written = 0;
+    const connection = await connectTo(async (socket) => {
+      await once(socket, 'data');
+      for (; written < count; written++) {
+        if (!socket.write(large)) await once(socket, 'drain');
+      }
+      socket.write(result(1));
+    });
+    const messages = connection.search(REQUEST);
+    await messages.next();
+    let before = -1;
+    while (written > before) {
+      before = written;
+      await sleep(200);
+    }
+    // What we keep, and what the buffers of the two sockets hold.
+    expect(written).toBeLessThan(count / 2);
+    expect(await collect(messages)).toHaveLength(count);
+    connection.close();
+  });
+
+  it('is interrupted by its signal, and the search is abandoned', async () => {
+    const stop = new AbortController();
+    const requests: number[] = [];
+    const connection = await connectTo((socket) => {
+      socket.on('data', (bytes: Buffer) => {
+        requests.push(bytes[5] ?? 0);
+        if (requests.length === 1) stop.abort(new Error('enough'));
+        else socket.write(Buffer.concat([entry(1, 'cn=late'), result(1)]));
+      });
+    });
+    await expect(collect(connection.search(REQUEST, { signal: stop.signal }))).rejects.toThrow('enough');
+    while (requests.length < 2) await sleep(10);
+    expect(requests[1]).toBe(ABANDON);
+    await sleep(50);
+    expect(connection.isOpen).toBe(true);
+    connection.close();
+  });
+});
+
+describe('a server with another one behind it', () => {
+  it('has its references counted, and not followed', async () => {
+    const reference = message(1, ber(0x73, 'ldap://other/dc=b'));
+    const connection = await connectTo(answerWith(reference, entry(1, 'cn=a'), reference, result(1)));
+    expect((await collect(connection.search(REQUEST))).at(-1)).toEqual({
+      kind: 'done',
+      controls: [],
+      references: 2,
+    });
+    connection.close();
+  });
+
+  it('that answers with a referral is an error which says so', async () => {
+    const connection = await connectTo(
+      answerWith(result(1, 10, 'elsewhere', 0x65, ber(0xa3, 'ldap://other'))),
+    );
+    const error = await errorOf(collect(connection.search(REQUEST)));
+    expect(error).toBeInstanceOf(LdapResultError);
+    expect(error).toMatchObject({ code: 10, codeName: 'referral', diagnostic: 'elsewhere' });
+    expect(error.message).toContain('not followed');
+    connection.close();
+  });
+});

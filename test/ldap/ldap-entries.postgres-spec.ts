@@ -1,0 +1,130 @@
+import { createHash, randomBytes } from 'node:crypto';
+import sharp from 'sharp';
+import { DataSource } from 'typeorm';
+import { BASE_DN, buildLdif, groupDn, personDn } from '../support/builders/directory.js';
+import { eventually } from '../support/eventually.js';
+import { FollowedDirectory } from '../support/servers/ldap.js';
+import { readMembers } from '../support/builders/ldap-mirror.js';
+import { readLeftOut } from '../support/clients/mirror.js';
+
+const LARGE_GROUP = 10_000;
+
+/** Noise is what JPEG makes nothing smaller of. */
+async function noisePhoto(): Promise<Buffer> {
+  const side = 1200;
+  const photo = await sharp(randomBytes(side * side * 3), { raw: { width: side, height: side, channels: 3 } })
+    .jpeg({ quality: 100, chromaSubsampling: '4:4:4' })
+    .toBuffer();
+  expect(photo.length).toBeGreaterThan(3_000_000);
+  return photo;
+}
+
+const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+const modify = (dn: string, ...lines: string[]) => `dn: ${dn}\nchangetype: modify\n${lines.join('\n')}\n`;
+const base64 = (bytes: Buffer) => bytes.toString('base64');
+
+describe.each([
+  ['told', true],
+  ['asked for', false],
+])('unusual entries, where changes are %s,', (_, syncprov) => {
+  let directory: FollowedDirectory;
+
+  beforeAll(async () => {
+    const strangers = Array.from({ length: LARGE_GROUP - 1 }, (__, index) => `stranger-${index}`);
+    const ldif = buildLdif(
+      ['anna', 'ben'].map((id) => ({ id, name: `Person ${id}` })),
+      [
+        { id: 'large', members: ['anna', ...strangers] },
+        { id: 'small', description: 'plain' },
+      ],
+    );
+    directory = await FollowedDirectory.start(
+      { ldif, syncprov },
+      // Octets may be anything; what a directory takes for text is UTF-8.
+      { DIRECTORY_USER_GIVEN_NAME: 'profilePicture', DIRECTORY_USER_PICTURE: 'audio' },
+    );
+  });
+
+  afterAll(() => directory.stop());
+
+  const readRow = async (table: 'users' | 'groups', id: string): Promise<Record<string, unknown>> => {
+    const [row = {}]: Record<string, unknown>[] = await directory.service.app
+      .get(DataSource)
+      .query(`select * from ${table} where id = $1`, [id]);
+    return row;
+  };
+  const columnOf = (table: 'users' | 'groups', id: string, column: string) => async () =>
+    (await readRow(table, id))[column];
+
+  it('a group that names ten thousand takes in one more, and lets one go', async () => {
+    await directory.change(modify(groupDn('large'), 'add: member', `member: ${personDn('ben')}`));
+    await eventually(() => readMembers(directory.service, 'large'), ['anna MEMBER', 'ben MEMBER']);
+    await directory.change(modify(groupDn('large'), 'delete: member', `member: ${personDn('anna')}`));
+    await eventually(() => readMembers(directory.service, 'large'), ['ben MEMBER']);
+    const { skipped } = await readLeftOut(directory.service);
+    expect(skipped?.dangling).toBe(LARGE_GROUP - 1);
+  });
+
+  it('a photo of three megabytes is kept byte for byte, and so is the next one', async () => {
+    const photos = [await noisePhoto(), await noisePhoto()];
+    for (const photo of photos) {
+      await directory.change(modify(personDn('anna'), 'replace: jpegPhoto', `jpegPhoto:: ${base64(photo)}`));
+      await eventually(
+        async () => ((await readRow('users', 'anna'))['photo'] as Buffer | null)?.toString('hex'),
+        sha256(photo),
+      );
+    }
+    const kept: { length: number }[] = await directory.service.app
+      .get(DataSource)
+      .query('select octet_length(bytes) as length from pictures');
+    expect(kept).toEqual([{ length: photos[1]?.length }]);
+  });
+
+  it('bytes that are no text leave out the attribute, until they are', async () => {
+    const add = (bytes: Buffer) =>
+      directory.change(
+        modify(personDn('ben'), 'replace: profilePicture', `profilePicture:: ${base64(bytes)}`),
+      );
+    await add(Buffer.from('Ben'));
+    await eventually(columnOf('users', 'ben', 'given_name'), 'Ben');
+    await add(Buffer.from([0x42, 0xff, 0xfe]));
+    await eventually(columnOf('users', 'ben', 'given_name'), null);
+    const { quarantined } = await readLeftOut(directory.service);
+    expect(quarantined).toMatchObject([
+      { dn: personDn('ben'), attribute: 'profilePicture', reason: 'is not UTF-8' },
+    ]);
+    await add(Buffer.from('Bén'));
+    await eventually(columnOf('users', 'ben', 'given_name'), 'Bén');
+  });
+
+  it('values in a language are not the values', async () => {
+    await directory.change(
+      modify(
+        personDn('ben'),
+        'add: displayName;lang-fr\ndisplayName;lang-fr: Benoît\n-',
+        'add: uid;lang-fr\nuid;lang-fr: benoit\n-',
+        'add: mail;lang-de\nmail;lang-de: private@example.org\n-',
+        'replace: sn\nsn: Last',
+      ),
+      modify(
+        groupDn('small'),
+        'add: description;lang-de\ndescription;lang-de: deutsch\n-',
+        `add: member;lang-de\nmember;lang-de: ${personDn('anna')}\n-`,
+        'add: displayName\ndisplayName: Last',
+      ),
+    );
+    await eventually(columnOf('users', 'ben', 'family_name'), 'Last');
+    expect(await readRow('users', 'ben')).toMatchObject({ id: 'ben', name: 'Person ben', email: null });
+    await eventually(columnOf('groups', 'small', 'name'), 'Last');
+    expect(await readRow('groups', 'small')).toMatchObject({ description: 'plain', member_count: 0 });
+  });
+
+  it('references to other servers are not followed, and break nothing', async () => {
+    await directory.change(
+      `dn: ou=elsewhere,ou=people,${BASE_DN}\nchangetype: add\nobjectClass: referral\nobjectClass: extensibleObject\nou: elsewhere\nref: ldap://127.0.0.1:1/ou=elsewhere\n`,
+      modify(personDn('ben'), 'replace: sn\nsn: Later'),
+    );
+    await eventually(columnOf('users', 'ben', 'family_name'), 'Later');
+    expect((await readLeftOut(directory.service)).quarantined).toEqual([]);
+  });
+});

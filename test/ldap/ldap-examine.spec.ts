@@ -1,0 +1,145 @@
+import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { type Environment, readConfig } from '../../src/config/config.js';
+import { examineDirectory } from '../../src/sources/check/check-directory.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { findFreePort } from '../support/servers/postgres.mjs';
+import {
+  MIRROR_DN,
+  MIRROR_PASSWORD,
+  type SlapdOptions,
+  startSlapd,
+  SUFFIX,
+  type TestSlapd,
+} from '../support/servers/slapd.mjs';
+
+const PEOPLE = ['anna', 'ben', 'cleo', 'dan', 'eve'].map((id) => ({ id }));
+const GROUPS = [
+  { id: 'club', members: ['anna'], owners: ['cleo'] },
+  { id: 'team', members: ['ben', '@club'], admins: ['dan'] },
+];
+/** What the server has unless a test says otherwise. */
+const SOUND: SlapdOptions = { syncprov: true, limits: `dn.exact="${MIRROR_DN}" size=unlimited` };
+
+describe('an examination of a directory server', () => {
+  let slapd: TestSlapd;
+
+  beforeAll(async () => {
+    slapd = await startSlapd({ ...SOUND, ldif: buildLdif(PEOPLE, GROUPS), tls: true });
+  });
+
+  afterAll(() => slapd.remove());
+
+  /** What is found, each on a line. */
+  async function examine(settings: Environment = {}): Promise<string[]> {
+    const { directory } = readConfig({
+      DIRECTORY_URL: slapd.url,
+      DIRECTORY_BASE_DN: SUFFIX,
+      DIRECTORY_BIND_DN: MIRROR_DN,
+      DIRECTORY_BIND_PASSWORD: MIRROR_PASSWORD,
+      ...settings,
+    });
+    if (directory.source.kind === 'file') throw new Error('It is a file');
+    const findings = await examineDirectory(directory, directory.source, new AbortController().signal);
+    return findings.map(({ what, result, text }) => `${result} ${what}: ${text ?? ''}`);
+  }
+
+  it('tells what is there, and how changes come to be known', async () => {
+    expect(await examine()).toEqual([
+      `ok directory server: ${slapd.url}, not encrypted, OpenLDAP`,
+      `ok directory account: ${MIRROR_DN}`,
+      'ok directory bases: all of them are there',
+      `ok people: 5 below ou=people,${SUFFIX}`,
+      `ok groups: 2 below ou=groups,${SUFFIX}`,
+      'ok members: member in 2 groups, groupAdmin in 1 groups, owner in 1 groups',
+      'ok changes: told by the server as they happen (RFC 4533)',
+    ]);
+  });
+
+  it('tells how the connection is kept safe', async () => {
+    const ca = join(slapd.directory, 'trusted.pem');
+    writeFileSync(ca, slapd.ca);
+    expect(await examine({ DIRECTORY_STARTTLS: 'true', DIRECTORY_CA_FILE: ca })).toContain(
+      `ok directory server: ${slapd.url}, encrypted by StartTLS, OpenLDAP`,
+    );
+    const ldaps = `ldaps://127.0.0.1:${slapd.tlsPort}`;
+    expect(await examine({ DIRECTORY_URL: ldaps, DIRECTORY_CA_FILE: ca })).toContain(
+      `ok directory server: ${ldaps}, encrypted (ldaps), OpenLDAP`,
+    );
+    expect(await examine({ DIRECTORY_URL: ldaps })).toEqual([
+      expect.stringMatching(
+        /^problem directory server: ldaps:\S+ No TLS with 127\.0\.0\.1: its certificate was not/,
+      ),
+    ]);
+  });
+
+  it('tells a server that is not there from an account that is not let in', async () => {
+    const url = `ldap://127.0.0.1:${await findFreePort()}`;
+    expect(await examine({ DIRECTORY_URL: url })).toEqual([
+      `problem directory server: ${url}: No connection to ${url.slice(7)}: ECONNREFUSED`,
+    ]);
+    expect(await examine({ DIRECTORY_BIND_PASSWORD: 'wrong' })).toEqual([
+      `problem directory account: The directory server does not let ${MIRROR_DN} in: invalidCredentials (49)`,
+    ]);
+  });
+
+  it('tells a base that is not there, and looks at the rest', async () => {
+    const found = await examine({ DIRECTORY_GROUPS_BASE: 'ou=clubs' });
+    expect(found).toContain(
+      `problem directory bases: ou=clubs,${SUFFIX}: The directory server answered noSuchObject (32): it is not there, or hidden from the account`,
+    );
+    expect(found).toContain(`ok people: 5 below ou=people,${SUFFIX}`);
+    expect(await examine({ DIRECTORY_PEOPLE_FILTER: '(uid=nobody)' })).toContain(
+      `problem people: none below ou=people,${SUFFIX} that the account sees and that (uid=nobody) chooses`,
+    );
+  });
+
+  it.each([
+    ['changes are told', true],
+    ['changes are asked for', false],
+  ])('tells what to add to slapd.conf for an account with a limit, where %s', async (_, syncprov) => {
+    await slapd.restart({ syncprov, limits: `dn.exact="${MIRROR_DN}" size=3` });
+    const found = await examine();
+    await slapd.restart(SOUND);
+    expect(found.filter((line) => line.startsWith('problem'))).toEqual([
+      expect.stringMatching(
+        /^problem people: 3 were read, and then: .* limits dn\.exact="cn=mirror,dc=example,dc=org" size=unlimited /,
+      ),
+    ]);
+    expect(found).toContain(`ok groups: 2 below ou=groups,${SUFFIX}`);
+  });
+
+  it('tells why changes have to be asked for', async () => {
+    expect(await examine({ DIRECTORY_ENTRY_UUID: 'entryDN' })).toContain(
+      'ok changes: asked for every 30 s. Servers tell them by entryUUID, and DIRECTORY_ENTRY_UUID is entryDN',
+    );
+    await slapd.restart({ syncprov: false });
+    const found = await examine();
+    await slapd.restart(SOUND);
+    expect(found.at(-1)).toBe(
+      'ok changes: asked for every 30 s. The server does not offer to tell them (RFC 4533; OpenLDAP does with the overlay syncprov)',
+    );
+  });
+
+  it('tells which attributes are hidden from the account', async () => {
+    const read = `by dn.exact="${MIRROR_DN}" read by anonymous auth by * none`;
+    const hidden = ['entryUUID', 'modifyTimestamp', 'member', 'groupAdmin', 'owner'];
+    await slapd.restart({
+      syncprov: false,
+      acl: [`access to attrs=${hidden.join(',')} by * none`, `access to * ${read}`],
+    });
+    const found = await examine({ DIRECTORY_USER_ID: 'employeeNumber' });
+    await slapd.restart({ ...SOUND, acl: undefined });
+    expect(found.slice(3)).toEqual([
+      `ok people: 5 below ou=people,${SUFFIX}`,
+      'problem people: entryUUID is hidden from the account, or not there, in 5 of 5 entries',
+      'warning people: 5 of 5 entries have no employeeNumber, and are left out',
+      `ok groups: 2 below ou=groups,${SUFFIX}`,
+      'problem groups: entryUUID is hidden from the account, or not there, in 2 of 2 entries',
+      'problem members: member in 0 groups, groupAdmin in 0 groups, owner in 0 groups: they are hidden from the account, or called otherwise',
+      expect.stringMatching(
+        /^warning changes: .* The account sees no modifyTimestamp in 7 of 7 entries: everything is read each time$/,
+      ),
+    ]);
+  });
+});

@@ -1,0 +1,81 @@
+import { readConfig } from '../../src/config/config.js';
+import { examineDirectory } from '../../src/sources/check/check-directory.js';
+import { buildLdif, groupDn, personDn } from '../support/builders/directory.js';
+import { eventually } from '../support/eventually.js';
+import { directorySettings } from '../support/servers/ldap.js';
+import { readIds, readMembers, readNames } from '../support/builders/ldap-mirror.js';
+import { readStatus } from '../support/clients/mirror.js';
+import { type Refusals, RefusingProxy } from '../support/servers/refusing-proxy.js';
+import { TestService } from '../support/servers/service.js';
+import { MIRROR_DN, startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
+
+const LDIF = buildLdif(
+  ['anna', 'ben', 'cleo'].map((id) => ({ id, name: `Person ${id}` })),
+  [{ id: 'club', members: ['anna', 'ben'] }],
+);
+const PAGES = 'The directory server refuses to send pages: all entries are read at once';
+const COMPARISON =
+  'The directory server refuses to compare times: modifyTimestamp of all entries is listed each time';
+
+const CASES: [string, Refusals, string | undefined, string[]][] = [
+  ['unwillingToPerform for >=', { comparison: 53, pages: null }, undefined, [COMPARISON]],
+  ['inappropriateMatching for >=', { comparison: 18, pages: null }, undefined, [COMPARISON]],
+  ['unavailableCriticalExtension for pages', { comparison: null, pages: 12 }, undefined, [PAGES]],
+  ['unwillingToPerform for both', { comparison: 53, pages: 53 }, undefined, [PAGES, COMPARISON]],
+  // Here slapd itself refuses.
+  [
+    'adminLimitExceeded for pages',
+    { comparison: null, pages: null },
+    `dn.exact="${MIRROR_DN}" size=unlimited size.prtotal=disabled`,
+    [PAGES],
+  ],
+];
+
+describe.each(CASES)('a server that is asked for changes and answers %s', (_, refusals, limits, told) => {
+  let slapd: TestSlapd;
+  let proxy: RefusingProxy;
+  let service: TestService;
+
+  beforeAll(async () => {
+    slapd = await startSlapd({ ldif: LDIF, syncprov: false, limits });
+    proxy = await RefusingProxy.start(slapd.port, refusals);
+    service = await TestService.start({
+      environment: { ...directorySettings(slapd), DIRECTORY_URL: `ldap://127.0.0.1:${proxy.port}` },
+    });
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await proxy.stop();
+    await slapd.remove();
+  });
+
+  it('is read, and its changes are found', async () => {
+    expect(await readIds(service)).toEqual(['anna', 'ben', 'cleo']);
+    const { stderr } = await slapd.modify(
+      [
+        `dn: ${personDn('anna')}\nchangetype: modify\nreplace: displayName\ndisplayName: Anna Berg\n`,
+        `dn: ${groupDn('club')}\nchangetype: modify\nadd: owner\nowner: ${personDn('cleo')}\n`,
+        `dn: ${personDn('ben')}\nchangetype: delete\n`,
+      ].join('\n'),
+    );
+    expect(stderr).toBe('');
+    await eventually(async () => (await readNames(service))['anna'], 'Anna Berg');
+    await eventually(() => readMembers(service, 'club'), ['anna MEMBER', 'cleo OWNER']);
+    expect(await readStatus(service)).toMatchObject({ state: 'IDLE', blockedReason: null });
+    expect(proxy.refused.comparison > 0).toBe(refusals.comparison !== null);
+    expect(proxy.refused.pages > 0).toBe(refusals.pages !== null);
+  });
+
+  it('is examined, and what it refuses is told', async () => {
+    const { directory } = readConfig({
+      ...directorySettings(slapd),
+      DIRECTORY_URL: `ldap://127.0.0.1:${proxy.port}`,
+    });
+    if (directory.source.kind === 'file') throw new Error('It is a file');
+    const findings = await examineDirectory(directory, directory.source, new AbortController().signal);
+    expect(findings.filter(({ result }) => result === 'problem')).toEqual([]);
+    const changes = findings.find(({ what }) => what === 'changes');
+    expect(changes?.text?.split('. ').slice(-told.length)).toEqual(told);
+  });
+});

@@ -1,0 +1,212 @@
+import fc from 'fast-check';
+import { DataSource, type EntityManager } from 'typeorm';
+import { EffectiveRoles } from '../../src/mirror/apply/effective-roles.js';
+import type { Plan, RoleChange } from '../../src/mirror/plan/plan.js';
+import { buildLdif } from '../support/builders/directory.js';
+import {
+  expectedRoles,
+  findInconsistencies,
+  readEffectiveRoles,
+} from '../support/builders/effective-roles.js';
+import { stopFollowing, takeOver } from '../support/clients/mirror.js';
+import { directories, type RandomDirectory, randomDirectory } from '../support/builders/random-directory.js';
+import { TestService } from '../support/servers/service.js';
+
+const SCHOOL = Array.from({ length: 2000 }, (_, index) => ({ id: `p${index}` }));
+const NEWCOMER = { id: 'newcomer' };
+
+/** A class in a year in a school of 2,000. */
+function buildSchool({ classMembers }: { classMembers: string[] }): string {
+  return buildLdif(
+    [...SCHOOL, NEWCOMER],
+    [
+      { id: 'school', members: ['@year', ...SCHOOL.map(({ id }) => id)] },
+      { id: 'year', members: ['@class', 'p1', 'p2'] },
+      { id: 'class', members: classMembers },
+    ],
+  );
+}
+
+describe('a person who comes into a group three deep', () => {
+  let service: TestService;
+  let before: Set<string>;
+
+  beforeAll(async () => {
+    service = await TestService.start({ ldif: buildSchool({ classMembers: ['p1'] }) });
+    before = new Set(await listVersions(service));
+    await takeOver(service, buildSchool({ classMembers: ['p1', NEWCOMER.id] }));
+  });
+
+  afterAll(() => service.stop());
+
+  it('is in that group and in all around it', async () => {
+    const roles = await readEffectiveRoles(service);
+    const inherited = (from: string) => ({ value: 'MEMBER', direct: null, inheritedFrom: [from] });
+    expect(['class', 'year', 'school'].map((group) => roles[group]?.[NEWCOMER.id])).toEqual([
+      { value: 'MEMBER', direct: 'MEMBER', inheritedFrom: [] },
+      inherited('class'),
+      inherited('year'),
+    ]);
+    expect(await findInconsistencies(service)).toEqual([]);
+  });
+
+  it('has no other row written or locked than those that are about them', async () => {
+    const after = await listVersions(service);
+    const touched = after.filter((version) => !before.has(version)).map((version) => version.split(':')[0]);
+    expect(touched.sort()).toEqual([
+      'group class',
+      'group school',
+      'group year',
+      'person newcomer',
+      'role of newcomer in class',
+      'role of newcomer in school',
+      'role of newcomer in year',
+    ]);
+    expect(after).toHaveLength(before.size + 3);
+  });
+});
+
+describe.each([
+  { what: 'a few places at a time', size: { people: 12, groups: 8 }, steps: 25, most: 2000, crowd: spread },
+  {
+    what: 'whole groups at once',
+    size: { people: 400, groups: 30 },
+    steps: 4,
+    most: Infinity,
+    crowd: gather,
+  },
+])('worked out anew for $what', ({ size, steps, most, crowd }) => {
+  it('roles and counters are what they would be by hand', async () => {
+    const start = crowd(randomDirectory(size, 5), steps);
+    const service = await TestService.start({
+      ldif: buildLdif(start.people, start.groups),
+      // Every change is meant here.
+      environment: { DIRECTORY_GUARD_PERCENT: '100' },
+    });
+    try {
+      await stopFollowing(service);
+      expect(await readEffectiveRoles(service)).toEqual(expectedRoles(start));
+      for (const [step, sample] of fc.sample(someOf(size), { numRuns: steps, seed: 8 }).entries()) {
+        const directory = crowd(sample, step);
+        service.replaceDirectory(buildLdif(directory.people, directory.groups));
+        const outcome = await service.synchronise({ force: true });
+        if (outcome.kind !== 'applied') throw new Error(`The run was ${outcome.kind}`);
+        const changed = outcome.plan.memberships.length;
+        expect([changed > 2000, changed > most]).toEqual([most > 2000, false]);
+        expect(await readEffectiveRoles(service)).toEqual(expectedRoles(directory));
+        expect(await findInconsistencies(service)).toEqual([]);
+      }
+    } finally {
+      await service.stop();
+    }
+  });
+});
+
+/** As it is. */
+function spread(directory: RandomDirectory): RandomDirectory {
+  return directory;
+}
+
+/** With every fifth of the people in every group, and others at the next step. */
+function gather({ people, groups }: RandomDirectory, step: number): RandomDirectory {
+  const crowded = groups.map((group, at) => {
+    const crowd = people.filter((_, index) => (index + at + step) % 5 === 0).map(({ id }) => id);
+    return { ...group, members: [...new Set([...(group.members ?? []), ...crowd])] };
+  });
+  return { people, groups: crowded };
+}
+
+describe('several plans in one transaction', () => {
+  it('build on one another, and nothing of them stays when it is rolled back', async () => {
+    const service = await TestService.start({ ldif: buildSchool({ classMembers: ['p1'] }) });
+    try {
+      const before = await readEffectiveRoles(service);
+      const seen: unknown[] = [];
+      const work = async (manager: EntityManager) => {
+        await change(manager, 'memberships', 'class', 'newcomer', 'join');
+        seen.push((await readEffectiveRoles(service, manager))['school']?.['newcomer']);
+        await change(manager, 'nestings', 'year', 'class', 'leave');
+        seen.push((await readEffectiveRoles(service, manager))['school']?.['newcomer']);
+        seen.push((await readEffectiveRoles(service, manager))['year']);
+        throw new Error('Only a try');
+      };
+      await expect(service.app.get(DataSource).transaction(work)).rejects.toThrow('Only a try');
+      const direct = { value: 'MEMBER', direct: 'MEMBER', inheritedFrom: [] };
+      expect(seen).toEqual([
+        { value: 'MEMBER', direct: null, inheritedFrom: ['year'] },
+        undefined,
+        { p1: direct, p2: direct },
+      ]);
+      expect(await readEffectiveRoles(service)).toEqual(before);
+      expect(await findInconsistencies(service)).toEqual([]);
+    } finally {
+      await service.stop();
+    }
+  });
+});
+
+/** Makes and applies a plan of one change, as whoever previews one does. */
+async function change(
+  manager: EntityManager,
+  kind: 'memberships' | 'nestings',
+  group: string,
+  subject: string,
+  what: 'join' | 'leave',
+): Promise<void> {
+  const subjects = kind === 'memberships' ? 'users' : 'groups';
+  const [keys]: { g: number; s: number; group: string; subject: string }[] = await manager.query(
+    `select g.key as g, s.key as s, g.entry_uuid as group, s.entry_uuid as subject
+     from groups g, ${subjects} s where g.id = $1 and s.id = $2`,
+    [group, subject],
+  );
+  if (keys === undefined) throw new Error(`There is no ${group} or ${subject}`);
+  const joins = what === 'join';
+  const roleChange: RoleChange = { ...keys, before: joins ? null : 1, after: joins ? 1 : null };
+  const plan: Plan = { ...EMPTY, [kind]: [roleChange] };
+  const effective = await EffectiveRoles.begin(manager, plan);
+  await manager.query(
+    joins
+      ? `insert into ${kind} (${COLUMNS[kind].join(', ')}, named_as, role) values ($1, $2, 1, 1)`
+      : `delete from ${kind} where (${COLUMNS[kind].join(', ')}) = ($1, $2)`,
+    [keys.g, keys.s],
+  );
+  await effective.finish(plan);
+}
+
+const COLUMNS = { memberships: ['group_key', 'user_key'], nestings: ['outer_key', 'inner_key'] };
+
+const EMPTY: Plan = {
+  createdPeople: [],
+  updatedPeople: [],
+  deletedPeople: [],
+  createdGroups: [],
+  updatedGroups: [],
+  deletedGroups: [],
+  memberships: [],
+  nestings: [],
+  regrouped: [],
+  unresolved: [],
+  hash: '',
+};
+
+/** Directories of which some of the people and groups are missing. */
+function someOf(size: { people: number; groups: number }): fc.Arbitrary<RandomDirectory> {
+  return fc
+    .tuple(directories(size), fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 3 }))
+    .map(([{ people, groups }, peopleGone, groupsGone]) => ({
+      people: people.slice(peopleGone),
+      groups: groups.slice(groupsGone),
+    }));
+}
+
+/** Every row that roles are kept in, with what PostgreSQL changes of it when it is written (xmin) or locked (xmax). */
+async function listVersions({ app }: TestService): Promise<string[]> {
+  const rows: { version: string }[] = await app.get(DataSource).query(`
+    select format('person %s: %s %s %s', id, ctid, xmin, xmax) as version from users
+    union all
+    select format('group %s: %s %s %s', id, ctid, xmin, xmax) from groups
+    union all
+    select format('role of %s in %s: %s %s %s', u.id, g.id, m.ctid, m.xmin, m.xmax)
+    from effective_memberships m join users u on u.key = m.user_key join groups g on g.key = m.group_key`);
+  return rows.map(({ version }) => version).sort();
+}

@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto';
+import { HttpAdapterHost } from '@nestjs/core';
+import sharp from 'sharp';
+import { DataSource } from 'typeorm';
+import { AccessLog } from '../../src/access-log/access-log.js';
+import { keyOfDn } from '../../src/ldap/naming/dn-key.js';
+import { buildLdif, personDn, type TestGroup, type TestPerson } from '../support/builders/directory.js';
+import { stopFollowing } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+
+/** Whom the client `demo-basic` acts for, with values that stand nowhere else. */
+const ADA = {
+  id: 'ada.martin',
+  name: 'Augusta Marigold',
+  givenName: 'Augusta',
+  familyName: 'Marigold',
+  email: 'augusta@marigold.example',
+  schoolYear: 'Year of the marigolds',
+  uuid: '7d5c1f0e-0000-4000-8000-5a1ad0000001',
+};
+const OTHERS: TestPerson[] = [{ id: 'ben' }, { id: 'cleo' }];
+const GROUPS: TestGroup[] = [{ id: 'club', members: ['ben', ADA.id], owners: [ADA.id] }];
+
+describe('somebody who is gone from the directory', () => {
+  let service: TestService;
+  let dataSource: DataSource;
+  let traces: Record<string, string>;
+
+  beforeAll(async () => {
+    const draw = (background: string) =>
+      sharp({ create: { width: 8, height: 8, channels: 3, background } })
+        .jpeg()
+        .toBuffer();
+    const photo = await draw('teal');
+    const picture = await draw('coral');
+    service = await TestService.start({
+      ldif: buildLdif([{ ...ADA, photo, picture }, ...OTHERS], GROUPS),
+    });
+    await stopFollowing(service);
+    dataSource = service.app.get(DataSource);
+    const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+    traces = {
+      ...ADA,
+      photo: photo.toString('hex'),
+      picture: picture.toString('hex'),
+      'key of the DN': keyOfDn(personDn(ADA.id)),
+      'digest of the photo': digest(photo),
+      'digest of the picture': digest(picture),
+    };
+    await leaveTraces();
+  });
+
+  afterAll(() => service.stop());
+
+  /** Is asked for, asks, and makes previews. */
+  async function leaveTraces(): Promise<void> {
+    const authorization = await service.accessToken('profile read write');
+    const answers = await Promise.all(
+      [
+        '{ profile { name email photo } user(user: {id: "ada.martin"}) { id name email photo picture } }',
+        'mutation { updateProfile(input: {name: "Augusta Ada Marigold"}) { preview { ldif } } }',
+      ].map((query) => service.query(query, { authorization })),
+    );
+    expect(answers.flatMap(({ errors }) => errors)).toEqual([]);
+    await service.app.get(AccessLog).flush();
+  }
+
+  /** In which columns of which tables anything of her stands: every row of the database as text. */
+  async function findTraces(): Promise<string[]> {
+    const columns = await dataSource.query<{ table: string; column: string }[]>(`
+      select table_name as "table", column_name as "column" from information_schema.columns
+      where table_schema = current_schema() order by 1, 2`);
+    const found = await Promise.all(
+      columns.map(async ({ table, column }) => {
+        const rows = await dataSource.query<{ text: string }[]>(
+          `select distinct "${column}"::text as text from "${table}" where "${column}" is not null`,
+        );
+        const texts = rows.map(({ text }) => text.toLowerCase());
+        const kinds = Object.keys(traces).filter((kind) => {
+          const trace = (traces[kind] ?? '').toLowerCase();
+          return texts.some((text) => text.includes(trace));
+        });
+        return kinds.map((kind) => `${table}.${column}: ${kind}`);
+      }),
+    );
+    return found.flat();
+  }
+
+  it('stands in the tables before', async () => {
+    const found = await findTraces();
+    for (const kind of Object.keys(traces)) {
+      expect(found.filter((each) => each.endsWith(`: ${kind}`))).not.toEqual([]);
+    }
+  });
+
+  it('is in none afterwards, but for the id in what tells that she went, and that she asked', async () => {
+    service.replaceDirectory(buildLdif(OTHERS, [{ id: 'club', members: ['ben'] }]));
+    expect((await service.synchronise()).kind).toBe('applied');
+    expect(await findTraces()).toEqual([
+      'access_log.acting_for: id',
+      'changes.id_folded: id',
+      'changes.user_id: id',
+      // By which an identity, and no name, is known: what the client that keeps a copy removes.
+      'changes.user_uuid: uuid',
+    ]);
+  });
+
+  it('is in none at all when these are past their time', async () => {
+    await dataSource.query("update changes set at = at - interval '31 days'");
+    await dataSource.query('update access_log set day = day - 91');
+    // Each process looks through them when it has begun, and then once a day.
+    await new AccessLog(service.config, dataSource, new HttpAdapterHost()).flush();
+    await service.synchronise({ force: true });
+    expect(await findTraces()).toEqual([]);
+  });
+
+  it('is named by the directory for as long as a group there does so', async () => {
+    service.replaceDirectory(buildLdif(OTHERS, [{ id: 'club', members: ['ben', ADA.id] }]));
+    await service.synchronise();
+    expect(await findTraces()).toEqual(['unresolved_references.dn_key: key of the DN']);
+    service.replaceDirectory(buildLdif(OTHERS, [{ id: 'club', members: ['ben'] }]));
+    await service.synchronise();
+    expect(await findTraces()).toEqual([]);
+  });
+});

@@ -1,0 +1,105 @@
+import { MirrorState } from '../../src/mirror/status/mirror-state.js';
+import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
+import { readRevision, replaceUntil, takeOver } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+
+/** The smallest GIF. */
+const GIF = Buffer.from('R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==', 'base64');
+
+const PEOPLE: TestPerson[] = Array.from({ length: 40 }, (_, index) => ({
+  id: `p${index + 10}`,
+  givenName: 'Given',
+  familyName: 'Family',
+  email: `p${index + 10}@example.org`,
+  schoolYear: '2030',
+  photo: GIF,
+  picture: GIF,
+}));
+const IDS = PEOPLE.map(({ id }) => id);
+const GROUPS: TestGroup[] = Array.from({ length: 10 }, (_, index) => ({
+  id: `g${index + 10}`,
+  name: `Group ${index}`,
+  description: 'A group',
+  website: 'https://example.org/',
+  email: `g${index}@example.org`,
+  members: IDS,
+  admins: IDS.slice(0, 1),
+  owners: IDS.slice(1, 2),
+}));
+
+interface Vanished {
+  people?: number;
+  groups?: number;
+  attribute: string;
+}
+
+/** The directory when the first so many entries of a kind do not have an attribute any more. */
+function without({ people = 0, groups = 0, attribute }: Vanished): string {
+  const [version = '', ...records] = buildLdif(PEOPLE, GROUPS).split('\n\n');
+  const isWithout = (index: number) =>
+    index < people || (index >= PEOPLE.length && index < PEOPLE.length + groups);
+  const lines = new RegExp(`^${attribute}::.*\n?`, 'gm');
+  const kept = records.map((record, index) => (isWithout(index) ? record.replace(lines, '') : record));
+  return [version, ...kept].join('\n\n');
+}
+
+describe('a directory in which an attribute vanishes from entries that stay', () => {
+  let service: TestService;
+
+  beforeEach(async () => {
+    service = await TestService.start({ ldif: buildLdif(PEOPLE, GROUPS) });
+  });
+
+  afterEach(() => service.stop());
+
+  it('is held for each attribute of people, and goes on by itself when the attribute is back', async () => {
+    const revision = await readRevision(service);
+    for (const attribute of ['givenName', 'sn', 'mail', 'schoolYear', 'jpegPhoto', 'profilePicture']) {
+      const { blockedReason } = await replaceUntil(service, without({ people: 40, attribute }), 'BLOCKED');
+      expect(blockedReason).toBe(
+        `It would take the attribute ${attribute} from 40 of 40 people: at most 3 are let through`,
+      );
+      await replaceUntil(service, buildLdif(PEOPLE, GROUPS), 'IDLE');
+    }
+    expect(await readRevision(service)).toBe(revision);
+  });
+
+  it('is held for each attribute of groups, those that name members among them', async () => {
+    const revision = await readRevision(service);
+    for (const attribute of ['displayName', 'description', 'labeledURI', 'mail', 'groupAdmin', 'owner']) {
+      const { blockedReason } = await replaceUntil(service, without({ groups: 4, attribute }), 'BLOCKED');
+      expect(blockedReason).toBe(
+        `It would take the attribute ${attribute} from 4 of 10 groups: at most 3 are let through`,
+      );
+      await replaceUntil(service, buildLdif(PEOPLE, GROUPS), 'IDLE');
+    }
+    expect(await readRevision(service)).toBe(revision);
+  });
+
+  it('is held when it vanishes from one after another, until exactly that is confirmed', async () => {
+    await takeOver(service, without({ people: 2, attribute: 'mail' }));
+    await takeOver(service, without({ people: 3, attribute: 'mail' }));
+    const { blockedReason } = await replaceUntil(
+      service,
+      without({ people: 4, attribute: 'mail' }),
+      'BLOCKED',
+    );
+    expect(blockedReason).toBe(
+      'It would take the attribute mail from 1 of 37 people after 3 shortly before: at most 3 are let through',
+    );
+    const { blockedPlan } = await service.app.get(MirrorState).get();
+    expect(await service.synchronise({ confirm: blockedPlan ?? '' })).toMatchObject({ kind: 'applied' });
+    // What was confirmed does not count; what was lost before still does.
+    const next = await replaceUntil(service, without({ people: 5, attribute: 'mail' }), 'BLOCKED');
+    expect(next.blockedReason).toMatch(
+      /^It would take the attribute mail from 1 of 36 people after 3 shortly/,
+    );
+  });
+
+  it('is let through for three of each attribute, and where values only change', async () => {
+    await takeOver(service, without({ people: 3, groups: 3, attribute: 'mail' }));
+    await takeOver(service, without({ people: 3, groups: 3, attribute: '(mail|schoolYear|description)' }));
+    const changed = PEOPLE.map((person) => ({ ...person, givenName: 'Other', schoolYear: '2031' }));
+    await takeOver(service, buildLdif(changed, GROUPS));
+  });
+});

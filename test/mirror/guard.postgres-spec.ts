@@ -1,0 +1,98 @@
+import { MirrorState } from '../../src/mirror/status/mirror-state.js';
+import { buildLdif, type TestGroup } from '../support/builders/directory.js';
+import { readRevision, readStatus, replaceUntil, takeOver } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+
+/** Few enough that three are more than 5 %. */
+const PEOPLE = Array.from({ length: 40 }, (_, index) => `person-${String(index).padStart(2, '0')}`);
+const GROUPS: TestGroup[] = [
+  { id: 'all', members: PEOPLE.slice(20) },
+  ...Array.from({ length: 10 }, (_, index) => ({ id: `group-${index}` })),
+];
+
+describe('a directory that loses much at once', () => {
+  let service: TestService;
+  let authorization: string;
+
+  beforeEach(async () => {
+    service = await TestService.start({ ldif: ldifOf(PEOPLE, GROUPS) });
+    authorization = await service.serviceAccount('read', 'directory');
+  });
+
+  afterEach(() => service.stop());
+
+  function ldifOf(people: string[], groups: TestGroup[]): string {
+    return buildLdif(
+      people.map((id) => ({ id })),
+      groups,
+    );
+  }
+
+  async function count(kind: 'users' | 'groups'): Promise<number> {
+    const { data } = await service.query<Record<string, { totalCount: number }>>(
+      `{ ${kind}(first: 0) { totalCount } }`,
+      { authorization },
+    );
+    return data?.[kind]?.totalCount ?? -1;
+  }
+
+  it('may lose three people, and a fourth within the window is held until exactly that is confirmed', async () => {
+    await takeOver(service, ldifOf(PEOPLE.slice(2), GROUPS));
+    await takeOver(service, ldifOf(PEOPLE.slice(3), GROUPS));
+    expect(await count('users')).toBe(37);
+
+    const status = await replaceUntil(service, ldifOf(PEOPLE.slice(4), GROUPS), 'BLOCKED');
+    expect(status.blockedReason).toBe(
+      'It would delete 1 of 37 people after 3 shortly before: at most 3 are let through',
+    );
+    expect(await count('users')).toBe(37);
+
+    const { blockedPlan, revision } = await service.app.get(MirrorState).get();
+    expect(await service.synchronise({ confirm: 'f'.repeat(64) })).toMatchObject({ kind: 'failed' });
+    expect(await readStatus(service)).toEqual(status);
+    expect(await readRevision(service)).toBe(revision);
+
+    const confirm = blockedPlan ?? '';
+    expect(await service.synchronise({ confirm })).toMatchObject({ kind: 'applied' });
+    expect(await count('users')).toBe(36);
+    expect(await readStatus(service)).toMatchObject({ state: 'IDLE', blockedReason: null });
+
+    expect(await service.synchronise({ confirm, force: true })).toMatchObject({ kind: 'failed' });
+    expect(await readRevision(service)).toBe((revision ?? 0) + 1);
+  });
+
+  it('is held with every change that comes with the loss, and goes on once the loss is mended', async () => {
+    const renamed = buildLdif(
+      PEOPLE.slice(10).map((id) => ({ id, name: `New ${id}` })),
+      GROUPS,
+    );
+    const revision = await readRevision(service);
+    await replaceUntil(service, renamed, 'BLOCKED');
+    const { data } = await service.query('{ users(first: 1) { nodes { name } } }', { authorization });
+    expect(data).toEqual({ users: { nodes: [{ name: 'person-00' }] } });
+
+    await replaceUntil(service, ldifOf(PEOPLE, GROUPS), 'IDLE');
+    expect(await readRevision(service)).toBe(revision);
+  });
+
+  it('may lose three groups and three members, and not four of either', async () => {
+    const members = (kept: number) => [{ id: 'all', members: PEOPLE.slice(20, 20 + kept) }];
+    await takeOver(service, ldifOf(PEOPLE, [...members(17), ...GROUPS.slice(4)]));
+    expect(await count('groups')).toBe(8);
+
+    const fewerGroups = await replaceUntil(
+      service,
+      ldifOf(PEOPLE, [...members(17), ...GROUPS.slice(5)]),
+      'BLOCKED',
+    );
+    expect(fewerGroups.blockedReason).toMatch(/^It would delete 1 of 8 groups after 3 shortly before/);
+
+    await replaceUntil(service, ldifOf(PEOPLE, [...members(17), ...GROUPS.slice(4)]), 'IDLE');
+    const fewerMembers = await replaceUntil(
+      service,
+      ldifOf(PEOPLE, [...members(16), ...GROUPS.slice(4)]),
+      'BLOCKED',
+    );
+    expect(fewerMembers.blockedReason).toMatch(/^It would delete 1 of 17 memberships after 3 shortly before/);
+  });
+});

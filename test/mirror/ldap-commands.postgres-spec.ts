@@ -1,0 +1,226 @@
+import sharp from 'sharp';
+import type { Environment } from '../../src/config/config.js';
+import { MirrorState } from '../../src/mirror/status/mirror-state.js';
+import { runCommand, type TestProcess } from '../support/clients/command.js';
+import { buildLdif, groupDn, personDn } from '../support/builders/directory.js';
+import { eventually } from '../support/eventually.js';
+import { directorySettings, FollowedDirectory } from '../support/servers/ldap.js';
+import { readStatus } from '../support/clients/mirror.js';
+import { findFreePort } from '../support/servers/postgres.mjs';
+import { startSlapd, SUFFIX, type TestSlapd } from '../support/servers/slapd.mjs';
+import { createDatabase, type TestDatabase } from '../support/servers/store.js';
+
+interface Answer extends Record<string, unknown> {
+  kind: string;
+  hash: string;
+}
+
+function json({ stdout }: TestProcess): Answer {
+  return JSON.parse(stdout) as Answer;
+}
+
+describe('the commands on a directory server', () => {
+  let slapd: TestSlapd;
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    const people = ['anna', 'ben', 'cleo', 'dan', 'eve'].map((id) => ({ id, name: `Name of ${id}` }));
+    const groups = [
+      { id: 'club', members: ['anna', 'ben', 'dan'], admins: ['anna'] },
+      { id: 'old', members: ['anna'] },
+      { id: 'team', members: ['eve'] },
+    ];
+    slapd = await startSlapd({ ldif: buildLdif(people, groups) });
+    database = await createDatabase();
+  });
+
+  afterAll(async () => {
+    await slapd.remove();
+    await database.drop();
+  });
+
+  async function run(args: string[], more: Environment = {}): Promise<TestProcess> {
+    const port = String(await findFreePort());
+    return runCommand(args, { PORT: port, DATABASE_URL: database.url, ...directorySettings(slapd), ...more });
+  }
+
+  it.each([
+    ['the server is not there', { DIRECTORY_URL: 'ldap://127.0.0.1:1' }, 'No connection to 127.0.0.1:1'],
+    ['the password is wrong', { DIRECTORY_BIND_PASSWORD: 'guessed' }, 'does not let cn=mirror,'],
+    ['nobody is below the base', { DIRECTORY_PEOPLE_BASE: 'ou=staff' }, 'noSuchObject (32)'],
+  ])('fail with the reason where %s', async (_, settings, reason) => {
+    const failed = await run(['sync'], settings);
+    expect([failed.code, failed.stderr]).toEqual([1, '']);
+    expect(failed.stdout).toMatch(
+      /^Nothing was changed: .*\nnpm run directory -- check looks for the cause\n$/,
+    );
+    expect(failed.stdout).toContain(reason);
+    expect(failed.stdout).not.toContain('guessed');
+  });
+
+  it('call a base that is no DN wrong use', async () => {
+    const failed = await run(['sync'], { DIRECTORY_PEOPLE_BASE: 'staff' });
+    expect([failed.code, failed.stdout]).toEqual([2, '']);
+    expect(failed.stderr).toMatch(/^DIRECTORY_PEOPLE_BASE and DIRECTORY_BASE_DN make no DN: [^\n]+\n$/);
+  });
+
+  it('examine the server, and take it over', async () => {
+    const checked = await run(['check', '--json']);
+    expect(checked.code).toBe(1);
+    expect(json(checked).findings).toEqual(
+      expect.arrayContaining([
+        { what: 'people', result: 'ok', text: `5 below ou=people,${SUFFIX}`, mend: null },
+        {
+          what: 'mirror',
+          result: 'problem',
+          text: expect.stringMatching(/^FAILING/) as string,
+          mend: expect.stringContaining('sync --dry-run') as string,
+        },
+      ]),
+    );
+    const synced = await run(['sync']);
+    expect([synced.code, synced.stderr]).toEqual([0, '']);
+    expect(synced.stdout).toMatch(/^Revision 1: people \+5 ~0 -0, groups \+3 ~0 -0, memberships \+5 ~0 -0,/);
+    const again = await run(['check']);
+    expect(again.code).toBe(0);
+    expect(again.stdout).toMatch(/\nok {7}mirror: IDLE/);
+    expect(again.stdout).not.toMatch(/\n(WARNING|PROBLEM)/);
+  });
+
+  it('say what would change, by ids and names, fields and roles', async () => {
+    const modify = (dn: string, ...lines: string[]) =>
+      [`dn: ${dn}`, 'changetype: modify', ...lines, ''].join('\n');
+    const photo = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'teal' } })
+      .jpeg()
+      .toBuffer();
+    const { code, stderr } = await slapd.modify(
+      [
+        modify(personDn('anna'), 'replace: cn', 'cn: Anna Berg', '-', 'add: mail', 'mail: a@example.org'),
+        `dn: ${personDn('ben')}\nchangetype: modrdn\nnewrdn: uid=benjamin\ndeleteoldrdn: 1\n`,
+        modify(personDn('cleo'), 'add: jpegPhoto', `jpegPhoto:: ${photo.toString('base64')}`),
+        `dn: ${personDn('dan')}\nchangetype: delete\n`,
+        `dn: ${personDn('finn')}\nchangetype: add\nobjectClass: inetOrgPerson\nuid: finn\ncn: Finn\nsn: Finn\n`,
+        modify(
+          groupDn('club'),
+          ...[
+            'replace: owner',
+            `owner: ${personDn('anna')}`,
+            '-',
+            'add: member',
+            `member: ${groupDn('team')}`,
+            '-',
+          ],
+          ...['delete: member', `member: ${personDn('ben')}`],
+        ),
+        modify(groupDn('team'), 'replace: description', 'description: All of us'),
+        `dn: ${groupDn('old')}\nchangetype: delete\n`,
+      ].join('\n'),
+    );
+    expect([code, stderr]).toEqual([0, '']);
+
+    const { hash, counts, ...answer } = json(await run(['sync', '--dry-run', '--json']));
+    expect(hash).toMatch(/^[0-9a-f]{64}$/);
+    expect(counts).toMatchObject({ people: { created: 1, updated: 3, deleted: 1 } });
+    expect(answer).toEqual({
+      kind: 'planned',
+      heldBecause: null,
+      people: {
+        created: [{ id: 'finn', name: 'Finn' }],
+        updated: [
+          { id: 'anna', name: 'Anna Berg', formerId: 'anna', fields: ['name', 'email'] },
+          { id: 'benjamin', name: 'Name of ben', formerId: 'ben', fields: ['id', 'dn'] },
+          { id: 'cleo', name: 'Name of cleo', formerId: 'cleo', fields: ['photo'] },
+        ],
+        deleted: [{ id: 'dan', name: 'Name of dan' }],
+      },
+      groups: {
+        created: [],
+        updated: [{ id: 'team', name: 'team', formerId: 'team', fields: ['description'] }],
+        deleted: [{ id: 'old', name: 'old' }],
+      },
+      memberships: [
+        { group: 'club', user: 'anna', before: 'ADMIN', after: 'OWNER' },
+        { group: 'club', user: 'benjamin', before: 'MEMBER', after: null },
+        { group: 'club', user: 'dan', before: 'MEMBER', after: null },
+        { group: 'old', user: 'anna', before: 'MEMBER', after: null },
+      ],
+      nestings: [{ group: 'club', subgroup: 'team', before: null, after: 'MEMBER' }],
+      quarantined: [],
+      skipped: { dangling: 1, placeholders: 0, cyclic: 0 },
+    });
+  });
+});
+
+/**
+ * How many people go by a plan that is held, and by those before it: they are deleted one after another, and the first
+ * three are let through where the service takes them over before the others have gone.
+ */
+function countHeld(reason: unknown): number {
+  const told =
+    /^It would delete (\d+) of \d+ people(?: after (\d+) shortly before)?: at most 3 are let through$/;
+  const [, deleted = 0, before = 0] = told.exec(String(reason)) ?? [];
+  return Number(deleted) + Number(before);
+}
+
+describe.each([
+  ['a directory that tells of changes', true],
+  ['a directory that has to be asked', false],
+])('a mass deletion on %s', (_, syncprov) => {
+  const people = Array.from({ length: 40 }, (_, index) => `person-${index + 10}`);
+  let directory: FollowedDirectory;
+
+  beforeAll(async () => {
+    const ldif = buildLdif(
+      people.map((id) => ({ id })),
+      [{ id: 'all', members: people }],
+    );
+    directory = await FollowedDirectory.start({ ldif, syncprov });
+  });
+
+  afterAll(() => directory.stop());
+
+  /** The command in a process beside the service, which an embedded database would not let in. */
+  async function sync(options: { dryRun: true } | { confirm: string }): Promise<Answer> {
+    const { service, slapd } = directory;
+    const { database } = service.config;
+    if (database.kind !== 'postgres') throw new Error('This is for a server');
+    const args = 'confirm' in options ? ['--confirm', options.confirm] : ['--dry-run'];
+    const environment = { DATABASE_URL: database.url, ...directorySettings(slapd) };
+    return json(await runCommand(['sync', '--json', ...args], environment));
+  }
+
+  it('is held until exactly that is confirmed, once, and then the service goes on by itself', async () => {
+    const { service } = directory;
+    const state = service.app.get(MirrorState);
+    await directory.change(...people.slice(0, 10).map((id) => `dn: ${personDn(id)}\nchangetype: delete\n`));
+    await eventually(async () => countHeld((await readStatus(service)).blockedReason), 10);
+    const { blockedPlan } = await state.get();
+    const confirm = blockedPlan ?? '';
+    // What was told piece by piece is the plan that reading everything comes to.
+    expect(await sync({ dryRun: true })).toMatchObject({ kind: 'planned', hash: confirm });
+    expect(await sync({ confirm })).toMatchObject({ kind: 'applied', hash: confirm });
+    expect(await service.synchronise({ confirm, force: true })).toMatchObject({
+      kind: 'failed',
+      reason: 'There is nothing left to confirm: the mirror equals the directory',
+    });
+
+    const authorization = await service.serviceAccount('read', 'directory');
+    await directory.change(`dn: ${personDn('person-49')}\nchangetype: modify\nreplace: cn\ncn: Last\n`);
+    await eventually(
+      async () =>
+        (
+          await service.query('{ users(first: 0) { totalCount } user(user: {id: "person-49"}) { name } }', {
+            authorization,
+          })
+        ).data ?? null,
+      { users: { totalCount: 30 }, user: { name: 'Last' } },
+    );
+    await eventually(
+      async () => {
+        const { state, blockedReason } = await readStatus(service);
+        return { state, blockedReason };
+      },
+      { state: 'IDLE', blockedReason: null },
+    );
+  });
+});

@@ -1,0 +1,144 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import { DataSource } from 'typeorm';
+import { isEmpty } from '../../src/mirror/plan/plan.js';
+import { BASE_DN } from '../support/builders/directory.js';
+import { LONGEST_WAIT } from '../support/eventually.js';
+import { directorySettings } from '../support/servers/ldap.js';
+import { expectMirror, parseDump } from '../support/builders/ldap-content.js';
+import { readInconsistencies, readMirror } from '../support/builders/ldap-mirror.js';
+import { TestProxy } from '../support/servers/proxy.js';
+import { changesInOneGo } from '../support/builders/random-changes.js';
+import { TestService } from '../support/servers/service.js';
+import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
+
+/** Another one by the environment, to look for what this one does not find. */
+const SEED = Number(process.env['TEST_SEED'] ?? 20_261_121);
+const STEPS = Number(process.env['TEST_STEPS'] ?? 8);
+
+const UNITS = ['ou=a,ou=people', 'ou=b,ou=a,ou=people', 'ou=sub,ou=groups', 'ou=away'];
+/** Who is there at first, and one whom no change touches: a directory without people is held. */
+const PEOPLE = ['p0', 'p1', 'p2', 'p3', 'p4', 'stays'].map(
+  (cn, index) =>
+    `dn: cn=${cn},ou=${['a,ou=', 'b,ou=a,ou=', ''][index % 3] ?? ''}people,${BASE_DN}\nobjectClass: inetOrgPerson\nuid: ${cn}\ncn: ${cn}\nsn: ${cn}\n`,
+);
+const GROUPS = ['g0', 'g1', 'g2'].map(
+  (cn) =>
+    `dn: cn=${cn},ou=groups,${BASE_DN}\nobjectClass: groupOfNames\ncn: ${cn}\nmember: cn=stays,ou=people,${BASE_DN}\n`,
+);
+const LDIF = [
+  ...UNITS.map((unit) => `dn: ${unit},${BASE_DN}\nobjectClass: organizationalUnit\n`),
+  ...PEOPLE,
+  ...GROUPS,
+].join('\n');
+const ATTRIBUTES = ['*', 'entryUUID'];
+
+const STEP = fc.record({
+  changes: changesInOneGo(),
+  /** Each by a client of its own. */
+  atOnce: fc.boolean(),
+  /** Milliseconds from its beginning. */
+  cutAfter: fc.nat(120),
+});
+type Step = typeof STEP extends fc.Arbitrary<infer Each> ? Each : never;
+
+describe.each([
+  { way: 'a server that tells of them', syncprov: true, refint: false, cuts: false, runs: 4 },
+  {
+    way: 'a server that tells of them, and rewrites groups',
+    syncprov: true,
+    refint: true,
+    cuts: false,
+    runs: 3,
+  },
+  {
+    way: 'a server that tells of them over a connection that breaks',
+    syncprov: true,
+    refint: false,
+    cuts: true,
+    runs: 3,
+  },
+  { way: 'a server that has to be asked', syncprov: false, refint: true, cuts: false, runs: 1 },
+])('random changes of $way', ({ syncprov, refint, cuts, runs }) => {
+  let slapd: TestSlapd;
+  let proxy: TestProxy;
+  let service: TestService;
+
+  beforeAll(async () => {
+    slapd = await startSlapd({ ldif: LDIF, syncprov, refint });
+    proxy = await TestProxy.start({ host: '127.0.0.1', port: slapd.port });
+    service = await TestService.start({
+      environment: {
+        ...directorySettings(slapd),
+        DIRECTORY_URL: `ldap://127.0.0.1:${proxy.port}`,
+        DIRECTORY_GUARD_PERCENT: '100',
+      },
+    });
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await proxy.stop();
+    await slapd.remove();
+  });
+
+  const dump = async () => parseDump(await slapd.search({ attributes: ATTRIBUTES }));
+
+  /**
+   * What a run over the whole directory would still have to do. What nobody can see is left out where it cannot be
+   * known: a group that names somebody who is not mirrored is rewritten without a word.
+   */
+  async function readRest(): Promise<unknown> {
+    const outcome = await service.synchronise({ dryRun: true });
+    if (outcome.kind !== 'planned') throw new Error(`The run was ${outcome.kind}`);
+    const { plan } = outcome;
+    return { isEmpty: isEmpty(plan), unseen: refint ? [] : plan.unresolved };
+  }
+
+  /** Waits until the mirror is what the server holds, and nothing is left to be done. */
+  async function expectConvergence(): Promise<void> {
+    const wanted = expectMirror(await dump());
+    const latest = performance.now() + LONGEST_WAIT;
+    for (;;) {
+      try {
+        expect(await readMirror(service.app.get(DataSource))).toEqual(wanted);
+        expect(await readInconsistencies(service.app.get(DataSource))).toEqual([]);
+        expect(await readRest()).toMatchObject({ isEmpty: true, unseen: [] });
+        return;
+      } catch (error) {
+        if (performance.now() > latest) throw error;
+        await sleep(20);
+      }
+    }
+  }
+
+  async function apply({ changes, atOnce, cutAfter }: Step): Promise<void> {
+    const entries = await dump();
+    const cut =
+      cuts && cutAfter < 60
+        ? sleep(cutAfter).then(() => {
+            proxy.cut();
+          })
+        : null;
+    // One that has become impossible is refused, which is an answer like any other.
+    if (atOnce) await Promise.all(changes.map((change) => slapd.modify(change(entries))));
+    else for (const change of changes) await slapd.modify(change(entries));
+    await cut;
+    proxy.mend();
+  }
+
+  it.each(Array.from({ length: runs }, (_, run) => SEED + run))(
+    'end with what ldapsearch shows (seed %i)',
+    async (seed) => {
+      for (const step of fc.sample(STEP, { numRuns: STEPS, seed })) {
+        await apply(step);
+        await expectConvergence();
+      }
+    },
+  );
+
+  it(`end so too when they do not wait for the mirror (seed ${SEED})`, async () => {
+    for (const step of fc.sample(STEP, { numRuns: STEPS * 2, seed: SEED })) await apply(step);
+    await expectConvergence();
+  });
+});

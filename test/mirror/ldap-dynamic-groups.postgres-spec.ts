@@ -1,0 +1,95 @@
+import { DataSource } from 'typeorm';
+import { BASE_DN, buildLdif, groupDn, personDn } from '../support/builders/directory.js';
+import { eventually } from '../support/eventually.js';
+import { FollowedDirectory } from '../support/servers/ldap.js';
+import { readMembers } from '../support/builders/ldap-mirror.js';
+import { readRevision, readStatus } from '../support/clients/mirror.js';
+
+/** Whom `sn` chooses; cleo is not among them. */
+const URL = `ldap:///ou=people,${BASE_DN}??sub?(sn=Staff)`;
+const LDIF = [
+  buildLdif(
+    [
+      { id: 'anna', familyName: 'Staff' },
+      { id: 'ben', familyName: 'Staff' },
+      { id: 'cleo', familyName: 'Guest' },
+    ],
+    [{ id: 'club', members: ['cleo', '@staff'] }],
+  ),
+  `dn: ${groupDn('staff')}\nobjectClass: groupOfURLs\ncn: staff\nmemberURL: ${URL}\n`,
+].join('\n');
+
+const person = (id: string, familyName: string) =>
+  `dn: ${personDn(id)}\nchangetype: add\nobjectClass: inetOrgPerson\nuid: ${id}\ncn: ${id}\nsn: ${familyName}\n`;
+const replace = (dn: string, attribute: string, value: string) =>
+  `dn: ${dn}\nchangetype: modify\nreplace: ${attribute}\n${attribute}: ${value}\n`;
+
+describe.each([
+  ['told', true],
+  ['asked for', false],
+])('a dynamic group of a directory whose changes are %s', (_, syncprov) => {
+  let directory: FollowedDirectory;
+
+  beforeAll(async () => {
+    directory = await FollowedDirectory.start(
+      { ldif: LDIF, syncprov, dynlist: true },
+      { DIRECTORY_GROUPS_FILTER: '(|(objectClass=groupOfNames)(objectClass=groupOfURLs))' },
+    );
+  });
+
+  afterAll(() => directory.stop());
+
+  const membersOf = (id: string) => readMembers(directory.service, id);
+
+  /** Every removal of a membership that was applied. */
+  async function readRemovals(): Promise<number> {
+    const [row]: { removed: number }[] = await directory.service.app
+      .get(DataSource)
+      .query('select coalesce(sum(memberships_removed), 0)::integer as removed from revisions');
+    return row?.removed ?? 0;
+  }
+
+  it('has its members from the beginning', async () => {
+    expect(await membersOf('staff')).toEqual(['anna MEMBER', 'ben MEMBER']);
+    expect(await membersOf('club')).toEqual(['anna MEMBER', 'ben MEMBER', 'cleo MEMBER']);
+  });
+
+  it('keeps them when its entry is changed', async () => {
+    const before = await readRevision(directory.service);
+    await directory.change(replace(groupDn('staff'), 'description', 'Changed'));
+    await eventually(async () => (await readRevision(directory.service)) > before, true);
+    expect(await membersOf('staff')).toEqual(['anna MEMBER', 'ben MEMBER']);
+    expect(await readRemovals()).toBe(0);
+  });
+
+  it('has a person who comes, and one who comes to match', async () => {
+    await directory.change(person('dan', 'Staff'));
+    await eventually(() => membersOf('staff'), ['anna MEMBER', 'ben MEMBER', 'dan MEMBER']);
+    await directory.change(replace(personDn('cleo'), 'sn', 'Staff'));
+    const all = ['anna MEMBER', 'ben MEMBER', 'cleo MEMBER', 'dan MEMBER'];
+    await eventually(() => membersOf('staff'), all);
+    await eventually(() => membersOf('club'), all);
+    expect(await readRemovals()).toBe(0);
+  });
+
+  it('loses a person who no longer matches, and nobody else', async () => {
+    await directory.change(replace(personDn('anna'), 'sn', 'Guest'));
+    await eventually(() => membersOf('staff'), ['ben MEMBER', 'cleo MEMBER', 'dan MEMBER']);
+    expect(await readRemovals()).toBe(1);
+    await directory.change(`dn: ${personDn('dan')}\nchangetype: delete\n`);
+    await eventually(() => membersOf('staff'), ['ben MEMBER', 'cleo MEMBER']);
+    expect(await readRemovals()).toBeLessThanOrEqual(2);
+  });
+
+  it('is found when it comes, and follows its own search', async () => {
+    await directory.change(
+      `dn: ${groupDn('guests')}\nchangetype: add\nobjectClass: groupOfURLs\ncn: guests\nmemberURL: ldap:///ou=people,${BASE_DN}??sub?(sn=Guest)\n`,
+    );
+    await eventually(() => membersOf('guests'), ['anna MEMBER']);
+    await directory.change(
+      replace(groupDn('guests'), 'memberURL', `ldap:///ou=people,${BASE_DN}??sub?(uid=ben)`),
+    );
+    await eventually(() => membersOf('guests'), ['ben MEMBER']);
+    expect(await readStatus(directory.service)).toMatchObject({ state: 'IDLE', blockedReason: null });
+  });
+});

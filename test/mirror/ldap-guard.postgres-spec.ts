@@ -1,0 +1,104 @@
+import { BASE_DN, buildLdif, personDn } from '../support/builders/directory.js';
+import { eventually } from '../support/eventually.js';
+import { FollowedDirectory } from '../support/servers/ldap.js';
+import { countLosses, readIds, readPeople } from '../support/builders/ldap-mirror.js';
+import { readStatus } from '../support/clients/mirror.js';
+import { MIRROR_DN } from '../support/servers/slapd.mjs';
+
+/** Of forty, two may go within ten minutes, and three always. */
+const PEOPLE = Array.from({ length: 30 }, (_, index) => `p${index + 10}`);
+const CLASS = Array.from({ length: 10 }, (_, index) => `c${index + 10}`);
+const YEAR = `ou=2026,ou=people,${BASE_DN}`;
+const EVERYBODY = [...PEOPLE, ...CLASS].sort();
+
+const LDIF = [
+  buildLdif(
+    PEOPLE.map((id) => ({ id })),
+    [{ id: 'club', members: PEOPLE }],
+  ),
+  `dn: ${YEAR}\nobjectClass: organizationalUnit\n`,
+  ...CLASS.map(
+    (id) => `dn: uid=${id},${YEAR}\nobjectClass: inetOrgPerson\nuid: ${id}\ncn: ${id}\nsn: ${id}\n`,
+  ),
+].join('\n');
+
+const OPEN = [
+  'access to attrs=userPassword by anonymous auth by * none',
+  `access to * by dn.exact="${MIRROR_DN}" read by * none`,
+];
+const hide = (what: string) => [OPEN[0] ?? '', `access to ${what} by * none`, OPEN[1] ?? ''];
+const remove = (id: string) => `dn: ${personDn(id)}\nchangetype: delete\n`;
+
+describe.each([
+  ['told', true],
+  ['asked for', false],
+])('the guard, where changes are %s,', (_, syncprov) => {
+  let directory: FollowedDirectory;
+
+  beforeAll(async () => {
+    directory = await FollowedDirectory.start({ ldif: LDIF, syncprov });
+  });
+
+  afterAll(() => directory.stop());
+
+  const readState = async () => {
+    const { state, blockedReason } = await readStatus(directory.service);
+    return [state, blockedReason];
+  };
+
+  it.each([
+    [
+      'a part of the people',
+      `dn.subtree="${YEAR}"`,
+      'It would delete 10 of 40 people: at most 3 are let through',
+    ],
+    ['all people', `dn.children="ou=people,${BASE_DN}"`, 'The directory suddenly has no people at all'],
+  ])(
+    'holds what a server that suddenly hides %s looks like, and lets go when it shows them',
+    async (_what, hidden, reason) => {
+      const before = await readPeople(directory.service);
+      await directory.slapd.restart({ acl: hide(hidden) });
+      await eventually(readState, ['BLOCKED', reason]);
+      expect(await readPeople(directory.service)).toEqual(before);
+      await directory.slapd.restart({ acl: OPEN });
+      await eventually(readState, ['IDLE', null]);
+      expect(await readPeople(directory.service)).toEqual(before);
+      expect(await countLosses(directory.service)).toEqual({ people: 0, memberships: 0 });
+    },
+  );
+
+  it('lets a few go one after another, and holds those after them', async () => {
+    for (const [index, id] of ['p10', 'p11', 'p12'].entries()) {
+      await directory.change(remove(id));
+      await eventually(async () => (await readIds(directory.service)).length, EVERYBODY.length - index - 1);
+    }
+    await directory.change(remove('p13'));
+    await eventually(readState, [
+      'BLOCKED',
+      'It would delete 1 of 37 people after 3 shortly before: at most 3 are let through',
+    ]);
+    expect((await readIds(directory.service)).length).toBe(EVERYBODY.length - 3);
+  });
+
+  it('keeps everything else waiting, and applies all of it once the plan is confirmed', async () => {
+    await directory.change(
+      remove('p14'),
+      `dn: ${personDn('p20')}\nchangetype: modify\nreplace: displayName\ndisplayName: Anna\n`,
+    );
+    await eventually(readState, [
+      'BLOCKED',
+      'It would delete 2 of 37 people after 3 shortly before: at most 3 are let through',
+    ]);
+    const planned = await directory.service.synchronise({ dryRun: true });
+    const confirm = planned.kind === 'planned' ? planned.plan.hash : '';
+    expect(await directory.service.synchronise({ confirm })).toMatchObject({ kind: 'applied' });
+    expect(await readState()).toEqual(['IDLE', null]);
+    expect(await readIds(directory.service)).toEqual(
+      EVERYBODY.filter((id) => !['p10', 'p11', 'p12', 'p13', 'p14'].includes(id)),
+    );
+    await directory.change(
+      `dn: uid=new,${YEAR}\nchangetype: add\nobjectClass: inetOrgPerson\nuid: new\ncn: new\nsn: new\n`,
+    );
+    await eventually(async () => (await readIds(directory.service)).includes('new'), true);
+  });
+});

@@ -1,0 +1,95 @@
+import { BASE_DN } from '../support/builders/directory.js';
+import { eventually } from '../support/eventually.js';
+import { FollowedDirectory } from '../support/servers/ldap.js';
+import { countLosses, readIds, readPeople } from '../support/builders/ldap-mirror.js';
+import { readLeftOut, readStatus } from '../support/clients/mirror.js';
+
+const personDn = (cn: string) => `cn=${cn},ou=people,${BASE_DN}`;
+const person = (cn: string, uid: string) =>
+  `dn: ${personDn(cn)}\nchangetype: add\nobjectClass: inetOrgPerson\nuid: ${uid}\ncn: ${cn}\nsn: ${cn}\n`;
+const group = (above: string) =>
+  `dn: cn=club,${above}${BASE_DN}\nchangetype: add\nobjectClass: groupOfNames\ncn: club\nmember: ${personDn('one')}\n`;
+const giveId = (cn: string, uid: string) =>
+  `dn: ${personDn(cn)}\nchangetype: modify\nreplace: uid\nuid: ${uid}\n`;
+
+/** The ids are no part of the DNs: they can be taken from one and given to another. */
+const CONTENT = [person('one', 'u1'), person('two', 'u2'), person('three', 'u3'), group('ou=groups,')]
+  .map((record) => record.replace('changetype: add\n', ''))
+  .join('\n');
+const SUB = `dn: ou=sub,ou=groups,${BASE_DN}\nobjectClass: organizationalUnit\n`;
+
+describe.each([
+  ['told', true],
+  ['asked for', false],
+])('ids, where changes are %s,', (_, syncprov) => {
+  let directory: FollowedDirectory;
+
+  beforeAll(async () => {
+    directory = await FollowedDirectory.start(
+      { ldif: `${CONTENT}\n${SUB}`, syncprov },
+      { DIRECTORY_GUARD_PERCENT: '100' },
+    );
+  });
+
+  afterAll(() => directory.stop());
+
+  /** Who has which id, by the name that is left alone. */
+  const readOwners = async () =>
+    Object.entries(await readPeople(directory.service)).map(([id, { dn, key }]) => [id, dn, key]);
+  const reasons = async () => {
+    const { quarantined } = await readLeftOut(directory.service);
+    return quarantined.map(({ dn, reason }) => `${dn} ${reason}`).sort();
+  };
+
+  it('that two people swap are theirs, and they stay who they are', async () => {
+    const { u1, u2, u3 } = await readPeople(directory.service);
+    await directory.change(giveId('one', 'u2'), giveId('two', 'u1'));
+    await eventually(readOwners, [
+      ['u1', personDn('two'), u2?.key],
+      ['u2', personDn('one'), u1?.key],
+      ['u3', personDn('three'), u3?.key],
+    ]);
+    expect(await countLosses(directory.service)).toEqual({ people: 0, memberships: 0 });
+  });
+
+  it('that go round are those of whom they have come to', async () => {
+    const [two, one, three] = Object.values(await readPeople(directory.service)).map(({ key }) => key);
+    await directory.change(giveId('one', 'u3'), giveId('two', 'u2'), giveId('three', 'u1'));
+    await eventually(readOwners, [
+      ['u1', personDn('three'), three],
+      ['u2', personDn('two'), two],
+      ['u3', personDn('one'), one],
+    ]);
+  });
+
+  it('that two people have, but for case, are nobody’s, and the others go on', async () => {
+    await directory.change(person('four', 'U1'), person('five', 'u5'));
+    await eventually(() => readIds(directory.service), ['u2', 'u3', 'u5']);
+    expect(await reasons()).toEqual(
+      ['four', 'three'].map((cn) => `${personDn(cn)} has the same id as another entry`),
+    );
+    expect(await readStatus(directory.service)).toMatchObject({ state: 'IDLE' });
+  });
+
+  it('are somebody’s again when the other one gets another', async () => {
+    await directory.change(giveId('four', 'u4'));
+    await eventually(() => readIds(directory.service), ['u1', 'u2', 'u3', 'u4', 'u5']);
+    expect(await reasons()).toEqual([]);
+  });
+
+  it('are somebody’s again when one of three is left', async () => {
+    await directory.change(giveId('four', 'u1'), giveId('five', 'u1'));
+    await eventually(() => readIds(directory.service), ['u2', 'u3']);
+    await directory.change(`dn: ${personDn('four')}\nchangetype: delete\n`);
+    await eventually(async () => (await reasons()).length, 2);
+    await directory.change(`dn: ${personDn('three')}\nchangetype: delete\n`);
+    await eventually(async () => (await readPeople(directory.service))['u1']?.dn, personDn('five'));
+  });
+
+  it('of groups are told apart in the same way', async () => {
+    await directory.change(group('ou=sub,ou=groups,'));
+    await eventually(() => readIds(directory.service, 'groups'), []);
+    await directory.change(`dn: cn=club,ou=groups,${BASE_DN}\nchangetype: delete\n`);
+    await eventually(() => readIds(directory.service, 'groups'), ['club']);
+  });
+});

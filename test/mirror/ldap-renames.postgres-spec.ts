@@ -1,0 +1,116 @@
+import sharp from 'sharp';
+import { BASE_DN, buildLdif, personDn } from '../support/builders/directory.js';
+import { eventually } from '../support/eventually.js';
+import { FollowedDirectory } from '../support/servers/ldap.js';
+import { countLosses, readIds, readMembers, readPeople } from '../support/builders/ldap-mirror.js';
+
+const YEAR = `ou=2026,ou=people,${BASE_DN}`;
+const ALUMNI = `ou=alumni,ou=people,${BASE_DN}`;
+const ELSEWHERE = `ou=elsewhere,${BASE_DN}`;
+
+async function ldif(): Promise<string> {
+  const photo = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'teal' } })
+    .jpeg()
+    .toBuffer();
+  const below = ['dora', 'emil'].map(
+    (id) => `dn: uid=${id},ou=class,${YEAR}\nobjectClass: inetOrgPerson\nuid: ${id}\ncn: ${id}\nsn: ${id}\n`,
+  );
+  const units = [YEAR, `ou=class,${YEAR}`, ALUMNI, ELSEWHERE].map(
+    (dn) => `dn: ${dn}\nobjectClass: organizationalUnit\n`,
+  );
+  const club = `dn: cn=club,ou=groups,${BASE_DN}\nobjectClass: groupOfNames\ncn: club\nmember: ${personDn('anna')}
+member: uid=dora,ou=class,${YEAR}\nmember: uid=emil,ou=class,${YEAR}\n`;
+  return [buildLdif([{ id: 'anna', photo }, { id: 'ben' }]), ...units, ...below, club].join('\n');
+}
+
+function move(dn: string, rdn: string, superior?: string): string {
+  const newSuperior = superior === undefined ? '' : `newsuperior: ${superior}\n`;
+  return `dn: ${dn}\nchangetype: moddn\nnewrdn: ${rdn}\ndeleteoldrdn: 1\n${newSuperior}`;
+}
+
+describe.each([
+  { way: 'told', syncprov: true, refint: true },
+  { way: 'told', syncprov: true, refint: false },
+  { way: 'asked', syncprov: false, refint: true },
+])('where changes are $way and the overlay refint is there: $refint', ({ syncprov, refint }) => {
+  let directory: FollowedDirectory;
+
+  beforeAll(async () => {
+    directory = await FollowedDirectory.start(
+      { ldif: await ldif(), syncprov, refint },
+      { DIRECTORY_GUARD_PERCENT: '100' },
+    );
+  });
+
+  afterAll(() => directory.stop());
+
+  /** What the group's entry says: the overlay rewrites it, and without it the old name stays. */
+  const membersAfter = (withRefint: string[], without: string[]) =>
+    eventually(() => readMembers(directory.service, 'club'), refint ? withRefint : without);
+
+  it('a person who is renamed stays the same person, with photo and time of creation', async () => {
+    const { anna } = await readPeople(directory.service);
+    await directory.change(move(personDn('anna'), 'uid=annika'));
+    await eventually(() => readIds(directory.service), ['annika', 'ben', 'dora', 'emil']);
+    const { annika } = await readPeople(directory.service);
+    expect(annika).toEqual({ ...anna, hasPhoto: true, dn: personDn('annika') });
+    await membersAfter(['annika MEMBER', 'dora MEMBER', 'emil MEMBER'], ['dora MEMBER', 'emil MEMBER']);
+  });
+
+  it('a person who is moved among the people stays the same person', async () => {
+    const { annika } = await readPeople(directory.service);
+    const dn = `uid=annika,${ALUMNI}`;
+    await directory.change(move(personDn('annika'), 'uid=annika', ALUMNI));
+    await eventually(async () => (await readPeople(directory.service))['annika'], { ...annika, dn });
+    await membersAfter(['annika MEMBER', 'dora MEMBER', 'emil MEMBER'], ['dora MEMBER', 'emil MEMBER']);
+  });
+
+  it('everybody below something that is renamed stays the same, though no message tells of them', async () => {
+    const before = await readPeople(directory.service);
+    await directory.change(move(`ou=class,${YEAR}`, 'ou=former', ALUMNI));
+    const wanted = Object.fromEntries(
+      Object.entries(before).map(([id, row]) => [
+        id,
+        { ...row, dn: row.dn.replace(`ou=class,${YEAR}`, `ou=former,${ALUMNI}`) },
+      ]),
+    );
+    await eventually(() => readPeople(directory.service), wanted);
+    await membersAfter(['annika MEMBER', 'dora MEMBER', 'emil MEMBER'], []);
+  });
+
+  it('what was renamed and is renamed back is as it was', async () => {
+    await directory.change(
+      move(`ou=former,${ALUMNI}`, 'ou=class', YEAR),
+      move(`uid=annika,${ALUMNI}`, 'uid=anna', `ou=people,${BASE_DN}`),
+    );
+    await eventually(
+      () => readMembers(directory.service, 'club'),
+      ['anna MEMBER', 'dora MEMBER', 'emil MEMBER'],
+    );
+    // Each of the three once, where nobody rewrites the group.
+    expect(await countLosses(directory.service)).toEqual({ people: 0, memberships: refint ? 0 : 3 });
+  });
+
+  it('whoever leaves the people is gone, and is there again on coming back', async () => {
+    const { anna, ...others } = await readPeople(directory.service);
+    await directory.change(
+      move(personDn('anna'), 'uid=anna', ELSEWHERE),
+      move(`ou=class,${YEAR}`, 'ou=class', ELSEWHERE),
+    );
+    await eventually(() => readIds(directory.service), ['ben']);
+    await directory.change(
+      move(`uid=anna,${ELSEWHERE}`, 'uid=anna', `ou=people,${BASE_DN}`),
+      move(`ou=class,${ELSEWHERE}`, 'ou=class', YEAR),
+    );
+    await eventually(() => readIds(directory.service), ['anna', 'ben', 'dora', 'emil']);
+    const after = await readPeople(directory.service);
+    expect(after).toMatchObject({
+      anna: { uuid: anna?.uuid, createdAt: anna?.createdAt, hasPhoto: true },
+      dora: { uuid: others['dora']?.uuid },
+    });
+    await eventually(
+      () => readMembers(directory.service, 'club'),
+      ['anna MEMBER', 'dora MEMBER', 'emil MEMBER'],
+    );
+  });
+});

@@ -1,0 +1,227 @@
+import { SyncState } from '../../src/mirror/status/mirror-state.js';
+import { add, join, leave, modify, remove, rename } from '../support/builders/change-records.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { eventually } from '../support/eventually.js';
+import { ReplicatedFollower } from '../support/servers/replicated-follower.js';
+import { ReplicatedSlapd } from '../support/servers/replicated-slapd.js';
+import { TcpBalancer } from '../support/servers/tcp-balancer.js';
+
+/** Enough that a transfer of all of them is told from one of a few. */
+const CROWD = Array.from({ length: 200 }, (_, index) => `crowd-${index}`);
+const LDIF = buildLdif(
+  ['anna', 'ben', 'cleo', 'dan', 'eva', ...CROWD].map((id) => ({ id })),
+  [{ id: 'club', members: ['anna', 'ben'] }],
+);
+
+const BEHIND = /^The directory server is behind what is known since \d{4}-\S+Z \(server ID 1\)/;
+
+describe('two providers behind one address', () => {
+  let slapd: ReplicatedSlapd;
+  let balancer: TcpBalancer;
+  let follower: ReplicatedFollower;
+
+  beforeAll(async () => {
+    slapd = await ReplicatedSlapd.start(
+      [
+        { serverId: 1, isProvider: true },
+        { serverId: 2, isProvider: true },
+      ],
+      { ldif: LDIF },
+    );
+    await slapd.change(1, modify('eva', 'Eva'));
+    await slapd.converge();
+    balancer = await TcpBalancer.start(slapd.at(0).port, slapd.at(1).port);
+    follower = await ReplicatedFollower.start(slapd, balancer.url);
+  });
+
+  afterAll(async () => {
+    await follower.stop();
+    await balancer.stop();
+    await slapd.stop();
+  });
+
+  /** Changes of each kind that are first written on a server. */
+  async function changeOn(index: number, round: string): Promise<void> {
+    await slapd.change(
+      index,
+      add(`new-${round}`),
+      add(`old-${round}`),
+      modify('anna', `Anna ${round}`),
+      join(`new-${round}`),
+      leave('ben'),
+    );
+    await slapd.change(index, rename(`new-${round}`, `kept-${round}`), remove(`old-${round}`), join('ben'));
+    await slapd.converge();
+  }
+
+  /** A session that goes on with a cookie, on this server. */
+  async function reconnectTo(index: number): Promise<void> {
+    const { port } = slapd.at(index);
+    const before = balancer.given.get(port) ?? 0;
+    balancer.use(port);
+    balancer.breakConnections();
+    await eventually(() => Promise.resolve((balancer.given.get(port) ?? 0) > before), true);
+    await follower.expectToEqual(slapd, index);
+  }
+
+  it.each([
+    ['the same server', 0],
+    ['the other server', 1],
+  ])('transfer only what has changed when the service starts again, on %s', async (_, index) => {
+    await changeOn(0, `while-connected-${index}`);
+    await changeOn(1, `beside-${index}`);
+    await follower.expectToEqual(slapd, 0);
+    await follower.pause();
+    await changeOn(0, `while-stopped-${index}`);
+    balancer.use(slapd.at(index).port);
+    const before = balancer.people;
+    await follower.resume();
+    await follower.expectToEqual(slapd, index);
+    expect(balancer.people - before).toBeLessThan(CROWD.length / 4);
+  });
+
+  it.each([
+    ['the first', 'the first', 0, 0],
+    ['the first', 'the second', 0, 1],
+    ['the second', 'the first', 1, 0],
+    ['the second', 'the second', 1, 1],
+  ])('of which %s is followed: show what is written on %s', async (_, __, followed, written) => {
+    await reconnectTo(followed);
+    await changeOn(written, `${followed}${written}`);
+    await follower.expectToEqual(slapd, followed);
+  });
+
+  it.each([0, 1])('are asked over one connection (%i)', async (index) => {
+    balancer.use(slapd.at(0).port, slapd.at(1).port);
+    const before = [...balancer.given.values()].reduce((sum, each) => sum + each, 0);
+    balancer.breakConnections();
+    await slapd.change(index, modify('cleo', `Cleo ${index}`));
+    await slapd.converge();
+    await follower.expectToEqual(slapd, index);
+    const after = [...balancer.given.values()].reduce((sum, each) => sum + each, 0);
+    expect(after - before).toBe(1);
+  });
+});
+
+describe('a consumer that lags behind its provider', () => {
+  let slapd: ReplicatedSlapd;
+  let balancer: TcpBalancer;
+  let follower: ReplicatedFollower;
+
+  beforeAll(async () => {
+    slapd = await ReplicatedSlapd.start(
+      [{ serverId: 1, isProvider: true }, { isProvider: false }, { isProvider: false }],
+      { ldif: LDIF },
+    );
+    balancer = await TcpBalancer.start(slapd.at(0).port);
+    follower = await ReplicatedFollower.start(slapd, `${balancer.url} ${slapd.at(2).url}`);
+  });
+
+  afterAll(async () => {
+    await follower.stop();
+    await balancer.stop();
+    await slapd.stop();
+  });
+
+  it('deletes nothing, is waited for, and is followed once it has caught up', async () => {
+    slapd.hold(1);
+    slapd.hold(2);
+    await slapd.change(0, add('newcomer'), join('newcomer'), modify('anna', 'Anna'), remove('dan'));
+    await follower.expectToEqual(slapd, 0);
+    const known = await follower.readIds();
+    balancer.use(slapd.at(1).port);
+    await slapd.at(0).stop();
+    await eventually(follower.readState, SyncState.FAILING);
+    await eventually(async () => BEHIND.test((await follower.readReason()) ?? ''), true);
+    expect(await follower.readIds()).toEqual(known);
+    expect((await follower.readNames())['anna']).toBe('Anna');
+    await slapd.at(0).start();
+    slapd.release(1);
+    await slapd.converge([0, 1]);
+    await follower.expectToEqual(slapd, 1);
+    expect(await follower.readIds()).toEqual(known);
+  });
+
+  it('is passed over for the next server that is up to date', async () => {
+    slapd.hold(1);
+    slapd.release(2);
+    await slapd.converge([0, 2]);
+    balancer.use(slapd.at(0).port);
+    balancer.breakConnections();
+    await slapd.change(0, add('latecomer'), modify('anna', 'Anna Berg'));
+    await follower.expectToEqual(slapd, 0);
+    await slapd.converge([0, 2]);
+    balancer.use(slapd.at(1).port);
+    balancer.breakConnections();
+    await slapd.change(0, modify('ben', 'Ben Berg'), remove('eva'));
+    await slapd.converge([0, 2]);
+    await follower.expectToEqual(slapd, 2);
+    expect((await follower.readNames())['ben']).toBe('Ben Berg');
+  });
+
+  it('deletes nothing when it has been filled in part only, and does not say how far it is', async () => {
+    // It is the one that is followed, and the provider is preferred.
+    balancer.use(slapd.at(0).port);
+    await slapd.at(2).restart();
+    slapd.hold(1);
+    slapd.hold(2);
+    await slapd.change(0, modify('cleo', 'Cleo Berg'));
+    await follower.expectToEqual(slapd, 0);
+    const known = await follower.readIds();
+    await slapd.at(1).stop();
+    const isLate = (record: string) => record.startsWith('dn: uid=crowd-19');
+    const records = (await slapd.at(0).dump()).split('\n\n').filter((record) => !isLate(record));
+    await slapd.at(1).restore(records.join('\n\n').replace(/^contextCSN: .*\n/gm, ''));
+    await slapd.at(1).start();
+    balancer.use(slapd.at(1).port);
+    await slapd.at(0).stop();
+    await eventually(follower.readState, SyncState.FAILING);
+    await eventually(async () => /contextCSN/.test((await follower.readReason()) ?? ''), true);
+    expect(await follower.readIds()).toEqual(known);
+    await slapd.at(0).start();
+    slapd.release(1);
+    slapd.release(2);
+    await slapd.converge();
+    await follower.expectToEqual(slapd, 1);
+    expect(await follower.readIds()).toEqual(known);
+  });
+});
+
+describe('consumers that tell nothing by themselves, behind one address', () => {
+  let slapd: ReplicatedSlapd;
+  let balancer: TcpBalancer;
+  let follower: ReplicatedFollower;
+
+  beforeAll(async () => {
+    const consumer = { isProvider: false, syncprov: false };
+    slapd = await ReplicatedSlapd.start([{ serverId: 1, isProvider: true }, consumer, consumer], {
+      ldif: LDIF,
+    });
+    balancer = await TcpBalancer.start(slapd.at(1).port);
+    follower = await ReplicatedFollower.start(slapd, balancer.url);
+  });
+
+  afterAll(async () => {
+    await follower.stop();
+    await balancer.stop();
+    await slapd.stop();
+  });
+
+  it('are waited for when they lag, and nobody is deleted', async () => {
+    await follower.expectToEqual(slapd, 1);
+    slapd.hold(2);
+    await slapd.change(0, add('newcomer'), join('newcomer'), modify('anna', 'Anna'));
+    await slapd.converge([0, 1]);
+    await follower.expectToEqual(slapd, 1);
+    const known = await follower.readIds();
+    balancer.use(slapd.at(2).port);
+    balancer.breakConnections();
+    await eventually(async () => BEHIND.test((await follower.readReason()) ?? ''), true);
+    expect(await follower.readIds()).toEqual(known);
+    expect((await follower.readNames())['anna']).toBe('Anna');
+    slapd.release(2);
+    await slapd.converge();
+    await follower.expectToEqual(slapd, 2);
+    expect(await follower.countLosses()).toEqual({ people: 0, memberships: 0 });
+  });
+});

@@ -1,0 +1,203 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createApp } from '../../src/create-app.js';
+import { MirrorService } from '../../src/mirror/mirror.service.js';
+import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
+import { isEmpty } from '../../src/mirror/plan/plan.js';
+import { openSource } from '../../src/sources/open-source.js';
+import { buildLdif, personDn } from '../support/builders/directory.js';
+import { eventually } from '../support/eventually.js';
+import { directorySettings } from '../support/servers/ldap.js';
+import { readIds, readNames, readPeople } from '../support/builders/ldap-mirror.js';
+import { readRevision } from '../support/clients/mirror.js';
+import { TestProxy } from '../support/servers/proxy.js';
+import { synchroniserOf, TestService } from '../support/servers/service.js';
+import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
+
+/** Bytes of what is in every entry beside the rest. */
+const WEIGHT = 40_000;
+const PEOPLE = Array.from({ length: 150 }, (_, index) => `person-${index + 100}`);
+const LIMITS = `dn.exact="${MIRROR_DN}" size=unlimited time=unlimited`;
+
+/** A picture of one pixel, with as many bytes after it: no more is looked at than the head. */
+function picture(weight: number): Buffer {
+  const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+  return Buffer.concat([pixel, randomBytes(weight)]);
+}
+
+const LDIF = buildLdif(PEOPLE.map((id) => ({ id, photo: picture(WEIGHT) })));
+const WHOLE = PEOPLE.length * WEIGHT;
+
+const rename = (id: string, name: string) =>
+  `dn: ${personDn(id)}\nchangetype: modify\nreplace: displayName\ndisplayName: ${name}\n`;
+const remove = (id: string) => `dn: ${personDn(id)}\nchangetype: delete\n`;
+
+async function change(slapd: TestSlapd, ...records: string[]): Promise<void> {
+  const { code, stderr } = await slapd.modify(records.join('\n'));
+  if (code !== 0) throw new Error(`ldapmodify: ${stderr}`);
+}
+
+describe.each([
+  ['told', true],
+  ['asked for', false],
+])('a server in trouble, where changes are %s,', (_, syncprov) => {
+  let slapd: TestSlapd;
+  let proxy: TestProxy;
+  let service: TestService;
+  /** The service as it runs now. */
+  let app: TestService['app'];
+
+  beforeAll(async () => {
+    slapd = await startSlapd({ ldif: LDIF, syncprov });
+    proxy = await TestProxy.start({ host: '127.0.0.1', port: slapd.port });
+  });
+
+  afterAll(async () => {
+    await app.close();
+    await service.stop();
+    await proxy.stop();
+    await slapd.remove();
+  });
+
+  const readState = async () => {
+    const { state, reason } = await app.get(MirrorState).get();
+    return [state, reason];
+  };
+  const WELL = [SyncState.IDLE, null];
+
+  const namesOf =
+    (...ids: string[]) =>
+    async () => {
+      const names = await readNames({ app });
+      return ids.map((id) => names[id] ?? null);
+    };
+
+  /** Whether a run over the whole directory would have nothing to do. */
+  async function isCaughtUp(): Promise<boolean> {
+    const outcome = await synchroniserOf(app, service.config).run(openSource(service.config.directory), {
+      dryRun: true,
+    });
+    return outcome.kind === 'planned' && isEmpty(outcome.plan);
+  }
+
+  async function startAgain(): Promise<void> {
+    app = await createApp(service.config);
+    await app.init();
+    await app.get(MirrorService).start();
+  }
+
+  /** A server that is asked tells the second of a change: as long as it lasts, what was changed in it is read again. */
+  const untilLittleIsRead = () =>
+    eventually(async () => {
+      const before = proxy.received;
+      await sleep(1200);
+      return proxy.received - before < WHOLE / 10;
+    }, true);
+
+  it('that is not there when the service starts is waited for', async () => {
+    proxy.cut();
+    service = await TestService.start({
+      environment: {
+        ...directorySettings(slapd),
+        DIRECTORY_URL: `ldap://127.0.0.1:${proxy.port}`,
+        DIRECTORY_GUARD_PERCENT: '100',
+      },
+    });
+    ({ app } = service);
+    expect((await readState())[0]).toBe(SyncState.FAILING);
+    expect(await readIds({ app })).toEqual([]);
+  });
+
+  it('shows nothing by half when the connection breaks while everything is read', async () => {
+    proxy.mend();
+    while (proxy.received < WHOLE / 2) await sleep(1);
+    proxy.cut();
+    await eventually(async () => (await readState())[0], SyncState.FAILING);
+    expect(await readIds({ app })).toEqual([]);
+    proxy.mend();
+    await eventually(async () => (await readIds({ app })).length, PEOPLE.length);
+    expect(await readState()).toEqual(WELL);
+  });
+
+  it('that limits what the account may read says so, and how that is mended', async () => {
+    const before = await readPeople({ app });
+    await slapd.restart({ limits: `dn.exact="${MIRROR_DN}" size=100` });
+    await eventually(
+      async () => (await app.get(MirrorState).get()).reason?.includes(`limits ${LIMITS}`),
+      true,
+    );
+    expect((await readState())[0]).toBe(SyncState.FAILING);
+    expect(await readPeople({ app })).toEqual(before);
+    await slapd.restart({ limits: LIMITS });
+    await eventually(readState, WELL);
+    expect(await readPeople({ app })).toEqual(before);
+  });
+
+  it('that is stopped is waited for, and asked only for what has changed', async () => {
+    await untilLittleIsRead();
+    const before = proxy.received;
+    proxy.cut();
+    await change(slapd, rename('person-100', 'Anna'), remove('person-101'));
+    // What it remembers of changes is gone with that, and everybody who is still there is told by name.
+    await slapd.restart();
+    proxy.mend();
+    await eventually(namesOf('person-100', 'person-101'), ['Anna', null]);
+    await slapd.stop();
+    await eventually(async () => (await readState())[0], SyncState.FAILING);
+    await slapd.start();
+    await eventually(readState, WELL);
+    expect(proxy.received - before).toBeLessThan(WHOLE / 10);
+  });
+
+  it('that does not know the account any more says so, and is tried until it does', async () => {
+    const setPassword = (password: string) =>
+      change(
+        slapd,
+        `dn: ${MIRROR_DN}\nchangetype: modify\nreplace: userPassword\nuserPassword: ${password}\n`,
+      );
+    await setPassword('another');
+    proxy.cut();
+    proxy.mend();
+    const reason = `The directory server does not let ${MIRROR_DN} in: invalidCredentials (49)`;
+    await eventually(readState, [SyncState.FAILING, reason]);
+    await setPassword(MIRROR_PASSWORD);
+    await eventually(readState, WELL);
+  });
+
+  it('is asked only for what has changed since the service was stopped', async () => {
+    await app.close();
+    await change(slapd, rename('person-102', 'Ben'), remove('person-103'));
+    const before = proxy.received;
+    await startAgain();
+    await eventually(namesOf('person-102', 'person-103'), ['Ben', null]);
+    expect(proxy.received - before).toBeLessThan(WHOLE / 10);
+  });
+
+  it('is caught up with piece by piece after a long absence', async () => {
+    const before = await readRevision({ app });
+    await app.close();
+    for (const id of PEOPLE.slice(-45)) {
+      const photo = picture(1_200_000).toString('base64');
+      await change(
+        slapd,
+        `dn: ${personDn(id)}\nchangetype: modify\nreplace: jpegPhoto\njpegPhoto:: ${photo}\n`,
+      );
+    }
+    await startAgain();
+    await eventually(isCaughtUp, true);
+    expect((await readRevision({ app })) - before).toBeGreaterThan(1);
+  });
+
+  it('that was killed, and has forgotten what was deleted, is compared with the mirror', async () => {
+    proxy.cut();
+    await change(slapd, rename('person-104', 'Cleo'), remove('person-105'));
+    await slapd.stop('SIGKILL');
+    await slapd.start();
+    proxy.mend();
+    await eventually(namesOf('person-104', 'person-105'), ['Cleo', null]);
+    await change(slapd, rename('person-106', 'Dan'), remove('person-107'));
+    await eventually(namesOf('person-106', 'person-107'), ['Dan', null]);
+    expect(await readState()).toEqual(WELL);
+    expect((await readIds({ app })).length).toBe(PEOPLE.length - 4);
+  });
+});

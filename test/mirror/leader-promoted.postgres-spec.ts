@@ -1,0 +1,49 @@
+import { eventually } from '../support/eventually.js';
+import { directoryOf, LEADER_LOCK, Observer } from '../support/servers/leaders.js';
+import { TestProxy } from '../support/servers/proxy.js';
+import { endConnections, ReplicatedPostgres } from '../support/servers/replicated-postgres.js';
+import { TestService } from '../support/servers/service.js';
+
+it('applies nothing on a promoted replica by a lease and a lock of the server before', async () => {
+  const servers = await ReplicatedPostgres.start();
+  const { primary } = servers;
+  const [replica] = servers.replicas;
+  const target = { host: '127.0.0.1', port: primary.port };
+  const proxy = await TestProxy.start(target);
+  const service = await TestService.start({
+    ldif: directoryOf(1),
+    environment: { DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}/directory` },
+    compared: false,
+  });
+  const isOfService = `pid <> pg_backend_pid() and application_name <> 'observer'`;
+  const named = (server: { url(database: string): string }) =>
+    Observer.open(`${server.url('directory')}?application_name=observer`);
+  const [old, promoted] = await Promise.all([named(primary), named(replica.server)]);
+  try {
+    await eventually(() => promoted.contents(), { name: 'Anna 1', revisions: 1 });
+    await replica.server.promote();
+    // What is opened from now on leads to the promoted server; the session with the lock stays where it is.
+    target.port = replica.server.port;
+    const holdsLock = `pid in (select pid from pg_locks where locktype = 'advisory' and objid = ${LEADER_LOCK})`;
+    await endConnections(primary, `${isOfService} and not ${holdsLock}`);
+    expect(await old.leaderSession()).not.toBeNull();
+    expect(await promoted.leaderSession()).toBeNull();
+    const { token, holder } = await promoted.lease();
+    service.replaceDirectory(directoryOf(2));
+    await eventually(() => promoted.contents(), { name: 'Anna 2', revisions: 2 });
+    const lease = await promoted.lease();
+    expect(lease.token).toBe(token + 1);
+    expect(lease.holder).not.toBe(holder);
+    expect(await promoted.leaderSession()).toBe(lease.session);
+    expect([await old.contents(), await old.leaderSession()]).toEqual([
+      { name: 'Anna 1', revisions: 1 },
+      null,
+    ]);
+  } finally {
+    await old.close();
+    await promoted.close();
+    await service.stop();
+    await proxy.stop();
+    await servers.stop();
+  }
+});

@@ -1,0 +1,89 @@
+import { renameSync } from 'node:fs';
+import { buildLdif, type TestPerson } from '../support/builders/directory.js';
+import { readRevision, readStatus, replaceUntil } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+
+const PEOPLE: TestPerson[] = [
+  { id: 'anna', name: 'Anna' },
+  { id: 'ben', name: 'Ben' },
+];
+const GOOD = buildLdif(PEOPLE, [{ id: 'club', members: ['anna', 'ben'] }]);
+
+describe('a directory file that cannot be used', () => {
+  let service: TestService;
+  let authorization: string;
+
+  beforeAll(async () => {
+    service = await TestService.start({ ldif: GOOD, environment: { DIRECTORY_SYNC_SECONDS: '1' } });
+    authorization = await service.serviceAccount('read', 'directory');
+  });
+
+  afterAll(() => service.stop());
+
+  afterEach(async () => {
+    await replaceUntil(service, GOOD, 'IDLE');
+  });
+
+  async function expectEverybodyIsServed(): Promise<void> {
+    const { data } = await service.query(
+      '{ users(first: 5) { nodes { name } } group(group: {id: "club"}) { members(first: 0) { totalCount } } }',
+      { authorization },
+    );
+    expect(data).toEqual({
+      users: { nodes: [{ name: 'Anna' }, { name: 'Ben' }] },
+      group: { members: { totalCount: 2 } },
+    });
+  }
+
+  it.each([
+    ['a line that is none', 'dn: uid=secret\n\nconfidential\n', 'LDIF line 3: '],
+    [
+      'base64 that is none',
+      'version: 1\n\ndn: uid=x\ncn:: confidential!\n',
+      'LDIF line 4: a value that is not base64',
+    ],
+    ['a value by URL', 'dn: uid=x\njpegPhoto:< file:///confidential\n', 'LDIF line 2: a value given by URL'],
+    ['a change record', 'dn: uid=confidential\nchangetype: delete\n', 'LDIF line 2: a change record'],
+    [
+      'a DN twice',
+      `${GOOD}\n${GOOD.split('\n').slice(2).join('\n')}`,
+      'a dn that stands in the file already',
+    ],
+  ])(
+    'with %s is refused with the line and none of its contents, and answers stay',
+    async (_, ldif, reason) => {
+      const revision = await readRevision(service);
+      const { asOf } = await readStatus(service);
+      const status = await replaceUntil(service, ldif, 'FAILING');
+      expect(status.blockedReason).toContain(reason);
+      expect(status.blockedReason).not.toMatch(/confidential|secret/);
+      expect(status.asOf).toBe(asOf);
+      await expectEverybodyIsServed();
+
+      expect(await replaceUntil(service, GOOD, 'IDLE')).toMatchObject({ blockedReason: null });
+      expect(await readRevision(service)).toBe(revision);
+    },
+  );
+
+  it('because it is not there makes synchronisation fail until it is back', async () => {
+    const file = service.directoryFile;
+    renameSync(file, `${file}.away`);
+    await service.until(async () => (await readStatus(service)).state === 'FAILING');
+    const { blockedReason } = await readStatus(service);
+    expect(blockedReason).toBe('The directory file is not there, or cannot be read');
+    await expectEverybodyIsServed();
+
+    renameSync(`${file}.away`, file);
+    await service.until(async () => (await readStatus(service)).state === 'IDLE');
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['nobody', 'version: 1\n'],
+    ['groups only', buildLdif([], [{ id: 'club' }])],
+  ])('because it has %s in it is held, and everybody is still served', async (_, ldif) => {
+    const status = await replaceUntil(service, ldif, 'BLOCKED');
+    expect(status.blockedReason).toBe('The directory suddenly has no people at all');
+    await expectEverybodyIsServed();
+  });
+});

@@ -1,0 +1,173 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { runCommand, TestProcess } from '../support/clients/command.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { findFreePort } from '../support/servers/postgres.mjs';
+import { repetitions } from '../support/repetitions.js';
+import { spawnBound } from '../support/spawn-bound.mjs';
+import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
+
+const KILLS = repetitions({ usually: 8, long: 20 });
+/** A process is killed once it has said that it has written so often, at most, and so many milliseconds after. */
+const WRITTEN = 3;
+const LATER = 60;
+const PEOPLE = Array.from({ length: 60 }, (_, index) => `person-${index}`);
+
+/** Every person is called otherwise in each version, and another half of them is in the groups. */
+function ldifOf(version: number): string {
+  return buildLdif(
+    PEOPLE.map((id) => ({ id, name: `Version ${version}` })),
+    [
+      { id: 'club', members: PEOPLE.filter((_, index) => index % 2 === version) },
+      { id: 'all', members: ['@club'] },
+    ],
+  );
+}
+
+interface Contents {
+  names: string[] | null;
+  people: number;
+  halves: number[] | null;
+  effective: number;
+  counted: number;
+  revision: number;
+  accounts: string[];
+}
+
+/** A process that writes, and says what it has. */
+class Writer {
+  private said = '';
+  private readonly ended: Promise<unknown>;
+
+  constructor(private readonly child: ChildProcess) {
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.said += text));
+    this.ended = once(child, 'close');
+  }
+
+  /** What was there when it began. */
+  async contents(): Promise<Contents> {
+    await this.untilWritten(0);
+    return (this.lines()[0] as { contents: Contents }).contents;
+  }
+
+  /** Until it has said so often that something is written; fails when it ends before. */
+  async untilWritten(times: number): Promise<void> {
+    while (this.lines().length <= times) {
+      await Promise.race([once(this.child.stdout ?? this.child, 'data'), this.ended]);
+      if (this.child.exitCode !== null) throw new Error('It has ended');
+    }
+  }
+
+  /** @returns what it had said to be written by then */
+  async kill(): Promise<{ revision: number; accounts: string[] }> {
+    this.child.kill('SIGKILL');
+    await this.ended;
+    const lines = this.lines() as { revision?: number; account?: string }[];
+    return {
+      revision: Math.max(0, ...lines.map(({ revision = 0 }) => revision)),
+      accounts: lines.flatMap(({ account = [] }) => account),
+    };
+  }
+
+  /** Those that it could finish. */
+  private lines(): unknown[] {
+    return this.said
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as unknown);
+  }
+}
+
+describe('an embedded database', () => {
+  let database: TestDatabase;
+  let work: string;
+  /** What was said to be written. */
+  let revision = 0;
+  const accounts: string[] = [];
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    work = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'kill-'));
+    for (const version of [0, 1]) writeFileSync(join(work, `${version}.ldif`), ldifOf(version));
+  });
+
+  afterAll(async () => {
+    await database.drop();
+    rmSync(work, { recursive: true });
+  });
+
+  function start(): Writer {
+    const files = [0, 1].map((version) => join(work, `${version}.ldif`));
+    return new Writer(
+      spawnBound(process.execPath, ['test/support/write-forever.mjs', ...files], {
+        env: {
+          PATH: process.env.PATH,
+          TMPDIR: process.env.TMPDIR,
+          DATABASE_URL: database.url,
+          DIRECTORY_GUARD_PERCENT: '100',
+        },
+        stdio: ['ignore', 'pipe', 'inherit'],
+        timeout: 600_000,
+        killSignal: 'SIGKILL',
+      }),
+    );
+  }
+
+  function expectWhole({ revision: found, accounts: known, ...contents }: Contents): void {
+    const version = contents.halves?.[0] ?? 0;
+    expect(contents).toEqual({
+      names: [`Version ${version}`],
+      people: PEOPLE.length,
+      halves: [version],
+      effective: PEOPLE.length,
+      counted: PEOPLE.length,
+    });
+    expect(found).toBeGreaterThanOrEqual(revision);
+    expect(known).toEqual(expect.arrayContaining(accounts));
+  }
+
+  it(`has whole revisions and whatever was said to be written, also when it is killed ${KILLS} times while it writes`, async () => {
+    for (let kill = 0; kill < KILLS; kill++) {
+      const writer = start();
+      const contents = await writer.contents();
+      if (revision > 0) expectWhole(contents);
+      await writer.untilWritten(kill % (WRITTEN + 1));
+      await sleep(Math.random() * LATER);
+      const written = await writer.kill();
+      revision = Math.max(revision, written.revision);
+      accounts.push(...written.accounts);
+    }
+    expect(revision).toBeGreaterThan(KILLS / 2);
+    expect(accounts.length).toBeGreaterThan(KILLS / 2);
+    const listed = await runCommand(['service-account', 'list', '--json'], { DATABASE_URL: database.url });
+    const ids = (JSON.parse(listed.stdout) as { id: string }[]).map(({ id }) => id);
+    expect(ids).toEqual(expect.arrayContaining(accounts));
+  });
+
+  it('is opened by one of two that start at once where one was killed', async () => {
+    const killed = start();
+    await killed.contents();
+    await killed.kill();
+    const directory = { DIRECTORY_URL: `file:${join(work, '0.ldif')}`, DIRECTORY_GUARD_PERCENT: '100' };
+    const ports = [await findFreePort(), await findFreePort()];
+    const both = ports.map((port) =>
+      TestProcess.start('main', [], { ...directory, DATABASE_URL: database.url, PORT: String(port) }),
+    );
+    const outcomes = await Promise.all(
+      both.map((each) =>
+        each.untilPrinted(/Ready at/).then(
+          () => 'ready',
+          () => each.stderr,
+        ),
+      ),
+    );
+    await Promise.all(both.map((each) => each.kill('SIGTERM')));
+    expect(outcomes.toSorted()).toEqual([
+      expect.stringMatching(/^The database directory \S+ is in use by process \d+: [^\n]+\n$/),
+      'ready',
+    ]);
+  });
+});

@@ -1,0 +1,292 @@
+import { randomUUID } from 'node:crypto';
+import { appendFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import sharp from 'sharp';
+import { DataSource } from 'typeorm';
+import { createApp } from '../../src/create-app.js';
+import { MirrorService } from '../../src/mirror/mirror.service.js';
+import { MirrorState } from '../../src/mirror/status/mirror-state.js';
+import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
+import { readRevision, readStatus, takeOver } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+
+const uuids = { anna: randomUUID(), ben: randomUUID(), club: randomUUID() };
+
+const PEOPLE: TestPerson[] = [
+  { id: 'anna', name: 'Anna', uuid: uuids.anna },
+  { id: 'ben', name: 'Ben', uuid: uuids.ben },
+  ...['cleo', 'dan', 'eve', 'finn'].map((id) => ({ id, name: id })),
+];
+const GROUPS: TestGroup[] = [
+  { id: 'club', name: 'Club', members: ['anna', 'ben', '@team'], uuid: uuids.club },
+  { id: 'team', name: 'Team', members: ['cleo', 'dan'] },
+];
+
+function withPerson(id: string, changes: Partial<TestPerson>): TestPerson[] {
+  return PEOPLE.map((person) => (person.id === id ? { ...person, ...changes } : person));
+}
+
+function withGroup(id: string, changes: Partial<TestGroup>): TestGroup[] {
+  return GROUPS.map((group) => (group.id === id ? { ...group, ...changes } : group));
+}
+
+describe('a directory file that changes', () => {
+  let service: TestService;
+  let authorization: string;
+
+  beforeAll(async () => {
+    service = await TestService.start({
+      ldif: buildLdif(PEOPLE, GROUPS),
+      environment: { DIRECTORY_SYNC_SECONDS: '1' },
+    });
+    authorization = await service.serviceAccount('read', 'directory');
+  });
+
+  afterAll(() => service.stop());
+
+  afterEach(async () => {
+    const ldif = buildLdif(PEOPLE, GROUPS);
+    service.replaceDirectory(ldif);
+    await service.until(async () => JSON.stringify(await namesIn('club')) === '["Anna","Ben","cleo","dan"]');
+  });
+
+  async function ask<Data>(query: string): Promise<Data> {
+    const { data, errors } = await service.query<Data>(query, { authorization });
+    expect(errors).toEqual([]);
+    if (data === null || data === undefined) throw new Error('No data');
+    return data;
+  }
+
+  interface Members {
+    group: { members: { totalCount: number; nodes: { user: { name: string } }[] } };
+  }
+
+  async function namesIn(group: string): Promise<string[]> {
+    const { group: found } = await ask<Members>(
+      `{ group(group: {id: "${group}"}) { members(first: 100) { totalCount nodes { user { name } } } } }`,
+    );
+    expect(found.members.totalCount).toBe(found.members.nodes.length);
+    return found.members.nodes.map(({ user }) => user.name);
+  }
+
+  async function createdAtOf(user: string): Promise<Date | null> {
+    const rows: { createdAt: Date }[] = await service.app
+      .get(DataSource)
+      .query('select created_at as "createdAt" from users where id = $1', [user]);
+    return rows[0]?.createdAt ?? null;
+  }
+
+  it('is taken over as one revision', async () => {
+    const before = await readRevision(service);
+    await takeOver(service, buildLdif(withPerson('anna', { name: 'Zoë', email: 'zoe@example.org' }), GROUPS));
+    expect(await ask('{ user(user: {id: "anna"}) { name email } }')).toEqual({
+      user: { name: 'Zoë', email: 'zoe@example.org' },
+    });
+    expect(await namesIn('club')).toEqual(['Ben', 'cleo', 'dan', 'Zoë']);
+    expect(await readRevision(service)).toBe(before + 1);
+  });
+
+  it('is never seen half', async () => {
+    let isOver = false;
+    const seen = new Set<string>();
+    const reader = async () => {
+      while (!isOver) {
+        const { user, group } = await ask<Members & { user: { name: string }; group: { name: string } }>(
+          `{ user(user: {id: "anna"}) { name }
+             group(group: {id: "club"}) { name members(first: 1) { totalCount nodes { user { name } } } } }`,
+        );
+        seen.add([user.name, group.name, group.members.nodes[0]?.user.name].join(' '));
+      }
+    };
+    const readers = Promise.all([reader(), reader(), reader()]);
+    for (const name of ['A1', 'A2', 'A3']) {
+      await takeOver(service, buildLdif(withPerson('anna', { name }), withGroup('club', { name })));
+    }
+    isOver = true;
+    await readers;
+    expect([...seen].filter((each) => !/^(\S+) \1 \1$/.test(each))).toEqual(['Anna Club Anna']);
+    expect(seen).toContain('A3 A3 A3');
+  });
+
+  it('renames a person whose entryUUID stays: the row goes on, and groups are believed', async () => {
+    const before = await createdAtOf('anna');
+    // The group goes on naming the old DN, which is nobody's any more.
+    await takeOver(service, buildLdif(withPerson('anna', { id: 'anna.b' }), GROUPS));
+    expect(await createdAtOf('anna.b')).toEqual(before);
+    expect(await createdAtOf('anna')).toBeNull();
+    expect(await namesIn('club')).toEqual(['Ben', 'cleo', 'dan']);
+
+    await takeOver(
+      service,
+      buildLdif(
+        withPerson('anna', { id: 'anna.b' }),
+        withGroup('club', { members: ['anna.b', 'ben', '@team'] }),
+      ),
+    );
+    expect(await namesIn('club')).toEqual(['Anna', 'Ben', 'cleo', 'dan']);
+  });
+
+  it('swaps two ids in one go', async () => {
+    await takeOver(
+      service,
+      buildLdif(
+        PEOPLE.map((person) => ({ ...person, id: { anna: 'ben', ben: 'anna' }[person.id] ?? person.id })),
+        GROUPS,
+      ),
+    );
+    expect(await ask('{ a: user(user: {id: "anna"}) { name } b: user(user: {id: "ben"}) { name } }')).toEqual(
+      { a: { name: 'Ben' }, b: { name: 'Anna' } },
+    );
+  });
+
+  it('takes people who are gone out of every group and every count', async () => {
+    await takeOver(
+      service,
+      buildLdif(
+        PEOPLE.filter(({ id }) => id !== 'cleo' && id !== 'anna'),
+        GROUPS,
+      ),
+    );
+    expect(await namesIn('club')).toEqual(['Ben', 'dan']);
+    expect(await namesIn('team')).toEqual(['dan']);
+    expect(
+      await ask(`{ users(first: 0) { totalCount }
+        groups(first: 5, orderBy: {field: MEMBER_COUNT, direction: DESC}) { nodes { id } }
+        dan: users(first: 5, filter: {memberOf: {id: "club"}}) { totalCount } }`),
+    ).toEqual({
+      users: { totalCount: 4 },
+      groups: { nodes: [{ id: 'club' }, { id: 'team' }] },
+      dan: { totalCount: 2 },
+    });
+  });
+
+  it('takes a group that is gone out of the groups around it', async () => {
+    await takeOver(service, buildLdif(PEOPLE, [GROUPS[0] ?? { id: 'club' }]));
+    expect(await namesIn('club')).toEqual(['Anna', 'Ben']);
+    expect(await ask('{ user(user: {id: "cleo"}) { groups(first: 5) { totalCount } } }')).toEqual({
+      user: { groups: { totalCount: 0 } },
+    });
+  });
+
+  it('renames groups in every page and order', async () => {
+    await takeOver(service, buildLdif(PEOPLE, withGroup('club', { name: 'Zebra friends' })));
+    expect(
+      await ask(`{ groups(first: 5) { nodes { name } }
+        user(user: {id: "cleo"}) { groups(first: 5) { nodes { group { name } } } } }`),
+    ).toEqual({
+      groups: { nodes: [{ name: 'Team' }, { name: 'Zebra friends' }] },
+      user: { groups: { nodes: [{ group: { name: 'Team' } }, { group: { name: 'Zebra friends' } }] } },
+    });
+  });
+
+  it('adds, changes and removes photos, and keeps none that nobody has', async () => {
+    const paint = (background: string) =>
+      sharp({ create: { width: 8, height: 8, channels: 3, background } })
+        .jpeg()
+        .toBuffer();
+    const etagOfPhoto = async () => {
+      const { user } = await ask<{ user: { photo: string | null } }>(
+        '{ user(user: {id: "anna"}) { photo } }',
+      );
+      return user.photo === null ? null : (await fetch(user.photo)).headers.get('etag');
+    };
+    const countPictures = async () => {
+      const rows: { count: number }[] = await service.app
+        .get(DataSource)
+        .query('select count(*)::integer as count from pictures');
+      return rows[0]?.count;
+    };
+    const [red, blue] = [await paint('red'), await paint('blue')];
+
+    await takeOver(
+      service,
+      buildLdif(
+        withPerson('anna', { photo: red, picture: blue }).map((person) =>
+          person.id === 'ben' ? { ...person, photo: red } : person,
+        ),
+        GROUPS,
+      ),
+    );
+    const first = await etagOfPhoto();
+    expect(first).toMatch(/^"/);
+    expect(await countPictures()).toBe(2);
+
+    await takeOver(service, buildLdif(withPerson('anna', { photo: blue }), GROUPS));
+    expect(await etagOfPhoto()).not.toBe(first);
+    expect(await countPictures()).toBe(1);
+
+    await takeOver(service, buildLdif(PEOPLE, GROUPS));
+    expect(await etagOfPhoto()).toBeNull();
+    expect(await countPictures()).toBe(0);
+  });
+
+  it('makes no revision when it says the same in other words, and is as fresh as now', async () => {
+    const before = await readRevision(service);
+    const begun = new Date().toISOString();
+    service.replaceDirectory(
+      buildLdif([...PEOPLE].reverse(), [...GROUPS].reverse()).replaceAll('\n\n', '\n\n# the same\n\n'),
+    );
+    await service.until(async () => ((await readStatus(service)).asOf ?? '') > begun);
+    expect(await readRevision(service)).toBe(before);
+  });
+
+  it('is confirmed again and again while nothing changes', async () => {
+    const { asOf } = await readStatus(service);
+    await service.until(async () => ((await readStatus(service)).asOf ?? '') > (asOf ?? ''));
+    expect(await readStatus(service)).toMatchObject({ state: 'IDLE', blockedReason: null });
+  });
+
+  it('is not taken over while somebody is still writing it', async () => {
+    const before = await readRevision(service);
+    const lines = buildLdif(withPerson('finn', { name: 'Last' }), GROUPS).split('\n');
+    const file = service.directoryFile;
+    writeFileSync(file, '');
+    for (let start = 0; start < lines.length; start += 4) {
+      appendFileSync(
+        file,
+        lines
+          .slice(start, start + 4)
+          .map((line) => `${line}\n`)
+          .join(''),
+      );
+      await sleep(20);
+    }
+    await service.until(async () => (await readRevision(service)) > before);
+    expect(await readRevision(service)).toBe(before + 1);
+    expect(await ask('{ users(first: 0) { totalCount } user(user: {id: "finn"}) { name } }')).toEqual({
+      users: { totalCount: 6 },
+      user: { name: 'Last' },
+    });
+  });
+});
+
+/** A time that can be set again exactly. */
+const WHOLE_SECOND = new Date('2026-01-01T00:00:00Z');
+
+describe('a second start', () => {
+  it('does not read a file that has not changed', async () => {
+    const ldif = buildLdif(PEOPLE, GROUPS);
+    const service = await TestService.start({ ldif });
+    try {
+      const file = service.directoryFile;
+      const { fingerprint } = await service.app.get(MirrorState).get();
+      utimesSync(file, WHOLE_SECOND, WHOLE_SECOND);
+      await service.until(async () => (await service.app.get(MirrorState).get()).fingerprint !== fingerprint);
+      const before = await service.app.get(MirrorState).get();
+      await service.app.close();
+      // What is in the file now would fail: but it has the same size and time, and nobody looks inside.
+      writeFileSync(file, 'x'.repeat(ldif.length));
+      utimesSync(file, WHOLE_SECOND, WHOLE_SECOND);
+
+      const second = await createApp(service.config);
+      await second.init();
+      await second.get(MirrorService).start();
+      const after = await second.get(MirrorState).get();
+      await second.close();
+      expect(after).toMatchObject({ state: 'IDLE', revision: before.revision });
+      expect(after.asOf?.getTime()).toBeGreaterThan(before.asOf?.getTime() ?? Infinity);
+    } finally {
+      await service.stop();
+    }
+  });
+});

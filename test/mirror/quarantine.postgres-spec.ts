@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import sharp from 'sharp';
+import {
+  BASE_DN,
+  buildLdif,
+  groupDn,
+  personDn,
+  type TestGroup,
+  type TestPerson,
+} from '../support/builders/directory.js';
+import { readLeftOut, readStatus } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+
+const CROWD = Array.from({ length: 10_000 }, (_, index) => `crowd-${index}`);
+const INVALID = Buffer.from([0x41, 0xff, 0x42]).toString('base64');
+const SAME_UUID = randomUUID();
+
+async function buildDirectory(): Promise<string> {
+  const photo = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
+    .jpeg()
+    .toBuffer();
+  const oversize = Buffer.concat([photo, Buffer.alloc(16_000_000)]);
+  const people: TestPerson[] = [
+    ...CROWD.map((id) => ({ id })),
+    { id: 'anna', name: 'Anna', photo },
+    { id: 'bad-photo', photo: Buffer.from('no picture'), picture: oversize },
+    { id: 'long-name', name: 'x'.repeat(10_000) },
+    { id: 'same-uuid-1', uuid: SAME_UUID },
+    { id: 'same-uuid-2', uuid: SAME_UUID },
+    { id: 'twice' },
+    { id: 'nul', email: 'a\0b', givenName: 'Nul' },
+    { id: 'long-year', schoolYear: 'y'.repeat(500) },
+    { id: 'long-email', email: `${'e'.repeat(600)}@example.org` },
+  ];
+  const groups: TestGroup[] = [
+    { id: 'crowd', members: CROWD },
+    { id: 'empty', members: ['@empty'] },
+    { id: 'ring-1', members: ['@ring-2', 'anna'] },
+    { id: 'ring-2', members: ['@ring-1'] },
+    { id: 'script', website: 'javascript:alert(1)' },
+    { id: 'dangling', members: ['anna', ...Array.from({ length: 1000 }, (_, index) => `nobody-${index}`)] },
+  ];
+  return [
+    buildLdif(people, groups),
+    `dn: uid=other,ou=elsewhere,ou=people,${BASE_DN}\nobjectClass: inetOrgPerson\nuid: TWICE\ncn: Other\n`,
+    `dn: cn=no id,ou=people,${BASE_DN}\nobjectClass: inetOrgPerson\ncn: No id\n`,
+    `dn: ${personDn('no-name')}\nobjectClass: inetOrgPerson\nuid: no-name\n`,
+    `dn: ${personDn('undecodable')}\nobjectClass: inetOrgPerson\nuid: undecodable\ncn: Undecodable\ngivenName:: ${INVALID}\n`,
+    `dn: ${groupDn('spelled')}\nobjectClass: groupOfNames\ncn: spelled\nmember: UID=Anna , ou=People,DC=example, dc=org\nmember:: ${INVALID}\nmember: uid=\\63rowd-1,ou=people,${BASE_DN}\n`,
+  ].join('\n');
+}
+
+describe('a directory with mistakes in it', () => {
+  let service: TestService;
+  let authorization: string;
+  let leftOut: Awaited<ReturnType<typeof readLeftOut>>;
+
+  beforeAll(async () => {
+    service = await TestService.start({ ldif: await buildDirectory() });
+    authorization = await service.serviceAccount('read', 'directory');
+    leftOut = await readLeftOut(service);
+  });
+
+  afterAll(() => service.stop());
+
+  async function ask(query: string): Promise<unknown> {
+    return (await service.query(query, { authorization })).data;
+  }
+
+  it('is mirrored all the same', async () => {
+    expect(await readStatus(service)).toMatchObject({ state: 'IDLE', blockedReason: null });
+    expect(await ask('{ users(first: 0) { totalCount } groups(first: 0) { totalCount } }')).toEqual({
+      users: { totalCount: CROWD.length + 6 },
+      groups: { totalCount: 7 },
+    });
+  });
+
+  it('has its reasons, one for each entry or attribute that was left out', () => {
+    const reasons = leftOut.quarantined.map(({ dn, attribute, reason }) =>
+      [/^\w+=([^,]+)/.exec(dn)?.[1], attribute, reason].filter((part) => part !== null).join(' '),
+    );
+    expect(reasons.sort()).toEqual(
+      [
+        'bad-photo jpegPhoto is not a picture in JPEG, PNG, GIF, WebP or AVIF',
+        'bad-photo profilePicture has more than 16000000 bytes',
+        'long-email mail has more than 512 characters',
+        'long-name cn has more than 512 characters',
+        'long-name has no usable displayName or cn, which is its name',
+        'long-year schoolYear has more than 64 characters',
+        'no id has no usable uid, which is its id',
+        'no-name has no usable displayName or cn, which is its name',
+        'nul mail has a NUL character',
+        'other has the same id as another entry',
+        'same-uuid-1 has the same entryUUID as another entry',
+        'same-uuid-2 has the same entryUUID as another entry',
+        'script labeledURI is not an http or https URL',
+        'spelled member has 1 values that are not UTF-8',
+        'twice has the same id as another entry',
+        'undecodable givenName is not UTF-8',
+      ].sort(),
+    );
+  });
+
+  it('counts what groups name and nobody is, groups that name themselves, and cycles', () => {
+    expect(leftOut.skipped).toEqual({ dangling: 1000, placeholders: 2, cyclic: 2 });
+  });
+
+  it('loses an attribute, and not the person who has it', async () => {
+    const { data } = await service.query(
+      `{ a: user(user: {id: "bad-photo"}) { photo picture } b: user(user: {id: "nul"}) { id name }
+         c: user(user: {id: "undecodable"}) { name } d: user(user: {id: "long-year"}) { schoolYear }
+         e: group(group: {id: "script"}) { website } f: user(user: {id: "anna"}) { photo } }`,
+      { authorization },
+    );
+    expect(data).toEqual({
+      a: { photo: null, picture: null },
+      b: { id: 'nul', name: 'nul' },
+      c: { name: 'Undecodable' },
+      d: { schoolYear: null },
+      e: { website: null },
+      f: { photo: expect.stringContaining('/photo/v1/anna?') as string },
+    });
+  });
+
+  it('knows a member by every spelling of the DN, beside a value that is none', async () => {
+    expect(
+      await ask('{ group(group: {id: "spelled"}) { members(first: 5) { nodes { user { id } } } } }'),
+    ).toEqual({
+      group: { members: { nodes: [{ user: { id: 'anna' } }, { user: { id: 'crowd-1' } }] } },
+    });
+  });
+
+  it('has groups of ten thousand, of nobody, and in circles', async () => {
+    expect(
+      await ask(`{
+        crowd: group(group: {id: "crowd"}) { members(last: 1) { totalCount nodes { user { id } } } }
+        empty: group(group: {id: "empty"}) { members(first: 1) { totalCount nodes { user { id } } } }
+        ring: group(group: {id: "ring-2"}) { members(first: 1) { totalCount nodes { user { id } role { inheritedFrom { id } } } } }
+      }`),
+    ).toEqual({
+      crowd: { members: { totalCount: 10_000, nodes: [{ user: { id: 'crowd-9999' } }] } },
+      empty: { members: { totalCount: 0, nodes: [] } },
+      ring: {
+        members: {
+          totalCount: 1,
+          nodes: [{ user: { id: 'anna' }, role: { inheritedFrom: [{ id: 'ring-1' }] } }],
+        },
+      },
+    });
+  });
+});

@@ -1,0 +1,98 @@
+import pg from 'pg';
+import { directoryOf } from '../support/clients/asking.js';
+import { dump, restore } from '../support/builders/dump.js';
+import { dataOf, post } from '../support/clients/http.js';
+import { readRevision, stopFollowing } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+import { TwinService } from '../support/twin.js';
+
+const QUESTION = '{ user(user: {id: "p1"}) { name } }';
+
+describe('a database that is restored under a service that goes on', () => {
+  /** Applies revisions. */
+  let service: TestService;
+  let twin: TwinService;
+  let url: string;
+  let authorization: string;
+  let directory = 1;
+
+  beforeAll(async () => {
+    service = await TestService.start({ ldif: directoryOf(directory), compared: false });
+    await stopFollowing(service);
+    twin = await TwinService.start(service);
+    if (service.config.database.kind !== 'postgres') throw new Error('This is for a server');
+    ({ url } = service.config.database);
+    authorization = await service.serviceAccount('read', 'directory');
+  });
+
+  afterAll(async () => {
+    await twin.stop();
+    await service.stop();
+  });
+
+  async function nameFrom(from: TestService | TwinService): Promise<unknown> {
+    const { user } = dataOf(await post(from, { query: QUESTION }, { authorization })) as {
+      user: { name: string };
+    };
+    return user.name;
+  }
+
+  /** Waits until both processes answer with a directory, and then holds them to it, remembered or not. */
+  async function expectBoth(number: number): Promise<void> {
+    for (const each of [service, twin]) {
+      await service.until(async () => (await nameFrom(each)) === `p1 of ${number}`);
+      for (let time = 0; time < 5; time++) expect(await nameFrom(each)).toBe(`p1 of ${number}`);
+    }
+  }
+
+  async function apply(): Promise<number> {
+    service.replaceDirectory(directoryOf(++directory));
+    expect((await service.synchronise()).kind).toBe('applied');
+    return readRevision(service);
+  }
+
+  it('answers with what was restored, though its number is lower, and with what comes then', async () => {
+    const kept = directory;
+    const backup = dump(url);
+    const lost = await apply();
+    await expectBoth(directory);
+    restore(url, backup);
+    await expectBoth(kept);
+    // The number of the revision that was lost is given again.
+    expect(await apply()).toBe(lost);
+    await expectBoth(directory);
+  });
+
+  it('tells two revisions with the same number apart', async () => {
+    await expectBoth(directory);
+    const number = await readRevision(service);
+    await replaceRevision(number, 'p1 of 9999');
+    expect(await readRevision(service)).toBe(number);
+    await expectBoth(9999);
+    await apply();
+    await expectBoth(directory);
+  });
+
+  /** As after a restore and another revision, between two looks at the database. */
+  async function replaceRevision(number: number, name: string): Promise<void> {
+    const client = new pg.Client(url);
+    await client.connect();
+    await client.query('begin');
+    await client.query('update mirror_state set revision = null');
+    const { rows } = await client.query<Record<string, unknown>>(
+      'delete from revisions where id = $1 returning *',
+      [number],
+    );
+    const { uuid: _lost, ...rest } = rows[0] ?? {};
+    const columns = Object.keys(rest);
+    await client.query(
+      `insert into revisions (${columns.join(', ')}) overriding system value
+       values (${columns.map((_, index) => `$${index + 1}`).join(', ')})`,
+      Object.values(rest),
+    );
+    await client.query('update mirror_state set revision = $1', [number]);
+    await client.query(`update users set name = $1 where id = 'p1'`, [name]);
+    await client.query('commit');
+    await client.end();
+  }
+});

@@ -1,0 +1,79 @@
+import pg from 'pg';
+import type { Revision } from '../../src/database/revisions/revision.js';
+import { Revisions } from '../../src/database/revisions/revisions.js';
+import { Asking, directoryOf } from '../support/clients/asking.js';
+import { stopFollowing } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+import { TwinService } from '../support/twin.js';
+
+const REVISIONS = 50;
+
+describe('the revision that is read', () => {
+  /** Applies revisions. */
+  let service: TestService;
+  let twin: TwinService;
+  /** What another process on the same database knows. */
+  let other: Revisions;
+
+  beforeAll(async () => {
+    service = await TestService.start({ ldif: directoryOf(1), compared: false });
+    await stopFollowing(service);
+    twin = await TwinService.start(service);
+    other = twin.app.get(Revisions);
+    await service.until(() => Promise.resolve(other.current?.number === 1));
+  });
+
+  afterAll(async () => {
+    await twin.stop();
+    await service.stop();
+  });
+
+  it('is never an older one, nor two in one answer, however often it is asked for while it changes', async () => {
+    const authorization = await service.serviceAccount('read', 'directory');
+    const [here, there] = [new Asking(service, authorization), new Asking(twin, authorization)];
+    try {
+      for (let revision = 2; revision <= REVISIONS + 1; revision++) {
+        service.replaceDirectory(directoryOf(revision));
+        expect((await service.synchronise()).kind).toBe('applied');
+        expect(service.app.get(Revisions).current?.number).toBe(revision);
+        here.expect(revision);
+        // Another process learns of it within a second, at worst: with time for a busy machine.
+        if (revision % 5 === 0) await service.until(() => Promise.resolve(there.newest === revision));
+      }
+      await service.until(() => Promise.resolve(there.newest === REVISIONS + 1));
+    } finally {
+      await Promise.all([here.end(), there.end()]);
+    }
+    for (const { problems, asked, unanswered, executions } of [here, there]) {
+      expect(problems.slice(0, 3)).toEqual([]);
+      // What was not executed was remembered.
+      expect(asked - unanswered - executions.count).toBeGreaterThan(REVISIONS);
+    }
+  });
+
+  it('is not known while it changes', async () => {
+    const known = other.current;
+    if (known === null) throw new Error('It has not been told');
+    let finish: (revision: Revision) => void = () => undefined;
+    const changed = other.change(() => new Promise<Revision>((resolve) => (finish = resolve)));
+    expect(other.current).toBeNull();
+    finish(known);
+    expect(await changed).toBe(known);
+    expect(other.current).toEqual({ number: REVISIONS + 1, id: known.id });
+  });
+
+  it('is not known without the database, and is again when that is back', async () => {
+    const { database } = service.config;
+    if (database.kind !== 'postgres') throw new Error('This is for a server');
+    const client = new pg.Client(database.url);
+    await client.connect();
+    await client.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and query ~ 'listen directory_revision|takesWrites'
+         and pid <> pg_backend_pid()`,
+    );
+    await client.end();
+    await service.until(() => Promise.resolve(other.current === null));
+    await service.until(() => Promise.resolve(other.current?.number === REVISIONS + 1));
+  });
+});

@@ -1,0 +1,202 @@
+import fc from 'fast-check';
+import { buildLdif } from '../support/builders/directory.js';
+import { findInconsistencies, withoutStrangers } from '../support/builders/effective-roles.js';
+import { stopFollowing } from '../support/clients/mirror.js';
+import { directories, type RandomDirectory, randomDirectory } from '../support/builders/random-directory.js';
+import { type HeldRole, heldRoles, ROLES } from '../support/builders/role-model.js';
+import { TestService } from '../support/servers/service.js';
+
+interface Members {
+  nodes: {
+    user: { id: string };
+    role: { value: string; direct: string | null; inheritedFrom: { id: string }[] };
+  }[];
+}
+const ROLE = 'role { value direct inheritedFrom { id } }';
+
+describe('roles through groups inside groups', () => {
+  const directory = randomDirectory({ people: 30, groups: 20 }, 7);
+  const expected = heldRoles(directory.groups);
+  let service: TestService;
+  let authorization: string;
+
+  beforeAll(async () => {
+    service = await TestService.start({ ldif: buildLdif(directory.people, directory.groups) });
+    authorization = await service.serviceAccount('read', 'directory');
+  });
+
+  afterAll(() => service.stop());
+
+  it('are the highest over all ways, with what is given by name and the groups that the rest comes from', async () => {
+    expect(await readRoles(service, authorization)).toEqual(plain(expected));
+  });
+
+  it('are told alike from the side of the person', async () => {
+    for (const { id } of directory.people.slice(0, 10)) {
+      const { data } = await service.query<{ user: { groups: { nodes: Record<string, unknown>[] } } }>(
+        `{ user(user: {id: "${id}"}) { groups(first: 100) { nodes { group { id } ${ROLE} } } } }`,
+        { authorization },
+      );
+      const found = (data?.user.groups.nodes ?? []).map((node) => {
+        const { group, role } = node as { group: { id: string }; role: Members['nodes'][number]['role'] };
+        return [group.id, heldOf(role)];
+      });
+      const held = [...expected].flatMap(([group, people]) => {
+        const role = people.get(id);
+        return role === undefined ? [] : [[group, role]];
+      });
+      expect(Object.fromEntries(found)).toEqual(Object.fromEntries(held));
+    }
+  });
+
+  it.each(ROLES.flatMap((is) => [false, true].map((strict) => ({ is, strict }))))(
+    'answer isMember and every filter by role: %j',
+    async ({ is, strict }) => {
+      const fits = (role: HeldRole | undefined) =>
+        role !== undefined && (strict ? role.value === is : ROLES.indexOf(role.value) >= ROLES.indexOf(is));
+      for (const { id: group } of directory.groups.slice(0, 4)) {
+        const filter = `{is: ${is}, strict: ${strict}}`;
+        const asked = directory.people
+          .map(({ id }) => `${id}: isMember(user: {id: "${id}"}, group: {id: "${group}"}, role: ${filter})`)
+          .slice(0, 15);
+        const { data, errors } = await service.query(
+          `{ members: group(group: {id: "${group}"}) { members(first: 100, filter: {role: ${filter}}) { nodes { user { id } } } }
+             users(first: 100, filter: {memberOf: {id: "${group}"}, role: ${filter}}) { nodes { id } }
+             ${asked.join('\n')} }`,
+          { authorization },
+        );
+        expect(errors).toEqual([]);
+        const { members, users, ...isMember } = data as unknown as {
+          members: { members: { nodes: { user: { id: string } }[] } };
+          users: { nodes: { id: string }[] };
+        };
+        const holders = directory.people
+          .map(({ id }) => id)
+          .filter((id) => fits(expected.get(group)?.get(id)));
+        expect(members.members.nodes.map(({ user }) => user.id).sort()).toEqual([...holders].sort());
+        expect(users.nodes.map(({ id }) => id).sort()).toEqual([...holders].sort());
+        expect(isMember).toEqual(
+          Object.fromEntries(directory.people.slice(0, 15).map(({ id }) => [id, holders.includes(id)])),
+        );
+      }
+    },
+  );
+
+  it('answer isMember without a role for whoever belongs at all, and ids without regard to case', async () => {
+    const [group, people] = [...expected].find(([, held]) => held.size > 0) ?? [
+      '',
+      new Map<string, HeldRole>(),
+    ];
+    const [member] = people.keys();
+    const { data } = await service.query(
+      `{ isMember(user: {id: "${String(member).toUpperCase()}"}, group: {id: "${group.toUpperCase()}"}, role: null) }`,
+      { authorization },
+    );
+    expect(data).toEqual({ isMember: true });
+  });
+
+  it.each([
+    ['isMember(user: {id: "nobody"}, group: {id: "g1"})', 'user'],
+    ['isMember(user: {id: "p1"}, group: {id: "nothing"})', 'group'],
+    ['isMember(user: {id: "a\\u0000b"}, group: {id: "g1"})', 'user'],
+    ['group(group: {id: "nothing"}) { id }', 'group'],
+    ['group(group: {id: ""}) { id }', 'group'],
+    ['user(user: {id: "nobody"}) { id }', 'user'],
+    ['user(user: {id: "%"}) { id }', 'user'],
+    ['users(first: 1, filter: {memberOf: {id: "nothing"}}) { totalCount }', 'memberOf'],
+    ['groups(first: 1, filter: {hasMember: {id: "nobody"}}) { totalCount }', 'hasMember'],
+    ['groups(first: 1, filter: {parent: {id: "nothing"}}) { totalCount }', 'parent'],
+  ])('say NOT_FOUND of what is not there: %s', async (field, argument) => {
+    const { status, data, errors } = await service.query(`{ asked: ${field} }`, { authorization });
+    expect([status, data]).toEqual([200, { asked: null }]);
+    expect(errors.map(({ extensions }) => [extensions.code, extensions['argument']])).toEqual([
+      ['NOT_FOUND', argument],
+    ]);
+  });
+
+  it.each([
+    'users(first: 1, filter: {role: {is: OWNER}}) { totalCount }',
+    'groups(first: 1, filter: {role: {is: OWNER}}) { totalCount }',
+  ])('cannot be asked about without saying whose or of what: %s', async (field) => {
+    const { data, errors } = await service.query(`{ asked: ${field} }`, { authorization });
+    expect(data).toEqual({ asked: null });
+    expect(errors.map(({ extensions }) => [extensions.code, extensions['argument']])).toEqual([
+      ['BAD_USER_INPUT', 'role'],
+    ]);
+  });
+});
+
+describe('after the directory has changed', () => {
+  it('roles, counts and names are as they would be in a mirror made anew', async () => {
+    const size = { people: 14, groups: 9 };
+    const start = randomDirectory(size, 11);
+    const service = await TestService.start({
+      ldif: buildLdif(start.people, start.groups),
+      // Every change is meant here.
+      environment: { DIRECTORY_GUARD_PERCENT: '100' },
+    });
+    try {
+      const authorization = await service.serviceAccount('read', 'directory');
+      await stopFollowing(service);
+      // Some of the people and groups of each go, some come back, and all may be named and nested anew.
+      const change = fc
+        .tuple(directories(size), fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 3 }))
+        .map(([{ people, groups }, peopleGone, groupsGone]) => ({
+          people: people.slice(peopleGone),
+          groups: groups.slice(groupsGone),
+        }));
+      const steps = fc.sample(change, { numRuns: 12, seed: 3 });
+      for (const step of [...steps, ...smallChanges(steps.at(-1) ?? start)]) {
+        service.replaceDirectory(buildLdif(step.people, step.groups));
+        expect((await service.synchronise({ force: true })).kind).toBe('applied');
+        const present = heldRoles(withoutStrangers(step));
+        expect(await readRoles(service, authorization)).toEqual(plain(present));
+        expect(await findInconsistencies(service)).toEqual([]);
+      }
+    } finally {
+      await service.stop();
+    }
+  });
+});
+
+/** The smallest picture that is one. */
+const PHOTO = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+
+/** One thing at a time: here the mirror works out the least anew. */
+function* smallChanges({ people, groups }: RandomDirectory): Generator<RandomDirectory> {
+  for (const [index, group] of groups.slice(0, 4).entries()) {
+    const others = groups.filter((each) => each !== group);
+    yield { people, groups: [...others, { ...group, members: [], name: `Renamed ${index}` }] };
+    yield { people: people.slice(index % 5), groups };
+    yield { people, groups: others };
+    yield { people: people.map((each, at) => (at % 4 === index ? { ...each, photo: PHOTO } : each)), groups };
+    yield {
+      people: people.map((each, at) => (at % 4 === index ? { ...each, schoolYear: '9X' } : each)),
+      groups,
+    };
+  }
+}
+
+/** Everybody's role in every group, as the endpoint tells it. */
+async function readRoles(service: TestService, authorization: string): Promise<Record<string, unknown>> {
+  const { data, errors } = await service.query<{ groups: { nodes: { id: string; members: Members }[] } }>(
+    `{ groups(first: 50) { nodes { id members(first: 100) { nodes { user { id } ${ROLE} } } } } }`,
+    { authorization },
+  );
+  expect(errors).toEqual([]);
+  const groups = data?.groups.nodes ?? [];
+  return Object.fromEntries(
+    groups.map(({ id, members }) => [
+      id,
+      Object.fromEntries(members.nodes.map(({ user, role }) => [user.id, heldOf(role)])),
+    ]),
+  );
+}
+
+function heldOf({ value, direct, inheritedFrom }: Members['nodes'][number]['role']): unknown {
+  return { value, direct, inheritedFrom: inheritedFrom.map(({ id }) => id).sort() };
+}
+
+function plain(roles: Map<string, Map<string, HeldRole>>): Record<string, unknown> {
+  return Object.fromEntries([...roles].map(([group, held]) => [group, Object.fromEntries(held)]));
+}

@@ -1,0 +1,356 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
+import sharp from 'sharp';
+import { DemoServiceAccount } from '../../src/service-accounts/demo-service-account.js';
+import { Chromium, expectAccessible, expectFittingWidth, type Visit } from '../support/servers/chromium.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { eventually } from '../support/eventually.js';
+import { findFreePort } from '../support/servers/postgres.mjs';
+import { TestService } from '../support/servers/service.js';
+
+const PHONE = { viewport: { width: 390, height: 844 } };
+const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
+/** What the explorer asks by itself, at a time of its own. */
+const OF_ITS_OWN = /query (IntrospectionQuery|Who) /;
+/** What a page keeps beyond its own life. */
+const KEPT = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }])';
+/** Of every picture whether it is there. */
+const LOADED = `[...document.querySelectorAll('.pictures img')].map((image) => image.complete && image.naturalWidth > 0)`;
+
+let chromium: Chromium;
+let service: TestService;
+let visit: Visit;
+/** With a path, which every link and every file has to have. */
+let url: string;
+let token: string;
+/** Of a service in production whose issuer is the first one. */
+let otherPort: string;
+
+beforeAll(async () => {
+  // Where nothing has changed since the last time it does nothing.
+  execFileSync(process.execPath, ['scripts/build-explorer.mjs'], { stdio: 'inherit' });
+  const photo = await sharp({ create: { width: 64, height: 64, channels: 3, background: 'teal' } })
+    .jpeg()
+    .toBuffer();
+  const port = String(await findFreePort());
+  otherPort = String(await findFreePort());
+  url = `http://127.0.0.1:${port}/school`;
+  [chromium, service] = await Promise.all([
+    Chromium.start(),
+    TestService.start({
+      ldif: buildLdif(
+        [{ id: 'anna', name: 'Anna', photo }],
+        [{ id: 'chess', name: 'Chess', owners: ['anna'] }],
+      ),
+      environment: { PORT: port, BASE_URL: url, CORS_ORIGINS: `http://127.0.0.1:${otherPort}` },
+      compared: false,
+    }),
+  ]);
+  [, token = ''] = (await service.serviceAccount('read')).split(' ');
+});
+
+afterAll(async () => {
+  await chromium.stop();
+  await service.stop();
+});
+
+describe('the start page', () => {
+  it('is for everybody, on every screen, and copies what it shows', async () => {
+    visit = await chromium.visit(url, PHONE);
+    const page = await visit.open(`${url}/`);
+    await expectFittingWidth(page);
+    await expectAccessible(page);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Copy' }).first().click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect(copied).toContain('TOKEN=…\n');
+    expect(copied).toContain(`curl -s ${url}/graphql/v1`);
+    await visit.end();
+  });
+
+  it('shows commands that answer, pasted as they are', async () => {
+    const answer = await (await fetch(`${url}/`)).text();
+    const commands = [...answer.matchAll(/<pre id="(?:service-account|application)-1">([^<]*)</g)];
+    expect(commands).toHaveLength(2);
+    for (const [, escaped = ''] of commands) {
+      const command = escaped
+        .replaceAll('&quot;', '"')
+        .replaceAll('&#39;', `'`)
+        .replaceAll('&amp;', '&')
+        .replace('TOKEN=…', `TOKEN=${token}`);
+      const groups = { totalCount: 1, nodes: [{ name: 'Chess' }] };
+      expect(JSON.parse((await promisify(execFile)('sh', ['-c', command])).stdout)).toEqual({
+        data: { groups },
+      });
+    }
+  });
+
+  it('leads to places that are there', async () => {
+    const text = await (await fetch(`${url}/`)).text();
+    const links = [...text.matchAll(/<a href="([^"]*)"/g)].map(([, href = '']) => href);
+    expect(links).toEqual(
+      expect.arrayContaining(
+        ['explorer', 'reference', 'graphql/v1/schema.graphql', '_readiness'].map((path) => `/school/${path}`),
+      ),
+    );
+    for (const href of links) {
+      const { status } = await fetch(new URL(href, url));
+      expect([href, status]).toEqual([href, 200]);
+    }
+  });
+});
+
+describe('the explorer', () => {
+  let page: Page;
+
+  /** Asks what is in the tab, and gives the header that it asked with. */
+  async function execute(): Promise<string | undefined> {
+    const asked = page.waitForRequest(
+      (request) => request.url().endsWith('/graphql/v1') && !OF_ITS_OWN.test(request.postData() ?? ''),
+    );
+    await page.getByRole('button', { name: 'Execute' }).click();
+    return (await asked).headers()['authorization'];
+  }
+
+  beforeAll(async () => {
+    visit = await chromium.visit(url);
+    page = await visit.open(`${url}/explorer`);
+    await page.getByText('Scope: read').waitFor();
+  });
+
+  afterAll(() => visit.end());
+
+  it('is for everybody, and knows the schema', async () => {
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
+    await page.getByRole('link', { name: 'Query' }).first().waitFor();
+    await page.getByRole('button', { name: 'Hide Documentation Explorer' }).click();
+  });
+
+  it('signs a person in, with the scopes that were chosen', async () => {
+    await page.getByLabel('profile').uncheck();
+    await page.getByLabel('directory').check();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('list everybody').waitFor();
+    await page.getByLabel('Your id in the directory').fill('anna');
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('60 min left').waitFor();
+    // The editor is there then.
+    await page.getByText('Scope: read').waitFor();
+    expect(await page.getByLabel('Scopes of the token').getByRole('listitem').allTextContents()).toEqual([
+      'read',
+      'directory',
+    ]);
+    expect(page.url()).toBe(`${url}/explorer`);
+    await expectAccessible(page);
+  });
+
+  it('shows the answer, its price and its photos, and keeps the token nowhere', async () => {
+    const authorization = await execute();
+    expect(authorization).toMatch(/^Bearer ey/);
+    await page.locator('.graphiql-response').getByText('"Chess"').waitFor();
+    await page
+      .getByText(/^Price: 1 point · .* points left this hour · .* requests left this minute$/)
+      .waitFor();
+    await page.getByRole('img', { name: 'Anna' }).waitFor();
+    // By asks of our own: Playwright's wait for an expression is an eval, which the page's policy refuses.
+    await eventually(() => page.evaluate(LOADED), [true]);
+    expect(await page.evaluate(KEPT)).not.toContain((authorization ?? '').slice('Bearer '.length));
+    await expectAccessible(page);
+  });
+
+  it('signs out, and asks without the token', async () => {
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    expect(await execute()).toBeUndefined();
+    await page.getByText('HTTP 401').waitFor();
+    await visit.forgive(/401/);
+  });
+
+  it('leads to the provider for who signs out there as well, and back', async () => {
+    await expectAccessible(page);
+    await page.getByRole('link', { name: 'sign out there, too' }).click();
+    await page.getByText('asks you to sign out').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.waitForURL(`${url}/explorer`);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    expect(await page.getByLabel('Your id in the directory').inputValue()).toBe('');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('You have not signed in').waitFor();
+    await page.getByText('Scope: read').waitFor();
+  });
+
+  it('takes the token of a service account, keeps it nowhere, and says when one is not good', async () => {
+    const authorization = await service.serviceAccount('read');
+    const field = page.getByLabel('Service-account token');
+    await field.fill('bm9ib2R5OmRpcnNhX3dyb25n');
+    await page.getByRole('button', { name: 'Use', exact: true }).click();
+    await page.locator('p.alert').waitFor();
+    await visit.forgive(/401/);
+    await field.fill(authorization.slice('Basic '.length));
+    await page.getByRole('button', { name: 'Use', exact: true }).click();
+    await page.getByText('does not end').waitFor();
+    expect(await execute()).toBe(authorization);
+    await page.getByText('Price: 1 point').waitFor();
+    expect(await page.evaluate(KEPT)).not.toContain(authorization.slice('Basic '.length));
+    await page.reload();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  });
+
+  it('comes in compressed files that last, and gives nothing else away', async () => {
+    const text = await (await fetch(`${url}/explorer`)).text();
+    const [, script = ''] = /src="([^"]*)"/.exec(text) ?? [];
+    const { headers } = await fetch(new URL(script, url), { headers: { 'accept-encoding': 'br' } });
+    expect(headers.get('content-encoding')).toBe('br');
+    expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    for (const path of ['', 'nothing.js', '..%2fmanifest.json', '..%2f..%2fpackage.json']) {
+      const { status } = await fetch(`${url}/explorer/assets/${path}`);
+      expect([path, status]).toEqual([path, 404]);
+    }
+  });
+
+  it('fits a phone', async () => {
+    await page.setViewportSize(PHONE.viewport);
+    await expectFittingWidth(page);
+    await expectAccessible(page);
+  });
+});
+
+describe('the device flow', () => {
+  it('gives a device a token that a person has allowed in another window, to ask and see photos with', async () => {
+    const ask = async (path: string, form: Record<string, string>) => {
+      const body = new URLSearchParams({ client_id: 'demo-app', ...form });
+      return (await (await fetch(`${url}${path}`, { method: 'POST', body })).json()) as Record<
+        string,
+        string
+      >;
+    };
+    const code = await ask('/oauth2/device_authorization', { scope: 'profile read' });
+    const form = { grant_type: DEVICE_CODE, device_code: code['device_code'] ?? '' };
+    expect(await ask('/oauth2/token', form)).toMatchObject({ error: 'authorization_pending' });
+
+    visit = await chromium.visit(url, PHONE);
+    const page = await visit.open(code['verification_uri'] ?? '');
+    await expectFittingWidth(page);
+    await expectAccessible(page);
+    await page.getByLabel('Code').fill((code['user_code'] ?? '').toLowerCase());
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('heading', { name: 'Is this your device?' }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByLabel('Your id in the directory').fill('anna');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('Your device is connected').waitFor();
+    await visit.end();
+
+    const { access_token: token = '' } = await ask('/oauth2/token', form);
+    visit = await chromium.visit(url, { colorScheme: 'dark' });
+    const device = await visit.open(`${url}/explorer`);
+    await device.getByLabel('Service-account token').fill(token);
+    await device.getByRole('button', { name: 'Use', exact: true }).click();
+    await device.getByText('60 min left').waitFor();
+    // The editor is there then.
+    await device.getByText('Scope: read').waitFor();
+    await device.getByRole('button', { name: 'Profile', exact: true }).click();
+    await device.getByText('Scope: profile').waitFor();
+    await device.getByRole('button', { name: 'Execute' }).click();
+    await device.locator('.graphiql-response').getByText('"anna"', { exact: true }).waitFor();
+    await device.getByRole('img', { name: 'Anna' }).waitFor();
+    await eventually(() => device.evaluate(LOADED), [true]);
+    await expectAccessible(device);
+    await device.getByRole('button', { name: 'Sign out' }).click();
+    await device.getByRole('button', { name: 'Sign in' }).waitFor();
+    await visit.end();
+  });
+});
+
+describe('the explorer of a service in production, where it is wanted', () => {
+  let production: TestService;
+
+  beforeAll(async () => {
+    production = await TestService.start({
+      ldif: buildLdif([{ id: 'anna', name: 'Anna' }]),
+      environment: {
+        NODE_ENV: 'production',
+        PORT: otherPort,
+        AUTH_URL: url,
+        AUTH_AUDIENCE: url,
+        URL_SIGNING_KEYS: 'ab'.repeat(32),
+        EXPLORER: 'true',
+        EXPLORER_CLIENT_ID: 'demo-app',
+      },
+      compared: false,
+    });
+    visit = await chromium.visit(production.url, {}, url);
+  });
+
+  afterAll(async () => {
+    try {
+      await visit.end();
+    } finally {
+      await production.stop();
+    }
+  });
+
+  it('signs people in at an issuer of another origin until their token ends, and asks without the schema', async () => {
+    const page = await visit.open(`${production.url}/explorer`);
+    await page.getByText('This service does not describe its schema').waitFor();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('You have not signed in').waitFor();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByLabel('Your id in the directory').fill('anna');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('60 min left').waitFor();
+    // The editor is there then.
+    await page.getByText('Scope: read').waitFor();
+    await page.getByRole('button', { name: 'Profile', exact: true }).click();
+    await page.getByText('Scope: profile').waitFor();
+    await page.getByRole('button', { name: 'Execute' }).click();
+    await page.locator('.graphiql-response').getByText('"Anna"', { exact: true }).waitFor();
+    await page.clock.setSystemTime(Date.now() + 3_600_000);
+    await page.getByText('Your token has expired').waitFor();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  });
+});
+
+describe('in production', () => {
+  let production: TestService;
+  let demoToken: string;
+
+  beforeAll(async () => {
+    production = await TestService.start({
+      environment: {
+        NODE_ENV: 'production',
+        ALLOW_EMBEDDED: 'true',
+        DIRECTORY_URL: 'file:sample/directory.ldif',
+      },
+      compared: false,
+    });
+    demoToken = (await production.app.get(DemoServiceAccount).ensure()) ?? '';
+  });
+
+  afterAll(() => production.stop());
+
+  it('there is no explorer', async () => {
+    const statuses = ['/explorer', '/explorer/callback', '/explorer/assets/main.js'].map(
+      async (path) => (await fetch(`${production.url}${path}`)).status,
+    );
+    expect(await Promise.all(statuses)).toEqual([404, 404, 404]);
+  });
+
+  it('the start page has no secrets, and does not speak of the explorer', async () => {
+    expect(demoToken).not.toBe('');
+    const text = await (await fetch(production.url)).text();
+    expect(text).toContain('<h2>The first query</h2>');
+    expect(text).toContain('href="/reference/errors"');
+    for (const word of [demoToken, 'demo-basic', 'demo-app', 'explorer', 'schema.graphql']) {
+      expect(text).not.toContain(word);
+    }
+  });
+});

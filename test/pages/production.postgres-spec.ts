@@ -1,0 +1,296 @@
+import { createHash } from 'node:crypto';
+import { request as startRequest } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { getIntrospectionQuery } from 'graphql';
+import { FormBrowser } from '../support/clients/form-browser.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { dataOf, type HttpAnswer, post, refusalOf, send } from '../support/clients/http.js';
+import { TestNginx } from '../support/servers/nginx.js';
+import { TestProxy } from '../support/servers/proxy.js';
+import { TestService } from '../support/servers/service.js';
+import { createDatabase, type TestDatabase } from '../support/servers/store.js';
+
+const ORIGIN = 'https://pages.example.org';
+const CHEAP = '{ buildInfo { version } }';
+/** Each is nearly a name of the schema, and graphql-js would say which. */
+const MISSPELT: [query: string, variables?: Record<string, unknown>][] = [
+  ['{ buildInf { version } }'],
+  ['{ groups(firs: 1) { totalCount } }'],
+  ['{ groups(first: 1, orderBy: {field: NAM, direction: ASC}) { totalCount } }'],
+  [
+    'query ($order: GroupOrder) { groups(first: 1, orderBy: $order) { totalCount } }',
+    { order: { field: 'NAM' } },
+  ],
+  [
+    'query ($order: GroupOrder) { groups(first: 1, orderBy: $order) { totalCount } }',
+    { order: { feld: 'NAME' } },
+  ],
+];
+
+let database: TestDatabase;
+/** Between the service and its database. */
+let proxy: TestProxy;
+let service: TestService;
+let authorization: string;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  const url = new URL(database.url);
+  proxy = await TestProxy.start({ host: url.hostname, port: Number(url.port) });
+  url.port = String(proxy.port);
+  service = await TestService.start({
+    ldif: buildLdif([{ id: 'anna' }]),
+    environment: {
+      DATABASE_URL: url.href,
+      NODE_ENV: 'production',
+      ALLOW_EMBEDDED: 'true',
+      CORS_ORIGINS: ORIGIN,
+      TRUSTED_PROXIES: '127.0.0.1',
+      LIMIT_REQUESTS_PER_MINUTE: '50',
+    },
+  });
+  authorization = await service.accessToken('read');
+});
+
+afterAll(async () => {
+  await service.stop();
+  await proxy.stop();
+  await database.drop();
+});
+
+let lastAddress = 0;
+/** Nobody has asked from there before. */
+const newAddress = () => ({ 'x-forwarded-for': `192.0.2.${++lastAddress}` });
+
+describe('a service in production', () => {
+  it('does not describe its schema, and suggests no names of it', async () => {
+    const introspection = await post(service, { query: getIntrospectionQuery() }, { authorization });
+    expect(refusalOf(introspection)).toEqual([400, 'GRAPHQL_VALIDATION_FAILED']);
+    expect(dataOf(await post(service, { query: '{ __typename }' }))).toEqual({ __typename: 'Query' });
+    for (const [query, variables] of MISSPELT) {
+      const refused = await post(service, { query, variables }, { authorization });
+      expect([query, refusalOf(refused)[0]]).toEqual([query, 400]);
+      expect(refused.body).not.toContain('Did you mean');
+    }
+  });
+
+  it('does both where the settings say so', async () => {
+    const open = await TestService.start({
+      environment: {
+        NODE_ENV: 'production',
+        ALLOW_EMBEDDED: 'true',
+        GRAPHQL_INTROSPECTION: 'true',
+        GRAPHQL_SUGGESTIONS: 'true',
+      },
+    });
+    try {
+      const headers = { authorization: await open.accessToken('read'), origin: ORIGIN };
+      const described = await post(open, { query: getIntrospectionQuery() }, headers);
+      expect(dataOf(described)).toHaveProperty('__schema');
+      for (const [query, variables] of MISSPELT) {
+        expect((await post(open, { query, variables }, headers)).body).toContain('Did you mean');
+      }
+      // No page may ask where no origin is allowed.
+      expect(described.headers).not.toHaveProperty('access-control-allow-origin');
+    } finally {
+      await open.stop();
+    }
+  });
+
+  it('tells nobody on its port how much it has to do', async () => {
+    expect((await send(service, { path: '/metrics' })).status).toBe(404);
+  });
+
+  it('tells nothing of its inside when something fails', async () => {
+    proxy.cut();
+    const failed = await post(service, { query: '{ user(user: {id: "anna"}) { id } }' }, { authorization });
+    proxy.mend();
+    expect(failed.status).toBe(503);
+    expect(failed.body).not.toMatch(/stack|node_modules|\.(js|ts):\d|ECONN|127\.0\.0\.1/);
+    await service.until(async () => (await send(service, { path: '/_readiness' })).status === 200);
+  });
+});
+
+describe('the headers of every answer', () => {
+  const ask = (path: string, more: Parameters<typeof send>[1] = {}) => send(service, { path, ...more });
+
+  it('let a browser do nothing with it that was not meant', async () => {
+    const answers: HttpAnswer[] = [
+      await post(service, { query: CHEAP }),
+      await post(service, '{'),
+      await post(service, { query: CHEAP }, { authorization: 'Bearer x' }),
+      await ask('/graphql/v1', { method: 'PUT' }),
+      await ask('/nothing'),
+      await ask('/_health'),
+      await ask('/_readiness'),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 400, 401, 405, 404, 200, 200]);
+    for (const { headers } of answers) {
+      expect(headers).toMatchObject({
+        'content-security-policy':
+          "default-src 'none';base-uri 'none';form-action 'none';frame-ancestors 'none'",
+        'cross-origin-resource-policy': 'same-origin',
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+      });
+      expect(headers).not.toHaveProperty('x-powered-by');
+    }
+  });
+
+  it('let pages show pictures all the same', async () => {
+    const { status, headers } = await ask('/photo/v1/anna');
+    expect([status, headers['cross-origin-resource-policy']]).toEqual([400, 'cross-origin']);
+  });
+
+  it('have a stricter policy on the pages of the embedded provider, which work with it', async () => {
+    const browser = new FormBrowser(service.url, newAddress());
+    const authorize = (mode: string) =>
+      `${service.url}/oauth2/authorize?${new URLSearchParams({
+        client_id: 'demo-app',
+        response_type: 'code',
+        response_mode: mode,
+        scope: 'read',
+        redirect_uri: 'http://127.0.0.1:8080/callback',
+        code_challenge_method: 'S256',
+        code_challenge: 'x'.repeat(43),
+      }).toString()}`;
+    const page = await browser.open(authorize('query'));
+    const policy = page.response.headers.get('content-security-policy');
+    expect(policy).toMatch(
+      /^default-src 'none'; img-src data:; base-uri 'none'; frame-ancestors 'none'; style-src 'sha256-[\w+/=]+'$/,
+    );
+    expect(page.response.headers.get('x-frame-options')).toBe('DENY');
+    expect(page.response.headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
+    const { response } = await browser.open(page.url, { id: 'anna', answer: 'continue' });
+    expect(response.headers.get('location')).toMatch(/^http:\/\/127\.0\.0\.1:8080\/callback\?code=/);
+
+    // This one posts itself to the application: the policy allows its script, and no other, and any target.
+    const again = await browser.open(authorize('form_post'));
+    const form = (await browser.open(again.url, { id: 'anna', answer: 'continue' })).response;
+    const [, script = ''] = /<script>([^]*?)<\/script>/.exec(await form.text()) ?? [];
+    expect(script).toContain('.submit()');
+    const ownPolicy = form.headers.get('content-security-policy');
+    expect(ownPolicy).toContain(
+      `script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'`,
+    );
+    expect(ownPolicy).not.toContain('form-action');
+  });
+});
+
+describe('pages of an origin that is allowed', () => {
+  it('ask once in a while whether they may', async () => {
+    const { status, headers } = await send(service, {
+      method: 'OPTIONS',
+      headers: {
+        origin: ORIGIN,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization,content-type',
+      },
+    });
+    expect(status).toBe(204);
+    expect(headers['access-control-max-age']).toBe('600');
+    expect(headers['access-control-allow-headers']).toMatch(/authorization, content-type/);
+    expect(headers).not.toHaveProperty('access-control-allow-credentials');
+  });
+
+  it('are told why they are refused, by every kind of refusal', async () => {
+    const address = { ...newAddress(), origin: ORIGIN };
+    const exhausted = { ...newAddress(), origin: ORIGIN };
+    for (let count = 0; count < 50; count++) await post(service, '{', exhausted);
+    const cases: [status: number, answer: () => Promise<HttpAnswer>][] = [
+      [400, () => post(service, '{', address)],
+      [401, () => post(service, { query: CHEAP }, { ...address, authorization: 'Bearer x' })],
+      [404, () => send(service, { path: '/graphql/v1/nothing', headers: address })],
+      [405, () => send(service, { method: 'DELETE', headers: address })],
+      [415, () => send(service, { method: 'POST', headers: address, body: 'x' })],
+      [429, () => post(service, { query: CHEAP }, exhausted)],
+      [
+        503,
+        () => {
+          proxy.cut();
+          return post(
+            service,
+            { query: '{ user(user: {id: "anna"}) { id } }' },
+            { ...address, authorization },
+          );
+        },
+      ],
+    ];
+    for (const [status, ask] of cases) {
+      const answer = await ask();
+      proxy.mend();
+      expect(answer.status).toBe(status);
+      expect(answer.headers).toMatchObject({ 'access-control-allow-origin': ORIGIN });
+      expect(answer.headers).not.toHaveProperty('access-control-allow-credentials');
+      expect(answer.headers.vary).toContain('Origin');
+      const exposed = String(answer.headers['access-control-expose-headers']);
+      for (const name of ['ratelimit', 'ratelimit-policy', 'retry-after', 'x-request-id']) {
+        expect(exposed).toContain(name);
+      }
+    }
+    await service.until(async () => (await send(service, { path: '/_readiness' })).status === 200);
+  });
+
+  it('are others than those whose origin only looks like it', async () => {
+    for (const origin of [
+      `${ORIGIN}.evil.example`,
+      ORIGIN.toUpperCase(),
+      `${ORIGIN}:8443`,
+      'http://pages.example.org',
+      'null',
+    ]) {
+      const { headers } = await post(service, { query: CHEAP }, { ...newAddress(), origin });
+      expect(headers).not.toHaveProperty('access-control-allow-origin');
+    }
+  });
+});
+
+describe('behind a real nginx', () => {
+  let nginx: TestNginx;
+
+  beforeAll(async () => {
+    nginx = await TestNginx.start(service.config.port);
+  });
+
+  afterAll(() => nginx.stop());
+
+  /** From an address of the loopback interface, by the proxy or past it. */
+  function ask(port: number, localAddress: string, forwarded?: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
+      const path = `/graphql/v1?${new URLSearchParams({ query: CHEAP }).toString()}`;
+      const request = startRequest({ host: '127.0.0.1', port, path, localAddress, headers, agent: false });
+      request.on('error', reject).on('response', (response) => {
+        text(response).then(() => {
+          resolve(response.statusCode ?? 0);
+        }, reject);
+      });
+      request.end();
+    });
+  }
+
+  it('nobody gets around a limit by an X-Forwarded-For of their own', async () => {
+    const forged = [
+      (index: number) => `198.51.100.${index}`,
+      (index: number) => `127.0.0.1, 198.51.100.${index}, 127.0.0.1`,
+      (index: number) => `"; drop ${index}, ,unknown`,
+      () => undefined,
+    ];
+    const statuses: number[] = [];
+    for (let index = 0; index < 51; index++) {
+      statuses.push(await ask(nginx.port, '127.0.0.2', forged[index % 4]?.(index)));
+    }
+    expect(statuses).toEqual([...Array.from({ length: 50 }, () => 200), 429]);
+    // It was one address that was counted, and no other.
+    expect(await ask(nginx.port, '127.0.0.3')).toBe(200);
+  });
+
+  it('nor by asking past the proxy', async () => {
+    const statuses: number[] = [];
+    for (let index = 0; index < 51; index++) {
+      statuses.push(await ask(service.config.port, '127.0.0.4', `198.51.100.${index}`));
+    }
+    expect(statuses).toEqual([...Array.from({ length: 50 }, () => 200), 429]);
+  });
+});

@@ -1,0 +1,197 @@
+import { readFileSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { Chromium, expectAccessible, expectFittingWidth, type Visit } from '../support/servers/chromium.js';
+import { type Askers, EXAMPLES, makeAskers, steady, writeAnswer } from '../support/builders/examples.js';
+import { declarationsOf } from '../support/builders/schema-coordinates.js';
+import { NEEDED, schema } from '../support/clients/scope-walk.js';
+import { dataOf, post, refusalOf, send } from '../support/clients/http.js';
+import { TestService } from '../support/servers/service.js';
+import { TwinService } from '../support/twin.js';
+
+const SDL = '/graphql/v1/schema.graphql';
+const PAGES = ['', '/queries', '/mutations', '/objects', '/inputs', '/values', '/errors'];
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await TestService.start({
+    ldif: readFileSync('sample/directory.ldif', 'utf8'),
+    environment: { LIMIT_POINTS_PER_HOUR: '5000' },
+    compared: false,
+  });
+});
+
+afterAll(() => service.stop());
+
+describe('an example of the reference', () => {
+  let askers: Askers;
+
+  beforeAll(async () => {
+    askers = await makeAskers(service);
+  });
+
+  it('is there for every query and mutation', () => {
+    const roots = [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
+      Object.keys(type?.getFields() ?? {}),
+    );
+    expect(EXAMPLES.map(({ name }) => name).sort()).toEqual(roots.sort());
+  });
+
+  it.each(EXAMPLES)('has the answer that it shows: $name', async (example) => {
+    const { document, variables, as } = example;
+    const body = { query: document, variables };
+    const answer = dataOf(await post(service, body, as === null ? {} : askers[as]));
+    if (process.env['WRITE_EXAMPLES'] === '1') writeAnswer(example, answer, service.config);
+    else expect(steady(answer)).toEqual(steady(example.answer));
+  });
+});
+
+describe('the schema as text', () => {
+  it('is that of the file, and may be kept', async () => {
+    const { status, headers, body } = await send(service, { path: SDL });
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      'content-type': 'text/plain; charset=utf-8',
+      'cache-control': 'public, max-age=300',
+    });
+    expect(body).toBe(readFileSync('schema.graphql', 'utf8'));
+    const known = { 'if-none-match': `"other", W/${String(headers.etag)}` };
+    const again = await send(service, { path: SDL, headers: known });
+    expect([again.status, again.body]).toEqual([304, '']);
+    expect((await send(service, { path: SDL, method: 'HEAD' })).headers.etag).toBe(headers.etag);
+  });
+});
+
+describe('the pages of the schema', () => {
+  let html: string;
+
+  beforeAll(async () => {
+    const answers = await Promise.all(PAGES.map((path) => send(service, { path: `/reference${path}` })));
+    html = answers.map(({ body }) => body).join('');
+  });
+
+  const anchorOf = (coordinate: string) =>
+    coordinate.replace(/^(Query|Mutation)\./, '').replace(/[(:)]/g, (sign) => (sign === '(' ? '.' : ''));
+
+  it('have a place for everything that it declares', () => {
+    const anchors = declarationsOf(schema)
+      .map(({ coordinate }) => anchorOf(coordinate))
+      .filter((anchor) => !['Query', 'Mutation'].includes(anchor));
+    expect(anchors.length).toBeGreaterThan(300);
+    expect(anchors.filter((anchor) => html.split(` id="${anchor}"`).length !== 2)).toEqual([]);
+  });
+
+  it.each(Object.entries(NEEDED))('say what it needs: %s', (coordinate, scopes = []) => {
+    const [, section = ''] = html.split(` id="${anchorOf(coordinate)}"`);
+    const [, said = ''] = /<em>(.+)<\/em>/.exec(section) ?? [];
+    expect([...said.matchAll(/<code>(\w+)<\/code>/g)].map(([, scope]) => scope)).toEqual(scopes);
+  });
+});
+
+describe('the links of the pages', () => {
+  const urlOf = (path: string) => `http://reference.test/reference${path}`;
+  const all = (html: string, pattern: RegExp) => [...html.matchAll(pattern)].map(([, value = '']) => value);
+
+  it('lead to places that are there', async () => {
+    const anchors = new Map<string, string[]>();
+    const links = new Set<string>();
+    for (const path of PAGES) {
+      const { body } = await send(service, { path: `/reference${path}` });
+      anchors.set(urlOf(path), all(body, / id="([^"]+)"/g));
+      for (const href of all(body, /<a (?:class="\w+" )?href="([^"]+)"/g)) {
+        links.add(new URL(href, urlOf(path)).href);
+      }
+    }
+    const others = ['/', SDL].map((path) => new URL(path, urlOf('')).href);
+    const broken = [...links].filter((href) => {
+      const [address = '', anchor] = href.split('#');
+      const ids = anchors.get(address);
+      return ids === undefined ? !others.includes(address) : anchor !== undefined && !ids.includes(anchor);
+    });
+    expect(links.size).toBeGreaterThan(300);
+    expect(broken).toEqual([]);
+  });
+});
+
+describe('the pages', () => {
+  let chromium: Chromium;
+  let visit: Visit;
+  let page: Page;
+
+  beforeAll(async () => {
+    chromium = await Chromium.start();
+  });
+
+  afterAll(() => chromium.stop());
+
+  const addressOf = (path: string) => `${service.url}/reference${path}`;
+
+  beforeEach(async () => {
+    visit = await chromium.visit(service.url, { viewport: { width: 390, height: 844 }, colorScheme: 'dark' });
+    page = await visit.open(addressOf(''));
+  });
+
+  afterEach(() => visit.end());
+
+  it.each(['', '/queries', '/objects', '/errors'])(
+    'can be read by everybody, on a phone, in the dark and in the light: %s',
+    async (path) => {
+      if (path !== '') await page.goto(addressOf(path));
+      await expectFittingWidth(page);
+      await expectAccessible(page);
+      await page.emulateMedia({ colorScheme: 'light' });
+      await expectAccessible(page);
+    },
+  );
+
+  it('are searched for names, parts of names, and what is said about them', async () => {
+    await page.keyboard.press('/');
+    const field = page.getByRole('searchbox', { name: 'Search' });
+    const first = page.locator('#search-results a').first();
+    for (const [typed, found] of [
+      ['inheritedfrom', 'inheritedFrom'],
+      ['not found', 'NOT_FOUND'],
+      ['ldapmodfy', 'ldif'],
+    ] as const) {
+      await field.fill(typed);
+      await first.filter({ hasText: found }).waitFor();
+    }
+    await expectAccessible(page);
+    await field.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(addressOf('/objects#ChangePreview.ldif'));
+  });
+
+  it('explain every code of an error where its address says', async () => {
+    await page.goto(addressOf('/errors#NO_USER_CONTEXT'));
+    expect(await page.locator(':target + p').textContent()).toContain('acts for nobody of the directory');
+  });
+});
+
+describe('where the schema is not told', () => {
+  let secretive: TwinService;
+
+  beforeAll(async () => {
+    secretive = await TwinService.start(service, { GRAPHQL_INTROSPECTION: 'false' });
+  });
+
+  afterAll(() => secretive.stop());
+
+  it('there is neither the reference nor the schema as text', async () => {
+    expect(refusalOf(await send(secretive, { path: SDL }))).toEqual([404, 'NOT_FOUND']);
+    for (const path of PAGES.slice(0, -1)) {
+      expect((await send(secretive, { path: `/reference${path}` })).status).toBe(404);
+    }
+  });
+
+  it('there is the page of errors, which tells nothing of it', async () => {
+    const { status, body } = await send(secretive, { path: '/reference/errors' });
+    expect(status).toBe(200);
+    expect(body).not.toMatch(/href="[^"#]*(queries|objects|schema)/);
+    const [, style = ''] = /href="(assets[^"]+)"/.exec(body) ?? [];
+    expect((await send(secretive, { path: `/reference/${style}` })).status).toBe(200);
+    const entries = style.replace('style.css', 'entries.json');
+    expect((await send(service, { path: `/reference/${entries}` })).status).toBe(200);
+    expect((await send(secretive, { path: `/reference/${entries}` })).status).toBe(404);
+  });
+});

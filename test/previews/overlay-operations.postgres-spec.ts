@@ -1,0 +1,202 @@
+import { buildLdif } from '../support/builders/directory.js';
+import { get, post, refusalOf } from '../support/clients/http.js';
+import { addTestMutations, TestMutations } from '../support/builders/mutations.js';
+import { TestService } from '../support/servers/service.js';
+import { statementsOf } from '../support/builders/statements.js';
+
+const PEOPLE = Array.from({ length: 30 }, (_, index) => ({ id: `p${index}`, name: `Person ${index}` }));
+const MANY = Array.from({ length: 20 }, (_, index) => `y${index}`);
+const GROUP =
+  'id name members(first: 30) { totalCount nodes { user { id groups(first: 3) { nodes { group { name } } } } role { inheritedFrom { name } } } }';
+const NESTED = 'parents(first: 5) { totalCount nodes { name subgroups(first: 5) { nodes { name } } } }';
+const READ = `{ group(group: {id: "club"}) { ${GROUP} ${NESTED} } }`;
+
+interface ReadGroup {
+  name: string;
+  members: { totalCount: number; nodes: { user: { groups: { nodes: { group: { name: string } }[] } } }[] };
+  parents: { nodes: { subgroups: { nodes: { name: string }[] } }[] };
+}
+type Payloads = Record<string, { group: ReadGroup } | null>;
+
+describe('a mutation operation', () => {
+  let service: TestService;
+  let authorization: string;
+  let stored: unknown;
+
+  beforeAll(async () => {
+    addTestMutations();
+    service = await TestService.start({
+      ldif: buildLdif(PEOPLE, [
+        { id: 'club', name: 'Club', members: [...PEOPLE.slice(10).map(({ id }) => id), '@team'] },
+        { id: 'team', name: 'Team', members: PEOPLE.slice(0, 10).map(({ id }) => id) },
+        { id: 'school', name: 'School', members: ['@club'] },
+        ...MANY.map((id) => ({ id, name: `Yearly ${id}`, members: PEOPLE.map((person) => person.id) })),
+      ]),
+      environment: { LIMIT_NODES: '100000' },
+    });
+    authorization = await service.serviceAccount('read', 'write');
+    stored = (await service.query(READ, { authorization })).data;
+  });
+
+  beforeEach(() => {
+    TestMutations.begun = [];
+  });
+
+  // Whatever a test did: nothing of it stays.
+  afterEach(async () => {
+    expect((await service.query(READ, { authorization })).data).toEqual(stored);
+  });
+
+  afterAll(() => service.stop());
+
+  const send = (query: string, token = authorization) =>
+    service.query<Payloads>(query, { authorization: token });
+
+  it('shows its change wherever it can be seen below the payload', async () => {
+    const { data, errors } = await send(
+      `mutation { testRename(group: "club", name: "Chess") { group { ${GROUP} ${NESTED} } } }`,
+    );
+    expect(errors).toEqual([]);
+    const group = data?.['testRename']?.group;
+    expect(group?.name).toBe('Chess');
+    expect(group?.members.totalCount).toBe(30);
+    const named = group?.members.nodes.flatMap(({ user }) =>
+      user.groups.nodes.map((node) => node.group.name),
+    );
+    expect(new Set(named)).toEqual(new Set(['Chess', 'School', 'Team', 'Yearly y0']));
+    expect(group?.parents.nodes.map(({ subgroups }) => subgroups.nodes)).toEqual([[{ name: 'Chess' }]]);
+  });
+
+  it('shows after each of its mutations what has been changed by then', async () => {
+    const { data, errors } = await send(`mutation {
+      first: testRename(group: "club", name: "Chess") { group { ...Seen } }
+      second: testEmpty(group: "club") { group { ...Seen } }
+      third: testRename(group: "school", name: "Academy") { group { ...Seen } }
+      last: testRename(group: "club", name: "Go") { group { ...Seen } }
+    }
+    fragment Seen on Group { name members(first: 30) { totalCount } parents(first: 1) { nodes { name } } }`);
+    expect(errors).toEqual([]);
+    const seen = (name: string, totalCount: number, parents: string[]) => ({
+      group: {
+        name,
+        members: { totalCount },
+        parents: { nodes: parents.map((parent) => ({ name: parent })) },
+      },
+    });
+    expect(data).toEqual({
+      first: seen('Chess', 30, ['School']),
+      second: seen('Chess', 0, ['School']),
+      third: seen('Academy', 30, []),
+      last: seen('Go', 0, ['Academy']),
+    });
+  });
+
+  it.each([
+    ['by rule', 'CONFLICT'],
+    ['by statement', 'INTERNAL_SERVER_ERROR'],
+  ])('goes on after a mutation that has failed %s as if that had not been', async (fails, code) => {
+    const { status, data, errors } = await send(`mutation {
+      before: testRename(group: "team", name: "Crew") { group { name } }
+      failed: testRename(group: "club", name: "Chess", fails: "${fails}") { group { name } }
+      after: testEmpty(group: "club") { group { name subgroups(first: 1) { nodes { name } } } }
+    }`);
+    expect(status).toBe(200);
+    expect(data).toEqual({
+      before: { group: { name: 'Crew' } },
+      failed: null,
+      after: { group: { name: 'Club', subgroups: { nodes: [{ name: 'Crew' }] } } },
+    });
+    expect(errors.map(({ path, extensions }) => [path, extensions.code])).toEqual([[['failed'], code]]);
+  });
+
+  it('shows nothing of what went on below a payload that has failed', async () => {
+    const { data, errors } = await send(`mutation {
+      failed: testRename(group: "club", name: "Chess") { group {
+        parents(first: 1, after: "nowhere") { totalCount }
+        members(first: 30) { nodes { user { groups(first: 5) { nodes { group { parents(first: 5) { nodes { name } } } } } } } }
+      } }
+      empty: testEmpty(group: "club") { group { members(first: 30) { totalCount nodes { user { groups(first: 5) { totalCount } } } } } }
+    }`);
+    expect(errors.map(({ extensions }) => extensions.code)).toEqual(['INVALID_CURSOR']);
+    expect(data).toEqual({ failed: null, empty: { group: { members: { totalCount: 0, nodes: [] } } } });
+  });
+
+  it('sends the same statements for few members as for many', async () => {
+    const sent = (size: number) =>
+      statementsOf(() =>
+        send(
+          `mutation { testRename(group: "club", name: "Chess") { group { members(first: ${size}) { nodes { user { groups(first: 3) { totalCount } } } } } } }`,
+        ),
+      );
+    const [few, many] = [await sent(2), await sent(30)];
+    expect(many.map(({ text }) => text)).toEqual(few.map(({ text }) => text));
+    expect(many).toHaveLength(3);
+  });
+
+  it('is one of many that are all answered, and reads are answered between them', async () => {
+    const mutations = MANY.map((id) =>
+      send(`mutation { testRename(group: "${id}", name: "Name ${id}") { group { ${GROUP} ${NESTED} } } }`),
+    );
+    const reads = MANY.map(() => send(READ));
+    for (const { data, errors } of await Promise.all(reads)) {
+      expect(errors).toEqual([]);
+      expect(data).toEqual(stored);
+    }
+    const names = (await Promise.all(mutations)).map(({ data }) => data?.['testRename']?.group.name);
+    expect(names).toEqual(MANY.map((id) => `Name ${id}`));
+  });
+
+  it('is refused by GET, before anything runs', async () => {
+    const query = 'mutation { testRename(group: "club", name: "Chess") { group { name } } }';
+    const statements = await statementsOf(async () => {
+      const answer = await get(service, { query }, { authorization });
+      expect(refusalOf(answer)).toEqual([405, 'METHOD_NOT_ALLOWED']);
+      expect(answer.headers.allow).toBe('POST');
+    });
+    expect(statements).toEqual([]);
+    expect(TestMutations.begun).toEqual([]);
+  });
+
+  it('is refused where the token reaches none of its mutations', async () => {
+    const query = 'mutation { testAdministrate(group: "club") { group { name } } }';
+    const refused = await post(service, { query }, { authorization });
+    expect(refusalOf(refused)).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect(refused.headers['www-authenticate']).toBe(
+      'Bearer error="insufficient_scope", scope="directory write"',
+    );
+    expect(refusalOf(await post(service, { query }))).toEqual([401, 'UNAUTHENTICATED']);
+    expect(TestMutations.begun).toEqual([]);
+  });
+
+  it('runs what the token reaches of it, and nothing else', async () => {
+    const writer = await service.serviceAccount('write');
+    const { status, data, errors } = await send(
+      `mutation {
+        beyond: testAdministrate(group: "club") { group { name } }
+        within: testRename(group: "club", name: "Chess") { group { name members(first: 1) { totalCount } } }
+      }`,
+      writer,
+    );
+    expect(status).toBe(200);
+    expect(data).toEqual({ beyond: null, within: { group: { name: 'Chess', members: null } } });
+    expect(errors.map(({ path, extensions }) => [path, extensions.code])).toEqual([
+      [['beyond'], 'INSUFFICIENT_SCOPE'],
+      [['within', 'group', 'members'], 'INSUFFICIENT_SCOPE'],
+    ]);
+    expect(TestMutations.begun).toEqual(['club Chess']);
+  });
+
+  it('is measured and priced like a query', async () => {
+    const nodes = (first: number) =>
+      `mutation { testRename(group: "club", name: "Chess") { group { members(first: ${first}) { nodes { user { groups(first: 50) { totalCount } } } } } } }`;
+    const { headers } = await post(service, { query: nodes(6) }, { authorization });
+    expect(headers['ratelimit']).toContain('directory-cost=4');
+    const invalid = await post(service, { query: nodes(101) }, { authorization });
+    expect(refusalOf(invalid)).toEqual([400, 'GRAPHQL_VALIDATION_FAILED']);
+    expect(TestMutations.begun).toEqual(['club Chess']);
+  });
+
+  it('of nothing but its type name needs no overlay', async () => {
+    expect((await send('mutation { __typename }')).data).toEqual({ __typename: 'Mutation' });
+  });
+});

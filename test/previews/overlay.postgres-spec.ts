@@ -1,0 +1,218 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DataSource } from 'typeorm';
+import { ServiceError } from '../../src/common/errors.js';
+import type { DirectoryDataSource } from '../../src/database/connections/data-source.js';
+import { Database } from '../../src/database/database.js';
+import type { Overlay } from '../../src/database/statements/preview-transaction.js';
+import { statement } from '../../src/database/statements/statement.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { post, refusalOf } from '../support/clients/http.js';
+import { addTestMutations, TestMutations } from '../support/builders/mutations.js';
+import { TestService } from '../support/servers/service.js';
+import { spawnBound } from '../support/spawn-bound.mjs';
+import { createDatabase, type TestDatabase } from '../support/servers/store.js';
+
+const NAME = statement(`select name from groups where id = 'club'`);
+const RENAME = 'mutation { testRename(group: "club", name: "Chess") { group { name } } }';
+const LIMIT = 3;
+
+/** A process that opens an overlay, changes a row, says so, and never ends. */
+const HOLDER = `
+  const { DirectoryDataSource } = await import('./dist/database/connections/data-source.js');
+  const { Database } = await import('./dist/database/database.js');
+  const dataSource = new DirectoryDataSource({ kind: 'postgres', url: process.env.URL, poolSize: 2, previewPoolSize: 2 }, []);
+  await dataSource.initialize();
+  await new Database(dataSource).overlay(async (overlay) => {
+    await overlay.query("update groups set name = 'Chess' where id = 'club'");
+    console.log('changed');
+    await new Promise(() => setInterval(() => undefined, 1000));
+  });`;
+
+describe('an overlay on a server', () => {
+  let store: TestDatabase;
+  let service: TestService;
+  let database: Database;
+  let dataSource: DirectoryDataSource;
+  let authorization: string;
+
+  beforeAll(async () => {
+    addTestMutations();
+    store = await createDatabase();
+    service = await TestService.start({
+      ldif: buildLdif([], [{ id: 'club', name: 'Club' }, { id: 'team' }]),
+      environment: { DATABASE_URL: store.url, LIMIT_PREVIEWS: String(LIMIT), DATABASE_POOL_SIZE: '4' },
+    });
+    database = service.app.get(Database);
+    dataSource = service.app.get<unknown, DirectoryDataSource>(DataSource);
+    authorization = await service.serviceAccount('read', 'write');
+  });
+
+  beforeEach(async () => {
+    TestMutations.begun = [];
+    await dataSource.query(`update groups set name = 'Club' where id = 'club'`);
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await store.drop();
+  });
+
+  const rename = (overlay: Overlay) => overlay.query(`update groups set name = 'Chess' where id = 'club'`);
+  const send = (query: string) => post(service, { query }, { authorization });
+  const codeOf = (work: Promise<unknown>) =>
+    work.then(
+      () => 'no error',
+      (error: unknown) => (error instanceof ServiceError ? error.code : error),
+    );
+
+  /** Opens an overlay that lasts until it is let go. */
+  async function hold(): Promise<{ overlay: Overlay; ended: Promise<unknown>; letGo: () => void }> {
+    let letGo: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    return new Promise((resolve, reject) => {
+      const ended = database.overlay((overlay) => {
+        resolve({ overlay, ended, letGo });
+        return held;
+      });
+      ended.catch(reject);
+    });
+  }
+
+  it('has a connection from when it is needed', async () => {
+    expect(dataSource.overlays.totalCount).toBe(0);
+    expect((await send(RENAME)).status).toBe(200);
+    expect(dataSource.overlays.totalCount).toBe(1);
+  });
+
+  it('is begun anew when somebody else has changed what it changes, with all of its operation', async () => {
+    const { body } = await send(
+      'mutation { testRace(group: "club", times: 1) { group { name description } } testRename(group: "club", name: "Go") { group { description } } }',
+    );
+    expect(JSON.parse(body)).toEqual({
+      data: {
+        testRace: { group: { name: 'Club+', description: 'Raced' } },
+        testRename: { group: { description: 'Raced' } },
+      },
+    });
+    expect(TestMutations.begun).toEqual(['Club', 'Club+', 'club Go']);
+  });
+
+  it('is begun anew when two wait for each other', async () => {
+    const [first, second] = ['club', 'team'];
+    const waiting: (() => void)[] = [];
+    let attempts = 0;
+    const both = () =>
+      new Promise<void>((resolve) => {
+        if (waiting.push(resolve) === 2) for (const go of waiting) go();
+      });
+    const change = (ids: readonly string[]) =>
+      database.overlay(async (overlay) => {
+        const isFirst = ++attempts <= 2;
+        for (const id of ids) {
+          await overlay.query(`update groups set name = 'Changed' where id = $1`, [id]);
+          if (isFirst && id === ids[0]) await both();
+        }
+        return overlay.query(`select name from groups where id = any ($1) order by id`, [ids]);
+      });
+    const changed = [{ name: 'Changed' }, { name: 'Changed' }];
+    expect(await Promise.all([change([first, second]), change([second, first])])).toEqual([changed, changed]);
+    expect(attempts).toBeGreaterThan(2);
+  });
+
+  it('is given up when that happens again and again', async () => {
+    const answer = await send('mutation { testRace(group: "club", times: 9) { group { name } } }');
+    expect(refusalOf(answer)).toEqual([503, 'SERVICE_UNAVAILABLE']);
+    expect(answer.headers['retry-after']).toBe('1');
+    expect(TestMutations.begun).toEqual(['Club', 'Club+', 'Club++']);
+  });
+
+  it('does not wait for long where somebody else is at work', async () => {
+    await dataSource.transaction(async (manager) => {
+      await manager.query(`update groups set name = 'Busy' where id = 'club'`);
+      const { status, body } = await send(RENAME);
+      expect(status).toBe(503);
+      expect(JSON.parse(body)).toMatchObject({
+        data: { testRename: null },
+        errors: [{ path: ['testRename'], extensions: { code: 'SERVICE_UNAVAILABLE' } }],
+      });
+    });
+  });
+
+  it('is over when its connection is, and the next one is not', async () => {
+    const { overlay, ended, letGo } = await hold();
+    await rename(overlay);
+    const [{ pid } = { pid: 0 }] = await overlay.query<{ pid: number }[]>('select pg_backend_pid() as pid');
+    await dataSource.query('select pg_terminate_backend($1)', [pid]);
+    expect(await codeOf(ended)).toBe('SERVICE_UNAVAILABLE');
+    letGo();
+    expect(await codeOf(overlay.read(NAME))).toBe('SERVICE_UNAVAILABLE');
+    expect(await database.read(NAME)).toEqual([['Club']]);
+    expect((await send(RENAME)).status).toBe(200);
+  });
+
+  it('is cancelled by the server when one of its statements takes too long', async () => {
+    const endless = database.overlay(async (overlay) => {
+      await rename(overlay);
+      await overlay.query('select pg_sleep(60)');
+    });
+    expect(await codeOf(endless)).toBe('TIMEOUT');
+    expect(await database.overlay((overlay) => overlay.read(NAME))).toEqual([['Club']]);
+  });
+
+  it('leaves nothing when its process is killed', async () => {
+    const holder = spawnBound(process.execPath, ['--input-type=module', '-e', HOLDER], {
+      env: { PATH: process.env.PATH, URL: store.url },
+      stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: 600_000,
+      killSignal: 'SIGKILL',
+    });
+    await once(holder.stdout, 'data');
+    expect(await database.read(NAME)).toEqual([['Club']]);
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+    expect(JSON.parse((await send(RENAME)).body)).toEqual({
+      data: { testRename: { group: { name: 'Chess' } } },
+    });
+    expect(await database.read(NAME)).toEqual([['Club']]);
+  });
+
+  it('waits when there are as many as may be, then says so, and keeps no read waiting', async () => {
+    const held = await Promise.all(Array.from({ length: LIMIT }, () => hold()));
+    const refused = send(RENAME);
+    const reads = Array.from({ length: 20 }, () => send('{ group(group: {id: "club"}) { name } }'));
+    expect((await Promise.all(reads)).map(({ status }) => status)).toEqual(reads.map(() => 200));
+    const answer = await refused;
+    expect(refusalOf(answer)).toEqual([503, 'SERVICE_UNAVAILABLE']);
+    expect(answer.headers['retry-after']).toBe('1');
+    expect(TestMutations.begun).toEqual([]);
+
+    const waiting = send(RENAME);
+    await sleep(200);
+    for (const { letGo } of held) letGo();
+    expect((await waiting).status).toBe(200);
+    await Promise.all(held.map(({ ended }) => ended));
+  });
+});
+
+describe('a service that ends', () => {
+  it('ends what is under way, and leaves nothing of it', async () => {
+    const store = await createDatabase();
+    const service = await TestService.start({
+      ldif: buildLdif([], [{ id: 'club', name: 'Club' }]),
+      environment: { DATABASE_URL: store.url },
+    });
+    let stopping: Promise<void> = Promise.resolve();
+    const seen = await service.app.get(Database).overlay(async (overlay) => {
+      await rename(overlay);
+      stopping = service.stop();
+      await sleep(500);
+      return overlay.read(NAME);
+    });
+    await stopping;
+    expect(seen).toEqual([['Chess']]);
+    await store.drop();
+  });
+
+  const rename = (overlay: Overlay) => overlay.query(`update groups set name = 'Chess' where id = 'club'`);
+});

@@ -1,0 +1,158 @@
+import { buildLdif } from '../support/builders/directory.js';
+import { writeClients } from '../support/clients/clients.js';
+import { type HttpAnswer, post } from '../support/clients/http.js';
+import { TestService } from '../support/servers/service.js';
+import { statementsOf } from '../support/builders/statements.js';
+import { flatten, printSelection, walkMutations } from '../support/clients/schema-walk.js';
+import { argumentsOf, schema } from '../support/clients/scope-walk.js';
+
+/** Ada asks. Victor and the group `closed` are others'; each of their values can be recognized. */
+const DIRECTORY = buildLdif(
+  [
+    { id: 'ada', name: 'Ada' },
+    {
+      id: 'victor',
+      name: 'Victor Canary',
+      givenName: 'Canary',
+      email: 'canary@example.org',
+      schoolYear: '9Z',
+    },
+  ],
+  [
+    { id: 'open', name: 'Open', members: ['ada'], owners: ['ada'] },
+    { id: 'closed', name: 'Canary group', description: 'Canary text', members: ['victor', '@ghost'] },
+  ],
+);
+
+const PROBES: [mutation: string, existing: string, missing: string][] = [
+  [
+    'createGroup(input: {id: "mine", name: "Mine", parent: {id: "ID"}}) { preview { ldif } }',
+    'closed',
+    'absent',
+  ],
+  ['updateGroup(input: {group: {id: "ID"}, name: "Mine"}) { preview { ldif } }', 'closed', 'absent'],
+  ['deleteGroup(input: {group: {id: "ID"}}) { deletedGroupId }', 'closed', 'absent'],
+  ['addGroupMember(input: {group: {id: "open"}, user: {id: "ID"}}) { preview { ldif } }', 'victor', 'nobody'],
+  ['addGroupMember(input: {group: {id: "ID"}, user: {id: "ada"}}) { preview { ldif } }', 'closed', 'absent'],
+  [
+    'updateGroupMember(input: {group: {id: "open"}, user: {id: "ID"}, role: ADMIN}) { preview { ldif } }',
+    'victor',
+    'nobody',
+  ],
+  [
+    'updateGroupMember(input: {group: {id: "ID"}, user: {id: "ada"}, role: ADMIN}) { preview { ldif } }',
+    'closed',
+    'absent',
+  ],
+  [
+    'removeGroupMember(input: {group: {id: "open"}, user: {id: "ID"}}) { preview { ldif } }',
+    'victor',
+    'nobody',
+  ],
+  [
+    'removeGroupMember(input: {group: {id: "ID"}, user: {id: "ada"}}) { preview { ldif } }',
+    'closed',
+    'absent',
+  ],
+];
+
+describe('a preview', () => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await TestService.start({
+      ldif: DIRECTORY,
+      compared: false,
+      environment: {
+        AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'ada-app', owner: 'ada' }]),
+        LIMIT_TOKENS: '100000',
+      },
+    });
+  });
+
+  afterAll(() => service.stop());
+
+  async function send(query: string, scope: string): Promise<HttpAnswer> {
+    return post(service, { query }, { authorization: await service.accessToken(scope, 'ada-app') });
+  }
+
+  it('shows a token with write alone nobody who is put into a group that it makes', async () => {
+    const query = (id: string) => `mutation {
+      createGroup(input: {id: "mine", name: "Mine"}) { group { id name } }
+      addGroupMember(input: {group: {id: "mine"}, user: {id: "${id}"}}) {
+        membership { user { id name email photo groups(first: 10) { nodes { group { id name } } } } }
+        preview { ldif }
+      }
+    }`;
+    const { status, body } = await send(query('victor'), 'write');
+    expect(status).toBe(200);
+    expect(body).not.toMatch(/canary|closed|uid=victor/i);
+    expect(JSON.parse(body)).toMatchObject({
+      data: { createGroup: { group: { id: 'mine', name: 'Mine' } }, addGroupMember: null },
+      errors: [
+        { path: ['addGroupMember'], extensions: { code: 'INSUFFICIENT_SCOPE', requiredScopes: ['read'] } },
+      ],
+    });
+    expect(told(await send(query('nobody'), 'write'))).toEqual(told({ status, body }));
+  });
+
+  it.each(['write', 'profile write'])(
+    'shows a token with %s nothing of others on any path',
+    async (scope) => {
+      const steps = walkMutations(schema, 5);
+      const given = (coordinate: string) =>
+        argumentsOf(coordinate)
+          ?.replaceAll('"inner"', '"open"')
+          .replaceAll('"zoo"', '"closed"')
+          .replaceAll(/"(mia|zoe)"/g, '"victor"');
+      const { body } = await send(`mutation ${printSelection(steps, given)}`, scope);
+      expect(flatten(steps).length).toBeGreaterThan(200);
+      expect(body).not.toMatch(/canary|uid=victor|cn=closed/i);
+    },
+  );
+
+  describe.each(['write', 'profile write'])('for a token with %s', (scope) => {
+    it.each(PROBES)('tells an id that it cannot read from none: %s', async (mutation, existing, missing) => {
+      const answers: unknown[] = [];
+      const statements: string[][] = [];
+      for (const id of [existing, missing]) {
+        const query = `mutation { ${mutation.replace('ID', id)} }`;
+        // The first one of a kind may ask what is remembered afterwards.
+        await send(query, scope);
+        const sent = await statementsOf(async () => answers.push(told(await send(query, scope))));
+        statements.push(sent.map(({ text }) => text));
+      }
+      expect(answers[0]).toEqual(answers[1]);
+      expect(statements[0]).toEqual(statements[1]);
+    });
+
+    it('refuses an id that a group names already, like one that is taken', async () => {
+      const make = (id: string) =>
+        send(
+          `mutation { createGroup(input: {id: "${id}", name: "New"}) { group { parents(first: 5) { nodes { name } } } } }`,
+          scope,
+        );
+      const refused = await make('ghost');
+      expect(JSON.parse(refused.body)).toMatchObject({
+        data: { createGroup: null },
+        errors: [{ extensions: { code: 'CONFLICT', argument: 'id' } }],
+      });
+      expect(told(await make('closed'))).toEqual(told(refused));
+    });
+  });
+
+  it('shows the groups that name a new group to a token that can read them', async () => {
+    const { body } = await send(
+      'mutation { createGroup(input: {id: "ghost", name: "New"}) { group { parents(first: 5) { nodes { id } } } } }',
+      'read write',
+    );
+    expect(JSON.parse(body)).toEqual({
+      data: { createGroup: { group: { parents: { nodes: [{ id: 'closed' }] } } } },
+    });
+  });
+});
+
+/** What an answer tells, without the id of its request. */
+function told({ status, body }: Pick<HttpAnswer, 'status' | 'body'>): unknown {
+  return [status, body.replaceAll(/"requestId":"[^"]*"/g, '')];
+}

@@ -1,0 +1,193 @@
+import { readConfig } from '../../src/config/config.js';
+import { escapeDnValue } from '../../src/ldap/naming/dn.js';
+import { keyOfDn } from '../../src/ldap/naming/dn-key.js';
+import type { Entry } from '../../src/ldap/entry.js';
+import { readLdif } from '../../src/ldap/ldif/ldif.js';
+import { type ChangeRecord, writeLdif } from '../../src/ldap/ldif/ldif-record.js';
+import { mapGroup, mapPerson } from '../../src/mirror/map/map.js';
+import {
+  buildGroupDeletion,
+  buildNewGroup,
+  changeGroup,
+  dnOfNewGroup,
+} from '../../src/previews/groups/group-record.js';
+import { changeNames, NOT_NAMED } from '../../src/previews/memberships/membership-record.js';
+import type { StoredGroup, StoredPerson } from '../../src/previews/stored-entry.js';
+import { changePerson } from '../../src/previews/users/user-record.js';
+import { validateNewGroup } from '../../src/previews/validate.js';
+import { NAUGHTY_STRINGS } from '../support/builders/naughty-strings.js';
+import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
+
+const { people, groups } = readConfig({}).directory.mapping;
+/** Result codes (RFC 4511 §4.1.9, RFC 4528). */
+const NO_SUCH_ATTRIBUTE = 16;
+const VALUE_EXISTS = 20;
+const INVALID_SYNTAX = 21;
+const CLASS_VIOLATION = 65;
+const ASSERTION_FAILED = 122;
+
+const ADA = dnOf('ada');
+/** Everything in a DN that has to be escaped, and what has to be in base64 besides. */
+const ODD = dnOf(' Zoë, "née" <Ø>;+\\#= ');
+
+let slapd: TestSlapd;
+
+beforeAll(async () => {
+  slapd = await startSlapd();
+  for (const dn of [ADA, ODD]) {
+    const added = await apply({
+      dn,
+      changetype: 'add',
+      attributes: [
+        { attribute: 'objectClass', values: ['inetOrgPerson'] },
+        { attribute: 'cn', values: ['Ada Martin'] },
+        { attribute: 'sn', values: ['Martin'] },
+      ],
+    });
+    expect(added).toBe(0);
+  }
+});
+
+afterAll(() => slapd.remove());
+
+function dnOf(id: string): string {
+  return `uid=${escapeDnValue(id)},${people.base}`;
+}
+
+/** What ldapmodify exits with: the result code of the directory. */
+async function apply(...records: ChangeRecord[]): Promise<number> {
+  return (await slapd.modify(writeLdif(records))).code;
+}
+
+async function read(base: string): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  const ldif = await slapd.search({ base, attributes: ['*', 'entryUUID'] });
+  for await (const entry of readLdif([Buffer.from(ldif)])) entries.push(entry);
+  return entries;
+}
+
+async function readPerson(dn: string): Promise<StoredPerson> {
+  const [entry] = await read(dn);
+  const person = entry === undefined ? null : mapPerson(entry, people).value;
+  if (person === null) throw new Error(`there is nobody ${dn}`);
+  return person;
+}
+
+async function readGroup(dn: string): Promise<StoredGroup & { references: ReadonlyMap<string, number> }> {
+  const [entry] = await read(dn);
+  const group = entry === undefined ? null : mapGroup(entry, groups).value;
+  if (entry === undefined || group === null) throw new Error(`there is no group ${dn}`);
+  return { ...group, memberValues: entry.bytes('member').length };
+}
+
+async function createGroup(id: string, creator: string | null): Promise<string> {
+  expect(await apply(buildNewGroup(validateNewGroup({ id, name: id }), creator, groups))).toBe(0);
+  return dnOfNewGroup(id, groups);
+}
+
+describe('a record, applied by ldapmodify', () => {
+  it('makes groups of whatever strings are accepted, in one text', async () => {
+    const wanted = NAUGHTY_STRINGS.flatMap((text, index) => {
+      try {
+        return [validateNewGroup({ id: `naughty-${index}`, name: text, description: text })];
+      } catch {
+        return []; // Empty, or with control characters.
+      }
+    });
+    expect(wanted.length).toBeGreaterThan(NAUGHTY_STRINGS.length * 0.9);
+    const texts = wanted.map((group) => writeLdif([buildNewGroup(group, ADA, groups)]));
+    expect(await slapd.modify(texts.join(''))).toMatchObject({ code: 0 });
+
+    const shown = (await read(groups.base)).map((entry) => mapGroup(entry, groups).value);
+    const byId = new Map(shown.map((group) => [group?.id, group]));
+    for (const group of wanted) expect(byId.get(group.id)).toMatchObject(group);
+  });
+
+  it('changes everything of a person at once, and removes it again', async () => {
+    for (const dn of [ADA, ODD]) {
+      const wanted = {
+        name: 'Élise «Ada» 😀',
+        givenName: ':Ada',
+        familyName: '<Lovelace',
+        email: 'ada@example.org',
+        schoolYear: '3B',
+      };
+      const changed = changePerson(await readPerson(dn), wanted, people);
+      expect(await apply(changed.record)).toBe(0);
+      expect(await readPerson(dn)).toMatchObject({ ...wanted, sourceValues: changed.sourceValues });
+
+      const gone = { givenName: null, email: null, schoolYear: null };
+      expect(await apply(changePerson(await readPerson(dn), gone, people).record)).toBe(0);
+      expect(await readPerson(dn)).toMatchObject({ ...gone, name: wanted.name, sourceValues: null });
+    }
+  });
+
+  it('puts a new value before those that stay', async () => {
+    const dn = await createGroup('several', ADA);
+    const labeledURI = ['https://a.example The site', 'https://b.example'];
+    const changes = [{ operation: 'add', attribute: 'labeledURI', values: labeledURI }] as const;
+    await apply({ dn, changetype: 'modify', changes });
+    const website = 'https://c.example';
+    const changed = changeGroup(await readGroup(dn), { website }, groups);
+    expect(await apply(changed.record)).toBe(0);
+    expect(await readGroup(dn)).toMatchObject({ website, sourceValues: changed.sourceValues });
+    expect(changed.sourceValues).toEqual({ labeleduri: ['https://c.example The site', labeledURI[1]] });
+  });
+
+  it('is refused when the value that it replaces has changed, or one has come where there was none', async () => {
+    const before = await readPerson(ADA);
+    const early = changePerson(before, { familyName: 'Byron', email: 'early@example.org' }, people);
+    const late = changePerson(before, { familyName: 'King' }, people);
+    const lateAddition = changePerson(before, { email: 'late@example.org' }, people);
+    expect(await apply(early.record)).toBe(0);
+    expect(await apply(late.record)).toBe(NO_SUCH_ATTRIBUTE);
+    expect(await apply(lateAddition.record)).toBe(ASSERTION_FAILED);
+    expect(await readPerson(ADA)).toMatchObject({ familyName: 'Byron', email: 'early@example.org' });
+  });
+
+  it('adds, promotes, demotes and removes somebody, and is refused a second time', async () => {
+    const dn = await createGroup('roles', ADA);
+    const steps = [
+      [NOT_NAMED, 1],
+      [1, 3],
+      [3, 7],
+      [7, 2],
+      [2, 4],
+      [4, NOT_NAMED],
+    ] as const;
+    for (const [before, after] of steps) {
+      const { record } = changeNames(await readGroup(dn), ODD, before, after, groups);
+      expect(await apply(record)).toBe(0);
+      expect((await readGroup(dn)).references.get(keyOfDn(ODD)) ?? NOT_NAMED).toBe(after);
+      expect([NO_SUCH_ATTRIBUTE, VALUE_EXISTS]).toContain(await apply(record));
+    }
+  });
+
+  it('adds a new group to its parent, and takes it out before it is deleted', async () => {
+    const parent = await createGroup('parent', ADA);
+    const child = validateNewGroup({ id: 'child', name: 'Child' });
+    const dn = dnOfNewGroup('child', groups);
+    const { record } = changeNames(await readGroup(parent), dn, NOT_NAMED, 1, groups);
+    expect(await apply(buildNewGroup(child, null, groups), record)).toBe(0);
+    const outer = await readGroup(parent);
+    expect(outer.references.get(keyOfDn(dn))).toBe(1);
+
+    const deletion = buildGroupDeletion(await readGroup(dn), [{ group: outer, namedAs: 1 }], groups);
+    expect(await apply(...deletion)).toBe(0);
+    await expect(read(dn)).rejects.toThrow('No such object');
+    expect((await readGroup(parent)).memberValues).toBe(1);
+  });
+});
+
+describe('the directory', () => {
+  it('refuses what no record is written for', async () => {
+    const dn = await createGroup('refusals', ADA);
+    const modify = (attribute: string, operation: 'add' | 'delete', value: string) =>
+      apply({ dn, changetype: 'modify', changes: [{ operation, attribute, values: [value] }] });
+    expect(await modify('member', 'delete', ADA)).toBe(CLASS_VIOLATION);
+    expect(await modify('mail', 'add', 'é@example.org')).toBe(INVALID_SYNTAX);
+    for (const attribute of ['displayName', 'description', 'labeledURI']) {
+      expect(await modify(attribute, 'add', '')).toBe(INVALID_SYNTAX);
+    }
+  });
+});

@@ -1,0 +1,175 @@
+import { ServiceError } from '../../src/common/errors.js';
+import type { UpdateGroupInput } from '../../src/previews/groups/group-change.inputs.js';
+import type { UpdateUserInput } from '../../src/previews/users/user-change.inputs.js';
+import { validateGroupChange, validatePersonChange } from '../../src/previews/validate.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { NAUGHTY_STRINGS } from '../support/builders/naughty-strings.js';
+import type { Payload } from '../support/clients/previews.js';
+import { GROUP, ldifOf, type Mutation, RoundTrip, USER } from '../support/clients/round-trip.js';
+
+/** Mutations that go into one operation: it has ten seconds. */
+const CHUNK = 120;
+
+/** The strings that can be a name, and with that a description. */
+const TEXTS = [...new Set(NAUGHTY_STRINGS.map((text) => text.trim()))].filter((name) =>
+  isAccepted(() => validateGroupChange({ name } as UpdateGroupInput)),
+);
+
+function isAccepted(validate: () => unknown): boolean {
+  try {
+    validate();
+    return true;
+  } catch (error) {
+    if (error instanceof ServiceError) return false;
+    throw error;
+  }
+}
+
+/** What else there is of a group that has something of a string in it, where that is accepted. */
+function extrasOfGroup(text: string): Partial<UpdateGroupInput> {
+  return Object.assign(
+    {},
+    ...[{ website: `https://example.org/${text}` }, { email: `${text}@example.org` }].filter((extra) =>
+      isAccepted(() => validateGroupChange(extra as UpdateGroupInput)),
+    ),
+  ) as Partial<UpdateGroupInput>;
+}
+
+function extrasOfPerson(text: string): Partial<UpdateUserInput> {
+  return Object.assign(
+    {},
+    ...[{ schoolYear: text }, { email: `${text}@example.org` }].filter((extra) =>
+      isAccepted(() => validatePersonChange(extra)),
+    ),
+  ) as Partial<UpdateUserInput>;
+}
+
+const PEOPLE_IDS = TEXTS.map((_, index) => `person-${index}`);
+
+/** The id of the group of each text: the text itself where that can be one, and no other group has it. */
+const GROUP_IDS = TEXTS.map((text, index) => {
+  const isFirst = TEXTS.findIndex((each) => each.toLowerCase() === text.toLowerCase()) === index;
+  return isFirst && /^[A-Za-z0-9][\w.-]*$/.test(text) ? text : `group-${index}`;
+});
+
+/** A group is made with a text, and then changed with the next one. */
+function mutationsOfGroup(text: string, index: number): Mutation[] {
+  const id = GROUP_IDS[index];
+  const next = TEXTS[index + 1] ?? 'The last';
+  return [
+    {
+      field: 'createGroup',
+      input: { id, name: text, description: text, ...extrasOfGroup(text) },
+      payload: 'group { id }',
+    },
+    {
+      field: 'updateGroup',
+      input: {
+        group: { id },
+        name: next,
+        description: `${next}\n\t${text}`,
+        ...extrasOfGroup(`${next}/`),
+      },
+      payload: `group { ${GROUP} }`,
+    },
+  ];
+}
+
+function mutationOfPerson(text: string, index: number): Mutation {
+  return {
+    field: 'updateUser',
+    input: {
+      user: { id: PEOPLE_IDS[index] },
+      name: text,
+      givenName: text,
+      familyName: text,
+      ...extrasOfPerson(text),
+    },
+    payload: `user { ${USER} }`,
+  };
+}
+
+/** They all change the same person, of whom the last shows what has become. */
+function mutationOfProfile(text: string, index: number): Mutation {
+  const isLast = index % CHUNK === CHUNK - 1 || index === TEXTS.length - 1;
+  return {
+    field: 'updateProfile',
+    input: {
+      name: text,
+      givenName: TEXTS[index - 1] ?? 'Me',
+      familyName: text,
+      email: `me-${index}@example.org`,
+    },
+    payload: `profile { ${isLast ? USER : 'id'} }`,
+  };
+}
+
+function* chunksOf<Each>(all: readonly Each[]): Generator<Each[]> {
+  for (let start = 0; start < all.length; start += CHUNK) yield all.slice(start, start + CHUNK);
+}
+
+describe('what is previewed with naughty strings', () => {
+  let trip: RoundTrip;
+
+  beforeAll(async () => {
+    const people = PEOPLE_IDS.map((id) => ({ id }));
+    trip = await RoundTrip.start(buildLdif([{ id: 'me' }, ...people]), 'me');
+  });
+
+  afterAll(() => trip.stop());
+
+  /** Previews mutations, has them made, and gives what their payloads have shown. */
+  async function make(mutations: readonly Mutation[], as?: 'me'): Promise<Payload[]> {
+    const { payloads, codes } = await trip.preview(mutations, as);
+    expect(codes).toEqual([]);
+    expect([await trip.apply(ldifOf(payloads)), trip.said]).toEqual([0, '']);
+    return payloads.filter((payload) => payload !== null);
+  }
+
+  /** What the API answers about these. */
+  async function readAll(kind: 'user' | 'group', ids: readonly string[]): Promise<unknown[]> {
+    const selection = kind === 'user' ? USER : GROUP;
+    const answers: unknown[] = [];
+    for (const chunk of chunksOf(ids)) {
+      const fields = chunk.map((id, index) => [
+        `it${index}`,
+        `${kind}(${kind}: {id: "${id}"}) { ${selection} }`,
+      ]);
+      answers.push(...Object.values(await trip.read(Object.fromEntries(fields) as Record<string, string>)));
+    }
+    return answers;
+  }
+
+  it('is almost all of them', () => {
+    expect(TEXTS.length).toBeGreaterThan(NAUGHTY_STRINGS.length * 0.9);
+    expect(GROUP_IDS).toEqual(expect.arrayContaining(['undefined', 'null', '1E2', 'CON']));
+  });
+
+  it('is what the API answers about people once an administrator has applied it', async () => {
+    const promised: unknown[] = [];
+    for (const chunk of chunksOf(TEXTS.map(mutationOfPerson))) {
+      promised.push(...(await make(chunk)).map(({ user }) => user));
+    }
+    await trip.catchUp();
+    expect(await readAll('user', PEOPLE_IDS)).toEqual(promised);
+  });
+
+  it('is what the API answers to the person that it is about', async () => {
+    let promised: unknown;
+    for (const chunk of chunksOf(TEXTS.map(mutationOfProfile))) {
+      promised = (await make(chunk, 'me')).at(-1)?.['profile'];
+      await trip.catchUp();
+    }
+    expect(await trip.read({ me: `user(user: {id: "me"}) { ${USER} }` })).toEqual({ me: promised });
+  });
+
+  it('is what the API answers about groups', async () => {
+    const promised: unknown[] = [];
+    for (const chunk of chunksOf(TEXTS.flatMap(mutationsOfGroup))) {
+      const payloads = await make(chunk);
+      promised.push(...payloads.filter((_, index) => index % 2 === 1).map(({ group }) => group));
+    }
+    await trip.catchUp();
+    expect(await readAll('group', GROUP_IDS)).toEqual(promised);
+  });
+});

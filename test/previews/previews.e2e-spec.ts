@@ -1,0 +1,235 @@
+import { groupDn, personDn } from '../support/builders/directory.js';
+import { checksums, type Payload, preview, recordsIn, startPreviews } from '../support/clients/previews.js';
+import type { TestService } from '../support/servers/service.js';
+
+const PREVIEW = 'preview { ldif persisted basedOn }';
+const MEMBERSHIP = 'membership { user { id } group { id } role { value direct inheritedFrom { id } } }';
+const GROUP =
+  'group { id name description website email members(first: 10) { nodes { user { id } role { value } } } parents(first: 5) { nodes { id } } }';
+
+describe('a preview', () => {
+  let service: TestService;
+  let administrator: string;
+  let stored: unknown;
+
+  beforeAll(async () => {
+    service = await startPreviews();
+    administrator = await service.serviceAccount('read', 'directory', 'write');
+    stored = await checksums(service);
+  });
+
+  // Whatever a test did: nothing of it stays.
+  afterEach(async () => {
+    expect(await checksums(service)).toEqual(stored);
+  });
+
+  afterAll(() => service.stop());
+
+  /** What one mutation gives, without its preview, and the records of that. */
+  async function succeed(who: string, mutation: string) {
+    const { data, errors } = await preview(service, who, `mutation { it: ${mutation} }`);
+    expect(errors).toEqual([]);
+    const { preview: made, ...payload } = data?.['it'] as Payload;
+    const { data: now } = await service.query<{ directoryStatus: { asOf: string } }>(
+      '{ directoryStatus { asOf } }',
+    );
+    expect(made).toMatchObject({ persisted: false, basedOn: now?.directoryStatus.asOf });
+    expect(made.ldif.startsWith('version: 1\ndn: ') && made.ldif.endsWith('\n\n')).toBe(true);
+    return { payload, records: recordsIn(made.ldif) };
+  }
+
+  const nodes = (members: Record<string, string>) => ({
+    nodes: Object.entries(members).map(([id, value]) => ({ user: { id }, role: { value } })),
+  });
+
+  it('changes the person that the token acts for', async () => {
+    const { payload, records } = await succeed(
+      'olga',
+      `updateProfile(input: {name: " Olga Berg ", familyName: "Berg", email: null, clientMutationId: "a:1"}) {
+        clientMutationId ${PREVIEW}
+        profile { id name givenName familyName email schoolYear user { name } groups(first: 3) { totalCount nodes { group { id } user { name } } } }
+      }`,
+    );
+    const named = (id: string) => ({ group: { id }, user: { name: 'Olga Berg' } });
+    expect(payload).toEqual({
+      clientMutationId: 'a:1',
+      profile: {
+        id: 'olga',
+        name: 'Olga Berg',
+        givenName: 'Olga',
+        familyName: 'Berg',
+        email: null,
+        schoolYear: '3A',
+        user: { name: 'Olga Berg' },
+        groups: { totalCount: 4, nodes: [named('board'), named('club'), named('school')] },
+      },
+    });
+    expect(records).toEqual([
+      `dn: ${personDn('olga')}
+control: 1.3.6.1.1.12 true:: oA+iDYcLZGlzcGxheU5hbWU=
+changetype: modify
+add: displayName
+displayName: Olga Berg
+-
+delete: sn
+sn: olga
+-
+add: sn
+sn: Berg
+-
+delete: mail
+mail: olga@example.org
+-`,
+    ]);
+  });
+
+  it('changes another person', async () => {
+    const { payload, records } = await succeed(
+      administrator,
+      `updateUser(input: {user: {id: "MIA"}, schoolYear: "2B", givenName: "Mía"}) { ${PREVIEW} user { id name givenName schoolYear } }`,
+    );
+    expect(payload).toEqual({ user: { id: 'mia', name: 'Mia', givenName: 'Mía', schoolYear: '2B' } });
+    expect(records).toEqual([expect.stringContaining('schoolYear: 2B')]);
+  });
+
+  it('makes a group, of which its maker is the owner, inside another one', async () => {
+    const { payload, records } = await succeed(
+      'adam',
+      `createGroup(input: {id: "chess-2026", name: "Schach", website: "https://example.org/", parent: {id: "club"}}) { ${PREVIEW} ${GROUP} }`,
+    );
+    expect(payload).toEqual({
+      group: {
+        id: 'chess-2026',
+        name: 'Schach',
+        description: null,
+        website: 'https://example.org/',
+        email: null,
+        members: nodes({ adam: 'OWNER' }),
+        parents: { nodes: [{ id: 'club' }] },
+      },
+    });
+    expect(records).toEqual([
+      `dn: ${groupDn('chess-2026')}
+changetype: add
+objectClass: groupOfNames
+objectClass: directoryGroup
+cn: chess-2026
+displayName: Schach
+labeledURI: https://example.org/
+owner: ${personDn('adam')}
+member: ${personDn('adam')}`,
+      `dn: ${groupDn('club')}\nchangetype: modify\nadd: member\nmember: ${groupDn('chess-2026')}\n-`,
+    ]);
+  });
+
+  it('makes a group that is empty where nobody makes it', async () => {
+    const { payload, records } = await succeed(
+      administrator,
+      `createGroup(input: {id: "Empty_1.0", name: "Empty"}) { ${PREVIEW} group { id members(first: 1) { totalCount } } }`,
+    );
+    expect(payload).toEqual({ group: { id: 'Empty_1.0', members: { totalCount: 0 } } });
+    expect(records).toEqual([expect.stringMatching(/\nmember: cn=Empty_1\.0,ou=groups,.*$/)]);
+  });
+
+  it('changes a group', async () => {
+    const { payload, records } = await succeed(
+      'olga',
+      `updateGroup(input: {group: {id: "club"}, name: "Zirkel", description: "", email: "zirkel@example.org"}) { ${PREVIEW} ${GROUP} }`,
+    );
+    expect(payload).toMatchObject({
+      group: {
+        id: 'club',
+        name: 'Zirkel',
+        description: null,
+        email: 'zirkel@example.org',
+        members: nodes({ adam: 'ADMIN', ines: 'MEMBER', mia: 'MEMBER', olga: 'OWNER' }),
+        parents: { nodes: [{ id: 'school' }, { id: 'union' }] },
+      },
+    });
+    expect(records).toEqual([expect.stringContaining('delete: description\ndescription: Chess and go\n-')]);
+  });
+
+  it('deletes a group, once nobody names it any more', async () => {
+    const { data, errors } = await preview(
+      service,
+      administrator,
+      `mutation {
+        addGroupMember(input: {group: {id: "union"}, user: {id: "sven"}}) { ${PREVIEW} }
+        deleteGroup(input: {group: {id: "Club"}}) { ${PREVIEW} deletedGroupId }
+        again: deleteGroup(input: {group: {id: "club"}}) { deletedGroupId }
+      }`,
+    );
+    expect(errors.map(({ path, extensions }) => [path, extensions.code])).toEqual([[['again'], 'NOT_FOUND']]);
+    const { deletedGroupId, preview: made } = data?.['deleteGroup'] as Payload;
+    expect(deletedGroupId).toBe('club');
+    const without = (id: string) =>
+      `dn: ${groupDn(id)}\nchangetype: modify\ndelete: member\nmember: ${groupDn('club')}\n-`;
+    expect(recordsIn(made.ldif)).toEqual([
+      without('school'),
+      without('union'),
+      `dn: ${groupDn('club')}\nchangetype: delete`,
+    ]);
+  });
+
+  it('adds somebody, also who has been in the group through another', async () => {
+    const { payload, records } = await succeed(
+      'adam',
+      `addGroupMember(input: {group: {id: "club"}, user: {id: "ines"}}) { ${PREVIEW} ${MEMBERSHIP} }`,
+    );
+    expect(payload).toEqual({
+      membership: {
+        user: { id: 'ines' },
+        group: { id: 'club' },
+        role: { value: 'MEMBER', direct: 'MEMBER', inheritedFrom: [] },
+      },
+    });
+    expect(records).toEqual([
+      `dn: ${groupDn('club')}\nchangetype: modify\nadd: member\nmember: ${personDn('ines')}\n-`,
+    ]);
+  });
+
+  it('tells what somebody still has through another group', async () => {
+    const { data, errors } = await preview(
+      service,
+      administrator,
+      `mutation {
+        promoted: updateGroupMember(input: {group: {id: "club"}, user: {id: "mia"}, role: OWNER}) { ${MEMBERSHIP} }
+        owners: addGroupMember(input: {group: {id: "team"}, user: {id: "mia"}, role: OWNER}) { ${MEMBERSHIP} }
+        demoted: updateGroupMember(input: {group: {id: "club"}, user: {id: "mia"}, role: ADMIN}) { ${MEMBERSHIP} ${PREVIEW} }
+        removed: removeGroupMember(input: {group: {id: "club"}, user: {id: "mia"}}) {
+          group { members(first: 10) { totalCount nodes { user { id } role { value direct inheritedFrom { id } } } } }
+        }
+      }`,
+    );
+    expect(errors).toEqual([]);
+    const inTheClub = (value: string) => ({
+      membership: {
+        user: { id: 'mia' },
+        group: { id: 'club' },
+        role: { value, direct: value, inheritedFrom: [] },
+      },
+    });
+    expect(data).toMatchObject({
+      promoted: inTheClub('OWNER'),
+      demoted: inTheClub('ADMIN'),
+      removed: { group: { members: { totalCount: 4 } } },
+    });
+    expect(data?.['removed']?.['group']).toMatchObject({
+      members: {
+        nodes: expect.arrayContaining([
+          { user: { id: 'mia' }, role: { value: 'MEMBER', direct: null, inheritedFrom: [{ id: 'team' }] } },
+        ]) as unknown,
+      },
+    });
+    expect(recordsIn(data?.['demoted']?.preview.ldif)).toEqual([
+      `dn: ${groupDn('club')}
+changetype: modify
+delete: owner
+owner: ${personDn('mia')}
+-
+add: groupAdmin
+groupAdmin: ${personDn('mia')}
+-`,
+    ]);
+  });
+});

@@ -1,0 +1,234 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
+import ts from 'typescript';
+
+const SOURCE = join(__dirname, '../../src');
+
+/**
+ * The layers, lowest first. A module imports modules of the layers below its own; `allowed` names what it may import
+ * within its own layer. docs/architecture.md shows the same table and says what each module is for.
+ */
+const LAYERS: { name: string; modules: string[]; allowed: Record<string, string[]> }[] = [
+  { name: 'foundation', modules: ['common', 'config', 'pages'], allowed: { config: ['common'] } },
+  { name: 'infrastructure', modules: ['database', 'ldap', 'limits'], allowed: {} },
+  {
+    name: 'API core',
+    modules: ['auth', 'access-log', 'graphql'],
+    allowed: { 'access-log': ['auth'], graphql: ['auth', 'access-log'] },
+  },
+  {
+    name: 'features',
+    modules: [
+      'users',
+      'groups',
+      'memberships',
+      'search',
+      'media',
+      'changes',
+      'service-accounts',
+      'sources',
+      'mirror',
+      'previews',
+      'health',
+    ],
+    allowed: {
+      memberships: ['users', 'groups'],
+      search: ['users', 'groups', 'memberships'],
+      media: ['users'],
+      changes: ['users', 'groups', 'memberships'],
+      mirror: ['sources', 'changes', 'media'],
+      previews: ['users', 'groups', 'memberships', 'mirror'],
+      health: ['mirror'],
+    },
+  },
+  {
+    name: 'application',
+    modules: [
+      'http',
+      'monitoring',
+      'identity-provider',
+      'explorer',
+      'reference',
+      'start',
+      'commands',
+      '(composition)',
+    ],
+    allowed: {
+      start: ['http', 'identity-provider', 'monitoring'],
+      commands: ['start', 'identity-provider', 'monitoring', '(composition)'],
+      '(composition)': [
+        'http',
+        'monitoring',
+        'identity-provider',
+        'explorer',
+        'reference',
+        'start',
+        'commands',
+      ],
+    },
+  },
+];
+/** The files of src/ that are in no folder: they put the modules together. */
+const COMPOSITION = '(composition)';
+
+/** Files that neither touch Nest, a connection, the clock nor the environment. */
+const PURE = [
+  'changes/retention.ts',
+  'common/back-off.ts',
+  'common/cursor.ts',
+  'common/fold.ts',
+  'ldap/naming/dn.ts',
+  'ldap/ldif/ldif.ts',
+  'ldap/ldif/ldif-record.ts',
+  'ldap/filter/filter.ts',
+  'ldap/client/message.ts',
+  'ldap/client/message-frames.ts',
+  'ldap/sync/sync-stage.ts',
+  'mirror/map/map.ts',
+  'mirror/map/relate.ts',
+  'mirror/plan/plan.ts',
+  'mirror/plan/deletion-guard.ts',
+  'media/signing/signed-url.ts',
+  'previews/policy.ts',
+  'previews/validate.ts',
+  'previews/users/user-record.ts',
+  'previews/groups/group-record.ts',
+  'previews/memberships/membership-record.ts',
+  'previews/modify-entry.ts',
+  'previews/text-record.ts',
+  'previews/with-change.ts',
+  'service-accounts/secret.ts',
+];
+
+const files = listFiles(SOURCE).filter((file) => file.endsWith('.ts') && !/\.(spec|d)\.ts$/.test(file));
+
+describe('the layers', () => {
+  it('name every module', () => {
+    const modules = readdirSync(SOURCE).filter((name) => statSync(join(SOURCE, name)).isDirectory());
+    expect(modules.sort()).toEqual(
+      LAYERS.flatMap((layer) => layer.modules)
+        .filter((module) => module !== COMPOSITION)
+        .sort(),
+    );
+  });
+
+  it('are documented in docs/architecture.md', () => {
+    const text = readFileSync(join(__dirname, '../../docs/architecture.md'), 'utf8');
+    const rows = [...text.matchAll(/^\| \d ([^|]+)\| ([^|]+)\| ([^|]+)\|$/gm)].reverse();
+    const expected = LAYERS.map(({ name, modules, allowed }) => [
+      name,
+      modules.join(' · '),
+      Object.entries(allowed)
+        .map(([module, others]) => `${module}: ${others.join(', ')}`)
+        .join('; '),
+    ]);
+    expect(rows.map(([, ...cells]) => cells.map((cell) => cell.trim()))).toEqual(expected);
+  });
+
+  it('are imported downwards only', () => {
+    const wrong = files.flatMap((file) =>
+      importsOf(file)
+        .local.filter((target) => !mayImport(moduleOf(file), moduleOf(target)))
+        .map((target) => `${file} → ${target}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('has no file that imports itself through others', () => {
+    expect(findCycle(new Map(files.map((file) => [file, importsOf(file).local])))).toBeNull();
+  });
+
+  it('runs without the packages of its build', () => {
+    const { devDependencies } = JSON.parse(readFileSync(join(SOURCE, '../package.json'), 'utf8')) as {
+      devDependencies: Record<string, string>;
+    };
+    const isBuild = (file: string) => file.startsWith('reference/build/');
+    const wrong = files
+      .filter((file) => !isBuild(file))
+      .flatMap((file) => {
+        const { local, packages } = importsOf(file);
+        const foreign = packages.map(packageOf).filter((name) => name in devDependencies);
+        return [...local.filter(isBuild), ...foreign].map((target) => `${file} → ${target}`);
+      });
+    expect(wrong).toEqual([]);
+  });
+
+  it.each(PURE)('keeps %s pure', (file) => {
+    const { packages } = importsOf(file);
+    expect(
+      packages.filter((name) =>
+        /^(@nestjs|typeorm|pg$|node:(fs|net|http|worker_threads|child_process))/.test(name),
+      ),
+    ).toEqual([]);
+    const text = readFileSync(join(SOURCE, file), 'utf8');
+    expect(text).not.toMatch(/process\.env|Date\.now\(|new Date\(\)|Math\.random|randomBytes\(/);
+  });
+
+  it('reads the environment in one place', () => {
+    // `check` shows which settings are set, and the build script is not part of the service.
+    const allowed = ['config/config.ts', 'config/environment-file.ts', 'commands/check.command.ts'];
+    const readers = files.filter((file) =>
+      /process\.(env|loadEnvFile)/.test(readFileSync(join(SOURCE, file), 'utf8')),
+    );
+    expect(readers.filter((file) => !allowed.includes(file))).toEqual([]);
+  });
+
+  it('has no forwardRef, no default export, no request-scoped provider and no any', () => {
+    const pattern = /forwardRef|export default|Scope\.REQUEST|: any\b|as any\b|<any>/;
+    expect(files.filter((file) => pattern.test(readFileSync(join(SOURCE, file), 'utf8')))).toEqual([]);
+  });
+});
+
+function mayImport(from: string, to: string): boolean {
+  if (from === to) return true;
+  const layer = (module: string) => LAYERS.findIndex(({ modules }) => modules.includes(module));
+  return layer(to) < layer(from) || (LAYERS[layer(from)]?.allowed[from]?.includes(to) ?? false);
+}
+
+function moduleOf(file: string): string {
+  const [module = ''] = file.split('/');
+  return file.includes('/') ? module : COMPOSITION;
+}
+
+/** What a file imports: files of ours, relative to src, and packages. Types count: they tie files together too. */
+function importsOf(file: string): { local: string[]; packages: string[] } {
+  const text = readFileSync(join(SOURCE, file), 'utf8');
+  const names = ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName);
+  return {
+    local: names
+      .filter((name) => name.startsWith('.'))
+      .map((name) => normalize(join(dirname(file), name)).replace(/\.js$/, '.ts')),
+    packages: names.filter((name) => !name.startsWith('.')),
+  };
+}
+
+/** The package that a module is of. */
+function packageOf(module: string): string {
+  return module
+    .split('/')
+    .slice(0, module.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
+function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] | null {
+  const done = new Set<string>();
+  const visit = (file: string, path: string[]): string[] | null => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (done.has(file)) return null;
+    for (const target of graph.get(file) ?? []) {
+      const cycle = visit(target, [...path, file]);
+      if (cycle !== null) return cycle;
+    }
+    done.add(file);
+    return null;
+  };
+  for (const file of graph.keys()) {
+    const cycle = visit(file, []);
+    if (cycle !== null) return cycle;
+  }
+  return null;
+}
+
+function listFiles(directory: string): string[] {
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' }).map((file) => relative('.', file));
+}

@@ -1,0 +1,288 @@
+import { SETTINGS } from '../../src/config/settings.js';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Environment } from '../../src/config/config.js';
+import { runCommand, TestProcess } from '../support/clients/command.js';
+
+let work: string;
+let environment: Environment;
+
+beforeAll(() => {
+  work = mkdtempSync(join(tmpdir(), 'command-line-'));
+  environment = { DATABASE_URL: `pglite:${join(work, 'mirror')}` };
+});
+
+afterAll(() => {
+  rmSync(work, { recursive: true });
+});
+
+function run(...args: string[]): Promise<TestProcess> {
+  return runCommand(args, environment);
+}
+
+function textLike(pattern: RegExp): string {
+  return expect.stringMatching(pattern) as string;
+}
+
+function json({ stdout }: TestProcess): Record<string, unknown> {
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+describe('directory schema', () => {
+  it('prints the schema that is committed, and finds it true', async () => {
+    const printed = await run('schema');
+    expect(printed.code).toBe(0);
+    expect(printed.stdout).toBe(readFileSync('schema.graphql', 'utf8'));
+    expect((await run('schema', '--check')).code).toBe(0);
+  });
+
+  it('says in a line what file it misses', async () => {
+    const bin = join(process.cwd(), 'dist/cli.js');
+    const elsewhere = promisify(execFile)(process.execPath, [bin, 'schema', '--check', '--json'], {
+      cwd: work,
+    });
+    const message = "ENOENT: no such file or directory, open 'schema.graphql'";
+    await expect(elsewhere).rejects.toMatchObject({
+      code: 1,
+      stdout: `${JSON.stringify({ error: { code: 'FILE_UNUSABLE', message, problems: [message] } })}\n`,
+    });
+  });
+});
+
+describe('directory check', () => {
+  it('tells every problem of the settings at once', async () => {
+    const checked = await runCommand(['check', '--json'], { ...environment, PORT: 'x', LOG_LEVEL: 'loud' });
+    expect(checked.code).toBe(2);
+    expect(json(checked).findings).toEqual([
+      expect.objectContaining({ what: 'settings', result: 'problem', text: textLike(/^PORT /) }),
+      expect.objectContaining({ what: 'settings', result: 'problem', text: textLike(/^LOG_LEVEL /) }),
+    ]);
+    expect(json(checked).sum).toEqual({ ok: 0, warning: 0, problem: 2 });
+  });
+
+  it('tells every problem of what the settings name at once', async () => {
+    writeFileSync(join(work, 'clients.json'), '[{"client_id": 1}, {"scope": "everything"}]');
+    const checked = await runCommand(['check', '--json'], {
+      ...environment,
+      DIRECTORY_URL: `file:${join(work, 'nothing')}`,
+      DIRECTORY_PEOPLE_FILTER: '(x',
+      DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:1/nothing',
+      AUTH_EMBEDDED_CLIENTS: join(work, 'clients.json'),
+    });
+    expect(checked.code).toBe(1);
+    const problems = (json(checked).findings as { what: string; result: string; mend: unknown }[]).filter(
+      ({ result }) => result === 'problem',
+    );
+    expect(problems.filter(({ mend }) => typeof mend !== 'string')).toEqual([]);
+    const wrong = problems.map(({ what }) => what);
+    expect([...new Set(wrong)]).toEqual([
+      'directory file',
+      'directory settings',
+      'database',
+      'clients of the embedded identity provider',
+    ]);
+    expect(checked.stdout).not.toContain('hunter2');
+  });
+});
+
+describe('what directory check prints', () => {
+  const VALUES = [
+    'https://someone:hunter2@host.example/',
+    'https:someone:hunter2@host.example',
+    'postgres://someone:hunter2@host.example/directory',
+    'redis://someone:hunter2@host.example',
+    'ldaps://someone:hunter2@host.example',
+    'ldap://someone:hun/ter2@hunter2@host.example',
+    'socks5://someone:hunter2@host.example',
+    'https://a.example,https://someone:hunter2@host.example',
+  ];
+
+  it.each(VALUES)('has no user information of any setting, where it is %s', async (value) => {
+    const settings = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, value]));
+    for (const args of [['check'], ['check', '--json']]) {
+      const { code, stdout, stderr } = await runCommand(args, settings);
+      expect([code, stderr]).toEqual([2, '']);
+      expect(stdout).toContain('host.example');
+      expect(stdout).not.toMatch(/someone|hunter2|hun\/ter/);
+    }
+  });
+
+  it('warns of plain http to the identity provider, unless it is this machine', async () => {
+    const warningsOf = async (AUTH_URL: string, AUTH_INTROSPECTION_URL = '') => {
+      const checked = await runCommand(['check', '--json'], {
+        ...environment,
+        DIRECTORY_URL: `file:${join(work, 'nothing')}`,
+        DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
+        AUTH_URL,
+        AUTH_INTROSPECTION_URL,
+      });
+      return (
+        json(checked).findings as { what: string; result: string; text: string; mend: unknown }[]
+      ).filter(({ what }) => what === 'encryption of the identity provider');
+    };
+    expect(await warningsOf('http://127.0.0.1:1')).toEqual([]);
+    expect(await warningsOf('http://localhost:1')).toEqual([]);
+    expect(await warningsOf('https://id.invalid')).toEqual([]);
+    expect(await warningsOf('http://id.invalid', 'http://tokens.invalid/introspect')).toMatchObject([
+      { result: 'warning', text: textLike(/^AUTH_URL is plain http/), mend: textLike(/https/) },
+      { result: 'warning', text: textLike(/^AUTH_INTROSPECTION_URL is plain http.* tokens\.invalid /) },
+    ]);
+  });
+});
+
+describe('a command that is used wrongly', () => {
+  it.each([
+    [['frobnicate'], "error: unknown command 'frobnicate'"],
+    [['srve'], 'Did you mean serve?'],
+    [['sync', '--frobnicate'], "error: unknown option '--frobnicate'"],
+    [['service-account', 'list', '--jsno'], 'Did you mean --json?'],
+    [['sync', '--confirm', 'x'], "error: option '--confirm <hash>' argument 'x' is invalid."],
+    [
+      ['sync', '--dry-run', '--confirm', 'f'.repeat(64)],
+      "error: option '--confirm <hash>' cannot be used with option '--dry-run'",
+    ],
+    [['service-account', 'create', '--id', 'x'], "error: required option '--name <name>' not specified"],
+    [[], 'Usage: directory'],
+  ])('%j ends with exit code 2', async (args, message) => {
+    const wrong = await run(...args);
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toContain(message);
+  });
+
+  it.each([['serve'], ['sync'], ['service-account', 'list']])(
+    '%s tells every mistake in the settings, one line each, with exit code 2',
+    async (...args) => {
+      const wrong = await runCommand(args, { ...environment, PORT: 'x', URL_SIGNING_KEYS: 'short' });
+      expect([wrong.code, wrong.stdout]).toEqual([2, '']);
+      expect(wrong.stderr.trimEnd().split('\n')).toEqual([
+        expect.stringMatching(/^PORT must be/),
+        expect.stringMatching(/^URL_SIGNING_KEYS must be/),
+      ]);
+    },
+  );
+
+  it('is answered in JSON where that is asked for, also what is not understood', async () => {
+    const wrong = await run('service-account', 'lst', '--json');
+    expect([wrong.code, wrong.stderr, json(wrong)]).toEqual([
+      2,
+      '',
+      {
+        error: {
+          code: 'WRONG_USE',
+          message: "unknown command 'lst' (Did you mean list?)",
+          problems: ["unknown command 'lst' (Did you mean list?)"],
+        },
+      },
+    ]);
+    const settings = await runCommand(['sync', '--json'], { ...environment, PORT: 'x', HOST: '/' });
+    expect([settings.code, settings.stderr, json(settings)]).toEqual([
+      2,
+      '',
+      {
+        error: expect.objectContaining({
+          code: 'WRONG_SETTINGS',
+          problems: [textLike(/^HOST /), textLike(/^PORT /)],
+        }) as object,
+      },
+    ]);
+    const away = await runCommand(['service-account', 'list', '--json'], {
+      DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:1/nothing',
+    });
+    expect([away.code, json(away)]).toEqual([
+      1,
+      { error: expect.objectContaining({ code: 'DATABASE_UNUSABLE' }) as object },
+    ]);
+  });
+});
+
+describe('the help', () => {
+  it('has the exit codes, and of every command examples', async () => {
+    const help = await run('--help');
+    expect([help.code, help.stderr]).toEqual([0, '']);
+    expect(help.stdout).toMatch(/Exit codes:\n {2}0 {2}done\n {2}1 {2}failed[^\n]+\n {2}2 {2}wrong use/);
+    const commands = [...help.stdout.matchAll(/^ {2}([a-z-]+) (?:<|\[options| {2})/gm)].map(
+      ([, name = '']) => name,
+    );
+    expect(commands).toContain('access-log');
+    const described = [
+      ...commands,
+      ...['create', 'list', 'rotate', 'revoke'].map((name) => `service-account ${name}`),
+    ];
+    const helps = await Promise.all(described.map((name) => run(...name.split(' '), '--help')));
+    for (const { code, stdout } of helps) {
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/\nExamples:\n {2}[^\n]+:\n {4}\$ directory /);
+      expect(stdout.split('\n').filter((line) => line.length > 80 && !line.includes('$ '))).toEqual([]);
+    }
+    expect((await run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('is coloured where colours are wanted, and nowhere else', async () => {
+    const inColour = { ...environment, NO_COLOR: '', FORCE_COLOR: '1', PORT: 'x' };
+    const [plain, coloured, help] = await Promise.all([
+      runCommand(['check'], { ...environment, PORT: 'x' }),
+      runCommand(['check'], inColour),
+      runCommand(['--help'], inColour),
+    ]);
+    expect(plain.stdout).not.toContain('\u001b');
+    expect(coloured.stdout).toContain('\u001b[31mPROBLEM \u001b[39m settings: PORT must be');
+    expect(help.stdout).toContain('\u001b[1mCommands:');
+  });
+});
+
+describe('the completion', () => {
+  it('completes commands and options in a shell', async () => {
+    // As bash does it when somebody presses Tab; what is completed is found by its name.
+    const script = `
+      . /usr/share/bash-completion/bash_completion
+      directory() { node dist/cli.js "$@"; }
+      eval "$(directory completion bash)"
+      complete_line() {
+        COMP_LINE="$1"; COMP_POINT=\${#1}; read -ra COMP_WORDS <<< "$1"; [[ "$1" == *' ' ]] && COMP_WORDS+=('')
+        COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 )); COMPREPLY=()
+        "$(complete -p directory | sed -E 's/.*-F ([^ ]+).*/\\1/')" directory
+        echo "\${COMPREPLY[@]}"
+      }
+      compopt() { :; }
+      complete_line 'directory se'
+      complete_line 'directory service-account r'
+      complete_line 'directory sync --dr'`;
+    const { stdout } = await promisify(execFile)('bash', ['--norc', '-c', script], {
+      env: { PATH: process.env.PATH ?? '' },
+      timeout: 600_000,
+    });
+    expect(stdout.split('\n').map((line) => line.trim())).toEqual([
+      'serve service-account',
+      'rotate revoke',
+      '--dry-run',
+      '',
+    ]);
+  });
+});
+
+describe('a start with mistakes in what the settings name', () => {
+  it('tells all of them, one line each, before anything is opened', async () => {
+    writeFileSync(
+      join(work, 'clients.json'),
+      '[{"client_id": 1}, {"client_id": "x", "scope": "everything"}]',
+    );
+    const process = await TestProcess.start('main', [], {
+      ...environment,
+      AUTH_EMBEDDED_CLIENTS: join(work, 'clients.json'),
+      DIRECTORY_GROUPS_FILTER: '(x',
+      DIRECTORY_PEOPLE_BASE: 'people',
+    }).end();
+    expect([process.code, process.stdout]).toEqual([2, '']);
+    const lines = process.stderr.trimEnd().split('\n');
+    expect(lines.slice(0, 2)).toEqual([
+      expect.stringMatching(/^DIRECTORY_PEOPLE_BASE and DIRECTORY_BASE_DN make no DN: /),
+      expect.stringMatching(/^DIRECTORY_GROUPS_FILTER is no filter/),
+    ]);
+    expect(lines.length).toBeGreaterThan(3);
+    expect(lines.slice(2).filter((line) => !line.includes('clients.json'))).toEqual([]);
+    expect(existsSync(join(work, 'mirror'))).toBe(false);
+  });
+});

@@ -1,0 +1,157 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Environment } from '../../src/config/config.js';
+import { runCommand, TestProcess } from '../support/clients/command.js';
+import { buildLdif, type TestPerson } from '../support/builders/directory.js';
+import { findFreePort } from '../support/servers/postgres.mjs';
+import { createDatabase, store, type TestDatabase, variable } from '../support/servers/store.js';
+
+const PEOPLE: TestPerson[] = ['anna', 'ben', 'cleo', 'dan', 'eve'].map((id) => ({ id }));
+const SECRET = 'ab'.repeat(32);
+
+let work: string;
+let database: TestDatabase;
+let environment: Environment;
+
+beforeAll(async () => {
+  work = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'commands-'));
+  database = await createDatabase();
+  environment = {
+    PORT: String(await findFreePort()),
+    DATABASE_URL: database.url,
+    DIRECTORY_URL: `file:${join(work, 'directory.ldif')}`,
+    URL_SIGNING_KEYS: SECRET,
+  };
+  writeDirectory(PEOPLE);
+});
+
+afterAll(async () => {
+  await database.drop();
+  rmSync(work, { recursive: true });
+});
+
+function writeDirectory(people: TestPerson[]): void {
+  writeFileSync(join(work, 'directory.ldif'), buildLdif(people, [{ id: 'club', members: ['anna'] }]));
+}
+
+function run(...args: string[]): Promise<TestProcess> {
+  return runCommand(args, environment);
+}
+
+function json(process: TestProcess): Record<string, unknown> {
+  return JSON.parse(process.stdout) as Record<string, unknown>;
+}
+
+describe('directory sync', () => {
+  it('says what it would do, without doing it, in text and in JSON', async () => {
+    const text = await run('sync', '--dry-run');
+    expect(text.code).toBe(0);
+    const answer = json(await run('sync', '--dry-run', '--json'));
+    expect(text.stdout.trimEnd().split('\n')).toEqual([
+      'people +5 ~0 -0, groups +1 ~0 -0, memberships +1 ~0 -0, nestings +0 ~0 -0',
+      ...['People', ...PEOPLE.map(({ id }) => `  + ${id}  ${id}`), 'Groups', '  + club  club'],
+      ...['Members', '  club: + anna MEMBER'],
+      'Left out: 0 quarantined, 0 dangling, 0 placeholders, 0 groups in cycles',
+      `Plan ${answer.hash as string}`,
+    ]);
+    expect(answer).toEqual({
+      kind: 'planned',
+      heldBecause: null,
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      counts: {
+        people: { created: 5, updated: 0, deleted: 0 },
+        groups: { created: 1, updated: 0, deleted: 0 },
+        memberships: { created: 1, updated: 0, deleted: 0 },
+        nestings: { created: 0, updated: 0, deleted: 0 },
+      },
+      people: { created: PEOPLE.map(({ id }) => ({ id, name: id })), updated: [], deleted: [] },
+      groups: { created: [{ id: 'club', name: 'club' }], updated: [], deleted: [] },
+      memberships: [{ group: 'club', user: 'anna', before: null, after: 'MEMBER' }],
+      nestings: [],
+      quarantined: [],
+      skipped: { dangling: 0, placeholders: 0, cyclic: 0 },
+    });
+  });
+
+  it('takes the directory over, holds what deletes too much, and does what is confirmed once', async () => {
+    expect((await run('sync')).stdout).toMatch(/^Revision 1: people \+5/);
+    expect((await run('sync')).stdout).toBe('Nothing has changed.\n');
+
+    writeDirectory(PEOPLE.slice(0, 1));
+    const held = await run('sync');
+    expect(held.code).toBe(1);
+    const hash = /--confirm ([0-9a-f]{64})/.exec(held.stdout)?.[1] ?? '';
+    expect(held.stdout).toContain('Held: It would delete 4 of 5 people: at most 3 are let through.');
+    expect((await run('check')).stdout).toContain(`npm run directory -- sync --confirm ${hash}\n`);
+    const looked = await run('sync', '--dry-run');
+    expect([looked.code, looked.stdout.replace('It would be held: ', 'Held: ')]).toEqual([0, held.stdout]);
+
+    const wrong = await run('sync', '--confirm', 'f'.repeat(64));
+    expect(wrong.code).toBe(1);
+    expect(wrong.stdout).toBe(`Nothing was changed: The plan is not the one to confirm: it is ${hash} now\n`);
+
+    const right = await run('sync', '--confirm', hash);
+    expect(right.code).toBe(0);
+    expect(right.stdout).toMatch(/^Revision 2: people \+0 ~0 -4/);
+    const again = await run('sync', '--confirm', hash);
+    expect([again.code, again.stdout]).toEqual([
+      1,
+      'Nothing was changed: There is nothing left to confirm: the mirror equals the directory\n',
+    ]);
+  });
+
+  it('fails with the reason when the file is broken', async () => {
+    writeFileSync(join(work, 'directory.ldif'), 'nonsense\n');
+    const broken = await run('sync', '--json');
+    const checked = await run('check');
+    writeDirectory(PEOPLE.slice(0, 1));
+    expect(broken.code).toBe(1);
+    expect(json(broken)).toMatchObject({
+      kind: 'failed',
+      reason: expect.stringMatching(/^LDIF line 1: /) as string,
+    });
+    expect([checked.code, checked.stdout]).toEqual([
+      1,
+      expect.stringMatching(/\nPROBLEM {2}mirror: FAILING, as of 20\S+\. LDIF line 1: /),
+    ]);
+    expect(checked.stdout).toMatch(/\nPROBLEM {2}directory file: \S+directory\.ldif: LDIF line 1: /);
+    expect((await run('sync')).code).toBe(0);
+  });
+});
+
+describe('directory check', () => {
+  it('finds everything in order, and prints no secret', async () => {
+    const checked = await run('check');
+    expect(checked.code).toBe(0);
+    expect(checked.stdout).not.toContain('PROBLEM');
+    expect(checked.stdout).toMatch(/\nok {7}people: 1 below ou=people,\S+\nok {7}groups: 1 below ou=groups,/);
+    expect(checked.stdout).toContain('ok       database\n');
+    expect(checked.stdout).toMatch(/\nok {7}mirror: IDLE, as of 20/);
+    expect(checked.stdout).toContain('  URL_SIGNING_KEYS=(set)');
+    expect(checked.stdout).not.toContain(SECRET);
+    expect(checked.stdout).not.toContain(database.url);
+  });
+});
+
+describe('directory serve', () => {
+  it(
+    store === 'postgres'
+      ? 'takes over what a sync beside it has brought, and goes on'
+      : 'keeps other processes away from an embedded database',
+    async () => {
+      const service = TestProcess.start('cli', ['serve'], environment);
+      await service.untilPrinted(/Ready at/);
+      writeDirectory([{ id: 'anna', name: 'Renamed' }]);
+      const beside = await run('sync');
+      const ended = await service.kill('SIGTERM');
+      expect(ended.code).toBe(0);
+      if (store === 'postgres') {
+        expect([beside.code, beside.stderr]).toEqual([0, '']);
+        expect(beside.stdout).toMatch(/^(Revision \d+: people \+0 ~1 -0|Nothing has changed)/);
+      } else {
+        expect([beside.code, beside.stdout]).toEqual([1, '']);
+        expect(beside.stderr).toMatch(/^The database directory \S+ is in use by process \d+: [^\n]+\n$/);
+      }
+    },
+  );
+});

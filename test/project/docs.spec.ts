@@ -1,0 +1,214 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { ERROR_CODES } from '../../src/common/errors.js';
+import { type SettingName, SETTINGS } from '../../src/config/settings.js';
+import { commandBlocksOf, pagesWithCommands } from '../support/builders/documents.js';
+
+const ROOT = join(__dirname, '../..');
+const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
+
+describe('the settings table of the README', () => {
+  it('has every setting with its default and meaning, in the order of the code', () => {
+    const shown = rowsOf(sectionOf(read('README.md'), '## Settings'));
+    const expected = SETTING_NAMES.map((name) => [
+      isSecret(name) ? `\`${name}\` °` : `\`${name}\``,
+      defaultOf(name) === '' ? '' : `\`${defaultOf(name)}\``,
+      SETTINGS[name].description,
+    ]);
+    expect(shown).toEqual(expected);
+  });
+});
+
+describe('.env.example', () => {
+  it('has every setting with its meaning, commented out with its default', () => {
+    const shown = read('.env.example').match(/^# .*\n#[A-Z][A-Z_]*=.*$/gm) ?? [];
+    const expected = SETTING_NAMES.map((name) => {
+      const asFile = isSecret(name) ? ` (a secret: also as a file, ${name}_FILE)` : '';
+      return `# ${SETTINGS[name].description}${asFile}\n#${name}=${defaultOf(name)}`;
+    });
+    expect(shown).toEqual(expected);
+  });
+
+  it('changes nothing when it is copied as it is', () => {
+    const settings = read('.env.example')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+    expect(settings).toEqual([]);
+  });
+});
+
+describe('the page of errors', () => {
+  it('has a section for every code, and for no other', () => {
+    const shown = [...read('docs/errors.md').matchAll(/^### (.+)$/gm)].map(([, code]) => code);
+    expect(shown.sort()).toEqual([...ERROR_CODES, ...mediaCodes()].sort());
+  });
+});
+
+describe('the decisions', () => {
+  it('are all in their index, in order', () => {
+    const records = readdirSync(join(ROOT, 'docs/adr')).filter((name) => /^\d{4}-/.test(name));
+    const listed = [...read('docs/adr/README.md').matchAll(/\[(\d{4})\]\(([^)]+)\)/g)];
+    expect(listed.map(([, number, file]) => ({ number, file }))).toEqual(
+      records.sort().map((file) => ({ number: file.slice(0, 4), file })),
+    );
+  });
+
+  it('say of every dependency what it is for, and of no other', () => {
+    const table = rowsOf(read('docs/adr/0012-dependencies.md'));
+    const named = table.flatMap(([packages = '']) =>
+      [...packages.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
+    );
+    const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
+    expect(named.sort()).toEqual(Object.keys(dependencies).sort());
+  });
+});
+
+describe.each(pages())('%s', (page) => {
+  it('links to what is there', () => {
+    const links = [...read(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, target = '']) => target);
+    expect(links.filter((target) => !leadsSomewhere(page, target))).toEqual([]);
+  });
+
+  it('names files of the source that are there', () => {
+    const named = [
+      ...read(page).matchAll(/(?<![\w/])(?:src|test|scripts|sample|ldap|deploy)\/[\w.*/-]*[\w/]/g),
+    ];
+    const missing = named
+      .map(([path]) => path)
+      .filter((path) => !path.includes('*') && !TO_BE_MADE.has(path))
+      .filter((path) => ![ROOT, join(ROOT, dirname(page))].some((from) => existsSync(join(from, path))));
+    expect(missing).toEqual([]);
+  });
+});
+
+/** What a fence may have in it that is no command: commands are indented, or stand in a fence that says `sh`. */
+const KINDS = ['graphql', 'ini', 'json', 'ldif', 'mermaid', 'text'];
+const COMMAND = /^(?:[$#>] |(?:sudo|npm|npx|node|curl|docker|kubectl|psql|ldap\w+|directory) )/m;
+
+describe.each(pages())('%s', (page) => {
+  it('has commands nowhere but where they are run', () => {
+    const text = read(page);
+    expect(text.match(/^(?: +```|\s*~~~).*$/gm)).toBeNull();
+    const fences = [...text.matchAll(/^```(\S+)\n(.*?)^```$/gms)];
+    const strange = fences.filter(([, kind = '']) => ![...KINDS, 'sh'].includes(kind));
+    expect(strange.map(([fence]) => fence)).toEqual([]);
+    const hidden = fences.filter(([, kind, inside = '']) => kind === 'text' && COMMAND.test(inside));
+    expect(hidden.map(([fence]) => fence)).toEqual([]);
+    const isRun = pagesWithCommands().includes(page);
+    expect(isRun ? [] : commandBlocksOf(page)).toEqual([]);
+  });
+});
+
+describe.each(pagesWithCommands())('%s', (page) => {
+  it('says of every fence what is in it, and of no block that it is not run but of commands', () => {
+    // Fences come in twos: one that begins and says what it has, and one that ends.
+    const fences = read(page).match(/^```.*$/gm) ?? [];
+    expect(fences.filter((fence, index) => (index % 2 === 0) === (fence === '```'))).toEqual([]);
+    const reasons = commandBlocksOf(page).filter(({ reason }) => reason !== null);
+    expect(reasons).toHaveLength(read(page).match(/^<!-- not run: /gm)?.length ?? 0);
+  });
+});
+
+describe('the source', () => {
+  it('refers to pages that are there', () => {
+    const missing = sourceFiles().flatMap((file) =>
+      [...read(file).matchAll(/\bdocs\/(?:adr\/\d{4}|[\w-]+\.md)/g)]
+        .map(([page]) => page)
+        .filter((page) => !isPage(page))
+        .map((page) => `${file}: ${page}`),
+    );
+    expect(missing).toEqual([]);
+  });
+});
+
+/** Examples of what a reader will make. */
+const TO_BE_MADE = new Set([
+  'src/database/migrations/0003-nickname',
+  'deploy/secrets/',
+  'deploy/secrets/ldap-password',
+]);
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
+
+function isSecret(name: SettingName): boolean {
+  return 'secret' in SETTINGS[name];
+}
+
+/** As it would be written in the environment; empty: there is none. */
+function defaultOf(name: SettingName): string {
+  const value = SETTINGS[name].schema.parse(undefined);
+  return value === undefined ? '' : value.toString();
+}
+
+/** The text from a heading to the next one of its level. */
+function sectionOf(text: string, heading: string): string {
+  const [, section = ''] = text.split(`\n${heading}\n`);
+  return section.split('\n## ')[0] ?? '';
+}
+
+/** The cells of every row of the tables in a text, without their headings. */
+function rowsOf(text: string): string[][] {
+  const rows = text
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+  const isRule = (row: string[] | undefined) => row?.every((cell) => /^:?-+:?$/.test(cell)) === true;
+  return rows.filter((row, index) => !isRule(row) && !isRule(rows[index + 1]));
+}
+
+/** The codes that only exist for pictures: a type, which leaves nothing behind but its text. */
+function mediaCodes(): string[] {
+  const [, type = ''] = /type ProblemCode =([^;]*);/.exec(read('src/media/problem.ts')) ?? [];
+  const codes = [...type.matchAll(/'([A-Z_]+)'/g)].map(([, code = '']) => code);
+  return codes.filter((code) => !(ERROR_CODES as readonly string[]).includes(code));
+}
+
+function leadsSomewhere(page: string, target: string): boolean {
+  const [path = '', anchor] = target.split('#');
+  const file = path === '' ? page : relative(ROOT, join(ROOT, dirname(page), path));
+  if (!existsSync(join(ROOT, file))) return false;
+  return anchor === undefined || anchorsOf(read(file)).includes(anchor);
+}
+
+/** As forges make anchors of headings. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+function isPage(path: string): boolean {
+  if (existsSync(join(ROOT, path))) return true;
+  return readdirSync(join(ROOT, 'docs/adr')).some((name) => `docs/adr/${name}`.startsWith(`${path}-`));
+}
+
+function pages(): string[] {
+  return filesBelow('.', (name) => name.endsWith('.md'));
+}
+
+function sourceFiles(): string[] {
+  return [...filesBelow('src', () => true), ...filesBelow('scripts', () => true), 'jest.config.mjs'];
+}
+
+/** Files of the project: what is installed, built or kept by a run is not part of it. */
+function filesBelow(directory: string, isWanted: (name: string) => boolean): string[] {
+  return readdirSync(join(ROOT, directory), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) {
+      const isForeign =
+        entry.name.startsWith('.') || ['node_modules', 'dist', 'coverage'].includes(entry.name);
+      return isForeign ? [] : filesBelow(path, isWanted);
+    }
+    return isWanted(entry.name) ? [path] : [];
+  });
+}

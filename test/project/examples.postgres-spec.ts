@@ -1,0 +1,214 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
+import { Chromium, expectAccessible, expectFittingWidth, type Visit } from '../support/servers/chromium.js';
+import { ClubPage } from '../support/clients/club-page.js';
+import { eventually } from '../support/eventually.js';
+import { findFreePort } from '../support/servers/postgres.mjs';
+import { ServiceProcess } from '../support/servers/service-processes.js';
+import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
+
+const execute = promisify(execFile);
+
+/** Whether the first photo of each role is there. */
+const ARE_LOADED = `[...document.querySelectorAll('.people li:first-child img')]
+  .every((image) => image.naturalWidth === 256)`;
+
+interface Person {
+  role: { value: string };
+  user: { name: string; email: string | null; photo: string | null };
+}
+
+describe('the examples, with a service on the sample', () => {
+  let database: TestDatabase;
+  let service: ServiceProcess;
+  let url: string;
+  let people: Person[];
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'examples-'));
+    const clients = join(directory, 'clients.json');
+    const port = await findFreePort();
+    // The sample names the port that the page has on a machine of its own.
+    writeFileSync(clients, readFileSync('sample/clients.json', 'utf8').replaceAll(':5173/', `:${port}/`));
+    service = await ServiceProcess.start({
+      DATABASE_URL: database.url,
+      AUTH_EMBEDDED_CLIENTS: clients,
+      CORS_ORIGINS: `http://localhost:${port}`,
+    });
+    url = `http://127.0.0.1:${service.port}`;
+    people = await readPeople();
+    [chromium, page] = await Promise.all([
+      Chromium.start(),
+      ClubPage.serve(port, url, join(directory, 'page')),
+    ]);
+  });
+
+  afterAll(async () => {
+    page.stop();
+    await Promise.all([chromium.stop(), service.process.kill('SIGKILL')]);
+    await database.drop();
+  });
+
+  let chromium: Chromium;
+  let page: ClubPage;
+
+  /** Everybody in the chess club, as the service account of the log sees them. */
+  async function readPeople(): Promise<Person[]> {
+    const query = `{ group(group: {id: "chess-club"}) { members(first: 100) {
+      nodes { role { value } user { name email photo(size: 256) } } } } }`;
+    const response = await fetch(`${url}/graphql/v1`, {
+      method: 'POST',
+      headers: { authorization: service.authorization, 'content-type': 'application/json' },
+      body: JSON.stringify({ query }),
+    });
+    const { data } = (await response.json()) as { data: { group: { members: { nodes: Person[] } } } };
+    return data.group.members.nodes;
+  }
+
+  describe('the club page', () => {
+    let visit: Visit;
+
+    beforeEach(async () => {
+      visit = await chromium.visit(page.url, { viewport: { width: 390, height: 844 }, colorScheme: 'dark' });
+    });
+
+    afterEach(async () => {
+      await visit.context.close();
+    });
+
+    async function answerProvider(shown: Page, answer: 'Continue' | 'Cancel'): Promise<void> {
+      await shown.getByLabel('Your id in the directory').fill('ada.martin');
+      await shown.getByRole('button', { name: answer }).click();
+    }
+
+    async function signIn(): Promise<Page> {
+      const shown = await visit.open(`${page.url}#chess-club`);
+      await shown.getByRole('button', { name: 'Sign in' }).click();
+      await answerProvider(shown, 'Continue');
+      return shown;
+    }
+
+    /** The page asks its service and nobody else, and has nothing to complain of but what the test has brought about. */
+    function expectClean(complaint = /^$/): void {
+      expect(visit.foreign.filter((asked) => !asked.startsWith(`${url}/`))).toEqual([]);
+      expect(visit.complaints.filter((said) => !complaint.test(said))).toEqual([]);
+    }
+
+    it('shows who signs in the people of their club by role, with photos, page by page', async () => {
+      const shown = await visit.open(page.url);
+      await expectAccessible(shown);
+      await shown.close();
+      const club = await signIn();
+      await club.getByRole('heading', { name: 'Chess Club' }).waitFor();
+      expect(await club.getByText(/^\d+ of \d+ people$/).textContent()).toBe(`24 of ${people.length} people`);
+      await club.getByRole('button', { name: 'Show more people' }).click();
+      await club.getByText(`${people.length} of ${people.length} people`).waitFor();
+      expect(await club.getByRole('button', { name: 'Show more people' }).count()).toBe(0);
+
+      for (const [role, title] of Object.entries({ OWNER: 'Owners', ADMIN: 'Admins', MEMBER: 'Members' })) {
+        const section = club.getByRole('region', { name: title });
+        const names = await section.locator('.name').allTextContents();
+        const expected = people.filter((person) => person.role.value === role).map(({ user }) => user.name);
+        expect(names.sort()).toEqual(expected.sort());
+      }
+      const photographed = people.filter(({ user }) => user.photo !== null);
+      expect(photographed.length).toBeGreaterThan(0);
+      expect(photographed.length).toBeLessThan(people.length);
+      expect(await club.locator('.people img').count()).toBe(photographed.length);
+      // By asks of our own: Playwright's wait for an expression is an eval, which the page's policy refuses.
+      await eventually(() => club.evaluate(ARE_LOADED), true);
+      await expectAccessible(club);
+      await expectFittingWidth(club);
+      expectClean();
+    });
+
+    it('tells who says no that nothing was shared', async () => {
+      const shown = await visit.open(page.url);
+      await shown.getByRole('button', { name: 'Sign in' }).click();
+      await answerProvider(shown, 'Cancel');
+      await shown.getByRole('heading', { name: 'You have not signed in' }).waitFor();
+      expect(new URL(shown.url()).search).toBe('');
+      expectClean();
+    });
+
+    it('says what it needs when a scope is refused', async () => {
+      // A provider may give less than was asked for (RFC 6749 §3.3); the embedded one gives what the request says.
+      await visit.context.route('**/oauth2/authorize?*', async (route) => {
+        const location = route.request().url().replace('profile+read', 'profile');
+        const isLess = location !== route.request().url();
+        await (isLess ? route.fulfill({ status: 302, headers: { location } }) : route.continue());
+      });
+      const shown = await signIn();
+      await shown.getByRole('heading', { name: 'This page may not read your clubs' }).waitFor();
+      await expectAccessible(shown);
+      expectClean(/status of 403/);
+    });
+
+    it('asks to sign in again when the session has ended, and goes on where it was', async () => {
+      const shown = await signIn();
+      await shown.getByRole('heading', { name: 'Chess Club' }).waitFor();
+      await shown.evaluate(`sessionStorage.setItem('session',
+        JSON.stringify({ accessToken: 'of.another.day', expiresAt: Date.now() + 1000000 }))`);
+      await shown.reload();
+      await shown.getByRole('heading', { name: 'Your session has ended' }).waitFor();
+      await shown.getByRole('button', { name: 'Sign in again' }).click();
+      await answerProvider(shown, 'Continue');
+      await shown.getByRole('heading', { name: 'Chess Club' }).waitFor();
+      expectClean(/status of 401/);
+    });
+
+    it('lets people try again when the service is away, and shows initials where a photo does not load', async () => {
+      await visit.context.route('**/graphql/v1', (route) => route.abort());
+      await visit.context.route('**/photo/v1/**', (route) => route.abort());
+      const shown = await signIn();
+      await shown.getByText('Your clubs cannot be read at the moment.').waitFor();
+      await expectAccessible(shown);
+      await visit.context.unroute('**/graphql/v1');
+      await shown.getByRole('button', { name: 'Try again' }).click();
+      await shown.getByRole('region', { name: 'Owners' }).getByText('AM', { exact: true }).waitFor();
+      expectClean(/ERR_FAILED/);
+    });
+
+    it('forgets who signs out', async () => {
+      const shown = await signIn();
+      await shown.getByRole('button', { name: 'Sign out' }).click();
+      await shown.getByRole('heading', { name: 'You are signed out' }).waitFor();
+      expect(await shown.evaluate('JSON.stringify({ ...sessionStorage, ...localStorage })')).toBe('{}');
+      await expectAccessible(shown);
+      await shown.getByRole('link', { name: 'sign out of the school’s sign-in as well' }).click();
+      await shown.getByText('asks you to sign out').waitFor();
+      await shown.getByRole('button', { name: 'Sign out' }).click();
+      await shown.getByRole('heading', { name: 'Our clubs' }).waitFor();
+      await shown.getByRole('button', { name: 'Sign in' }).click();
+      expect(await shown.getByLabel('Your id in the directory').inputValue()).toBe('');
+      expectClean();
+    });
+  });
+
+  describe('the script', () => {
+    it('prints the addresses of a group, and of a group that is not there why not', async () => {
+      const env = {
+        PATH: process.env.PATH,
+        SERVICE_URL: url,
+        TOKEN: service.authorization.slice('Basic '.length),
+      };
+      const run = (group: string) =>
+        execute(process.execPath, ['examples/script/emails.mjs', group], { env });
+      const expected = people
+        .filter(({ user }) => user.email !== null)
+        .map(({ user }) => `${user.name} <${user.email ?? ''}>`);
+      expect((await run('chess-club')).stdout.trimEnd().split('\n')).toEqual(expected);
+      // More people than a page has.
+      expect((await run('community-clubs')).stdout.match(/@example\.org>\n/g)?.length).toBeGreaterThan(200);
+      await expect(run('chess-clubs')).rejects.toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringContaining('NOT_FOUND: There is no group with this id') as string,
+      });
+    });
+  });
+});

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import {
+  buildSchema,
+  isInputObjectType,
+  isObjectType,
+  isRequiredArgument,
+  isRequiredInputField,
+} from 'graphql';
+import { findDeprecationProblems } from '../../src/graphql/schema/deprecation.js';
+import { buildSdl } from '../../src/schema.js';
+import { declarationsOf, signaturesOf } from '../support/builders/schema-coordinates.js';
+
+describe('the schema', () => {
+  const file = readFileSync('schema.graphql', 'utf8');
+  const schema = buildSchema(file);
+  const contract = signaturesOf(buildSchema(readFileSync('test/project/contract.graphql', 'utf8')));
+  const served = signaturesOf(schema);
+
+  it('is what the classes build, as it stands in the file', async () => {
+    expect(await buildSdl()).toBe(file);
+  });
+
+  it('has everything that the contract has, with its types, arguments and defaults', () => {
+    const found = [...contract.keys()].map((coordinate) => [coordinate, served.get(coordinate) ?? 'missing']);
+    expect(Object.fromEntries(found)).toEqual(Object.fromEntries(contract));
+  });
+
+  it('asks nothing of clients that the contract does not ask', () => {
+    const required = Object.values(schema.getTypeMap()).flatMap((type) => {
+      if (isInputObjectType(type)) {
+        const fields = Object.values(type.getFields()).filter(isRequiredInputField);
+        return fields.map((field) => `${type.name}.${field.name}`);
+      }
+      if (!isObjectType(type) || type.name.startsWith('__')) return [];
+      return Object.values(type.getFields()).flatMap((field) =>
+        field.args
+          .filter(isRequiredArgument)
+          .map((argument) => `${type.name}.${field.name}(${argument.name}:)`),
+      );
+    });
+    expect(required.filter((coordinate) => !contract.has(coordinate))).toEqual([]);
+  });
+
+  it('tells of everything deprecated since when, and from when on it may be gone', () => {
+    expect(findDeprecationProblems(schema)).toEqual([]);
+  });
+
+  it('says of every type, field, argument and value what it is', () => {
+    const undescribed = declarationsOf(schema).filter(({ description }) => (description ?? '').trim() === '');
+    expect(undescribed.map(({ coordinate }) => coordinate)).toEqual([]);
+  });
+});

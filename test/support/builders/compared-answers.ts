@@ -1,0 +1,66 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { execute, type ExecutionResult } from 'graphql';
+import { type CompiledQuery, Compiler } from '../../../src/graphql/execution/compiler.js';
+
+/** Times that both are asked: a minute, or a revision, may begin between the two. */
+const ATTEMPTS = 3;
+
+/**
+ * Makes a service compile every operation that it can at once, and answer each both ways: compiled, and by graphql-js.
+ * So whatever a suite asks is also a test that the two answer the same, byte for byte.
+ */
+export class ComparedAnswers {
+  readonly differences: string[] = [];
+
+  constructor(app: NestFastifyApplication) {
+    const compiler = app.get(Compiler);
+    compiler.worthwhileAfter = 0;
+    const compile = compiler.compile.bind(compiler);
+    compiler.compile = (schema, operation, conditions) => {
+      const compiled = compile(schema, operation, conditions);
+      if (compiled === null) return null;
+      const { document, definition } = operation;
+      const operationName = definition.name?.value;
+      return this.inBothWays(compiled, (contextValue, variableValues) =>
+        execute({ schema, document, operationName, contextValue, variableValues }),
+      );
+    };
+  }
+
+  /** @throws Error when an answer was not the same both ways */
+  check(): void {
+    if (this.differences.length > 0) throw new Error(this.differences.join('\n\n'));
+  }
+
+  private inBothWays(
+    compiled: CompiledQuery,
+    interpret: (
+      ...rest: [Parameters<CompiledQuery>[0], Parameters<CompiledQuery>[2]]
+    ) => ReturnType<typeof execute>,
+  ): CompiledQuery {
+    return async (context, coerced, sent) => {
+      for (let attempt = 1; ; attempt++) {
+        const result = await compiled(context, coerced, sent);
+        // Made by graphql-js in any case.
+        if ((result.errors ?? []).length > 1) return result;
+        context.startAnew();
+        const answer = textOf(result);
+        const expected = textOf(await interpret(context, sent));
+        if (answer === expected) return result;
+        context.startAnew();
+        if (attempt === ATTEMPTS) {
+          this.differences.push(`Compiled: ${answer}\nBy graphql-js: ${expected}`);
+          return result;
+        }
+      }
+    };
+  }
+}
+
+/** All of an answer that can be seen. */
+function textOf({ data, errors }: ExecutionResult): string {
+  return JSON.stringify({
+    data,
+    errors: errors?.map((error) => ({ ...error.toJSON(), of: error.originalError?.constructor.name })),
+  });
+}

@@ -1,0 +1,72 @@
+import { DataSource, type EntityManager } from 'typeorm';
+import type { RandomDirectory } from './random-directory.js';
+import { type HeldRole, heldRoles, ROLES } from './role-model.js';
+import type { TestService } from '../servers/service.js';
+
+/** Everybody's role in every group, by the group's id and the person's. */
+export type RolesByGroup = Record<string, Record<string, HeldRole>>;
+
+/** What the mirror has worked out, as it stands in its rows. */
+export async function readEffectiveRoles(
+  service: TestService,
+  manager: EntityManager = service.app.get(DataSource).manager,
+): Promise<RolesByGroup> {
+  const rows: { group: string; person: string; role: number; direct: number | null; inner: string[] }[] =
+    await manager.query(`
+      select g.id as group, u.id as person, m.role, m.direct_role as direct,
+        array(select i.id from groups i where i.key = any (m.inherited_from) order by i.id collate "C") as inner
+      from effective_memberships m join groups g on g.key = m.group_key join users u on u.key = m.user_key`);
+  const roles: RolesByGroup = {};
+  for (const { group, person, role, direct, inner } of rows) {
+    (roles[group] ??= {})[person] = {
+      value: nameOf(role),
+      direct: direct === null ? null : nameOf(direct),
+      inheritedFrom: inner,
+    };
+  }
+  return roles;
+}
+
+/** What it should have worked out, by hand. */
+export function expectedRoles(directory: RandomDirectory): RolesByGroup {
+  const inhabited = [...heldRoles(withoutStrangers(directory))].filter(([, held]) => held.size > 0);
+  return Object.fromEntries(inhabited.map(([group, held]) => [group, Object.fromEntries(held)]));
+}
+
+/** Who is named and not there is nobody's member. */
+export function withoutStrangers({ people, groups }: RandomDirectory): RandomDirectory['groups'] {
+  const there = new Set([...people.map(({ id }) => id), ...groups.map(({ id }) => `@${id}`)]);
+  const kept = (ids: string[] | undefined) => (ids ?? []).filter((id) => there.has(id));
+  return groups.map((group) => ({
+    ...group,
+    members: kept(group.members),
+    admins: kept(group.admins),
+    owners: kept(group.owners),
+  }));
+}
+
+/** Copies and counters that are not what they are made from. */
+export const INCONSISTENCIES = `
+  select 'what is carried of a person', m.user_key from effective_memberships m join users u on u.key = m.user_key
+  where (m.user_sort_name, m.user_id, m.user_name, m.user_school_year, m.user_has_photo, m.user_has_picture)
+    is distinct from (u.sort_name, u.id, u.name, u.school_year, u.photo is not null, u.picture is not null)
+  union all
+  select 'what is carried of a group', m.group_key from effective_memberships m join groups g on g.key = m.group_key
+  where (m.group_sort_name, m.group_id, m.group_name) is distinct from (g.sort_name, g.id, g.name)
+  union all
+  select 'groups of a person', key from users u
+  where group_count <> (select count(*) from effective_memberships m where m.user_key = u.key)
+  union all
+  select 'members of a group', key from groups g
+  where member_count <> (select count(*) from effective_memberships m where m.group_key = g.key)
+  union all
+  select 'people or groups', 0 from mirror_state
+  where (user_count, group_count) <> ((select count(*) from users), (select count(*) from groups))`;
+
+export async function findInconsistencies({ app }: TestService): Promise<unknown[]> {
+  return app.get(DataSource).query<unknown[]>(INCONSISTENCIES);
+}
+
+function nameOf(rank: number): HeldRole['value'] {
+  return ROLES[rank - 1] ?? 'MEMBER';
+}

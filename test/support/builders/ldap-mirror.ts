@@ -1,0 +1,99 @@
+import { DataSource } from 'typeorm';
+import { INCONSISTENCIES } from './effective-roles.js';
+import type { MirrorContents } from './ldap-content.js';
+import { type HeldRole, ROLES } from './role-model.js';
+import type { TestService } from '../servers/service.js';
+
+type Served = Pick<TestService, 'app'>;
+
+/** A row of a person, as far as renames must leave it alone, and what they change. */
+export interface MirroredPerson {
+  readonly key: number;
+  readonly uuid: string;
+  readonly dn: string;
+  readonly createdAt: string;
+  readonly hasPhoto: boolean;
+}
+
+/** The rows of people, by id. */
+export async function readPeople({ app }: Served): Promise<Record<string, MirroredPerson>> {
+  const rows: (MirroredPerson & { id: string })[] = await app.get(DataSource).query(`
+    select id, key, entry_uuid as uuid, dn, created_at::text as "createdAt", photo is not null as "hasPhoto"
+    from users order by id`);
+  return Object.fromEntries(rows.map(({ id, ...row }) => [id, row]));
+}
+
+/** The names of people, by id. */
+export async function readNames({ app }: Served): Promise<Record<string, string>> {
+  const rows: { id: string; name: string }[] = await app
+    .get(DataSource)
+    .query('select id, name from users order by id');
+  return Object.fromEntries(rows.map(({ id, name }) => [id, name]));
+}
+
+/** Sorted ids. */
+export async function readIds({ app }: Served, table: 'users' | 'groups' = 'users'): Promise<string[]> {
+  const rows: { id: string }[] = await app.get(DataSource).query(`select id from ${table}`);
+  return rows.map(({ id }) => id).sort();
+}
+
+/** Who is in a group, with which role: «anna MEMBER», sorted. */
+export async function readMembers({ app }: Served, group: string): Promise<string[]> {
+  const rows: { id: string; role: number }[] = await app.get(DataSource).query(
+    `select u.id, m.role from effective_memberships m join users u on u.key = m.user_key
+       join groups g on g.key = m.group_key where g.id = $1`,
+    [group],
+  );
+  return rows.map(({ id, role }) => `${id} ${['', 'MEMBER', 'ADMIN', 'OWNER'][role] ?? ''}`).sort();
+}
+
+/** What revisions have taken away so far. */
+export async function countLosses({ app }: Served): Promise<{ people: number; memberships: number }> {
+  const [row]: { people: number; memberships: number }[] = await app.get(DataSource).query(`
+    select coalesce(sum(users_deleted), 0)::integer as people,
+      coalesce(sum(memberships_removed), 0)::integer as memberships
+    from revisions`);
+  return row ?? { people: 0, memberships: 0 };
+}
+
+/** The whole mirror, in the form of what it is to be. */
+export async function readMirror(dataSource: DataSource): Promise<MirrorContents> {
+  const people: Record<string, string>[] = await dataSource.query(
+    `select entry_uuid as uuid, dn, id, name, email, encode(photo, 'hex') as photo from users`,
+  );
+  const groups: Record<string, string>[] = await dataSource.query(
+    'select entry_uuid as uuid, dn, id, name, email, description from groups',
+  );
+  const roles: (Ranks & { group: string; person: string })[] = await dataSource.query(`
+    select g.id as "group", u.id as person, m.role, m.direct_role as direct,
+      array(select i.id from groups i where i.key = any (m.inherited_from)) as "inheritedFrom"
+    from effective_memberships m join groups g on g.key = m.group_key join users u on u.key = m.user_key`);
+  const byGroup = new Map(groups.map(({ id = '' }): [string, Record<string, HeldRole>] => [id, {}]));
+  for (const { group, person, ...ranks } of roles)
+    Object.assign(byGroup.get(group) ?? {}, { [person]: heldOf(ranks) });
+  return { people: byUuid(people), groups: byUuid(groups), roles: Object.fromEntries(byGroup) };
+}
+
+/** Copies and counters that are not what they are made from. */
+export async function readInconsistencies(dataSource: DataSource): Promise<unknown[]> {
+  return dataSource.query<unknown[]>(INCONSISTENCIES);
+}
+
+interface Ranks {
+  readonly role: number;
+  readonly direct: number | null;
+  readonly inheritedFrom: string[];
+}
+
+function heldOf({ role, direct, inheritedFrom }: Ranks): HeldRole {
+  const nameOf = (rank: number) => ROLES[rank - 1] ?? 'MEMBER';
+  return {
+    value: nameOf(role),
+    direct: direct === null ? null : nameOf(direct),
+    inheritedFrom: inheritedFrom.sort(),
+  };
+}
+
+function byUuid(rows: Record<string, string>[]): MirrorContents['people'] {
+  return Object.fromEntries(rows.map(({ uuid = '', ...row }) => [uuid, row]));
+}

@@ -1,0 +1,54 @@
+import { foldValue } from '../../../src/ldap/naming/case-ignore-match.js';
+import { Entry } from '../../../src/ldap/entry.js';
+import type { Filter } from '../../../src/ldap/filter/filter-parser.js';
+import type { ChangeRecord, ValueChange } from '../../../src/ldap/ldif/ldif-record.js';
+
+/** An entry with text for values. */
+export function entryOf(dn: string, attributes: Readonly<Record<string, readonly string[]>>): Entry {
+  return new Entry(
+    dn,
+    Object.entries(attributes).map(([name, values]) => [name, values.map((value) => Buffer.from(value))]),
+  );
+}
+
+/**
+ * Applies a modification as a server does: values are deleted by name, compared by caseIgnoreMatch, and new ones
+ * come last.
+ * @throws Error with what the server would answer: noSuchAttribute, attributeOrValueExists, assertionFailed
+ */
+export function applyRecord(entry: Entry, record: ChangeRecord): Entry {
+  if (record.changetype !== 'modify') throw new Error(`not a modification: ${record.changetype}`);
+  if (record.dn !== entry.dn) throw new Error('noSuchObject');
+  if (record.assertion !== undefined && !matches(entry, record.assertion)) throw new Error('assertionFailed');
+  const attributes = new Map([...entry.attributes.keys()].map((name) => [name, entry.text(name)]));
+  for (const change of record.changes) applyChange(attributes, change);
+  return entryOf(entry.dn, Object.fromEntries(attributes));
+}
+
+function applyChange(attributes: Map<string, string[]>, { operation, attribute, values }: ValueChange): void {
+  const key = attribute.toLowerCase();
+  const held = attributes.get(key) ?? [];
+  if (values.length === 0) throw new Error('protocolError');
+  for (const value of values) {
+    const index = held.findIndex((each) => foldValue(each) === foldValue(value));
+    if (operation === 'add' && index !== -1) throw new Error('attributeOrValueExists');
+    if (operation === 'delete' && index === -1) throw new Error('noSuchAttribute');
+    if (operation === 'add') held.push(value);
+    else held.splice(index, 1);
+  }
+  if (held.length === 0) attributes.delete(key);
+  else attributes.set(key, held);
+}
+
+function matches(entry: Entry, filter: Filter): boolean {
+  switch (filter.kind) {
+    case 'and':
+      return filter.filters.every((each) => matches(entry, each));
+    case 'not':
+      return !matches(entry, filter.filter);
+    case 'present':
+      return entry.bytes(filter.attribute).length > 0;
+    default:
+      throw new Error(`not in the model: ${filter.kind}`);
+  }
+}

@@ -1,0 +1,94 @@
+import { Args, Context, Field, Mutation, ObjectType, Resolver } from '@nestjs/graphql';
+import { InheritAccess, RequireScopes } from '../../../src/auth/access.js';
+import { ServiceError } from '../../../src/common/errors.js';
+import { Database } from '../../../src/database/database.js';
+import type { RequestContext } from '../../../src/graphql/http/request-context.js';
+import { Group } from '../../../src/groups/group.model.js';
+import { GroupsModule } from '../../../src/groups/groups.module.js';
+import { GroupsService } from '../../../src/groups/groups.service.js';
+
+@ObjectType()
+class TestPayload {
+  @InheritAccess()
+  @Field(() => Group)
+  group!: Group;
+}
+
+/** Mutations that only tests have: they change little, and fail when they are told to. */
+@Resolver()
+export class TestMutations {
+  /** What every mutation that has begun was asked for, in their order. */
+  static begun: string[] = [];
+
+  constructor(
+    private readonly groups: GroupsService,
+    private readonly database: Database,
+  ) {}
+
+  /** Renames a group, and then fails if `fails` says how. */
+  @RequireScopes('write')
+  @Mutation(() => TestPayload, { nullable: true })
+  async testRename(
+    @Args('group') id: string,
+    @Args('name') name: string,
+    @Args('fails', { type: () => String, nullable: true }) fails: string | null,
+    @Context() { overlay }: RequestContext,
+  ): Promise<TestPayload> {
+    TestMutations.begun.push(`${id} ${name}`);
+    await overlay.query(
+      `with renamed as (update groups set name = $2, sort_name = lower($2) where id = $1 returning key, name, sort_name)
+       update effective_memberships m set group_name = r.name, group_sort_name = r.sort_name
+       from renamed r where m.group_key = r.key`,
+      [id, name],
+    );
+    if (fails === 'by rule') throw new ServiceError('CONFLICT', 'Not now');
+    if (fails === 'by statement') await overlay.query('select 1 / 0');
+    return { group: await this.groups.get({ id }, 'group', overlay) };
+  }
+
+  /** Takes everybody out of a group. */
+  @RequireScopes('write')
+  @Mutation(() => TestPayload, { nullable: true })
+  async testEmpty(@Args('group') id: string, @Context() { overlay }: RequestContext): Promise<TestPayload> {
+    TestMutations.begun.push(id);
+    const group = await this.groups.get({ id }, 'group', overlay);
+    await overlay.query('delete from effective_memberships where group_key = $1', [group.key]);
+    await overlay.query('update groups set member_count = 0 where key = $1', [group.key]);
+    return { group };
+  }
+
+  /** Somebody else changes the same row, the first `times` times. */
+  @RequireScopes('write')
+  @Mutation(() => TestPayload, { nullable: true })
+  async testRace(
+    @Args('group') id: string,
+    @Args('times') times: number,
+    @Context() { overlay }: RequestContext,
+  ): Promise<TestPayload> {
+    const group = await this.groups.get({ id }, 'group', overlay);
+    TestMutations.begun.push(group.name);
+    if (TestMutations.begun.length <= times) {
+      await this.database.transaction((manager) =>
+        manager.query(`update groups set name = name || '+' where id = $1`, [id]),
+      );
+    }
+    await overlay.query(`update groups set description = 'Raced' where key = $1`, [group.key]);
+    return { group: await this.groups.get({ id }, 'group', overlay) };
+  }
+
+  /** For administrators alone. */
+  @RequireScopes('directory', 'write')
+  @Mutation(() => TestPayload, { nullable: true })
+  async testAdministrate(
+    @Args('group') id: string,
+    @Context() { overlay }: RequestContext,
+  ): Promise<TestPayload> {
+    TestMutations.begun.push(id);
+    return { group: await this.groups.get({ id }, 'group', overlay) };
+  }
+}
+
+/** To be called before a service is started: from then on it has them. */
+export function addTestMutations(): void {
+  (Reflect.getMetadata('providers', GroupsModule) as unknown[]).push(TestMutations);
+}

@@ -1,0 +1,173 @@
+import type { TestService } from '../servers/service.js';
+
+/** A change as the endpoint tells it. */
+export interface ListedChange {
+  kind: string;
+  at: string;
+  userId: string | null;
+  userNodeId: string | null;
+  groupId: string | null;
+  groupNodeId: string | null;
+  previousId: string | null;
+  roleBefore: string | null;
+  roleAfter: string | null;
+}
+
+export interface ChangesPage {
+  totalCount: number;
+  nodes: (ListedChange & { id: string; user: { id: string } | null; group: { id: string } | null })[];
+  pageInfo: {
+    hasNextPage: boolean;
+    hasPreviousPage: boolean;
+    startCursor: string | null;
+    endCursor: string | null;
+  };
+}
+
+const CHANGE =
+  'id kind at userId userNodeId groupId groupNodeId previousId roleBefore roleAfter user { id } group { id }';
+const PAGE = `totalCount nodes { ${CHANGE} } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }`;
+
+/** One page of the log, which has to be answered. */
+export async function readChanges(
+  service: TestService,
+  authorization: string,
+  args = 'first: 100',
+): Promise<ChangesPage> {
+  const { data, errors } = await service.query<{ changes: ChangesPage }>(`{ changes(${args}) { ${PAGE} } }`, {
+    authorization,
+  });
+  if (data?.changes === undefined) throw new Error(JSON.stringify(errors));
+  return data.changes;
+}
+
+/** Everything that comes after a cursor, as a client follows it; null: from the beginning. */
+export async function followChanges(
+  service: TestService,
+  authorization: string,
+  after: string | null,
+  size = 100,
+): Promise<{ changes: ChangesPage['nodes']; cursor: string | null }> {
+  const changes: ChangesPage['nodes'] = [];
+  for (let cursor = after; ;) {
+    const from = cursor === null ? '' : `, after: "${cursor}"`;
+    const { nodes, pageInfo } = await readChanges(service, authorization, `first: ${size}${from}`);
+    changes.push(...nodes);
+    cursor = pageInfo.endCursor ?? cursor;
+    if (!pageInfo.hasNextPage) return { changes, cursor };
+  }
+}
+
+/** A change in one line: what it is and whom it is about. */
+export function summarise({
+  kind,
+  userId,
+  groupId,
+  previousId,
+  roleBefore,
+  roleAfter,
+}: Omit<ListedChange, 'userNodeId' | 'groupNodeId'>): string {
+  const subject = [userId, groupId].filter((id) => id !== null).join(' in ');
+  const roles =
+    roleBefore === null && roleAfter === null ? '' : `: ${roleBefore ?? '-'} to ${roleAfter ?? '-'}`;
+  return `${kind} ${subject}${previousId === null ? '' : `, was ${previousId}`}${roles}`;
+}
+
+/** A copy of the directory that is kept by applying changes one by one, in their order. */
+export class Replica {
+  /** Ids of people, by what identifies them. */
+  private readonly ids = new Map<string, string>();
+  private readonly roles = new Map<string, { id: string; members: Map<string, string> }>();
+
+  /** @param key what identifies people and groups: the ids of the directory change, and cannot be passed round in a circle */
+  constructor(private readonly key: 'id' | 'nodeId') {}
+
+  /** The ids of the people. */
+  get people(): Set<string> {
+    return new Set(this.ids.values());
+  }
+
+  /** Roles by the group's id and the person's. */
+  get groups(): Map<string, Map<string, string>> {
+    const named = (members: Map<string, string>) =>
+      new Map([...members].map(([person, role]) => [this.ids.get(person) ?? `nobody: ${person}`, role]));
+    return new Map([...this.roles.values()].map(({ id, members }) => [id, named(members)]));
+  }
+
+  apply(changes: readonly ListedChange[]): void {
+    for (const change of changes) this.applyOne(change);
+  }
+
+  private applyOne(change: ListedChange): void {
+    const { kind, userId, groupId, previousId, roleBefore, roleAfter } = change;
+    const [person, group] = this.keysOf(change);
+    const members = this.roles.get(group)?.members;
+    switch (kind) {
+      case 'USER_CREATED':
+        expect([this.ids.has(person), this.people.has(userId ?? '')]).toEqual([false, false]);
+        this.ids.set(person, userId ?? '');
+        break;
+      case 'USER_UPDATED':
+        if (previousId !== null) this.renamePerson(person, change);
+        break;
+      case 'USER_DELETED':
+        expect(this.ids.get(person)).toBe(userId);
+        this.ids.delete(person);
+        break;
+      case 'GROUP_CREATED':
+        expect([members, this.groups.has(groupId ?? '')]).toEqual([undefined, false]);
+        this.roles.set(group, { id: groupId ?? '', members: new Map() });
+        break;
+      case 'GROUP_UPDATED':
+        if (previousId !== null) this.renameGroup(group, change);
+        break;
+      case 'GROUP_DELETED':
+        // Whoever was in it has been removed before.
+        expect(this.roles.get(group)).toEqual({ id: groupId, members: new Map() });
+        this.roles.delete(group);
+        break;
+      case 'MEMBER_ADDED':
+      case 'ROLE_CHANGED':
+        expect([this.ids.get(person), members?.get(person) ?? null]).toEqual([userId, roleBefore]);
+        members?.set(person, roleAfter ?? '');
+        break;
+      case 'MEMBER_REMOVED':
+        expect([this.ids.get(person), members?.get(person)]).toEqual([userId, roleBefore]);
+        members?.delete(person);
+        break;
+    }
+  }
+
+  /** What identifies the person and the group before the change. */
+  private keysOf(change: ListedChange): [person: string, group: string] {
+    if (this.key === 'nodeId') return [change.userNodeId ?? '', change.groupNodeId ?? ''];
+    return [change.previousId ?? change.userId ?? '', change.previousId ?? change.groupId ?? ''];
+  }
+
+  private renamePerson(person: string, { userId, previousId }: ListedChange): void {
+    expect(this.ids.get(person)).toBe(previousId);
+    const next = userId ?? '';
+    if (this.key === 'id') {
+      expect(this.ids.has(next)).toBe(false);
+      this.ids.delete(person);
+      for (const { members } of this.roles.values()) {
+        const role = members.get(person);
+        if (role === undefined) continue;
+        members.delete(person);
+        members.set(next, role);
+      }
+    }
+    this.ids.set(this.key === 'id' ? next : person, next);
+  }
+
+  private renameGroup(group: string, { groupId, previousId }: ListedChange): void {
+    expect(this.roles.get(group)?.id).toBe(previousId);
+    const next = groupId ?? '';
+    const members = this.roles.get(group)?.members ?? new Map<string, string>();
+    if (this.key === 'id') {
+      expect(this.roles.has(next)).toBe(false);
+      this.roles.delete(group);
+    }
+    this.roles.set(this.key === 'id' ? next : group, { id: next, members });
+  }
+}

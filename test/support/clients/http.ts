@@ -1,0 +1,114 @@
+import { type Agent, type IncomingHttpHeaders, request as startRequest } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { ERROR_CODES } from '../../../src/common/errors.js';
+import type { Config } from '../../../src/config/config.js';
+
+/** Whatever listens where its configuration says. */
+export interface Listening {
+  readonly config: Pick<Config, 'host' | 'port'>;
+}
+
+export interface HttpRequest {
+  method?: string;
+  /** The request target, from the origin on. */
+  path?: string;
+  headers?: Record<string, string | string[]>;
+  body?: string | Buffer;
+  /** Keeps connections; without one, every request has its own. */
+  agent?: Agent;
+  /** An address of the loopback interface that it comes from. */
+  localAddress?: string;
+}
+
+export interface HttpAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+/** Sends a request as it is: unlike fetch, with any header, and without adding one. */
+export function send({ config }: Listening, { body, agent, ...request }: HttpRequest): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const { host, port } = config;
+    const options = { host, port, path: '/graphql/v1', ...request, agent: agent ?? false };
+    const sent = startRequest(options, (response) => {
+      text(response).then((received) => {
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: received });
+      }, reject);
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+/** Sends an operation by POST, or whatever else is to be a body. */
+export function post(
+  service: Listening,
+  body: unknown,
+  headers: HttpRequest['headers'] = {},
+  agent?: Agent,
+): Promise<HttpAnswer> {
+  const bytes = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  const request = { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body: bytes };
+  return send(service, agent === undefined ? request : { ...request, agent });
+}
+
+/** Sends an operation by GET. */
+export function get(
+  service: Listening,
+  parameters: Record<string, string>,
+  headers: HttpRequest['headers'] = {},
+): Promise<HttpAnswer> {
+  return send(service, { path: `/graphql/v1?${new URLSearchParams(parameters).toString()}`, headers });
+}
+
+/** Writes bytes to the service's socket, and reads until it is closed: for what is no request at all. */
+export function sendBytes({ config }: Listening, bytes: string): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(config.port, config.host, () => socket.write(bytes));
+    text(socket).then((received) => {
+      const [head = '', body = ''] = received.split('\r\n\r\n');
+      const [statusLine = '', ...lines] = head.split('\r\n');
+      const fields = lines.map((line) => line.split(/: /, 2) as [string, string]);
+      const headers = Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), value]));
+      resolve({ status: Number(statusLine.split(' ')[1]), headers, body });
+    }, reject);
+  });
+}
+
+interface GraphQLBody {
+  data?: Record<string, unknown> | null;
+  errors?: { message: string; extensions: Record<string, unknown> & { code: string; requestId: string } }[];
+}
+
+export function dataOf({ body }: HttpAnswer): GraphQLBody['data'] {
+  const { data, errors } = JSON.parse(body) as GraphQLBody;
+  expect(errors).toBeUndefined();
+  return data;
+}
+
+/** Words that only come from inside: a stack, a path, a statement, a framework. */
+const INTERNALS = /node_modules|\.(js|ts):\d|stack|fst_|statusCode|fastify|nest|apollo|typeorm|select /i;
+
+/**
+ * What a refusal says, once it is seen to have the form of every error: no data, a code of the list, the id of
+ * the request as the header has it, and nothing of our inside.
+ */
+export function refusalOf({ status, headers, body }: HttpAnswer): [status: number, code: string] {
+  const { data, errors = [] } = JSON.parse(body) as GraphQLBody;
+  const [error] = errors;
+  if (error === undefined) throw new Error(`${status} is no refusal: ${body.slice(0, 200)}`);
+  expect(headers['content-type']).toMatch(/^application\/(graphql-response\+)?json; charset=utf-8$/);
+  expect(data ?? null).toBeNull();
+  expect(body).not.toMatch(INTERNALS);
+  for (const { message, extensions } of errors) {
+    expect(message).not.toBe('');
+    expect(ERROR_CODES).toContain(extensions.code);
+    expect(extensions.requestId).toMatch(/^[\w.:-]{1,64}$/);
+    expect(extensions.requestId).toBe(headers['x-request-id']);
+  }
+  return [status, error.extensions.code];
+}

@@ -1,0 +1,164 @@
+// Makes load from a process of its own, and tells what came of it: `node make-load.mjs OPTIONS`, JSON both ways (see load.ts).
+import { constants, setPriority } from 'node:os';
+import { performance } from 'node:perf_hooks';
+import { clearInterval, setInterval } from 'node:timers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HttpConnection } from './http-connection.mjs';
+import { processorWait } from '../processor-time.mjs';
+
+/** Milliseconds between two looks at how many requests are due. */
+const TICK = 2;
+/** And at how long others had the processors. */
+const LOOK = 5;
+/** Connections at most: for those that wait for an answer, and some more. */
+const CONNECTIONS = 300;
+
+try {
+  // As often as is said, whatever else the machine does.
+  setPriority(constants.priority.PRIORITY_HIGHEST);
+} catch {
+  // Only root may.
+}
+
+const { url, body, headers, seconds, rate, clients, server } = JSON.parse(process.argv[2]);
+const { host, port, pathname } = new URL(url);
+const fields = {
+  host,
+  'content-type': 'application/json',
+  'content-length': Buffer.byteLength(body),
+  ...headers,
+};
+const head = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+const REQUEST = `POST ${pathname} HTTP/1.1\r\n${head.join('')}\r\n${body}`;
+const HEALTH = `GET /_health HTTP/1.1\r\nhost: ${host}\r\n\r\n`;
+
+/** Connections that wait for a request, and requests that wait for a connection. */
+const idle = [];
+const queue = [];
+let opened = 0;
+const answers = [];
+
+/** Milliseconds for which a request can have waited for a processor, here or at the server, after each look. */
+const waits = [0];
+const begunAt = performance.now();
+let last = { at: begunAt, waited: waitedSoFar() };
+
+function waitedSoFar() {
+  return processorWait() + (server === undefined ? 0 : processorWait(server));
+}
+
+/** One look; where looks were late, it stands for those that were left out. */
+function noteWait() {
+  const now = { at: performance.now(), waited: waitedSoFar() };
+  const missing = Math.floor((now.at - begunAt) / LOOK) - (waits.length - 1);
+  if (missing < 1) return;
+  // Both may wait at once, and for no longer than there is time.
+  const more = Math.min(now.at - last.at, now.waited - last.waited);
+  const before = waits.at(-1);
+  for (let at = 1; at <= missing; at++) waits.push(before + (more * at) / missing);
+  last = now;
+}
+
+function waitedUntil(moment) {
+  const place = Math.min((moment - begunAt) / LOOK, waits.length - 1);
+  const low = Math.floor(place);
+  return waits[low] + ((waits[low + 1] ?? waits[low]) - waits[low]) * (place - low);
+}
+
+/** One request; whatever becomes of it is an answer. */
+async function ask() {
+  const begun = performance.now();
+  const answer = await send(REQUEST);
+  answers.push({ ...answer, begun, milliseconds: performance.now() - begun });
+}
+
+/** Sends a text over the next connection that is free: a client of Node's takes as long for it as the server to refuse it. */
+function send(text) {
+  return new Promise((resolve) => {
+    queue.push({ text, resolve });
+    sendNext();
+  });
+}
+
+function sendNext() {
+  while (queue.length > 0) {
+    const line = idle.pop() ?? (opened < CONNECTIONS ? open() : null);
+    if (line === null) return;
+    if (!line.connection.isOpen) {
+      opened--;
+      continue;
+    }
+    const { text, resolve } = queue.shift();
+    line.resolve = resolve;
+    line.connection.send(text);
+  }
+}
+
+function open() {
+  opened++;
+  const line = { connection: null, resolve: null };
+  const tell = (answer) => {
+    const { resolve } = line;
+    line.resolve = null;
+    idle.push(line);
+    resolve?.(answer);
+    sendNext();
+  };
+  const fail = ({ message }) => {
+    line.connection.close();
+    tell({ status: 0, code: message, retryAfter: null });
+  };
+  line.connection = new HttpConnection(port, (bytes) => tell(read(bytes)), fail);
+  return line;
+}
+
+/** Only errors are read: what is asked is to have the processor. */
+function read(bytes) {
+  const status = Number(bytes.latin1Slice(9, 12));
+  if (status === 200) return { status, code: null, retryAfter: null };
+  const text = bytes.toString();
+  return {
+    status,
+    code: /"code":"(\w+)"/.exec(text)?.[1] ?? text,
+    retryAfter: /^retry-after: (.*)$/im.exec(text)?.[1].trim() ?? null,
+  };
+}
+
+/** Opens all connections, as a proxy has them: Node takes on one at a time, between everything else that it has to do. */
+async function connect() {
+  await Promise.all(Array.from({ length: CONNECTIONS }, () => send(HEALTH)));
+}
+
+/** So many a second, whether or not those before are answered: as the world does. */
+async function askAtRate() {
+  await connect();
+  const begun = performance.now();
+  const asked = [];
+  for (let elapsed = 0; elapsed < seconds * 1000; elapsed = performance.now() - begun) {
+    while (asked.length < (elapsed / 1000) * rate) asked.push(ask());
+    await sleep(TICK);
+  }
+  await Promise.all(asked);
+}
+
+/** One after the other, by so many at a time: as many as can be answered. */
+async function askInTurn() {
+  const end = performance.now() + seconds * 1000;
+  const client = async () => {
+    while (performance.now() < end) await ask();
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+}
+
+const looking = setInterval(noteWait, LOOK);
+await (rate === undefined ? askInTurn() : askAtRate());
+clearInterval(looking);
+noteWait();
+for (const { connection } of idle) connection.close();
+const told = answers.map(({ begun, milliseconds, ...answer }) => ({
+  ...answer,
+  at: performance.timeOrigin + begun,
+  milliseconds,
+  waited: waitedUntil(begun + milliseconds) - waitedUntil(begun),
+}));
+process.stdout.write(JSON.stringify(told));

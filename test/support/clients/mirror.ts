@@ -1,0 +1,64 @@
+import { MirrorService } from '../../../src/mirror/mirror.service.js';
+import { MirrorState } from '../../../src/mirror/status/mirror-state.js';
+import type { TestService } from '../servers/service.js';
+
+export interface DirectoryStatus {
+  state: string;
+  asOf: string | null;
+  blockedReason: string | null;
+}
+
+/** Service accounts that may be told the details, made when they are first needed. */
+const observers = new WeakMap<TestService, Promise<string>>();
+
+/** How synchronisation is doing, as clients with the scope `directory` see it. */
+export async function readStatus(service: TestService): Promise<DirectoryStatus> {
+  let observer = observers.get(service);
+  if (observer === undefined) {
+    observer = service.serviceAccount('directory');
+    observers.set(service, observer);
+  }
+  const { data } = await service.query<{ directoryStatus: DirectoryStatus }>(
+    '{ directoryStatus { state asOf blockedReason } }',
+    { authorization: await observer },
+  );
+  if (data?.directoryStatus === undefined) throw new Error('directoryStatus was not answered');
+  return data.directoryStatus;
+}
+
+/** The number of the revision that is served: what no client sees, but every change makes. */
+export async function readRevision(service: Pick<TestService, 'app'>): Promise<number> {
+  return (await service.app.get(MirrorState).get()).revision ?? 0;
+}
+
+/** Leaves synchronising to the test: nobody else looks at the directory from now on. */
+export async function stopFollowing({ app }: TestService): Promise<void> {
+  const mirror = app.get(MirrorService);
+  mirror.onModuleDestroy();
+  await mirror.beforeApplicationShutdown();
+}
+
+/** Replaces the directory file, and waits until it is served. */
+export async function takeOver(service: TestService, ldif: string): Promise<void> {
+  const before = await readRevision(service);
+  service.replaceDirectory(ldif);
+  await service.until(async () => (await readRevision(service)) > before);
+}
+
+/** Replaces the directory file, and waits until synchronisation stands like this. */
+export async function replaceUntil(
+  service: TestService,
+  ldif: string,
+  state: string,
+): Promise<DirectoryStatus> {
+  service.replaceDirectory(ldif);
+  await service.until(async () => (await readStatus(service)).state === state);
+  return readStatus(service);
+}
+
+/** What is left out of the directory as it is now, and what of it is skipped. */
+export async function readLeftOut(service: TestService) {
+  const outcome = await service.synchronise({ dryRun: true });
+  if (outcome.kind !== 'planned') throw new Error(`The run was ${outcome.kind}`);
+  return { quarantined: outcome.quarantined, skipped: outcome.skipped };
+}

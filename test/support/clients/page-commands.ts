@@ -1,0 +1,177 @@
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { commandBlocksOf } from '../builders/documents.js';
+import type { ExternalIssuerProcess } from '../servers/external-issuer.js';
+import { InstalledSlapd } from '../servers/installed-slapd.js';
+import { findFreePort } from '../servers/postgres.mjs';
+import type { ServiceProcess } from '../servers/service-processes.js';
+import { Shell } from './shell.js';
+import { MIRROR_DN, MIRROR_PASSWORD, ROOT_PASSWORD, SUFFIX } from '../servers/slapd.mjs';
+import { createDatabase, type TestDatabase, variable } from '../servers/store.js';
+import { findPostgres } from '../servers/system-packages.mjs';
+
+/** What the pages speak of, and every page is given. */
+export interface Surroundings {
+  /** On the sample, and its own identity provider. */
+  readonly service: ServiceProcess;
+  readonly issuer: ExternalIssuerProcess;
+  /** The service's own. */
+  readonly database: TestDatabase;
+}
+
+/** What a page has besides: a directory server, or a database that is empty. */
+export interface Needs {
+  readonly slapd?: 'bare' | 'with people';
+  readonly ownDatabase?: boolean;
+}
+
+/** What is the same on a machine of its own, and is here because there is no `sudo`, or because it would never end. */
+const PRELUDE = `
+# Without npm in between, which takes half a second of each.
+npm() {
+  case "$*" in
+    'run directory -- '*) shift 3; node dist/cli.js "$@" ;;
+    'run --silent directory -- '*) shift 4; node dist/cli.js "$@" ;;
+    start) serve_once 'Ready at' node dist/main.js ;;
+    'run dev --workspace '*) serve_once Local env npm "$@" ;;
+    *) command npm "$@" ;;
+  esac
+}
+npx() { if [ "$1" = typeorm ]; then shift; node node_modules/typeorm/cli.js "$@"; else command npx "$@"; fi; }
+# Servers of the tests let whoever runs them in; what would change the machine itself is not done.
+sudo() {
+  if [ "$1" = -u ]; then shift 2; fi
+  case "$1" in psql | createdb | ldapadd | ldapmodify) "$@" ;; *) echo "Not here: $1" >&2; return 1 ;; esac
+}
+# The first leaves it running. How a service ends is none of a page's business.
+systemctl() { export PORT=$FREE_PORT; start_until 'Ready at' node dist/main.js; }
+serve_once() { PORT=$FREE_PORT start_until "$@"; kill -KILL $SERVED; }
+start_until() {
+  local awaited=$1 line said=; shift
+  exec {serving}< <(exec "$@" 2>&1); SERVED=$!
+  while read -r line <&$serving; do
+    said+=$line$'\\n'
+    case $line in *"$awaited"*) return ;; esac
+  done
+  printf %s "$said" >&2
+  return 1
+}
+`;
+
+/** A shell in a copy of the project, in which the names of the pages lead to servers of the tests. */
+export class PageShell {
+  private constructor(
+    private readonly shell: Shell,
+    private readonly names: readonly (readonly [string, string])[],
+    private readonly end: () => Promise<void>,
+  ) {}
+
+  static async open(surroundings: Surroundings, needs: Needs): Promise<PageShell> {
+    const directory = copyProject();
+    const slapd = needs.slapd === undefined ? null : await startSlapd(needs.slapd);
+    const own = needs.ownDatabase === true ? await createDatabase() : null;
+    const database = (own ?? surroundings.database).url;
+    const server = new URL(database);
+    const port = String(await findFreePort());
+    // What a page has its reader write there.
+    if (needs.slapd === 'with people') writeFileSync(join(directory, 'ldap-password'), MIRROR_PASSWORD);
+    writeFileSync(join(directory, 'change.ldif'), shownLdif());
+    const shell = new Shell(directory, {
+      PATH: `${process.env.PATH ?? ''}:${findPostgres() ?? ''}:/usr/sbin`,
+      HOME: directory,
+      TMPDIR: process.env.TMPDIR,
+      NO_COLOR: '1',
+      SERVICE_URL: urlOf(surroundings.service),
+      FREE_PORT: port,
+      PGHOST: server.hostname,
+      PGPORT: server.port,
+      PGUSER: 'postgres',
+      DIRECTORY_CA_FILE: slapd?.authority,
+      // A page that writes its own settings is believed.
+      DATABASE_URL: needs.slapd === 'bare' ? undefined : database,
+    });
+    await shell.run(PRELUDE);
+    const isServing = needs.slapd === 'bare' ? `http://127.0.0.1:${port}` : urlOf(surroundings.service);
+    const names = [
+      ['http://127.0.0.1:3000', isServing],
+      ['ldap://ldap.example.org', slapd?.url ?? ''],
+      ['ldap://directory.example.org', slapd?.url ?? ''],
+      ['ldapi:///', slapd?.socket ?? ''],
+      ['/run/secrets/ldap', 'ldap-password'],
+      ['postgres://directory:…@db.example.org/directory', database],
+      // The user that is made in one page is spoken of in others.
+      ...(needs.slapd === 'bare'
+        ? []
+        : [['directory:change-me@db.example.org', `postgres@${server.host}`] as const]),
+      ['@db.example.org/', `@${server.host}/`],
+      ['https://login.example.org', surroundings.issuer.url],
+      [' -W ', ` -w ${ROOT_PASSWORD} `],
+    ] as const;
+    return new PageShell(shell, names, async () => {
+      shell.end();
+      slapd?.stop();
+      await own?.drop();
+    });
+  }
+
+  run(commands: string): Promise<string> {
+    return this.shell.run(this.names.reduce((text, [name, here]) => text.replaceAll(name, here), commands));
+  }
+
+  close(): Promise<void> {
+    return this.end();
+  }
+}
+
+export function urlOf(service: ServiceProcess): string {
+  return `http://127.0.0.1:${service.port}`;
+}
+
+/** What commands write to is copied, and everything else is there by a link. */
+function copyProject(): string {
+  const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'page-'));
+  for (const name of [
+    'node_modules',
+    'dist',
+    'sample',
+    'scripts',
+    'package.json',
+    'schema.graphql',
+    'ldap',
+    'bench',
+  ])
+    symlinkSync(join(process.cwd(), name), join(directory, name));
+  for (const name of ['src/database', 'deploy', 'examples']) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true });
+    cpSync(name, join(directory, name), { recursive: true });
+  }
+  return directory;
+}
+
+/** Debian's package leaves nothing but the suffix; people and an account that reads are what a school would have. */
+function startSlapd(kind: 'bare' | 'with people'): Promise<InstalledSlapd> {
+  if (kind === 'bare') return InstalledSlapd.start();
+  const sample = readFileSync('sample/directory.ldif', 'utf8');
+  const [ada = ''] = /^dn: uid=ada\.martin,[^]*?\n\n/m.exec(sample) ?? [];
+  const club = `dn: cn=chess-club,ou=groups,${SUFFIX}
+objectClass: groupOfNames
+cn: chess-club
+member: uid=ada.martin,ou=people,${SUFFIX}
+`;
+  const units = ['people', 'groups'].map(
+    (name) => `dn: ou=${name},${SUFFIX}\nobjectClass: organizationalUnit\nou: ${name}\n`,
+  );
+  const account = `dn: ${MIRROR_DN}
+objectClass: organizationalRole
+objectClass: simpleSecurityObject
+cn: mirror
+userPassword: ${MIRROR_PASSWORD}
+`;
+  return InstalledSlapd.start([...units, account, ada, club].join('\n'), 'ldap/directory.ldif');
+}
+
+/** The change that the README shows, which other pages speak of. */
+function shownLdif(): string {
+  const shown = commandBlocksOf('README.md').find(({ output }) => output?.language === 'ldif');
+  return `${shown?.output?.text ?? ''}\n`;
+}

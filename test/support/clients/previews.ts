@@ -1,0 +1,104 @@
+import { DataSource } from 'typeorm';
+import { writeClients } from './clients.js';
+import { buildLdif } from '../builders/directory.js';
+import { type Answer, TestService } from '../servers/service.js';
+
+/** An owner, an admin and a member of the club and the board, somebody who is in both through the team, and a stranger. */
+const PEOPLE = ['olga', 'adam', 'mia', 'ines', 'sven'];
+/** Whom a client without an owner acts for, and one whose owner is not there. */
+const NOBODIES = ['machine', 'ghost'];
+
+/** A club with a team inside it; the school and the union have the club in them. The board is there for its roles. */
+const DIRECTORY = buildLdif(
+  [
+    { id: 'olga', name: 'Olga Öberg', givenName: 'Olga', email: 'olga@example.org', schoolYear: '3A' },
+    { id: 'adam', name: 'Adam' },
+    { id: 'mia', name: 'Mia' },
+    { id: 'ines', name: 'Ines' },
+    { id: 'sven', name: 'Sven' },
+    ...['one', 'two', 'three', 'four', 'five', 'six'].map((id) => ({ id })),
+  ],
+  [
+    {
+      id: 'club',
+      name: 'Club',
+      description: 'Chess and go',
+      members: ['mia', '@team'],
+      admins: ['adam'],
+      owners: ['olga'],
+    },
+    { id: 'team', name: 'Team', members: ['ines'] },
+    { id: 'school', name: 'School', members: ['@club', 'sven'], owners: ['adam'] },
+    { id: 'union', name: 'Union', members: ['@club'], owners: ['olga'] },
+    {
+      id: 'board',
+      members: ['mia', 'one', 'two', '@team'],
+      admins: ['adam', 'three'],
+      owners: ['olga', 'four'],
+    },
+  ],
+);
+
+/**
+ * A service with that directory, and a client for each person.
+ * @param more entries besides
+ */
+export function startPreviews(more = ''): Promise<TestService> {
+  const people = PEOPLE.map((id) => ({ id: `${id}-app`, owner: id }));
+  const nobodies = NOBODIES.map((id) => ({ id: `${id}-app`, owner: id === 'machine' ? null : id }));
+  return TestService.start({
+    ldif: DIRECTORY + more,
+    environment: {
+      AUTH_EMBEDDED_CLIENTS: writeClients([...people, ...nobodies]),
+      DIRECTORY_SYNC_SECONDS: '3600',
+      LIMIT_TOKENS: '100000',
+    },
+  });
+}
+
+export interface Preview {
+  ldif: string;
+  persisted: boolean;
+  basedOn: string | null;
+}
+export type Payload = Record<string, unknown> & { preview: Preview };
+/** By alias, or name of the mutation. */
+export type Payloads = Record<string, Payload | null>;
+
+/** Sends mutations as the client of a person, or with an Authorization header. */
+export async function preview(
+  service: TestService,
+  who: string,
+  mutations: string,
+  variables?: Record<string, unknown>,
+): Promise<Answer<Payloads>> {
+  const authorization = who.includes(' ')
+    ? who
+    : await service.accessToken('profile read write', `${who}-app`);
+  return service.query<Payloads>(mutations, { authorization, variables });
+}
+
+/** The records of an LDIF text, without its version and with folded lines put together. */
+export function recordsIn(ldif: string | undefined): string[] {
+  const unfolded = (ldif ?? '').replaceAll('\n ', '');
+  return unfolded
+    .replace(/^version: 1\n/, '')
+    .split('\n\n')
+    .slice(0, -1);
+}
+
+/** What each table of the mirror holds, as one checksum. The lease changes by itself, each time that the leader renews it. */
+export async function checksums({ app }: TestService): Promise<Record<string, string | null>> {
+  const dataSource = app.get(DataSource);
+  const tables: { name: string }[] = await dataSource.query(
+    `select tablename as name from pg_tables where schemaname = 'public' and tablename !~ '^(service_account|access_log|leader_lease)' order by 1`,
+  );
+  const sums: Record<string, string | null> = {};
+  for (const { name } of tables) {
+    const [row]: { sum: string | null }[] = await dataSource.query(
+      `select md5(string_agg(t::text, '|' order by t::text)) as sum from ${name} t`,
+    );
+    sums[name] = row?.sum ?? null;
+  }
+  return sums;
+}

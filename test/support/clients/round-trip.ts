@@ -1,0 +1,157 @@
+import { writeClients } from './clients.js';
+import { personDn } from '../builders/directory.js';
+import { eventually } from '../eventually.js';
+import { FollowedDirectory } from '../servers/ldap.js';
+import type { Payload } from './previews.js';
+
+/** What is compared of people and groups: all but when they were made and taken over. */
+export const ROLE = 'role { value direct inheritedFrom { id } }';
+export const USER = `id name givenName familyName email schoolYear groups(first: 20) { totalCount nodes { group { id name } ${ROLE} } }`;
+export const GROUP =
+  `id name description website email members(first: 100) { totalCount nodes { user { id name } ${ROLE} } } ` +
+  'parents(first: 20) { totalCount nodes { id name } } subgroups(first: 20) { totalCount nodes { id name } }';
+
+/** A change that is previewed, under a name; `ldapmodify` is to make it. */
+export interface Mutation {
+  /** The mutation, with `$input` for its input. */
+  readonly field: string;
+  readonly input: Record<string, unknown>;
+  /** What is asked of the payload. */
+  readonly payload: string;
+}
+
+interface Outcome {
+  promised: unknown;
+  answered: unknown;
+  codes: string[];
+  ldif: string;
+}
+
+/** Whose name is changed last, when the mirror has to have caught up. */
+const BEACON = 'beacon';
+/** Whoever is in every group: from there everything can be seen. */
+export const SENTINEL = 'sentinel';
+
+/** Every group of the sentinel with everybody in it. */
+const AROUND =
+  `id givenName groups(first: 50) { totalCount nodes { ${ROLE} group { id name description website email ` +
+  `members(first: 50) { totalCount nodes { ${ROLE} user { id name givenName familyName email schoolYear groups(first: 50) { totalCount nodes { group { id name } ${ROLE} } } } } } ` +
+  'parents(first: 20) { totalCount nodes { id name } } subgroups(first: 20) { totalCount nodes { id name } } } } }';
+
+/** Previews changes, makes them in a directory as its administrator does, and reads what the mirror makes of them. */
+export class RoundTrip {
+  private caughtUp = 0;
+  private changes = 0;
+
+  private constructor(
+    readonly directory: FollowedDirectory,
+    private readonly administrator: string,
+  ) {}
+
+  /** @param me the person for whom the client `my` acts */
+  static async start(ldif: string, me: string): Promise<RoundTrip> {
+    const watchers = [BEACON, SENTINEL].map(
+      (id) => `\ndn: ${personDn(id)}\nobjectClass: inetOrgPerson\nuid: ${id}\ncn: 0\nsn: 0\n`,
+    );
+    const directory = await FollowedDirectory.start(
+      { ldif: ldif + watchers.join('') },
+      {
+        AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'my', owner: me }]),
+        DIRECTORY_GUARD_PERCENT: '100',
+        LIMIT_DEPTH: '20',
+        LIMIT_ALIASES: '1000',
+        LIMIT_DIRECTIVES: '1000',
+        LIMIT_ROOT_FIELDS: '1000',
+        LIMIT_TOKENS: '100000',
+        LIMIT_BODY_BYTES: '10000000',
+        LIMIT_NODES: '1000000',
+      },
+    );
+    return new RoundTrip(directory, await directory.service.serviceAccount('read', 'directory', 'write'));
+  }
+
+  /** The payloads of mutations in one operation, in their order; null for those that are refused. */
+  async preview(mutations: readonly Mutation[], as: 'administrator' | 'me' = 'administrator') {
+    const types = mutations.map(({ field }, index) => `$i${index}: ${inputType(field)}!`);
+    const fields = mutations.map(
+      ({ field, payload }, index) => `m${index}: ${field}(input: $i${index}) { preview { ldif } ${payload} }`,
+    );
+    const { data, errors } = await this.directory.service.query<Record<string, Payload | null>>(
+      `mutation (${types.join(', ')}) { ${fields.join(' ')} }`,
+      {
+        authorization:
+          as === 'me'
+            ? await this.directory.service.accessToken('profile read write', 'my')
+            : this.administrator,
+        variables: Object.fromEntries(mutations.map(({ input }, index) => [`i${index}`, input])),
+      },
+    );
+    const codes = errors.map(({ extensions, message }) => `${extensions.code} ${message}`);
+    return { payloads: mutations.map((_, index) => data?.[`m${index}`] ?? null), codes };
+  }
+
+  /** What the directory answers to LDIF: 0, or the code of the first record that it refuses. */
+  async apply(...ldif: string[]): Promise<number> {
+    const { code, stderr } = await this.directory.slapd.modify(ldif.join(''));
+    this.said = stderr;
+    return code;
+  }
+
+  /** What ldapmodify said last. */
+  said = '';
+
+  /** Waits until whatever has been applied is in the answers. */
+  async catchUp(): Promise<void> {
+    const name = `Caught up ${++this.caughtUp}`;
+    await this.directory.change(
+      `dn: ${personDn(BEACON)}\nchangetype: modify\nreplace: displayName\ndisplayName: ${name}\n`,
+    );
+    await eventually(
+      async () =>
+        (await this.read<{ name: string }>({ it: `user(user: {id: "${BEACON}"}) { name }` }))['it']?.name,
+      name,
+    );
+  }
+
+  /** Answers of the API, by name. */
+  async read<Answer>(fields: Record<string, string>): Promise<Record<string, Answer | null>> {
+    const selections = Object.entries(fields).map(([name, field]) => `${name}: ${field}`);
+    const { data } = await this.directory.service.query<Record<string, Answer | null>>(
+      `{ ${selections.join(' ')} }`,
+      { authorization: this.administrator },
+    );
+    return data ?? {};
+  }
+
+  /**
+   * Previews changes in one operation, has those made that are not refused, and looks from the sentinel around.
+   * @returns what the preview showed at its end and what the API answers then; the LDIF; what was refused, and why
+   */
+  async perform(mutations: readonly Mutation[]): Promise<Outcome> {
+    const last = {
+      field: 'updateUser',
+      input: { user: { id: SENTINEL }, givenName: `Change ${++this.changes}` },
+      payload: `user { ${AROUND} }`,
+    };
+    const { payloads, codes } = await this.preview([...mutations, last]);
+    const ldif = ldifOf(payloads);
+    if ((await this.apply(ldif)) !== 0) throw new Error(`${this.said}\n${ldif}`);
+    await this.catchUp();
+    const { it } = await this.read({ it: `user(user: {id: "${SENTINEL}"}) { ${AROUND} }` });
+    return { promised: payloads.at(-1)?.['user'], answered: it, codes, ldif };
+  }
+
+  stop(): Promise<void> {
+    return this.directory.stop();
+  }
+}
+
+/** `updateUser` takes an `UpdateUserInput`. */
+function inputType(field: string): string {
+  return `${field.charAt(0).toUpperCase()}${field.slice(1)}Input`;
+}
+
+/** The LDIF of those payloads that there are. */
+export function ldifOf(payloads: readonly (Payload | null)[]): string {
+  return payloads.map((payload) => payload?.preview.ldif ?? '').join('');
+}

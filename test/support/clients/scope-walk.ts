@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import { buildSchema, isObjectType } from 'graphql';
+import type { Scope } from '../../../src/auth/scopes.js';
+import { buildLdif } from '../builders/directory.js';
+import { NAMING_TABLE, SCOPE_TABLE } from '../builders/scope-table.js';
+
+export const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
+
+/** What each field asks of a token. */
+export const ACCESS: ReadonlyMap<string, string> = new Map(
+  linesOf(SCOPE_TABLE).map((line) => {
+    const [coordinate = '', ...access] = line.split(/\s+/);
+    return [coordinate, access.join(' ')];
+  }),
+);
+
+/** What needs a scope. */
+export const NEEDED: Partial<Record<string, readonly Scope[]>> = Object.fromEntries(
+  [...ACCESS]
+    .filter(([, access]) => !['public', 'token', 'inherited'].includes(access))
+    .map(([coordinate, access]) => [coordinate, access.split(' ') as Scope[]]),
+);
+
+/** What a token can read besides its scope `write`. */
+export const READING = ['nothing', 'profile', 'read', 'directory'] as const;
+
+export interface Naming {
+  readonly mutation: string;
+  readonly outcomes: Readonly<Record<(typeof READING)[number], string>>;
+}
+
+/** What a mutation gives, by what it names. */
+export const NAMINGS: readonly Naming[] = linesOf(NAMING_TABLE)
+  .slice(1)
+  .map((line) => {
+    const [, field = '', given = '', outcomes = ''] = /^(\w+)\((.*)\)\s+(.*)$/.exec(line) ?? [];
+    const [nothing = '', profile = '', read = '', directory = ''] = outcomes.split(/\s+/);
+    return { mutation: `${field}(input: {${given}})`, outcomes: { nothing, profile, read, directory } };
+  });
+
+function linesOf(table: string): string[] {
+  return table
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => line.trim());
+}
+
+/** Mutations are walked by name: somebody is added before somebody is removed. */
+const ARGUMENTS: Partial<Record<string, string>> = {
+  'Query.group': 'group: {id: "middle"}',
+  'Query.user': 'user: {id: "anna"}',
+  'Query.isMember': 'user: {id: "anna"}, group: {id: "outer"}',
+  // After a first run the last ones are about people who came into the group.
+  'Query.changes': 'last: 3, filter: {group: {id: "middle"}}',
+  'Query.search': 'query: "middle", first: 2',
+  'Mutation.updateProfile': 'input: {name: "Ann"}',
+  'Mutation.updateUser': 'input: {user: {id: "mia"}, name: "Mia M."}',
+  'Mutation.createGroup': 'input: {id: "new", name: "New", parent: {id: "inner"}}',
+  'Mutation.updateGroup': 'input: {group: {id: "inner"}, name: "In"}',
+  'Mutation.deleteGroup': 'input: {group: {id: "zoo"}}',
+  'Mutation.addGroupMember': 'input: {group: {id: "inner"}, user: {id: "mia"}}',
+  'Mutation.updateGroupMember': 'input: {group: {id: "inner"}, user: {id: "zoe"}, role: ADMIN}',
+  'Mutation.removeGroupMember': 'input: {group: {id: "inner"}, user: {id: "mia"}}',
+};
+
+/** What goes between the parentheses of a field, so that it gives something. */
+export function argumentsOf(coordinate: string): string | undefined {
+  const [type = '', name = ''] = coordinate.split('.');
+  const object = schema.getType(type);
+  const isConnection =
+    isObjectType(object) && object.getFields()[name]?.args.some((argument) => argument.name === 'first');
+  return ARGUMENTS[coordinate] ?? (isConnection === true ? 'first: 3' : undefined);
+}
+
+/** A directory in which every list has rows: groups contain one another in a circle, and people are in them. */
+export const LDIF = buildLdif(
+  [
+    { id: 'anna', name: 'Anna', givenName: 'Anna', email: 'anna@example.org', schoolYear: '1A' },
+    { id: 'mia', name: 'Mia Middle', schoolYear: '2A' },
+    { id: 'zoe', name: 'Zoë' },
+  ],
+  [
+    { id: 'outer', name: 'Outer', members: ['@middle', 'mia'] },
+    { id: 'middle', name: 'Middle', members: ['@inner', 'anna'], owners: ['mia'] },
+    { id: 'inner', name: 'Inner', members: ['@outer', 'zoe'], owners: ['anna'] },
+    { id: 'zoo', name: 'Zoo', members: ['zoe', 'mia'], owners: ['anna'] },
+    { id: 'far', name: 'Far', members: ['mia'] },
+  ],
+);

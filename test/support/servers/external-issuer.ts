@@ -1,0 +1,158 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { JsonWebKey } from 'node:crypto';
+import { createInterface } from 'node:readline';
+import { spawnBound } from '../spawn-bound.mjs';
+
+/** What a test wants changed of a good token: null removes a member, and a text stands for the whole. */
+export interface SignRequest {
+  header?: Record<string, unknown> | string;
+  payload?: Record<string, unknown> | string;
+  /** Signed with a key that is not published. */
+  stranger?: boolean;
+}
+
+/** What is said in the place of every answer: as JSON unless the headers say otherwise. */
+export interface Nonsense {
+  status?: number;
+  headers?: Record<string, string>;
+  body?: string;
+  /** How often the body is repeated. */
+  times?: number;
+}
+
+/** The external issuer of issuer.mjs, in a process of its own. */
+export class ExternalIssuerProcess {
+  private constructor(
+    readonly url: string,
+    readonly port: number,
+    private readonly child: ChildProcess,
+  ) {}
+
+  /**
+   * @param port a port to listen on again after a stop; without it, a free one
+   * @param url what it is called where a proxy stands in front; without it, by its port
+   */
+  static async start(port = 0, url?: string): Promise<ExternalIssuerProcess> {
+    const name = url === undefined ? [] : ['--issuer', url];
+    const child = spawnBound(
+      process.execPath,
+      ['test/support/servers/issuer.mjs', '--port', String(port), ...name],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
+    const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+    const started = JSON.parse(line) as { issuer: string; port: number };
+    return new ExternalIssuerProcess(started.issuer, started.port, child);
+  }
+
+  /** The environment of a service that trusts this issuer. */
+  get environment(): Record<string, string> {
+    return {
+      AUTH_URL: this.url,
+      AUTH_AUDIENCE: 'urn:test:directory',
+      AUTH_INTROSPECTION_CLIENT_ID: 'directory-service',
+      AUTH_INTROSPECTION_CLIENT_SECRET: 'service-secret',
+    };
+  }
+
+  async stop(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const exit = once(this.child, 'exit');
+    this.child.kill('SIGKILL');
+    await exit;
+  }
+
+  /** Stops it where it stands (SIGSTOP), until `wake`. */
+  freeze(): void {
+    this.child.kill('SIGSTOP');
+  }
+
+  wake(): void {
+    this.child.kill('SIGCONT');
+  }
+
+  /** A token by client credentials, as an Authorization header. */
+  async token(client: string, body: Record<string, string> = {}): Promise<string> {
+    const secret = client.replace(/-client$/, '-secret');
+    const response = await fetch(`${this.address}/oauth2/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${Buffer.from(`${client}:${secret}`).toString('base64')}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'read profile', ...body }),
+    });
+    return authorizationOf(response);
+  }
+
+  /** A JWT that differs from a good one in this, signed with the current key. */
+  async sign(request: SignRequest = {}): Promise<string> {
+    return authorizationOf(await this.post('sign', request));
+  }
+
+  /** Signs with this private key from now on, for its algorithm. */
+  async publish(jwk: JsonWebKey): Promise<void> {
+    await this.post('publish', jwk);
+  }
+
+  /**
+   * An opaque token, of which introspection tells this from now on, and that it is for the service unless `aud` is named;
+   * without a name, a new one.
+   */
+  async opaque(introspection: Record<string, unknown>, token?: string): Promise<string> {
+    return authorizationOf(
+      await this.post(token === undefined ? 'opaque' : `opaque?token=${token}`, introspection),
+    );
+  }
+
+  async rotate({ drop }: { drop: boolean }): Promise<void> {
+    await this.post(`rotate?drop=${String(drop)}`);
+  }
+
+  /** Answers nothing but this until `resume`. */
+  async say(nonsense: Nonsense): Promise<void> {
+    await this.post('say', nonsense);
+  }
+
+  /** Answers nothing but 503 until `resume`. */
+  async pause(): Promise<void> {
+    await this.post('pause');
+  }
+
+  async resume(): Promise<void> {
+    await this.post('resume');
+  }
+
+  async registerClient(client: Record<string, unknown>): Promise<void> {
+    await this.post('clients', client);
+  }
+
+  /** How often a path was asked for. */
+  async countRequests(path: string): Promise<number> {
+    const response = await fetch(`${this.address}/test/requests`);
+    return ((await response.json()) as Record<string, number>)[path] ?? 0;
+  }
+
+  /** The trace (W3C Trace Context) that who asked for a path last belongs to. */
+  async lastTrace(path: string): Promise<{ traceparent?: string; tracestate?: string } | undefined> {
+    const response = await fetch(`${this.address}/test/traces`);
+    return ((await response.json()) as Record<string, { traceparent?: string; tracestate?: string }>)[path];
+  }
+
+  /** Past a proxy. */
+  private get address(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  private post(action: string, body?: object): Promise<Response> {
+    return fetch(`${this.address}/test/${action}`, {
+      method: 'POST',
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  }
+}
+
+async function authorizationOf(response: Response): Promise<string> {
+  const { access_token: token } = (await response.json()) as { access_token?: string };
+  if (token === undefined) throw new Error(`The issuer gave no token (${response.status})`);
+  return `Bearer ${token}`;
+}

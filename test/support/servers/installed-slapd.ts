@@ -1,0 +1,145 @@
+import { type ChildProcess, execFile, execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findFreePort } from './postgres.mjs';
+import { makeCertificates, ROOT_DN, ROOT_PASSWORD, SUFFIX } from './slapd.mjs';
+import { spawnBound } from '../spawn-bound.mjs';
+import { variable } from './store.js';
+import { findProgram } from './system-packages.mjs';
+
+const execute = promisify(execFile);
+
+/**
+ * An OpenLDAP server as Debian's package leaves it, configured by `cn=config` and administered through a socket by the
+ * user whom this process runs as.
+ */
+export class InstalledSlapd {
+  private constructor(
+    readonly directory: string,
+    readonly port: number,
+    private readonly child: ChildProcess,
+  ) {}
+
+  /**
+   * @param ldif what is in the directory, besides its suffix
+   * @param schema a file that was added to those of the package
+   */
+  static async start(ldif = '', schema?: string): Promise<InstalledSlapd> {
+    const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'installed-slapd-'));
+    for (const name of ['config', 'data']) mkdirSync(join(directory, name));
+    await makeCertificates(directory);
+    const configuration = join(directory, 'config.ldif');
+    const content = join(directory, 'content.ldif');
+    writeFileSync(configuration, configurationOf(directory, schema));
+    writeFileSync(content, `${FRAME}\n${ldif}`);
+    const config = ['-F', join(directory, 'config')];
+    const slapadd = program('slapadd');
+    await execute(slapadd, [...config, '-n', '0', '-l', configuration]);
+    await execute(slapadd, [...config, '-q', '-w', '-b', SUFFIX, '-l', content]);
+    const port = await findFreePort();
+    const urls = `ldap://127.0.0.1:${port}/ ${socketOf(directory)}`;
+    const child = spawnBound(program('slapd'), [...config, '-h', urls, '-d', '0'], { stdio: 'ignore' });
+    const server = new InstalledSlapd(directory, port, child);
+    while (!(await server.answers())) {
+      if (child.exitCode !== null) throw new Error('slapd does not start');
+      await sleep(20);
+    }
+    return server;
+  }
+
+  get url(): string {
+    return `ldap://localhost:${this.port}`;
+  }
+
+  get socket(): string {
+    return socketOf(this.directory);
+  }
+
+  get authority(): string {
+    return join(this.directory, 'ca.pem');
+  }
+
+  stop(): void {
+    this.child.kill('SIGKILL');
+  }
+
+  private async answers(): Promise<boolean> {
+    const args = ['-x', '-H', this.url, '-b', '', '-s', 'base', 'namingContexts'];
+    return execute(program('ldapsearch'), args).then(
+      () => true,
+      () => false,
+    );
+  }
+}
+
+const FRAME = `dn: ${SUFFIX}
+objectClass: dcObject
+objectClass: organization
+dc: example
+o: Example
+`;
+
+function configurationOf(directory: string, schema?: string): string {
+  const [user, group] = ['-u', '-g'].map((option) => execFileSync('id', [option]).toString().trim());
+  const administrator = `gidNumber=${group ?? ''}+uidNumber=${user ?? ''},cn=peercred,cn=external,cn=auth`;
+  const all = `olcAccess: {0}to * by dn.exact=${administrator} manage by * break`;
+  return `dn: cn=config
+objectClass: olcGlobal
+cn: config
+olcTLSCACertificateFile: ${directory}/ca.pem
+olcTLSCertificateFile: ${directory}/server.pem
+olcTLSCertificateKeyFile: ${directory}/server.key
+
+dn: cn=module{0},cn=config
+objectClass: olcModuleList
+cn: module{0}
+olcModulePath: /usr/lib/ldap
+olcModuleLoad: back_mdb
+
+dn: cn=schema,cn=config
+objectClass: olcSchemaConfig
+cn: schema
+
+include: file:///etc/ldap/schema/core.ldif
+
+include: file:///etc/ldap/schema/cosine.ldif
+
+include: file:///etc/ldap/schema/inetorgperson.ldif
+${schema === undefined ? '' : `\ninclude: file://${resolve(schema)}\n`}
+dn: olcDatabase={-1}frontend,cn=config
+objectClass: olcDatabaseConfig
+objectClass: olcFrontendConfig
+olcDatabase: {-1}frontend
+${all}
+
+dn: olcDatabase={0}config,cn=config
+objectClass: olcDatabaseConfig
+olcDatabase: {0}config
+${all}
+
+dn: olcDatabase={1}mdb,cn=config
+objectClass: olcDatabaseConfig
+objectClass: olcMdbConfig
+olcDatabase: {1}mdb
+olcSuffix: ${SUFFIX}
+olcDbDirectory: ${directory}/data
+olcDbMaxSize: 1073741824
+olcDbNoSync: TRUE
+olcRootDN: ${ROOT_DN}
+olcRootPW: ${ROOT_PASSWORD}
+olcAccess: {0}to attrs=userPassword by self write by anonymous auth by * none
+olcAccess: {1}to * by * read
+`;
+}
+
+function socketOf(directory: string): string {
+  return `ldapi://${encodeURIComponent(join(directory, 'socket'))}`;
+}
+
+function program(name: string): string {
+  const found = findProgram(name);
+  if (found === null) throw new Error(`${name} is not installed: npm test installs it first`);
+  return found;
+}

@@ -1,0 +1,135 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { buildLdif } from '../builders/directory.js';
+import { LONGEST_WAIT } from '../eventually.js';
+import { type HttpAnswer, send } from '../clients/http.js';
+import type { ServiceProcess } from './service-processes.js';
+
+/** The advisory lock that the leader holds on a session of its own, in this release and in those before: the bytes of «sync». */
+export const LEADER_LOCK = 0x73796e63;
+/** Milliseconds without a renewal after which a leader is replaced. */
+export const LEASE = 15_000;
+/** What a process prints when another one leads. */
+export const WAITING = /Another process synchronises/g;
+
+export interface Lease {
+  readonly token: number;
+  readonly holder: string | null;
+  readonly session: number | null;
+}
+
+/** A directory in which the name of the only person tells the number of its version. */
+export const directoryOf = (version: number) => buildLdif([{ id: 'anna', name: `Anna ${version}` }]);
+
+/** A connection of the test's own to a database of services. */
+export class Observer {
+  private constructor(private readonly client: pg.Client) {}
+
+  static async open(url: string): Promise<Observer> {
+    const client = new pg.Client(url);
+    client.on('error', () => undefined);
+    await client.connect();
+    return new Observer(client);
+  }
+
+  async close(): Promise<void> {
+    await this.client.end();
+  }
+
+  async run(statement: string): Promise<void> {
+    await this.client.query(statement);
+  }
+
+  async lease(): Promise<Lease> {
+    const { rows } = await this.client.query<Lease>(
+      'select token::integer, holder, session_pid as session from leader_lease',
+    );
+    if (rows[0] === undefined) throw new Error('There is no lease');
+    return rows[0];
+  }
+
+  /** Counts the looks of a process that waits at the lease, until it has taken over. A busy machine makes fewer of them. */
+  async countLooksUntilTakenOver(token: number): Promise<number> {
+    const looks = new Set<string>();
+    const latest = performance.now() + LONGEST_WAIT;
+    while ((await this.lease()).token === token) {
+      if (performance.now() > latest) throw new Error('The leader was not replaced');
+      const { rows } = await this.client.query<{ at: string }>(
+        `select pid || ' ' || query_start as at from pg_stat_activity
+         where query = 'select holder, renewals from leader_lease' and datname = current_database()`,
+      );
+      for (const { at } of rows) looks.add(at);
+      await sleep(100);
+    }
+    return looks.size;
+  }
+
+  /** The session that holds the advisory lock of the leader. */
+  async leaderSession(): Promise<number | null> {
+    const { rows } = await this.client.query<{ pid: number }>(
+      `select pid from pg_locks where locktype = 'advisory' and objid = $1 and granted
+         and database = (select oid from pg_database where datname = current_database())`,
+      [LEADER_LOCK],
+    );
+    return rows[0]?.pid ?? null;
+  }
+
+  /** Sessions that wait for a lock that another connection holds: within its own transaction that one always sees the same. */
+  async countBlockedBy(other: Observer): Promise<number> {
+    const { rows } = await this.client.query<{ count: number }>(
+      'select count(*)::integer from pg_stat_activity where $1 = any (pg_blocking_pids(pid))',
+      [(other.client as unknown as { processID: number }).processID],
+    );
+    return rows[0]?.count ?? 0;
+  }
+
+  /** The ports of the connections that wait for a lock that another connection holds. */
+  async portsBlockedBy(other: Observer): Promise<number[]> {
+    const { rows } = await this.client.query<{ port: number }>(
+      'select client_port as port from pg_stat_activity where $1 = any (pg_blocking_pids(pid))',
+      [(other.client as unknown as { processID: number }).processID],
+    );
+    return rows.map(({ port }) => port);
+  }
+
+  /** Names of people, and how many revisions there were. */
+  async contents(): Promise<{ name: string; revisions: number }> {
+    const { rows } = await this.client.query<{ name: string; revisions: number }>(
+      'select (select name from users) as name, (select count(*)::integer from revisions) as revisions',
+    );
+    return rows[0] ?? { name: '', revisions: 0 };
+  }
+
+  async end(session: number | null): Promise<void> {
+    await this.client.query('select pg_terminate_backend($1)', [session]);
+  }
+}
+
+/** How often a process has said that another one leads. */
+export const countWaiting = ({ process }: ServiceProcess) => [...process.stdout.matchAll(WAITING)].length;
+
+export interface Status {
+  readonly state: string;
+  readonly blockedReason: string | null;
+}
+
+export async function readStatus(
+  service: ServiceProcess,
+  headers: Record<string, string> = {},
+): Promise<Status> {
+  const body = JSON.stringify({ query: '{ directoryStatus { state blockedReason } }' });
+  const answer: HttpAnswer = await send(service, {
+    method: 'POST',
+    path: '/graphql/v1',
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+  });
+  return (JSON.parse(answer.body) as { data: { directoryStatus: Status } }).data.directoryStatus;
+}
+
+/** The value of a metric without labels. */
+export async function readMetric(service: ServiceProcess, name: string): Promise<number> {
+  const { body } = await send(service, { path: '/metrics' });
+  const [, value] = new RegExp(`^${name} (\\S+)$`, 'm').exec(body) ?? [];
+  return Number(value);
+}

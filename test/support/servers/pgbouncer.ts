@@ -1,0 +1,105 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { findFreePort, findPostgresUser, giveToPostgres } from './postgres.mjs';
+import { spawnBound } from '../spawn-bound.mjs';
+import { variable } from './store.js';
+import { findProgram } from './system-packages.mjs';
+
+export type PoolMode = 'session' | 'transaction' | 'statement';
+
+/** A PgBouncer in front of the PostgreSQL of the tests. */
+export class TestPgBouncer {
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly directory: string,
+    private readonly port: number,
+    private readonly more: string,
+  ) {}
+
+  /** @param more lines of the configuration beside those of the tests */
+  static async start(mode: PoolMode, more = ''): Promise<TestPgBouncer> {
+    const program = findProgram('pgbouncer');
+    if (program === null) throw new Error('PgBouncer is not installed: npm test installs it first');
+    const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'pgbouncer-'));
+    giveToPostgres(directory);
+    const port = await findFreePort();
+    write(directory, port, mode, more);
+    // It refuses to run as root.
+    const child = spawnBound(program, ['-q', join(directory, 'pgbouncer.ini')], {
+      stdio: 'ignore',
+      ...findPostgresUser(),
+    });
+    const bouncer = new TestPgBouncer(child, directory, port, more);
+    await bouncer.untilReady();
+    return bouncer;
+  }
+
+  /** The same database through the pooler. */
+  through(url: string): string {
+    const parsed = new URL(url);
+    parsed.hostname = '127.0.0.1';
+    parsed.port = String(this.port);
+    return parsed.href;
+  }
+
+  /** Pools in another way from now on. */
+  async change(mode: PoolMode): Promise<void> {
+    write(this.directory, this.port, mode, this.more);
+    await this.administrate('reload');
+  }
+
+  async stop(): Promise<void> {
+    const ended = once(this.child, 'exit');
+    this.child.kill('SIGKILL');
+    await ended;
+  }
+
+  private async untilReady(): Promise<void> {
+    while (this.child.exitCode === null) {
+      try {
+        await this.administrate('show version');
+        return;
+      } catch {
+        await sleep(50);
+      }
+    }
+    throw new Error('PgBouncer did not start');
+  }
+
+  private async administrate(command: string): Promise<void> {
+    const client = new pg.Client(`postgres://postgres@127.0.0.1:${this.port}/pgbouncer`);
+    try {
+      await client.connect();
+      await client.query(command);
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+}
+
+function write(directory: string, port: number, mode: PoolMode, more: string): void {
+  const server = new URL(variable('TEST_POSTGRES_URL'));
+  const host = server.searchParams.get('host') ?? (server.hostname === '' ? '127.0.0.1' : server.hostname);
+  const file = join(directory, 'pgbouncer.ini');
+  writeFileSync(
+    file,
+    `[databases]
+* = host=${host} port=${server.port} user=postgres
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+admin_users = postgres
+pool_mode = ${mode}
+default_pool_size = 50
+ignore_startup_parameters = extra_float_digits
+${more}
+`,
+  );
+  chmodSync(file, 0o644);
+}

@@ -1,0 +1,187 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { DataSource } from 'typeorm';
+import type { Scope } from '../../../src/auth/scopes.js';
+import { type Config, type Environment, readConfig } from '../../../src/config/config.js';
+import { createApp } from '../../../src/create-app.js';
+import { Database } from '../../../src/database/database.js';
+import { Revisions } from '../../../src/database/revisions/revisions.js';
+import { Leadership } from '../../../src/mirror/sync/leadership.js';
+import { MirrorService } from '../../../src/mirror/mirror.service.js';
+import { MirrorState } from '../../../src/mirror/status/mirror-state.js';
+import type { Outcome } from '../../../src/mirror/sync/outcome.js';
+import { type RunOptions, Synchroniser } from '../../../src/mirror/sync/synchronizer.js';
+import { ServiceAccountsService } from '../../../src/service-accounts/service-accounts.service.js';
+import { openSource } from '../../../src/sources/open-source.js';
+import { ComparedAnswers } from '../builders/compared-answers.js';
+import { LONGEST_WAIT } from '../eventually.js';
+import { findFreePort } from './postgres.mjs';
+import { createDatabase, variable } from './store.js';
+
+/** An answer of the GraphQL endpoint. */
+export interface Answer<Data = Record<string, unknown>> {
+  status: number;
+  headers: Headers;
+  data: Data | null | undefined;
+  errors: {
+    message: string;
+    path?: (string | number)[];
+    extensions: Record<string, unknown> & { code: string };
+  }[];
+}
+
+export interface ServiceOptions {
+  /** The text of the directory file; without it, the directory has nobody. */
+  ldif?: string;
+  environment?: Environment;
+  /** Whether every operation is answered in both ways, and compared; not where statements are counted. */
+  compared?: boolean;
+  /** Whether a first reading that finds no people, and is held for that, is confirmed. */
+  confirmed?: boolean;
+}
+
+/** A service of a test's own, on a port of the loopback interface and a database of its own. */
+export class TestService {
+  private constructor(
+    readonly app: NestFastifyApplication,
+    readonly config: Config,
+    private readonly drop: () => Promise<void>,
+    private readonly directory: string,
+    private readonly comparedAnswers: ComparedAnswers | null,
+  ) {}
+
+  static async start({
+    ldif = 'version: 1\n',
+    environment = {},
+    compared = true,
+    confirmed = true,
+  }: ServiceOptions = {}): Promise<TestService> {
+    const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'service-'));
+    writeFileSync(join(directory, 'directory.ldif'), ldif);
+    const database = await createDatabase();
+    const config = readConfig({
+      PORT: String(await findFreePort()),
+      DATABASE_URL: database.url,
+      DIRECTORY_URL: `file:${join(directory, 'directory.ldif')}`,
+      // Tests ask more in a minute than clients do; those of the limits set their own.
+      LIMIT_REQUESTS_PER_MINUTE: '1000000',
+      LIMIT_POINTS_PER_HOUR: '100000000',
+      LIMIT_FAILED_LOGINS: '1000000',
+      LOG_LEVEL: 'fatal',
+      ...environment,
+    });
+    const app = await createAppWithRetry(config);
+    await app.listen(config.port, config.host);
+    await app.get(MirrorService).start();
+    const answers = compared ? new ComparedAnswers(app) : null;
+    const service = new TestService(app, config, () => database.drop(), directory, answers);
+    if (confirmed) await service.confirmEmpty();
+    return service;
+  }
+
+  get url(): string {
+    return `http://${this.config.host}:${this.config.port}`;
+  }
+
+  async stop(): Promise<void> {
+    await this.app.close();
+    await this.drop();
+    rmSync(this.directory, { recursive: true, force: true });
+    this.comparedAnswers?.check();
+  }
+
+  /** Makes a service account with these scopes, and gives its Authorization header. */
+  async serviceAccount(...scopes: Scope[]): Promise<string> {
+    const id = `test-${Math.random().toString(36).slice(2, 12)}`;
+    const { token } = await this.app
+      .get(ServiceAccountsService)
+      .create({ id, name: id, description: null, scopes, expiresAt: null });
+    return `Basic ${token}`;
+  }
+
+  /** Gets an access token of the embedded provider for a client of sample/clients.json. */
+  async accessToken(scope: string, client = 'demo-basic'): Promise<string> {
+    const response = await fetch(`${this.config.baseUrl}/oauth2/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${Buffer.from(`${client}:${client}-secret`).toString('base64')}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials', scope }),
+    });
+    const { access_token: token } = (await response.json()) as { access_token: string };
+    return `Bearer ${token}`;
+  }
+
+  /** Sends an operation by POST. */
+  async query<Data = Record<string, unknown>>(
+    query: string,
+    { authorization, variables }: { authorization?: string; variables?: Record<string, unknown> } = {},
+  ): Promise<Answer<Data>> {
+    const response = await fetch(`${this.url}/graphql/v1`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(authorization === undefined ? {} : { authorization }),
+      },
+      body: JSON.stringify({ query, variables }),
+    });
+    const { data, errors = [] } = (await response.json()) as Pick<Answer<Data>, 'data'> &
+      Partial<Answer<Data>>;
+    return { status: response.status, headers: response.headers, data, errors };
+  }
+
+  /** Absolute path of the directory file that the service follows. */
+  get directoryFile(): string {
+    const { source } = this.config.directory;
+    if (source.kind !== 'file') throw new Error('This service follows no file');
+    return source.file;
+  }
+
+  /** One run over the whole directory, as the command makes one. */
+  synchronise(options: RunOptions = {}): Promise<Outcome> {
+    return synchroniserOf(this.app, this.config).run(openSource(this.config.directory), options);
+  }
+
+  /** Lets an empty directory be served: a first reading without people is held until an operator confirms it. */
+  private async confirmEmpty(): Promise<void> {
+    const { revision, blockedPlan } = await this.app.get(MirrorState).get();
+    if (revision === null && blockedPlan !== null) await this.synchronise({ confirm: blockedPlan });
+  }
+
+  /** Replaces the directory file in one go, as a careful exporter does. */
+  replaceDirectory(ldif: string): void {
+    const file = this.directoryFile;
+    writeFileSync(`${file}.new`, ldif);
+    renameSync(`${file}.new`, file);
+  }
+
+  /** Polls until something holds. */
+  async until(holds: () => Promise<boolean>): Promise<void> {
+    const latest = performance.now() + LONGEST_WAIT;
+    while (!(await holds())) {
+      if (performance.now() > latest) throw new Error(`It did not come true within ${LONGEST_WAIT} ms`);
+      await sleep(50);
+    }
+  }
+}
+
+/** The service gives PostgreSQL two seconds to open a connection: a busy machine may need more, and then it is tried again. */
+async function createAppWithRetry(config: Config): Promise<NestFastifyApplication> {
+  const latest = performance.now() + LONGEST_WAIT;
+  for (;;) {
+    try {
+      return await createApp(config);
+    } catch (error) {
+      const isBusy = error instanceof Error && error.message.includes('due to connection timeout');
+      if (!isBusy || performance.now() > latest) throw error;
+    }
+  }
+}
+
+/** One that needs no lease, like that of the command. */
+export function synchroniserOf(app: NestFastifyApplication, config: Config): Synchroniser {
+  const leadership = Leadership.ofCommand();
+  const dataSource = app.get(DataSource);
+  const state = new MirrorState(app.get(Database), dataSource, leadership);
+  return new Synchroniser(config, dataSource, state, app.get(Revisions), leadership);
+}

@@ -1,0 +1,387 @@
+// An OpenLDAP server of the tests' own: slapd as a plain process on a free port of the loopback interface.
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { findFreePort } from '../ports.mjs';
+import { spawnBound } from '../spawn-bound.mjs';
+import { findFaketime, findProgram } from './system-packages.mjs';
+
+const execute = promisify(execFile);
+
+export const SUFFIX = 'dc=example,dc=org';
+export const ROOT_DN = `cn=admin,${SUFFIX}`;
+export const ROOT_PASSWORD = 'secret';
+/** The account of a service that mirrors the directory: it may read everything, without a limit. */
+export const MIRROR_DN = `cn=mirror,${SUFFIX}`;
+export const MIRROR_PASSWORD = 'mirror-secret';
+
+const SCHEMAS = '/etc/ldap/schema';
+const MODULES = '/usr/lib/ldap';
+const ACL = [
+  'access to attrs=userPassword by anonymous auth by * none',
+  `access to * by dn.exact="${MIRROR_DN}" read by * none`,
+];
+const LIMITS = `dn.exact="${MIRROR_DN}" size=unlimited time=unlimited`;
+
+/** What every directory has, unless its LDIF brings it. */
+const FRAME = [
+  [SUFFIX, ['objectClass: dcObject', 'objectClass: organization', 'dc: example', 'o: Example']],
+  [`ou=people,${SUFFIX}`, ['objectClass: organizationalUnit', 'ou: people']],
+  [`ou=groups,${SUFFIX}`, ['objectClass: organizationalUnit', 'ou: groups']],
+  [
+    MIRROR_DN,
+    [
+      'objectClass: organizationalRole',
+      'objectClass: simpleSecurityObject',
+      'cn: mirror',
+      `userPassword: ${MIRROR_PASSWORD}`,
+    ],
+  ],
+];
+
+/** @param options see slapd.d.mts */
+export async function startSlapd(options = {}) {
+  const directory = options.directory ?? makeDirectory();
+  mkdirSync(directory, { recursive: true });
+  const server = new TestSlapd(directory, { syncprov: true, ldif: '', ...options });
+  try {
+    if (options.empty) mkdirSync(join(directory, 'data'), { recursive: true });
+    else if (!existsSync(join(directory, 'data/data.mdb'))) await server.load();
+    await server.start();
+    return server;
+  } catch (error) {
+    if (options.directory === undefined) await server.remove();
+    throw error;
+  }
+}
+
+function makeDirectory() {
+  return mkdtempSync(join(process.env.TEST_WORK_DIRECTORY ?? tmpdir(), 'slapd-'));
+}
+
+class TestSlapd {
+  #process = null;
+  #options;
+
+  constructor(directory, options) {
+    this.directory = directory;
+    this.#options = options;
+  }
+
+  get port() {
+    return this.#options.port;
+  }
+
+  get tlsPort() {
+    return this.#options.tlsPort;
+  }
+
+  get url() {
+    return `ldap://127.0.0.1:${this.port}`;
+  }
+
+  /** Certificate (PEM) of the authority that signed the server's. */
+  get ca() {
+    return readFileSync(join(this.directory, 'ca.pem'));
+  }
+
+  /** Fills an empty database. */
+  async load() {
+    mkdirSync(join(this.directory, 'data'));
+    if (this.#options.tls) await makeCertificates(this.directory);
+    const content = completeLdif(this.#options.ldif);
+    if (this.#options.peopleDatabase === undefined) {
+      await this.#load(SUFFIX, content);
+      return;
+    }
+    mkdirSync(join(this.directory, 'people'));
+    const records = content.split(/\n\n+/).filter((record) => record.trim() !== '');
+    const isPeople = (record) => dnsOf(record)[0]?.endsWith(`ou=people,${SUFFIX}`);
+    await this.#load(SUFFIX, records.filter((record) => !isPeople(record)).join('\n\n'));
+    await this.#load(`ou=people,${SUFFIX}`, records.filter(isPeople).join('\n\n'));
+  }
+
+  async #load(suffix, content) {
+    const file = join(this.directory, 'content.ldif');
+    writeFileSync(file, `${content}\n`);
+    // -w writes the contextCSN, without which the first synchronisation would have no cookie. -g keeps to one database.
+    const contextCsn = suffix === SUFFIX || this.#options.peopleSyncprov ? ['-w'] : [];
+    const serverId = this.#options.serverId === undefined ? [] : ['-S', String(this.#options.serverId)];
+    const options = [
+      ...contextCsn,
+      ...serverId,
+      '-q',
+      '-g',
+      '-b',
+      suffix,
+      '-f',
+      this.#writeConfiguration(),
+      '-l',
+      file,
+    ];
+    await execute(findProgram('slapadd'), options);
+    rmSync(file);
+  }
+
+  async start() {
+    const wanted = { port: this.#options.port, tlsPort: this.#options.tlsPort };
+    for (let attempt = 1; ; attempt++) {
+      this.#options.port = wanted.port ?? (await findFreePort());
+      this.#options.tlsPort = wanted.tlsPort ?? (await findFreePort());
+      const problem = await this.#tryToStart();
+      if (problem === null) return;
+      // Somebody else was given the same port meanwhile.
+      if (attempt === 5) throw new Error(`slapd does not start: ${problem}`);
+    }
+  }
+
+  /** What slapd said before it gave up; null when it runs. */
+  async #tryToStart() {
+    const urls = [`${this.url}/`, ...(this.#options.tls ? [`ldaps://127.0.0.1:${this.tlsPort}/`] : [])];
+    const server = spawnBound(
+      findProgram('slapd'),
+      ['-f', this.#writeConfiguration(), '-h', urls.join(' '), '-d', '0'],
+      { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...clockOf(this.#options) } },
+    );
+    let said = '';
+    server.stderr.setEncoding('utf8').on('data', (text) => (said += text));
+    server.ended = new Promise((resolve) => server.once('exit', (code, signal) => resolve(signal ?? code)));
+    while (server.exitCode === null && server.signalCode === null) {
+      if (await this.#isServedBy(server.pid)) {
+        this.#process = server;
+        return null;
+      }
+      await sleep(20);
+    }
+    return said;
+  }
+
+  /** Whether it is this process that answers, and not one that had the port already. */
+  async #isServedBy(pid) {
+    const file = join(this.directory, 'slapd.pid');
+    if (!existsSync(file) || Number(readFileSync(file, 'utf8')) !== pid) return false;
+    const args = ['-x', '-H', this.url, '-b', '', '-s', 'base', 'namingContexts'];
+    const { code } = await run('ldapsearch', args);
+    return code === 0;
+  }
+
+  /** @param signal SIGTERM lets it say good-bye, SIGKILL does not */
+  async stop(signal = 'SIGTERM') {
+    const server = this.#process;
+    this.#process = null;
+    if (server === null) return;
+    server.kill(signal);
+    await server.ended;
+  }
+
+  /** Stops it where it stands (SIGSTOP), until `wake`. */
+  freeze() {
+    this.#process?.kill('SIGSTOP');
+  }
+
+  wake() {
+    this.#process?.kill('SIGCONT');
+  }
+
+  /** Stops it, and starts it on the same data and port. */
+  async restart(options = {}) {
+    await this.stop();
+    Object.assign(this.#options, options);
+    await this.start();
+  }
+
+  /** Stops it, and removes everything. */
+  async remove() {
+    await this.stop('SIGKILL');
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  /** Applies change records as the root DN. */
+  modify(ldif) {
+    const args = ['-x', '-H', this.url, '-D', ROOT_DN, '-w', ROOT_PASSWORD];
+    return run('ldapmodify', args, ldif);
+  }
+
+  /** What the root DN sees, as LDIF without folded lines. */
+  async search({ base = SUFFIX, scope = 'sub', filter = '(objectClass=*)', attributes = [] } = {}) {
+    const who = ['-x', '-H', this.url, '-D', ROOT_DN, '-w', ROOT_PASSWORD];
+    const args = [...who, '-LLL', '-o', 'ldif-wrap=no', '-b', base, '-s', scope, filter, ...attributes];
+    const { code, stdout, stderr } = await run('ldapsearch', args);
+    if (code !== 0) throw new Error(`ldapsearch: ${stderr}`);
+    return stdout;
+  }
+
+  /** The whole database with all that the server keeps of it, as a backup has it. */
+  async dump() {
+    const { stdout } = await execute(
+      findProgram('slapcat'),
+      ['-o', 'ldif-wrap=no', '-f', join(this.directory, 'slapd.conf')],
+      { maxBuffer: 1 << 28 },
+    );
+    return stdout;
+  }
+
+  /** Replaces the database of a stopped server by a dump, as it is. */
+  async restore(ldif) {
+    const file = join(this.directory, 'restored.ldif');
+    writeFileSync(file, ldif);
+    rmSync(join(this.directory, 'data'), { recursive: true });
+    mkdirSync(join(this.directory, 'data'));
+    await execute(findProgram('slapadd'), ['-q', '-f', join(this.directory, 'slapd.conf'), '-l', file]);
+    rmSync(file);
+  }
+
+  /** Changes the database beside the server, which goes on and tells nothing of it. */
+  async changeSilently(records) {
+    const file = join(this.directory, 'silent.ldif');
+    writeFileSync(file, records);
+    await execute(findProgram('slapmodify'), ['-f', join(this.directory, 'slapd.conf'), '-l', file]);
+    rmSync(file);
+  }
+
+  #writeConfiguration() {
+    const file = join(this.directory, 'slapd.conf');
+    writeFileSync(file, configurationOf(this.directory, this.#options).join('\n'));
+    return file;
+  }
+}
+
+/** The environment in which a process has a clock of its own; nothing without one. */
+function clockOf({ clock }) {
+  if (clock === undefined) return {};
+  return { LD_PRELOAD: findFaketime(), FAKETIME: clock, FAKETIME_DONT_FAKE_MONOTONIC: '1' };
+}
+
+function configurationOf(directory, options) {
+  const { syncprov, refint, tls, acl = ACL, limits = LIMITS, dynlist } = options;
+  const { peopleDatabase, peopleSyncprov } = options;
+  const { serverId, providers = [], multiProvider, unindexed } = options;
+  const at = (name) => `"${join(directory, name)}"`;
+  return [
+    ...['core', 'cosine', 'inetorgperson', ...(dynlist ? ['dyngroup'] : [])].map(
+      (name) => `include ${SCHEMAS}/${name}.schema`,
+    ),
+    `include "${new URL('../../../ldap/directory.schema', import.meta.url).pathname}"`,
+    `modulepath ${MODULES}`,
+    ...[
+      'back_mdb',
+      ...Object.entries({ syncprov, refint, dynlist }).flatMap(([name, isOn]) => (isOn ? [name] : [])),
+    ].map((name) => `moduleload ${name}`),
+    `pidfile ${at('slapd.pid')}`,
+    // Otherwise a request may have 4 MB, and a picture more.
+    'sockbuf_max_incoming_auth 67108864',
+    ...(tls
+      ? [
+          `TLSCACertificateFile ${at('ca.pem')}`,
+          `TLSCertificateFile ${at('server.pem')}`,
+          `TLSCertificateKeyFile ${at('server.key')}`,
+        ]
+      : []),
+    ...(serverId === undefined ? [] : [`serverID ${serverId}`]),
+    ...(peopleDatabase === undefined
+      ? []
+      : [
+          // The innermost database of a name comes first.
+          'database mdb',
+          'maxsize 1073741824',
+          `suffix "ou=people,${SUFFIX}"`,
+          `rootdn "${ROOT_DN}"`,
+          `directory ${at('people')}`,
+          'dbnosync',
+          'index objectClass,entryUUID,uid,cn eq',
+          ...(peopleDatabase === 'glued' ? ['subordinate'] : []),
+          `limits ${limits}`,
+          ...acl,
+          ...(peopleSyncprov ? ['overlay syncprov', 'syncprov-checkpoint 1 1'] : []),
+        ]),
+    'database mdb',
+    // A bound of the file, which only takes up what is in it.
+    'maxsize 1073741824',
+    `suffix "${SUFFIX}"`,
+    `rootdn "${ROOT_DN}"`,
+    `rootpw ${ROOT_PASSWORD}`,
+    `directory ${at('data')}`,
+    // Nothing here has to survive the machine.
+    'dbnosync',
+    `index objectClass,${unindexed ? '' : 'entryUUID,'}entryCSN,uid,cn,member eq`,
+    `limits ${limits}`,
+    ...acl,
+    ...providers.map(replicationOf),
+    ...(multiProvider ? ['multiprovider on'] : []),
+    ...(syncprov ? ['overlay syncprov', 'syncprov-checkpoint 100 10', 'syncprov-sessionlog 10000'] : []),
+    ...(refint ? ['overlay refint', 'refint_attributes member owner groupAdmin'] : []),
+    ...(dynlist ? ['overlay dynlist', 'dynlist-attrset groupOfURLs memberURL member'] : []),
+    '',
+  ];
+}
+
+/** How a server takes over the changes of another one. */
+function replicationOf(url, index) {
+  const account = `bindmethod=simple binddn="${ROOT_DN}" credentials=${ROOT_PASSWORD}`;
+  const mode = 'type=refreshAndPersist retry="1 +" keepalive=1:5:1 timeout=5 network-timeout=5';
+  return `syncrepl rid=00${index + 1} provider=${url} ${account} searchbase="${SUFFIX}" ${mode}`;
+}
+
+/** What slapadd takes: no version, and every entry after the one above it. */
+function completeLdif(ldif) {
+  const content = ldif.replace(/^version: 1\n+/, '');
+  const dns = new Set(dnsOf(content));
+  const missing = FRAME.filter(([dn]) => !dns.has(dn)).map(([dn, lines]) =>
+    [`dn: ${dn}`, ...lines, ''].join('\n'),
+  );
+  return [...missing, content].join('\n');
+}
+
+function dnsOf(ldif) {
+  return [...ldif.matchAll(/^dn:(:?) *(.*)$/gm)].map(([, isEncoded, dn]) => decode(isEncoded, dn));
+}
+
+function decode(isEncoded, value) {
+  return isEncoded === '' ? value : Buffer.from(value, 'base64').toString('utf8');
+}
+
+/** An authority, and the certificate that it gives the server. */
+export async function makeCertificates(directory) {
+  const openssl = (...args) => execute(findProgram('openssl'), args, { cwd: directory });
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  writeFileSync(join(directory, 'server.ext'), 'subjectAltName=DNS:localhost,IP:127.0.0.1\n');
+  await openssl(
+    'req',
+    '-x509',
+    ...newKey,
+    '-days',
+    '2',
+    '-subj',
+    '/CN=Test CA',
+    '-keyout',
+    'ca.key',
+    '-out',
+    'ca.pem',
+  );
+  await openssl('req', ...newKey, '-subj', '/CN=localhost', '-keyout', 'server.key', '-out', 'server.csr');
+  const signing = [
+    '-CA',
+    'ca.pem',
+    '-CAkey',
+    'ca.key',
+    '-CAcreateserial',
+    '-days',
+    '2',
+    '-extfile',
+    'server.ext',
+  ];
+  await openssl('x509', '-req', '-in', 'server.csr', ...signing, '-out', 'server.pem');
+}
+
+/** Runs a program to its end, whatever that is. */
+function run(program, args, input = '') {
+  return new Promise((resolve) => {
+    const child = execFile(findProgram(program), args, { maxBuffer: 1 << 28 }, (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : error.code, stdout, stderr }),
+    );
+    child.stdin.on('error', () => undefined).end(input);
+  });
+}
