@@ -21,7 +21,7 @@ const common = {
   // One for all projects: then they share one cache of transformed modules.
   id: 'directory-service',
   rootDir: '.',
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/environment.mjs',
   setupFiles: ['reflect-metadata'],
   moduleFileExtensions: ['js', 'mjs', 'cjs', 'json', 'ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
@@ -57,6 +57,8 @@ export default {
     {
       ...common,
       displayName: 'unit',
+      globalSetup: '<rootDir>/test/support/work-directory.mjs',
+      globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
       testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/**/*.spec.ts'],
     },
     { ...endToEnd('pglite'), testEnvironment: '<rootDir>/test/support/pglite-environment.mjs' },

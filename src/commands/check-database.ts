@@ -6,7 +6,12 @@ import { Database } from '../database/database.js';
 import { examineReplica } from '../database/connections/check-replica.js';
 import { Leadership } from '../mirror/sync/leadership.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../mirror/status/mirror-state.js';
-import { readReconciliations, type Reconciliation } from '../mirror/reconcile/reconciliations.js';
+import {
+  readReconciliations,
+  type Reconciliation,
+  RECONCILIATION_KINDS,
+  type ReconciliationKind,
+} from '../mirror/reconcile/reconciliations.js';
 import { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
 import { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
 import { withDatabase } from './context.js';
@@ -83,16 +88,23 @@ function describeReconciliations(
 ): Finding {
   const what = 'reconciliation';
   if (last.length === 0) return ok(what, 'the mirror has not been compared with all entries yet');
-  const text = last
-    .map(
-      ({ kind, finishedAt, entries, healed, seconds }) =>
-        `${kind} of ${entries} entries compared at ${finishedAt.toISOString()} in ${seconds.toFixed(1)} s, ${healed} healed`,
-    )
-    .join('; ');
+  const text = RECONCILIATION_KINDS.map((wanted) =>
+    describeReconciliation(
+      wanted,
+      last.find(({ kind }) => kind === wanted),
+    ),
+  ).join('; ');
   const isLate = last.some(
     ({ kind, finishedAt }) => Date.now() - finishedAt.getTime() > reconcileSeconds[kind] * LATE * 1000,
   );
   return isLate ? warning(what, `${text}: that is long ago`) : ok(what, text);
+}
+
+/** The contents are also due, and the last comparison of them is forgotten, when the server was put back or replaced. */
+function describeReconciliation(kind: ReconciliationKind, last: Reconciliation | undefined): string {
+  if (last === undefined) return `${kind} not compared yet, or not since the server changed`;
+  const { finishedAt, entries, healed, seconds } = last;
+  return `${kind} of ${entries} entries compared at ${finishedAt.toISOString()} in ${seconds.toFixed(1)} s, ${healed} healed`;
 }
 
 async function lookAtAccounts(dataSource: DataSource): Promise<Finding> {

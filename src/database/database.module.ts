@@ -12,6 +12,7 @@ import { Replicas } from './connections/replicas.js';
 import { Revisions } from './revisions/revisions.js';
 import { RoutedDatabase } from './connections/routed-database.js';
 import { SessionGuard } from './connections/pooler-guard.js';
+import { Staleness } from './staleness.js';
 
 /** The database, open and migrated before anything else starts. */
 @Global()
@@ -59,8 +60,9 @@ export class DatabaseModule {
         EmbeddedKeys,
         Revisions,
         SessionGuard,
+        Staleness,
       ],
-      exports: [Database, EmbeddedKeys, Replicas, Revisions, SessionGuard],
+      exports: [Database, EmbeddedKeys, Replicas, Revisions, SessionGuard, Staleness],
     };
   }
 }

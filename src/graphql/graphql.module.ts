@@ -29,7 +29,6 @@ import { connectResolvers } from './schema/resolver-methods.js';
 import { addDerivedFields } from './schema/derived-fields.js';
 import { finishSchema } from './schema/schema.js';
 import { ShortWay } from './http/fast-path.js';
-import { Staleness } from './http/max-staleness.js';
 
 /** The GraphQL endpoint: Apollo behind Nest, with what must be decided about an operation decided around it. */
 @Module({
@@ -97,7 +96,6 @@ import { Staleness } from './http/max-staleness.js';
     RateLimiter,
     RateLimitResolver,
     ShortWay,
-    Staleness,
   ],
   exports: [
     ResponseCache,

@@ -36,7 +36,8 @@ export const GROUP_FIELDS: FieldDefinition[] = [
   {
     name: 'website',
     type: 'String',
-    description: 'The website of the group.',
+    description:
+      'The website of the group: an http or https URL without user information, spaces, quotes or markup.',
     attributes: ['labeledURI'],
     reader: 'website',
     column: 'website',

@@ -14,6 +14,7 @@ const REPEAT = 10_000;
 @Injectable()
 export class IssuerIndicator {
   private last: { reachable: boolean; at: number } | null = null;
+  private asking: Promise<boolean> | null = null;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -24,15 +25,26 @@ export class IssuerIndicator {
     const indicator = this.indicators.check('identityProvider');
     const { issuer } = this.config.auth;
     if (issuer === null) return indicator.up({ embedded: true });
-    if (this.last === null || performance.now() - this.last.at > REPEAT) {
-      // A new one each time: it keeps what it has learned, and here it is to ask.
-      const asked = within(PATIENCE, new ExternalIssuer(issuer, null).discover());
-      const reachable = await asked.then(
-        () => true,
-        () => false,
-      );
-      this.last = { reachable, at: performance.now() };
-    }
-    return indicator.up({ reachable: this.last.reachable });
+    return indicator.up({ reachable: await this.isReachable(issuer) });
+  }
+
+  /** Everybody who asks meanwhile waits for the same answer: readiness needs no token, and the issuer is not to be flooded. */
+  private isReachable(issuer: string): boolean | Promise<boolean> {
+    if (this.last !== null && performance.now() - this.last.at <= REPEAT) return this.last.reachable;
+    this.asking ??= this.ask(issuer).finally(() => {
+      this.asking = null;
+    });
+    return this.asking;
+  }
+
+  private async ask(issuer: string): Promise<boolean> {
+    // A new one each time: it keeps what it has learned, and here it is to ask.
+    const asked = within(PATIENCE, new ExternalIssuer(issuer, null).discover());
+    const reachable = await asked.then(
+      () => true,
+      () => false,
+    );
+    this.last = { reachable, at: performance.now() };
+    return reachable;
   }
 }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
+import { Revisions } from '../database/revisions/revisions.js';
 import { describeTrouble, MirrorState } from '../mirror/status/mirror-state.js';
 import { within } from './within.js';
 
@@ -14,6 +15,7 @@ const PATIENCE = 1000;
 export class MirrorIndicator {
   constructor(
     private readonly state: MirrorState,
+    private readonly revisions: Revisions,
     private readonly indicators: HealthIndicatorService,
   ) {}
 
@@ -21,12 +23,14 @@ export class MirrorIndicator {
     const indicator = this.indicators.check('mirror');
     try {
       const status = await within(PATIENCE, this.state.get());
-      const { state, asOf, revision } = status;
+      const { state, revision } = status;
       if (revision === null) {
         const reason = describeTrouble(status) ?? 'The directory has not been read yet';
         return indicator.down({ state, ageSeconds: null, reason });
       }
-      const ageSeconds = asOf === null ? null : Math.max(0, Math.round((Date.now() - asOf.getTime()) / 1000));
+      const age = await within(PATIENCE, this.revisions.readAge());
+      // Infinity: a clock was set back, and nobody knows.
+      const ageSeconds = age === null || !Number.isFinite(age) ? null : Math.round(age);
       return indicator.up({ state, ageSeconds });
     } catch {
       // The database is away, and its own check says so.

@@ -12,10 +12,13 @@ import type { ShortAnswer, ShortRequest, ShortWay } from '../graphql/http/fast-p
 import { findHeadProblem } from './request-head-check.js';
 import { NothingHereError, refuseRequest } from './reject-request.js';
 import { securityHeaders } from './security-headers.js';
+import { closeSlowReaders } from './slow-readers.js';
 import { LARGEST_HEAD, type UnparsedRejection, UnparsedRequests } from './unparsed-requests.js';
 
 /** Milliseconds between two looks for requests that have not arrived in time. */
 const LOOK_FOR_LATE = 1000;
+/** Times as long as a request may take to arrive, an answer may take to be read. */
+const ANSWER_PATIENCE = 4;
 /** Milliseconds in which nothing new has to come before the port is closed, and how often that is looked for. */
 const QUIET = 100;
 const LOOKS = 10;
@@ -82,6 +85,10 @@ export class HttpAdapter extends FastifyAdapter {
     // Node would drop what is above two thousand without a word: their size bounds them.
     fastify.server.maxHeadersCount = 0;
     fastify.server.maxConnections = config.limits.connections;
+    closeSlowReaders(fastify.server, milliseconds * ANSWER_PATIENCE);
+    fastify.server.on('connect', (request, socket) => {
+      unread.refuseTunnel(request, socket);
+    });
     // Node would refuse it in words of its own.
     fastify.server.on('checkExpectation', (request, response) => {
       fastify.server.emit('request', request, response);
@@ -175,11 +182,11 @@ export class HttpAdapter extends FastifyAdapter {
   }
 }
 
-/** RFC 9112 §3.2.2: a server takes the absolute form too. */
+/** RFC 9112 §3.2.2: a server takes the absolute form too. What is no path, as the asterisk, is no route either. */
 function toOriginForm(target: string): string {
   if (target.startsWith('/')) return target;
   const rest = target.replace(/^https?:\/\/[^/?#]*/i, '');
-  return rest.startsWith('?') ? `/${rest}` : rest;
+  return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
 /** A proxy in front may keep the path of BASE_URL, or take it away. */

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { ServiceError } from '../common/errors.js';
+import { chooseRequestId } from '../common/request-id.js';
 import { buildRefusal, StatusError } from '../graphql/errors/rejection.js';
 import { buildRequestRefusal } from './reject-request.js';
 
@@ -51,6 +53,15 @@ export class UnparsedRequests {
     socket.destroy(error);
   }
 
+  /** CONNECT (RFC 9110 §9.3.6) names a host and no path. Node closes the connection where nothing listens for it. */
+  refuseTunnel(request: IncomingMessage, socket: Duplex): void {
+    // Its client may have gone by now.
+    socket.on('error', () => undefined);
+    const error = new ServiceError('METHOD_NOT_ALLOWED', 'This is no proxy');
+    this.refuseUnknown(error, socket, chooseRequestId(request), { allow: 'GET, POST' });
+    socket.end();
+  }
+
   /** In the form of its path. */
   private refuseLate({ raw: response, request }: FastifyReply, socket: Socket): void {
     if (request.raw.complete) {
@@ -67,10 +78,14 @@ export class UnparsedRequests {
   }
 
   /** As a GraphQL response, whatever it was for. */
-  private refuseUnknown(error: ServiceError, socket: Socket): void {
-    const id = randomUUID();
+  private refuseUnknown(
+    error: ServiceError,
+    socket: Duplex,
+    id: string = randomUUID(),
+    more: Always = {},
+  ): void {
     const { status, headers, body } = buildRefusal(error, id);
-    const fields = this.fieldsOf(headers, id, 'application/json; charset=utf-8', body);
+    const fields = this.fieldsOf({ ...headers, ...more }, id, 'application/json; charset=utf-8', body);
     const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
     this.note({ id, status });

@@ -49,7 +49,7 @@ describe('the embedded identity provider', () => {
     dataSource = new DirectoryDataSource({ kind: 'pglite', directory: join(directory, 'mirror') }, []);
     await dataSource.initialize();
     await writeFirstRevision(dataSource);
-  }, 60_000);
+  });
 
   afterEach(async () => {
     for (const application of started.splice(0)) await application.close();

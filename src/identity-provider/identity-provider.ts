@@ -112,6 +112,12 @@ async function mount(
             refuse(new ProblemError(403, 'FORBIDDEN', EMBEDDED_REFUSAL));
             return;
           }
+          if (request.url.split('&').length > MOST_PARAMETERS) {
+            refuse(
+              new ProblemError(400, 'BAD_REQUEST', `The URL has more than ${MOST_PARAMETERS} parameters`),
+            );
+            return;
+          }
           handOver(reply);
           logins.noteAddress(request.raw, request.ip);
           handle(request.raw, reply.raw);
@@ -122,6 +128,9 @@ async function mount(
     done();
   });
 }
+
+/** Parameters of a URL: OAuth has fewer, and Koa takes the square of their number to parse them. */
+const MOST_PARAMETERS = 100;
 
 /** Headers of the API that are not the provider's: it answers for its own pages and for its own clients. */
 const NOT_HANDED_OVER = /^(content-security-policy|vary|access-control-.*)$/;

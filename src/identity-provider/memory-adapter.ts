@@ -3,6 +3,8 @@ import type { Adapter, Payload } from 'oidc-provider/lib/provider.js';
 
 /** Entries that one model may have. Far more than a demonstration needs, and a bound for whoever asks for more. */
 const MAXIMUM_ENTRIES = 5000;
+/** Characters that they may have together, as JSON: clients choose how long their parameters are. */
+const MAXIMUM_SIZE = 10_000_000;
 
 /**
  * Keeps codes, sessions, grants and refresh tokens in the memory of this process, as long as they are valid and
@@ -12,8 +14,12 @@ const MAXIMUM_ENTRIES = 5000;
 export class MemoryAdapter implements Adapter {
   private readonly entries: LRUCache<string, Payload>;
 
-  constructor(maximumEntries = MAXIMUM_ENTRIES) {
-    this.entries = new LRUCache({ max: maximumEntries });
+  constructor(maximumEntries = MAXIMUM_ENTRIES, maximumSize = MAXIMUM_SIZE) {
+    this.entries = new LRUCache({
+      max: maximumEntries,
+      maxSize: maximumSize,
+      sizeCalculation: (payload) => JSON.stringify(payload).length,
+    });
   }
 
   upsert(id: string, payload: Payload, expiresIn?: number): Promise<void> {

@@ -28,6 +28,7 @@ export function answerWrongRequests(provider: Provider, logins: ProviderLogins, 
     if (POST_ONLY.has(context.path) && context.method !== 'POST' && context.method !== 'OPTIONS') {
       context.status = 405;
       context.set('Allow', 'POST');
+      context.set('Cache-Control', 'no-store');
       context.body = { error: 'invalid_request', error_description: 'this endpoint takes POST only' };
       return;
     }
@@ -43,6 +44,7 @@ export function answerWrongRequests(provider: Provider, logins: ProviderLogins, 
     await codes.judgeAnswer(context);
     if (context.status === 404 && (context.body === undefined || context.body === null)) {
       context.status = 404;
+      context.set('Cache-Control', 'no-store');
       context.body = { error: 'not_found', error_description: 'there is no such endpoint' };
     }
     if (context.status === 503) context.set('Retry-After', '1');

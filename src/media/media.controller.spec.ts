@@ -56,7 +56,7 @@ beforeAll(async () => {
   key = app.get<SigningKeys>(SIGNING_KEYS)[0];
   await writeFirstRevision(dataSource);
   await addPictures();
-}, 60_000);
+});
 
 afterAll(async () => {
   await app.close();

@@ -3,6 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../auth/access.js';
 import { AccessLog } from '../access-log/access-log.js';
 import type { PersonalDataAccess } from '../access-log/personal-data-access.js';
+import { readMaxStaleness } from '../common/max-staleness.js';
+import { headersOfRead } from '../database/mirror-read.js';
 import { PICTURE_HEADERS } from './picture-headers.js';
 import { type Picture, PicturesService } from './pictures.service.js';
 import { ProblemFilter } from './problem.filter.js';
@@ -35,6 +37,7 @@ export class MediaController {
       target: request.raw.url ?? '',
       accept: request.headers.accept,
       ifNoneMatch: request.headers['if-none-match'],
+      maxStaleness: readMaxStaleness(request.headers),
     });
     // Who has it already is shown nothing.
     if (request.method === 'GET' && picture.bytes !== null)
@@ -44,10 +47,11 @@ export class MediaController {
 }
 
 /** Writes the picture, its headers only when those were asked for, or 304 when the caller has it. */
-function send(reply: FastifyReply, { bytes, mediaType, etag, maxAge }: Picture): void {
+function send(reply: FastifyReply, { bytes, mediaType, etag, maxAge, read }: Picture): void {
   const vary = reply.getHeader('Vary');
   void reply.headers({
     ...PICTURE_HEADERS,
+    ...headersOfRead(read),
     // Cross-origin rules may have set it before.
     Vary: vary === undefined ? 'Accept' : `${String(vary)}, Accept`,
     ETag: etag,

@@ -1,5 +1,6 @@
 import { foldId } from '../common/fold.js';
 import type { Database } from '../database/database.js';
+import { NothingReadError } from '../database/revisions/no-revision.error.js';
 import { type Statement, statement } from '../database/statements/statement.js';
 import type { PictureKind } from './signing/signed-url.js';
 
@@ -18,17 +19,24 @@ const DIGEST: Record<PictureKind, Statement> = {
 /** Only read to make a rendering that is in nobody's cache. */
 const BYTES = statement('select bytes from pictures where sha256 = $1');
 
-/**
- * The SHA-256 digest of a person's picture; null when there is no such person or picture.
- * @throws ServiceUnavailableError when that cannot be told
- */
+/** The SHA-256 digest of a person's picture, and the revision that it was read from. */
+export interface FoundDigest {
+  /** Null: there is no such person or picture. */
+  readonly sha256: Buffer | null;
+  /** The id. */
+  readonly revision: string;
+}
+
+/** @throws ServiceUnavailableError when that cannot be told */
 export async function findPictureDigest(
   database: Database,
   kind: PictureKind,
   id: string,
-): Promise<Buffer | null> {
-  const rows = await database.read<[Buffer | null]>(DIGEST[kind], [foldId(id)]);
-  return rows[0]?.[0] ?? null;
+): Promise<FoundDigest> {
+  const [row] = await database.read<[sha256: Buffer | null, revision: string]>(DIGEST[kind], [foldId(id)]);
+  if (row === undefined) throw new NothingReadError();
+  const [sha256, revision] = row;
+  return { sha256, revision };
 }
 
 /** The picture with this digest; null when the mirror has removed it meanwhile. */

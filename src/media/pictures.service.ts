@@ -1,5 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '../database/database.js';
+import { headersOfRead, type MirrorRead } from '../database/mirror-read.js';
+import { Staleness } from '../database/staleness.js';
 import { matchesEtag } from './etag.js';
 import { findPictureBytes, findPictureDigest } from './picture.queries.js';
 import { etagOf, PictureRenderer, type Rendering } from './rendering/picture-renderer.js';
@@ -14,6 +16,8 @@ export interface PictureRequest {
   readonly target: string;
   readonly accept: string | undefined;
   readonly ifNoneMatch: string | undefined;
+  /** Seconds that the mirror may be old; null: there is no bound. */
+  readonly maxStaleness: number | null;
 }
 
 /** A picture, or `bytes` null when the caller has it already. */
@@ -24,6 +28,8 @@ export interface Picture {
   readonly etag: string;
   /** Seconds that are left of the life of the URL. */
   readonly maxAge: number;
+  /** What it was read from. */
+  readonly read: MirrorRead;
 }
 
 /** Hands out pictures to whoever has a signed URL. */
@@ -33,30 +39,34 @@ export class PicturesService {
     private readonly database: Database,
     private readonly renderer: PictureRenderer,
     @Inject(SIGNING_KEYS) private readonly keys: SigningKeys,
+    private readonly staleness: Staleness,
   ) {}
 
   /**
    * The picture that a signed URL stands for.
-   * @throws ProblemError for a bad URL, or when there is no picture; ServiceUnavailableError
+   * @throws ProblemError for a bad URL, or when there is no picture; ServiceError STALE; ServiceUnavailableError
    */
   async get(request: PictureRequest): Promise<Picture> {
     const now = new Date();
     const { kind, id, size, expires } = this.verify(request.target, now);
-    const sha256 = await findPictureDigest(this.database, kind, id);
-    if (sha256 === null) throw noPicture();
+    await this.staleness.refuse(request.maxStaleness);
+    const before = this.staleness.asOf;
+    const { sha256, revision } = await findPictureDigest(this.database, kind, id);
+    const read = await this.staleness.describe(revision, before);
+    if (sha256 === null) throw noPicture(read);
 
     const rendering = { sha256, size, format: chooseFormat(request.accept) };
     const etag = etagOf(rendering);
-    const bytes = matchesEtag(request.ifNoneMatch, etag) ? null : await this.render(rendering);
+    const bytes = matchesEtag(request.ifNoneMatch, etag) ? null : await this.render(rendering, read);
     const maxAge = Math.max(0, Math.floor(expires - now.getTime() / 1000));
-    return { kind, bytes, mediaType: `image/${rendering.format}`, etag, maxAge };
+    return { kind, bytes, mediaType: `image/${rendering.format}`, etag, maxAge, read };
   }
 
-  private async render(rendering: Rendering): Promise<Buffer> {
+  private async render(rendering: Rendering, read: MirrorRead): Promise<Buffer> {
     const bytes = await this.renderer.find(rendering, () =>
       findPictureBytes(this.database, rendering.sha256),
     );
-    if (bytes === null) throw noPicture();
+    if (bytes === null) throw noPicture(read);
     return bytes;
   }
 
@@ -76,6 +86,6 @@ export class PicturesService {
 }
 
 /** Whether the person or only the picture is missing is not told apart. */
-function noPicture(): ProblemError {
-  return new ProblemError(404, 'NOT_FOUND', 'There is no such picture');
+function noPicture(read: MirrorRead): ProblemError {
+  return new ProblemError(404, 'NOT_FOUND', 'There is no such picture', headersOfRead(read));
 }

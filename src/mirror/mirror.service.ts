@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   type BeforeApplicationShutdown,
   Inject,
@@ -8,7 +9,9 @@ import {
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { NotLeadingError } from '../database/leadership/leader-lease.js';
+import { settlesWithin } from '../database/connections/settles-within.js';
 import { type Term, withLeadership } from '../database/leadership/leader-session.js';
 import { LdifSource } from '../sources/ldif/ldif-source.js';
 import { FileFollower } from './follow/file-follower.js';
@@ -18,6 +21,9 @@ import { Leadership } from './sync/leadership.js';
 import { MirrorState } from './status/mirror-state.js';
 import { RunReporter } from './sync/run-reporter.js';
 import { Synchroniser } from './sync/synchronizer.js';
+
+/** Milliseconds that work for the mirror has to end, once it is told to: after that, its connections have been lost. */
+const ENDING = 10_000;
 
 /** Keeps the mirror true to its source for as long as the service runs. */
 @Injectable()
@@ -29,7 +35,7 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    private readonly dataSource: DataSource,
+    @Inject(DataSource) private readonly dataSource: DirectoryDataSource,
     private readonly synchroniser: Synchroniser,
     private readonly state: MirrorState,
     private readonly leadership: Leadership,
@@ -74,7 +80,9 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
     if (database.kind === 'pglite') return follower.follow(signal, settled);
     const work = async (term: Term) => {
       this.isWaiting = false;
-      await this.leadership.during(term, () => follower.follow(term.signal, settled));
+      const following = this.leadership.during(term, () => follower.follow(term.signal, settled));
+      const breaking = this.breakOffLater(term.signal, following);
+      await following.finally(() => breaking);
     };
     return withLeadership(database.url, work, signal, {
       onWait: () => {
@@ -92,6 +100,20 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
       },
       waitingSeconds: () => this.leadership.waitingSeconds,
     });
+  }
+
+  /** Ends what waits for an answer that never comes: a network that drops packets tells neither side. */
+  private async breakOffLater(signal: AbortSignal, following: Promise<void>): Promise<void> {
+    const ended = new AbortController();
+    const end = () => {
+      ended.abort();
+    };
+    following.then(end, end);
+    const either = AbortSignal.any([signal, ended.signal]);
+    if (!either.aborted) await once(either, 'abort');
+    if (await settlesWithin(ENDING, following)) return;
+    this.logger.warn('The synchronisation does not end: its connections to the database are given up');
+    this.dataSource.destroyConnections();
   }
 
   private tellTrouble(error: unknown): void {

@@ -17,7 +17,7 @@ const LIMITS: Readonly<Record<string, string>> = {
   address: 'one address in ASCII, up to 254 characters',
   label: 'up to 64 characters',
   text: 'up to 10,000 characters, which may include line feeds and tabs',
-  website: 'an http or https URL without spaces, up to 10,000 characters',
+  website: 'an http or https URL without user information, spaces, quotes or markup, up to 10,000 characters',
 };
 const LINE = 'up to 512 characters';
 

@@ -132,6 +132,43 @@ describe('the change of a group', () => {
   });
 });
 
+/** Combining marks of descending class: normalization takes the square of their number. */
+function marks(count: number): string {
+  const classes = ['\u0345', '\u0301', '\u05b0', '\u0327', '\u0334'];
+  return classes.map((mark) => mark.repeat(count / classes.length)).join('');
+}
+
+function millisecondsOf(work: () => unknown): number {
+  const begun = performance.now();
+  work();
+  return performance.now() - begun;
+}
+
+describe('a text of many combining marks', () => {
+  const MANY = marks(32_000);
+
+  it.each([
+    ['name', { name: `a${marks(40)}` }],
+    ['description', { description: `a${marks(9000)}` }],
+    ['website', { website: `http://a${marks(40)}/` }],
+    ['website', { website: `http://example.org/${marks(40)}` }],
+  ])('is refused for its %s', (argument, input) => {
+    expect(refusedBy(() => validateGroupChange({ group, ...input }))).toBe(argument);
+  });
+
+  it('is accepted where it has as many as a writing system needs', () => {
+    const name = `e${'\u0301\u0323'.repeat(15)}x`;
+    expect(validateGroupChange({ group, name })).toEqual({ name });
+  });
+
+  it('costs next to nothing, however long it is', () => {
+    const website = `http://a${MANY}/`;
+    const parsed = millisecondsOf(() => URL.canParse(website));
+    const refused = millisecondsOf(() => refusedBy(() => validateGroupChange({ group, website })));
+    expect(refused).toBeLessThan(parsed / 4);
+  });
+});
+
 describe('a new group', () => {
   it('has nothing where nothing was given', () => {
     expect(validateNewGroup({ id: 'go', name: 'Go', email: '' })).toEqual({

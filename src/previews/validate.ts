@@ -98,41 +98,46 @@ function mandatory(text: Text, argument: string, check: Check): string | undefin
 }
 
 function line(text: string, argument: string): string {
-  return bounded(trimmed(text, argument, /\p{Cc}/u), argument, LONGEST_LINE);
+  return trimmed(text, argument, LONGEST_LINE);
 }
 
 function label(text: string, argument: string): string {
-  return bounded(line(text, argument), argument, LONGEST_LABEL);
+  return trimmed(text, argument, LONGEST_LABEL);
 }
 
 function paragraphs(text: string, argument: string): string {
-  return bounded(trimmed(text, argument, /[^\P{Cc}\n\t]/u), argument, LONGEST_TEXT);
+  return trimmed(text, argument, LONGEST_TEXT, /[^\P{Cc}\n\t]/u);
 }
 
 /** An address as a browser's field for one takes it (HTML, valid e-mail address); mail is IA5, which is ASCII. */
 function address(text: string, argument: string): string {
-  const value = trimmed(text, argument, /\p{Cc}/u);
+  const value = trimmed(text, argument, LONGEST_ADDRESS);
   if (value === '') return value;
   const isAddress = z.regexes.html5Email.test(value) && value.indexOf('@') <= LONGEST_LOCAL_PART;
   if (!isAddress) throw new BadUserInputError(`${argument} must be one e-mail address, in ASCII`, argument);
-  return bounded(value, argument, LONGEST_ADDRESS);
+  return value;
 }
 
 /** What follows a space in labeledURI is a label and no part of the URL (RFC 2079). */
 function website(text: string, argument: string): string {
-  const value = trimmed(text, argument, /\p{Cc}/u);
+  const value = trimmed(text, argument, LONGEST_TEXT);
   if (value === '') return value;
   const fault = faultOfWebsite(value);
   if (fault !== null) {
     const wanted = 'must be an http or https URL without spaces, quotes, markup or user information';
     throw new BadUserInputError(`${argument} ${wanted}: it ${fault}`, argument);
   }
-  return bounded(value, argument, LONGEST_TEXT);
+  return value;
 }
 
-/** Without the white space around it, which the mirror does not show either. */
-function trimmed(text: string, argument: string, refused: RegExp): string {
-  const value = text.trim();
+/** More marks on one letter than any writing system has (UAX #15 §13): normalization takes the square of their number. */
+const TOO_MANY_MARKS = /\p{M}{31}/u;
+
+/** Without the white space around it, which the mirror does not show either. The length is checked before anything else. */
+function trimmed(text: string, argument: string, longest: number, refused = /\p{Cc}/u): string {
+  const value = bounded(text.trim(), argument, longest);
+  if (TOO_MANY_MARKS.test(value))
+    throw new BadUserInputError(`${argument} has more than 30 combining marks in a row`, argument);
   if (!value.isWellFormed()) throw new BadUserInputError(`${argument} is not well-formed Unicode`, argument);
   if (refused.test(value)) throw new BadUserInputError(`${argument} has a control character`, argument);
   return value;

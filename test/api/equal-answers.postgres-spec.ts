@@ -11,11 +11,12 @@ import { stopFollowing } from '../support/clients/mirror.js';
 import { often } from '../support/builders/random-arguments.js';
 import { randomDirectory } from '../support/builders/random-directory.js';
 import { type RandomRequest, randomRequests } from '../support/builders/random-documents.js';
+import { repetitions } from '../support/repetitions.js';
 import { schema } from '../support/clients/scope-walk.js';
 import { TestService } from '../support/servers/service.js';
 import { TwinService } from '../support/twin.js';
 
-const REQUESTS = 2000;
+const REQUESTS = repetitions({ usually: 500, long: 2000 });
 const SEED = Number(process.env['TEST_SEED'] ?? 20_261_121);
 
 /** Limits are tested elsewhere. */

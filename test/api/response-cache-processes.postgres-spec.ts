@@ -4,9 +4,10 @@ import { writeClients } from '../support/clients/clients.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { Executions } from '../support/builders/executions.js';
 import { type HttpAnswer, send } from '../support/clients/http.js';
+import { repetitions } from '../support/repetitions.js';
 import { TestService } from '../support/servers/service.js';
 
-const REQUESTS = 10_000;
+const REQUESTS = repetitions({ usually: 4000, long: 10_000 });
 const CONNECTIONS = 8;
 const TYPES = ['application/json', 'application/graphql-response+json'];
 

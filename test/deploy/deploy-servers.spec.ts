@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,6 +13,7 @@ import { makeSecrets } from '../support/servers/deployment.js';
 import { writeHaproxy } from '../support/servers/haproxy.js';
 import { writeNginx } from '../support/servers/nginx.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
+import { spawnBound } from '../support/spawn-bound.mjs';
 import { findProgram } from '../support/servers/system-packages.mjs';
 
 const execute = promisify(execFile);
@@ -67,7 +68,7 @@ describe('the configuration of', () => {
     const read = (name: string) => readFileSync(join(secrets, name), 'utf8').trim();
     const [, password = ''] = /^requirepass (\w{64})$/.exec(read('redis-configuration')) ?? [];
     expect(read('redis-url')).toBe(`redis://:${password}@redis`);
-    const server = spawn(programOf('redis-server'), [
+    const server = spawnBound(programOf('redis-server'), [
       join(secrets, 'redis-configuration'),
       '--port',
       String(port),
@@ -95,7 +96,7 @@ describe('the directory server of the compose file', () => {
     const port = await findFreePort();
     const environment = prepareDirectory(port);
     for (const visit of ['first', 'second']) {
-      const server = spawn('deploy/openldap/start.sh', { env: environment, stdio: 'ignore' });
+      const server = spawnBound('deploy/openldap/start.sh', { env: environment, stdio: 'ignore' });
       const ended = once(server, 'exit');
       try {
         const read = await readUntilThere(port, '(objectClass=inetOrgPerson)', server);
@@ -140,7 +141,7 @@ describe('the directory server of the compose file', () => {
   /** As whoever has a shell on the server does, without a password: gives the exit code. */
   async function rename(name: string): Promise<number | null> {
     const args = ['-Q', '-Y', 'EXTERNAL', '-H', socketUrl()];
-    const child = spawn(programOf('ldapmodify'), args, { stdio: ['pipe', 'ignore', 'ignore'] });
+    const child = spawnBound(programOf('ldapmodify'), args, { stdio: ['pipe', 'ignore', 'ignore'] });
     const dn = 'uid=ada.martin,ou=people,dc=example,dc=org';
     child.stdin.end(`dn: ${dn}\nchangetype: modify\nreplace: displayName\ndisplayName: ${name}\n`);
     const [code] = (await once(child, 'exit')) as [number | null];

@@ -7,8 +7,10 @@ import { percentile } from '../support/percentile.js';
 import { processorTime } from '../support/processor-time.mjs';
 import { type Doings, WatchedService } from '../support/watched-service.js';
 
-/** Hostile requests a second: what eight clients may send at most by the limit of 300 a minute. */
-const RATE = 40;
+/** Milliseconds between hostile requests: eight clients may send as many at most by the limit of 300 a minute. */
+const PAUSE = 25;
+/** The same as a multiple of what a good request takes: a machine that is slower is sent fewer. */
+const SHARE = 3;
 /** Those of one window, which is followed by one without any. */
 const WINDOW = 32;
 /** Milliseconds that a good client thinks about an answer. */
@@ -37,6 +39,8 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
   const good = new Agent({ keepAlive: true, maxSockets: 1 });
   const bad = new Agent({ keepAlive: true, maxSockets: 8 });
   let sent = 0;
+  /** Milliseconds between hostile requests here. */
+  let pause = PAUSE;
 
   beforeAll(async () => {
     const people = Array.from({ length: 120 }, (_, at) => ({ id: `p${at}`, email: `p${at}@example.org` }));
@@ -113,7 +117,7 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
     const answers: Promise<void>[] = [];
     for (const index of indices) {
       answers.push(askBadly(index));
-      await sleep(1000 / RATE);
+      await sleep(pause);
     }
     await Promise.all(answers);
   }
@@ -145,7 +149,8 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
     const meanwhile: number[] = [];
     const all = [...HOSTILE_REQUESTS.keys(), ...HOSTILE_REQUESTS.keys()];
     for (let start = 0; start < all.length; start += WINDOW) {
-      idle.push(...(await askWellUntil(sleep((1000 * WINDOW) / RATE))));
+      idle.push(...(await askWellUntil(sleep(WINDOW * pause))));
+      pause = Math.max(PAUSE, SHARE * percentile(idle, 0.5));
       meanwhile.push(...(await askWellUntil(askBadlyAll(all.slice(start, start + WINDOW)))));
     }
     const slowdown = percentile(meanwhile, 0.5) / percentile(idle, 0.5);

@@ -56,7 +56,10 @@ it('lets one fail alone, and keeps what has failed out of the pool', async () =>
 });
 
 it('does not wait behind what takes long', async () => {
-  const slow = ask('select pg_sleep(1)::text');
+  const other = new pg.Client({ connectionString: database.url });
+  await other.connect();
+  await other.query('select pg_advisory_lock(1)');
+  const slow = ask('select pg_advisory_lock(1)::text');
   const order: string[] = [];
   const first = slow.then(() => order.push('slow'));
   // Once nothing has been heard for a while, and both of them are held up, others are taken.
@@ -65,6 +68,8 @@ it('does not wait behind what takes long', async () => {
     await ask(ECHO, index);
   }
   order.push('others');
+  // It takes as long as the lock is held.
+  await other.end();
   await first;
   expect(order).toEqual(['others', 'slow']);
 });

@@ -4,17 +4,15 @@ import { buildLdif } from '../support/builders/directory.js';
 import { TestHaproxy } from '../support/servers/haproxy.js';
 import type { Listening } from '../support/clients/http.js';
 import { TestNginx } from '../support/servers/nginx.js';
+import { repetitions } from '../support/repetitions.js';
 import { ServiceProcesses } from '../support/servers/service-processes.js';
 
 const ROUNDS = 3;
 /** Through each of the two balancers. */
-const REQUESTS = 5000;
+const REQUESTS = repetitions({ usually: 1500, long: 5000 });
 const CLIENTS = 12;
 /** Milliseconds between an answer and the next request of a client. */
 const PAUSE = 40;
-
-/** Milliseconds in which haproxy notices that a replica is ready. */
-const NOTICED = 500;
 
 const QUERY = JSON.stringify({
   query: '{ user(user: {id: "anna"}) { id name groups(first: 3) { totalCount } } }',
@@ -59,7 +57,7 @@ describe('two replicas behind balancers', () => {
     for (let round = 0; round < ROUNDS; round++) {
       for (const replica of replicas.each) {
         codes.push((await replica.restart()).code);
-        await sleep(NOTICED);
+        await haproxy.untilAllUp();
       }
     }
     await Promise.all([ofNginx.untilAnswered(REQUESTS), ofHaproxy.untilAnswered(REQUESTS)]);
@@ -76,6 +74,8 @@ describe('two replicas behind balancers', () => {
     const before = performance.now();
     await replicas.each[0]?.process.kill('SIGKILL');
     const after = performance.now();
+    await Promise.all([ofNginx.untilAnswered(21 * CLIENTS), ofHaproxy.untilAnswered(21 * CLIENTS)]);
+    // The proxies have looked again by then.
     await sleep(1500);
     await Promise.all([ofNginx.end(), ofHaproxy.end()]);
     for (const { failures, answered } of [ofNginx, ofHaproxy]) {

@@ -100,6 +100,22 @@ describe('a request that does not arrive in time', () => {
   });
 });
 
+it('is closed when its client does not read what was asked for', async () => {
+  const { port, host } = service.config;
+  const socket = connect(port, host).pause();
+  const closed = { byService: false };
+  socket.on('error', () => (closed.byService = true));
+  // Together they are more than the buffers of both sides take.
+  socket.write('GET /graphql/v1/schema.graphql HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1000));
+  // A connection that is gone refuses what is written to it.
+  const isClosed = () => {
+    socket.write('GET /_health HTTP/1.1\r\nHost: x\r\n\r\n');
+    return Promise.resolve(closed.byService);
+  };
+  await eventually(isClosed, true);
+  socket.destroy();
+});
+
 it('is closed without an answer when a connection asks for nothing', async () => {
   const { port, host } = service.config;
   expect(await text(connect(port, host))).toBe('');
@@ -113,6 +129,11 @@ describe('what Node lets through', () => {
 
   it.each([
     ['an expectation', `Host: x\r\n${JSON_TYPE}\r\nExpect: foo`, [417, 'BAD_REQUEST']],
+    [
+      'several Accept that are long together',
+      `Host: x\r\n${JSON_TYPE}${`\r\nAccept: ${'a/b,'.repeat(100)}a/b`.repeat(3)}`,
+      [431, 'PAYLOAD_TOO_LARGE'],
+    ],
     ['two hosts', `Host: x\r\nHost: y\r\n${JSON_TYPE}`, [400, 'BAD_REQUEST']],
     ['two types', `Host: x\r\n${JSON_TYPE}\r\ncontent-type: text/plain`, [400, 'BAD_REQUEST']],
     [
@@ -140,6 +161,56 @@ describe('what Node lets through', () => {
       const bytes = `POST ${path} HTTP/1.0\r\nHost: x\r\n${JSON_TYPE}\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`;
       await expectRefusal(await sendBytes(service, bytes), [400, 'BAD_REQUEST']);
     }
+  });
+
+  it.each(['gzip, chunked', 'chunked, chunked'])(
+    'is refused, whatever its path: Transfer-Encoding: %s',
+    async (coding) => {
+      for (const path of ['/graphql/v1', '/oauth2/token']) {
+        const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+        const fields = `Host: x\r\n${JSON_TYPE}\r\nTransfer-Encoding: ${coding}`;
+        const bytes = `POST ${path} HTTP/1.1\r\n${fields}\r\n\r\n${chunks}`;
+        await expectRefusal(await sendBytes(service, bytes), [400, 'BAD_REQUEST']);
+      }
+    },
+  );
+
+  it('is refused, whatever its path: a URL of more than 8,192 bytes', async () => {
+    for (const path of ['/graphql/v1', '/photo/v1/anna', '/oauth2/authorize', '/_health', '/nowhere']) {
+      const target = `${path}?x=`.padEnd(8193, 'x');
+      const answer = await sendBytes(service, `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
+      await expectRefusal(answer, [414, 'PAYLOAD_TOO_LARGE']);
+    }
+  });
+
+  it.each(['*', 'ftp://example.org/graphql/v1'])('has nothing at the target %s', async (target) => {
+    const answer = await sendBytes(service, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    await expectRefusal(answer, [404, 'NOT_FOUND']);
+  });
+
+  it('is refused by the embedded provider where it has many parameters', async () => {
+    const target = `/oauth2/authorize?${'a&'.repeat(2000)}`;
+    const answer = await sendBytes(
+      service,
+      `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`,
+    );
+    await expectRefusal(answer, [400, 'BAD_REQUEST']);
+  });
+
+  it('is refused where it asks for a tunnel', async () => {
+    const answer = await sendBytes(service, 'CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\n\r\n');
+    await expectRefusal(answer, [405, 'METHOD_NOT_ALLOWED']);
+    expect(answer.headers['allow']).toBe('GET, POST');
+  });
+
+  it('is refused without a Host, whatever others have sent', async () => {
+    const request = (host: string) =>
+      `GET /graphql/v1?query=${QUERY} HTTP/1.1\r\nConnection: close\r\n${host}\r\n`.replaceAll(
+        '{ __typename }',
+        '{__typename}',
+      );
+    expect((await sendBytes(service, request('Host: undefined\r\n'))).status).toBe(200);
+    expect((await sendBytes(service, request(''))).status).toBe(400);
   });
 
   it('has a line of the log where it is no request at all', async () => {

@@ -14,7 +14,8 @@ import { LdapResultError, LdapTlsError } from '../../src/ldap/client/ldap-error.
 import { LimitExceededError, SizeLimitError } from '../../src/ldap/client/limit-error.js';
 import { readPaged } from '../../src/ldap/client/paged-search.js';
 import { ANY_ENTRY, type SearchRequest } from '../../src/ldap/client/requests.js';
-import { readContextCsn, readRootDse } from '../../src/ldap/client/root-dse.js';
+import { readContext } from '../../src/ldap/sync/context-csn.js';
+import { readRootDse } from '../../src/ldap/client/root-dse.js';
 import { buildLdif, personDn, type TestPerson } from '../support/builders/directory.js';
 import { errorOf } from '../support/error-of.js';
 import {
@@ -276,12 +277,12 @@ describe('a server that tells of itself', () => {
 
   it('tells whether anything has changed', async () => {
     const root = await connect({ bindDn: ROOT_DN, bindPassword: ROOT_PASSWORD });
-    const before = await readContextCsn(root, SUFFIX);
-    expect(before).toEqual([expect.stringMatching(/^\d{14}\.\d{6}Z#/)]);
-    expect(await readContextCsn(root, SUFFIX)).toEqual(before);
+    const before = await readContext(root, SUFFIX);
+    expect(before).toEqual({ csns: [expect.stringMatching(/^\d{14}\.\d{6}Z#/)], isBehind: false });
+    expect(await readContext(root, SUFFIX)).toEqual(before);
     await slapd.modify(`dn: ${personDn('crowd-2')}\nchangetype: modify\nreplace: sn\nsn: New\n`);
-    expect(await readContextCsn(root, SUFFIX)).not.toEqual(before);
-    expect(await readContextCsn(root, personDn('crowd-2'))).toBeNull();
+    expect(await readContext(root, SUFFIX)).not.toEqual(before);
+    expect(await readContext(root, personDn('crowd-2'))).toBeNull();
     root.close();
   });
 });

@@ -135,11 +135,10 @@ describe.each([
         await expectConvergence();
       }
     },
-    600_000,
   );
 
   it(`end so too when they do not wait for the mirror (seed ${SEED})`, async () => {
     for (const step of fc.sample(STEP, { numRuns: STEPS * 2, seed: SEED })) await apply(step);
     await expectConvergence();
-  }, 600_000);
+  });
 });

@@ -67,3 +67,46 @@ describe.each([
     );
   });
 });
+
+describe.each(['glued', 'separate'] as const)('a directory with people in a %s database', (kind) => {
+  let directory: FollowedDirectory;
+
+  beforeAll(async () => {
+    directory = await FollowedDirectory.start({
+      ldif: buildLdif(PEOPLE, GROUPS),
+      peopleDatabase: kind,
+      peopleSyncprov: true,
+    });
+  });
+
+  afterAll(() => directory.stop());
+
+  const nameOf = async (id: string) => (await readNames(directory.service))[id] ?? null;
+  const isWell = async () => {
+    const { state, blockedReason } = await readStatus(directory.service);
+    return [state, blockedReason];
+  };
+
+  it('is followed where both databases tell of changes, also across connections', async () => {
+    await directory.change(rename('anna', 'Anna Berg'));
+    await eventually(() => nameOf('anna'), 'Anna Berg');
+    for (const name of ['Anna Bach', 'Anna Boll']) {
+      await directory.slapd.restart();
+      await directory.change(rename('anna', name));
+      await eventually(() => nameOf('anna'), name);
+      await eventually(isWell, ['IDLE', null]);
+    }
+  });
+
+  it('is followed when the people no longer tell of theirs, and their contextCSN is out of date', async () => {
+    await directory.slapd.restart({ peopleSyncprov: false });
+    const describeClub = (text: string) =>
+      `dn: ${groupDn('club')}\nchangetype: modify\nreplace: description\ndescription: ${text}\n`;
+    for (const name of ['Ben Berg', 'Ben Bach', 'Ben Boll']) {
+      await directory.change(describeClub(name), rename('ben', name));
+      await eventually(() => nameOf('ben'), name);
+      await eventually(isWell, ['IDLE', null]);
+      await directory.slapd.restart();
+    }
+  });
+});

@@ -1,16 +1,9 @@
-import { isDeepStrictEqual } from 'node:util';
-import { DataSource } from 'typeorm';
-import type { Environment } from '../../src/config/config.js';
-import { createApp } from '../../src/create-app.js';
-import { MirrorService } from '../../src/mirror/mirror.service.js';
-import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
-import { buildLdif, groupDn, personDn } from '../support/builders/directory.js';
+import { SyncState } from '../../src/mirror/status/mirror-state.js';
+import { add, join, leave, modify, remove, rename } from '../support/builders/change-records.js';
+import { buildLdif } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
-import { directorySettings } from '../support/servers/ldap.js';
-import { expectMirror, parseDump } from '../support/builders/ldap-content.js';
-import { readIds, readInconsistencies, readMirror, readNames } from '../support/builders/ldap-mirror.js';
+import { ReplicatedFollower } from '../support/servers/replicated-follower.js';
 import { ReplicatedSlapd } from '../support/servers/replicated-slapd.js';
-import { TestService } from '../support/servers/service.js';
 import { TcpBalancer } from '../support/servers/tcp-balancer.js';
 
 /** Enough that a transfer of all of them is told from one of a few. */
@@ -20,84 +13,12 @@ const LDIF = buildLdif(
   [{ id: 'club', members: ['anna', 'ben'] }],
 );
 
-const modify = (id: string, name: string) =>
-  `dn: ${personDn(id)}\nchangetype: modify\nreplace: displayName\ndisplayName: ${name}\n`;
-const add = (id: string) =>
-  `dn: ${personDn(id)}\nchangetype: add\nobjectClass: inetOrgPerson\nuid: ${id}\ncn: ${id}\nsn: ${id}\n`;
-const remove = (id: string) => `dn: ${personDn(id)}\nchangetype: delete\n`;
-const rename = (id: string, to: string) =>
-  `dn: ${personDn(id)}\nchangetype: modrdn\nnewrdn: uid=${to}\ndeleteoldrdn: 1\n`;
-const join = (id: string) =>
-  `dn: ${groupDn('club')}\nchangetype: modify\nadd: member\nmember: ${personDn(id)}\n`;
-const leave = (id: string) =>
-  `dn: ${groupDn('club')}\nchangetype: modify\ndelete: member\nmember: ${personDn(id)}\n`;
-
 const BEHIND = /^The directory server is behind what is known since \d{4}-\S+Z \(server ID 1\)/;
-
-/** A service behind a balancer, which a test stops and starts. */
-class Follower {
-  private constructor(
-    private readonly service: TestService,
-    public app: TestService['app'],
-  ) {}
-
-  static async start(slapd: ReplicatedSlapd, url: string, environment: Environment = {}): Promise<Follower> {
-    const service = await TestService.start({
-      environment: {
-        ...directorySettings(slapd.at(0)),
-        DIRECTORY_URL: url,
-        DIRECTORY_GUARD_PERCENT: '100',
-        ...environment,
-      },
-    });
-    return new Follower(service, service.app);
-  }
-
-  async pause(): Promise<void> {
-    await this.app.close();
-  }
-
-  async resume(): Promise<void> {
-    this.app = await createApp(this.service.config);
-    await this.app.init();
-    await this.app.get(MirrorService).start();
-  }
-
-  async stop(): Promise<void> {
-    await this.app.close();
-    await this.service.stop();
-  }
-
-  readonly readState = async () => (await this.app.get(MirrorState).get()).state;
-  readonly readReason = async () => (await this.app.get(MirrorState).get()).reason;
-  readonly readNames = () => readNames(this);
-  readonly readIds = () => readIds(this);
-
-  /** Waits until the mirror is what a server holds, and is known to be. */
-  async expectToEqual(slapd: ReplicatedSlapd, index: number): Promise<void> {
-    const wanted = expectMirror(parseDump(await slapd.at(index).search({ attributes: ['*', 'entryUUID'] })));
-    const dataSource = this.app.get(DataSource);
-    await eventually(async () => differencesOf(await readMirror(dataSource), wanted), []);
-    await eventually(this.readState, SyncState.IDLE);
-    expect(await readInconsistencies(dataSource)).toEqual([]);
-  }
-}
-
-type Contents = Awaited<ReturnType<typeof readMirror>>;
-
-/** What is not the same in both, briefly. */
-function differencesOf(mirror: Contents, wanted: Contents): string[] {
-  return (['people', 'groups', 'roles'] as const).flatMap((part) =>
-    [...new Set([...Object.keys(mirror[part]), ...Object.keys(wanted[part])])]
-      .filter((key) => !isDeepStrictEqual(mirror[part][key], wanted[part][key]))
-      .map((key) => `${part} ${key}: ${JSON.stringify(mirror[part][key] ?? null).slice(0, 200)}`),
-  );
-}
 
 describe('two providers behind one address', () => {
   let slapd: ReplicatedSlapd;
   let balancer: TcpBalancer;
-  let follower: Follower;
+  let follower: ReplicatedFollower;
 
   beforeAll(async () => {
     slapd = await ReplicatedSlapd.start(
@@ -110,8 +31,8 @@ describe('two providers behind one address', () => {
     await slapd.change(1, modify('eva', 'Eva'));
     await slapd.converge();
     balancer = await TcpBalancer.start(slapd.at(0).port, slapd.at(1).port);
-    follower = await Follower.start(slapd, balancer.url);
-  }, 120_000);
+    follower = await ReplicatedFollower.start(slapd, balancer.url);
+  });
 
   afterAll(async () => {
     await follower.stop();
@@ -146,37 +67,29 @@ describe('two providers behind one address', () => {
   it.each([
     ['the same server', 0],
     ['the other server', 1],
-  ])(
-    'transfer only what has changed when the service starts again, on %s',
-    async (_, index) => {
-      await changeOn(0, `while-connected-${index}`);
-      await changeOn(1, `beside-${index}`);
-      await follower.expectToEqual(slapd, 0);
-      await follower.pause();
-      await changeOn(0, `while-stopped-${index}`);
-      balancer.use(slapd.at(index).port);
-      const before = balancer.people;
-      await follower.resume();
-      await follower.expectToEqual(slapd, index);
-      expect(balancer.people - before).toBeLessThan(CROWD.length / 4);
-    },
-    180_000,
-  );
+  ])('transfer only what has changed when the service starts again, on %s', async (_, index) => {
+    await changeOn(0, `while-connected-${index}`);
+    await changeOn(1, `beside-${index}`);
+    await follower.expectToEqual(slapd, 0);
+    await follower.pause();
+    await changeOn(0, `while-stopped-${index}`);
+    balancer.use(slapd.at(index).port);
+    const before = balancer.people;
+    await follower.resume();
+    await follower.expectToEqual(slapd, index);
+    expect(balancer.people - before).toBeLessThan(CROWD.length / 4);
+  });
 
   it.each([
     ['the first', 'the first', 0, 0],
     ['the first', 'the second', 0, 1],
     ['the second', 'the first', 1, 0],
     ['the second', 'the second', 1, 1],
-  ])(
-    'of which %s is followed: show what is written on %s',
-    async (_, __, followed, written) => {
-      await reconnectTo(followed);
-      await changeOn(written, `${followed}${written}`);
-      await follower.expectToEqual(slapd, followed);
-    },
-    180_000,
-  );
+  ])('of which %s is followed: show what is written on %s', async (_, __, followed, written) => {
+    await reconnectTo(followed);
+    await changeOn(written, `${followed}${written}`);
+    await follower.expectToEqual(slapd, followed);
+  });
 
   it.each([0, 1])('are asked over one connection (%i)', async (index) => {
     balancer.use(slapd.at(0).port, slapd.at(1).port);
@@ -193,7 +106,7 @@ describe('two providers behind one address', () => {
 describe('a consumer that lags behind its provider', () => {
   let slapd: ReplicatedSlapd;
   let balancer: TcpBalancer;
-  let follower: Follower;
+  let follower: ReplicatedFollower;
 
   beforeAll(async () => {
     slapd = await ReplicatedSlapd.start(
@@ -201,8 +114,8 @@ describe('a consumer that lags behind its provider', () => {
       { ldif: LDIF },
     );
     balancer = await TcpBalancer.start(slapd.at(0).port);
-    follower = await Follower.start(slapd, `${balancer.url} ${slapd.at(2).url}`);
-  }, 120_000);
+    follower = await ReplicatedFollower.start(slapd, `${balancer.url} ${slapd.at(2).url}`);
+  });
 
   afterAll(async () => {
     await follower.stop();
@@ -227,7 +140,7 @@ describe('a consumer that lags behind its provider', () => {
     await slapd.converge([0, 1]);
     await follower.expectToEqual(slapd, 1);
     expect(await follower.readIds()).toEqual(known);
-  }, 240_000);
+  });
 
   it('is passed over for the next server that is up to date', async () => {
     slapd.hold(1);
@@ -244,5 +157,71 @@ describe('a consumer that lags behind its provider', () => {
     await slapd.converge([0, 2]);
     await follower.expectToEqual(slapd, 2);
     expect((await follower.readNames())['ben']).toBe('Ben Berg');
-  }, 240_000);
+  });
+
+  it('deletes nothing when it has been filled in part only, and does not say how far it is', async () => {
+    // It is the one that is followed, and the provider is preferred.
+    balancer.use(slapd.at(0).port);
+    await slapd.at(2).restart();
+    slapd.hold(1);
+    slapd.hold(2);
+    await slapd.change(0, modify('cleo', 'Cleo Berg'));
+    await follower.expectToEqual(slapd, 0);
+    const known = await follower.readIds();
+    await slapd.at(1).stop();
+    const isLate = (record: string) => record.startsWith('dn: uid=crowd-19');
+    const records = (await slapd.at(0).dump()).split('\n\n').filter((record) => !isLate(record));
+    await slapd.at(1).restore(records.join('\n\n').replace(/^contextCSN: .*\n/gm, ''));
+    await slapd.at(1).start();
+    balancer.use(slapd.at(1).port);
+    await slapd.at(0).stop();
+    await eventually(follower.readState, SyncState.FAILING);
+    await eventually(async () => /contextCSN/.test((await follower.readReason()) ?? ''), true);
+    expect(await follower.readIds()).toEqual(known);
+    await slapd.at(0).start();
+    slapd.release(1);
+    slapd.release(2);
+    await slapd.converge();
+    await follower.expectToEqual(slapd, 1);
+    expect(await follower.readIds()).toEqual(known);
+  });
+});
+
+describe('consumers that tell nothing by themselves, behind one address', () => {
+  let slapd: ReplicatedSlapd;
+  let balancer: TcpBalancer;
+  let follower: ReplicatedFollower;
+
+  beforeAll(async () => {
+    const consumer = { isProvider: false, syncprov: false };
+    slapd = await ReplicatedSlapd.start([{ serverId: 1, isProvider: true }, consumer, consumer], {
+      ldif: LDIF,
+    });
+    balancer = await TcpBalancer.start(slapd.at(1).port);
+    follower = await ReplicatedFollower.start(slapd, balancer.url);
+  });
+
+  afterAll(async () => {
+    await follower.stop();
+    await balancer.stop();
+    await slapd.stop();
+  });
+
+  it('are waited for when they lag, and nobody is deleted', async () => {
+    await follower.expectToEqual(slapd, 1);
+    slapd.hold(2);
+    await slapd.change(0, add('newcomer'), join('newcomer'), modify('anna', 'Anna'));
+    await slapd.converge([0, 1]);
+    await follower.expectToEqual(slapd, 1);
+    const known = await follower.readIds();
+    balancer.use(slapd.at(2).port);
+    balancer.breakConnections();
+    await eventually(async () => BEHIND.test((await follower.readReason()) ?? ''), true);
+    expect(await follower.readIds()).toEqual(known);
+    expect((await follower.readNames())['anna']).toBe('Anna');
+    slapd.release(2);
+    await slapd.converge();
+    await follower.expectToEqual(slapd, 2);
+    expect(await follower.countLosses()).toEqual({ people: 0, memberships: 0 });
+  });
 });

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,9 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { runCommand, TestProcess } from '../support/clients/command.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
+import { repetitions } from '../support/repetitions.js';
+import { spawnBound } from '../support/spawn-bound.mjs';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 
-const KILLS = 20;
+const KILLS = repetitions({ usually: 8, long: 20 });
 /** A process is killed once it has said that it has written so often, at most, and so many milliseconds after. */
 const WRITTEN = 3;
 const LATER = 60;
@@ -100,8 +102,13 @@ describe('an embedded database', () => {
   function start(): Writer {
     const files = [0, 1].map((version) => join(work, `${version}.ldif`));
     return new Writer(
-      spawn(process.execPath, ['test/support/write-forever.mjs', ...files], {
-        env: { PATH: process.env.PATH, DATABASE_URL: database.url, DIRECTORY_GUARD_PERCENT: '100' },
+      spawnBound(process.execPath, ['test/support/write-forever.mjs', ...files], {
+        env: {
+          PATH: process.env.PATH,
+          TMPDIR: process.env.TMPDIR,
+          DATABASE_URL: database.url,
+          DIRECTORY_GUARD_PERCENT: '100',
+        },
         stdio: ['ignore', 'pipe', 'inherit'],
         timeout: 600_000,
         killSignal: 'SIGKILL',

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,9 +6,11 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { buildLdif } from '../support/builders/directory.js';
+import { repetitions } from '../support/repetitions.js';
+import { spawnBound } from '../support/spawn-bound.mjs';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 
-const KILLS = 52;
+const KILLS = repetitions({ usually: 12, long: 52 });
 /** Revisions that a process applies at most before one is interrupted. */
 const MOST_REVISIONS = 4;
 const PEOPLE = Array.from({ length: 200 }, (_, index) => `person-${index}`);
@@ -45,7 +47,7 @@ describe('a process that applies one revision after the other', () => {
 
   function start(): ChildProcess {
     const files = [0, 1].map((version) => join(work, `${version}.ldif`));
-    return spawn(process.execPath, ['test/support/servers/synchronise-forever.mjs', ...files], {
+    return spawnBound(process.execPath, ['test/support/servers/synchronise-forever.mjs', ...files], {
       env: { PATH: process.env.PATH, DATABASE_URL: database.url, DIRECTORY_GUARD_PERCENT: '100' },
       stdio: ['ignore', 'pipe', 'inherit'],
       timeout: 600_000,
@@ -101,5 +103,5 @@ describe('a process that applies one revision after the other', () => {
       expect(contents).toEqual(whole(version));
     }
     expect([...seen].sort()).toEqual([0, 1]);
-  }, 600_000);
+  });
 });

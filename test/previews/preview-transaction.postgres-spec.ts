@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
@@ -11,6 +10,7 @@ import { buildLdif } from '../support/builders/directory.js';
 import { post, refusalOf } from '../support/clients/http.js';
 import { addTestMutations, TestMutations } from '../support/builders/mutations.js';
 import { TestService } from '../support/servers/service.js';
+import { spawnBound } from '../support/spawn-bound.mjs';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';
 
 const NAME = statement(`select name from groups where id = 'club'`);
@@ -168,7 +168,7 @@ describe('a preview transaction on a server', () => {
   });
 
   it('leaves nothing when its process is killed', async () => {
-    const holder = spawn(process.execPath, ['--input-type=module', '-e', HOLDER], {
+    const holder = spawnBound(process.execPath, ['--input-type=module', '-e', HOLDER], {
       env: { PATH: process.env.PATH, URL: store.url },
       stdio: ['ignore', 'pipe', 'inherit'],
       timeout: 600_000,

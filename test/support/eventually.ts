@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * Milliseconds after which a test that waits for something fails instead of hanging. It is no bound that a test is about:
  * what becomes true at all does so much earlier, also on a machine that is busy with other work.
  */
-export const LONGEST_WAIT = 120_000;
+export const LONGEST_WAIT = 240_000;
 
 /** Polls until the value that is read equals the wanted one. */
 export async function eventually<Value>(read: () => Promise<Value>, wanted: Value): Promise<void> {

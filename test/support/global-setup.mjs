@@ -1,20 +1,19 @@
 // Once before all end-to-end tests: a migrated database of each kind, which every test file begins with a copy of.
-import { chmodSync, existsSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { startPostgres } from './servers/postgres.mjs';
+import makeWorkDirectory from './work-directory.mjs';
 
 const TEMPLATE = 'directory_template';
 
 export default async function setUp() {
-  if (process.env.TEST_WORK_DIRECTORY !== undefined) return;
+  if (process.env.TEST_POSTGRES_URL !== undefined) return;
   if (!existsSync('dist/database/connections/data-source.js'))
     throw new Error('The tests need a build: npm run build');
   const { DirectoryDataSource } = await import('../../dist/database/connections/data-source.js');
 
-  const work = mkdtempSync(join(tmpdir(), 'directory-test-'));
-  chmodSync(work, 0o755);
-  process.env.TEST_WORK_DIRECTORY = work;
+  makeWorkDirectory();
+  const work = process.env.TEST_WORK_DIRECTORY;
 
   const directory = join(work, 'template');
   const embedded = new DirectoryDataSource({ kind: 'pglite', directory }, []);

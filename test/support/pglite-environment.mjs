@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { TestEnvironment } from 'jest-environment-node';
+import { Environment } from './environment.mjs';
 
 /**
  * PGlite, compiled once in a process of the tests: V8 gives it to whoever comes with the same bytes, for as long as somebody
@@ -9,4 +9,4 @@ export const pglite = new WebAssembly.Module(
   readFileSync(new URL('pglite.wasm', import.meta.resolve('@electric-sql/pglite'))),
 );
 
-export default TestEnvironment;
+export default Environment;

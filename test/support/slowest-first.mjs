@@ -5,6 +5,13 @@ import TestSequencer from '@jest/test-sequencer';
  * checkout remembers no times, and Jest would go by the length of files.
  */
 const SLOWEST = [
+  'reconciliation.postgres-spec.ts',
+  'leader-lease.postgres-spec.ts',
+  'leader-promoted.postgres-spec.ts',
+  'pooler.postgres-spec.ts',
+  'two-processes.postgres-spec.ts',
+  'orphaned-replica.postgres-spec.ts',
+  'ldap-replicated.postgres-spec.ts',
   'rolling-restart.postgres-spec.ts',
   'equal-answers.postgres-spec.ts',
   'mirror-kill.postgres-spec.ts',

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, type Environment, readConfig } from '../../src/config/config.js';
 import { findFreePort } from './servers/postgres.mjs';
+import { spawnBound } from './spawn-bound.mjs';
 import { createDatabase, type TestDatabase, variable } from './servers/store.js';
 
 /** What a process has been doing for a while. */
@@ -39,10 +40,6 @@ export class WatchedService {
       stream?.setEncoding('utf8').on('data', (text: string) => (this.said += text));
     }
     this.ended = once(child, 'close');
-    // Whatever becomes of the tests, it does not outlive them.
-    const kill = () => child.kill('SIGKILL');
-    process.once('exit', kill);
-    child.once('exit', () => process.off('exit', kill));
   }
 
   /** Starts one that is ready when this is. */
@@ -65,8 +62,8 @@ export class WatchedService {
       LOG_REQUESTS: 'false',
       ...environment,
     };
-    const child = spawn(process.execPath, ['--import', './test/support/watch.mjs', 'dist/main.js'], {
-      env: { PATH: process.env.PATH, NO_COLOR: '1', ...settings },
+    const child = spawnBound(process.execPath, ['--import', './test/support/watch.mjs', 'dist/main.js'], {
+      env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, NO_COLOR: '1', ...settings },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     const service = new WatchedService(readConfig(settings), child, database, directory);

@@ -1,4 +1,5 @@
 import { checkPrimeSync, generateKeyPairSync } from 'node:crypto';
+import type { JWK } from 'jose';
 import { weaknessOf } from './weak-keys.js';
 
 function generateRsa(modulusLength: number, publicExponent: number) {
@@ -64,6 +65,17 @@ describe('a key', () => {
   it('with a short modulus is weak', () => {
     expect(weaknessOf(generateRsa(1024, 65_537))).toMatch(/bits/);
     expect(weaknessOf({ kty: 'RSA', e: 'AQAB' })).toMatch(/bits/);
+  });
+
+  it.each([2n, 3n, 167n])('whose modulus can be divided by %d is weak', (factor) => {
+    const modulus = factor * ((1n << 2050n) + 1n);
+    expect(weaknessOf({ kty: 'RSA', n: encode(modulus), e: 'AQAB' })).toMatch(/factor/);
+  });
+
+  it.each([5, null, ['AQAB'], {}])('whose modulus or exponent is %j is weak', (odd) => {
+    const { n = '' } = generateRsa(2048, 65_537);
+    expect(weaknessOf({ kty: 'RSA', n: odd, e: 'AQAB' } as unknown as JWK)).toMatch(/bits/);
+    expect(weaknessOf({ kty: 'RSA', n, e: odd } as unknown as JWK)).toMatch(/exponent/);
   });
 
   it('whose primes are of the kind that ROCA finds is weak', () => {

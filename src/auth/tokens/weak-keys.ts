@@ -24,6 +24,7 @@ export function weaknessOf({ kty, n, e }: JWK): string | null {
   const [modulus, exponent] = [numberOf(n), numberOf(e)];
   if (exponent < LEAST_EXPONENT || exponent % 2n === 0n) return 'its public exponent is below 65537 or even';
   if (modulus.toString(2).length < LEAST_BITS) return `its modulus has fewer than ${LEAST_BITS} bits`;
+  if ([2, ...PRIMES].some((prime) => modulus % BigInt(prime) === 0n)) return 'its modulus has a small factor';
   if (hasRocaModulus(modulus)) return 'its modulus can be factored (ROCA, CVE-2017-15361)';
   return null;
 }
@@ -37,8 +38,8 @@ function hasRocaModulus(modulus: bigint): boolean {
   return PRIMES.every((prime, index) => POWERS[index]?.has(Number(modulus % BigInt(prime))));
 }
 
-/** Of a Base64url number (RFC 7518 §2); 0 where there is none. */
-function numberOf(text: string | undefined): bigint {
-  const hex = Buffer.from(text ?? '', 'base64url').toString('hex');
+/** Of a Base64url number (RFC 7518 §2); 0 where there is none. It comes from another server, and may be anything. */
+function numberOf(text: unknown): bigint {
+  const hex = Buffer.from(typeof text === 'string' ? text : '', 'base64url').toString('hex');
   return hex === '' ? 0n : BigInt(`0x${hex}`);
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
+import { SESSION_SETTINGS } from './session-settings.js';
 import { destroyConnection, SocketClient } from './socket-client.js';
 import { settlesWithin } from './settles-within.js';
 
@@ -100,7 +101,7 @@ export class Pulse<Row extends object> {
     });
     const either = AbortSignal.any([signal, lost.signal]);
     await this.connect(client);
-    if (greeting !== null) await say(client, greeting);
+    await say(client, greeting === null ? SESSION_SETTINGS : `${SESSION_SETTINGS}; ${greeting}`);
     while (!signal.aborted) {
       this.isHurried = false;
       this.listener.onQuestion?.();
@@ -131,7 +132,9 @@ export class Pulse<Row extends object> {
 async function say<Row extends object>(client: pg.Client, text: string): Promise<Row | undefined> {
   const answer = client.query<Row>(text);
   if (!(await settlesWithin(PATIENCE, answer))) throw new SilenceError();
-  return (await answer).rows[0];
+  // Of several statements each has a result, whatever the types of the driver say.
+  const results = [await answer].flat() as pg.QueryResult<Row>[];
+  return results.at(-1)?.rows[0];
 }
 
 /** Who is silent hears no good-bye either. */

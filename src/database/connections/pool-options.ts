@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { OpenConnections } from './open-connections.js';
+import { SESSION_SETTINGS } from './session-settings.js';
 import { SocketClient } from './socket-client.js';
 
 /** Milliseconds that one statement may take before it is cancelled; the mirror lifts it for its own writes. */
@@ -18,7 +19,7 @@ const EMBEDDED_CONNECTION_TIMEOUT = 30_000;
 const GREETING =
   // Small pages are not worth planning anew each time (docs/adr/0004), and nothing here is worth compiling: what is
   // guessed to be large mostly is not, and compiling it takes longer than running it.
-  `set plan_cache_mode = force_generic_plan; set enable_memoize = off; set jit = off; ` +
+  `${SESSION_SETTINGS}; set plan_cache_mode = force_generic_plan; set enable_memoize = off; set jit = off; ` +
   `set statement_timeout = ${STATEMENT_TIMEOUT}`;
 
 /** A new connection that says nothing is of no use, and nobody waits for it but those who need one. */

@@ -9,6 +9,9 @@ const IDENTIFY = `
   select pid || ' ' || extract(epoch from backend_start) as backend from pg_stat_activity
   where pid = pg_backend_pid()`;
 
+/** Times that both orders are tried: a busy pooler may give back the same backends a few times by chance. */
+const ROUNDS = 8;
+
 /** What PgBouncer says to a transaction where it shares backends between single statements. */
 const STATEMENT_POOLING = /statement pooling/;
 
@@ -38,7 +41,7 @@ export async function sharesSessions(url: string): Promise<boolean> {
     for (const probe of both) await probe.connect();
     // One after the other: a pool of a single backend has no room for both at once.
     for (const probe of both) await probe.within(() => Promise.resolve());
-    for (const [one, other] of turns) {
+    for (const [one, other] of Array.from({ length: ROUNDS }, () => turns).flat()) {
       if (isMixedUp()) return true;
       // In the first round both end their transactions in the order in which they began them.
       await one.within(() => other.within(() => Promise.resolve()));

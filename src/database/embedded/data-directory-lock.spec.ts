@@ -1,4 +1,4 @@
-import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { spawnBound } from '../../../test/support/spawn-bound.mjs';
 import { findFaketime } from '../../../test/support/servers/system-packages.mjs';
 import { DatabaseStartError } from '../connections/database-start.error.js';
 import { DirectoryLock } from './data-directory-lock.js';
@@ -50,7 +51,7 @@ class Taker {
   static async start(directory: string, prefix: string[] = [], env = process.env): Promise<Taker> {
     const command = [...prefix, process.execPath, '-e', TAKE, directory];
     const [program = process.execPath] = command;
-    const taker = new Taker(spawn(program, command.slice(1), { env }));
+    const taker = new Taker(spawnBound(program, command.slice(1), { env }));
     await taker.untilSaid(/here\n/);
     return taker;
   }
@@ -181,7 +182,7 @@ describe('the lock of a database directory', () => {
   });
 
   it('is respected when a release before this one holds it', async () => {
-    const holder = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+    const holder = spawnBound(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
     await once(holder, 'spawn');
     writeFileSync(`${directory}.lock`, `${holder.pid} 1 boot`);
     await expect(DirectoryLock.take(directory, NOTHING)).rejects.toThrow(`in use by process ${holder.pid}:`);

@@ -11,6 +11,7 @@ import {
   type Tenure,
   tryLeaderLock,
 } from './leader-lease.js';
+import { SESSION_SETTINGS } from '../connections/session-settings.js';
 import { settlesWithin } from '../connections/settles-within.js';
 
 /** Milliseconds between two attempts to become the leader, and between two renewals. */
@@ -93,7 +94,7 @@ class LeaderSession {
   async run(work: (term: Term) => Promise<void>): Promise<void> {
     try {
       await this.client.connect();
-      await this.client.query(KEEP_ALIVE);
+      await this.client.query(`${SESSION_SETTINGS}; ${KEEP_ALIVE}`);
       const tenure = await this.acquire();
       if (tenure !== null) {
         const renewing = this.renew(tenure);

@@ -7,6 +7,7 @@ import {
   Kind,
   type OperationDefinitionNode,
 } from 'graphql';
+import { LRUCache } from 'lru-cache';
 import type { Principal } from '../../auth/principal.js';
 import { BadUserInputError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
@@ -25,7 +26,7 @@ import { withOnly } from './cost-dry-run.js';
 import type { RequestContext } from '../http/request-context.js';
 import { ScopedSchemas } from '../schema/schema.js';
 import type { Withheld } from './scope-rule.js';
-import { Staleness } from '../http/max-staleness.js';
+import { Staleness } from '../../database/staleness.js';
 
 /** Whoever listens is told of an operation, by its RequestContext, before anything is decided about it. */
 export const operationChannel = diagnosticsChannel.channel('directory:operation');
@@ -62,12 +63,18 @@ export interface ValidatedOperation {
 /** An operation, with what else is worked out once a document. */
 type KnownOperation = Operation & Pick<ValidatedOperation, 'deprecated'>;
 
+/** Fields of the operations that are remembered, all together. One takes about a kilobyte. */
+const REMEMBERED_FIELDS = 50_000;
+
 /** Decides about an operation as a whole, before any of it is read: variables, limits, scopes and price. */
 @Injectable()
 export class OperationValidator {
   private scoped: ScopedSchemas | null = null;
-  /** Apollo keeps parsed documents; what was made of one lives as long as it does. */
-  private readonly operations = new WeakMap<DocumentNode, Map<OperationDefinitionNode, KnownOperation>>();
+  /** By what they were made of. A short document can unfold to thousands of fields: they are counted. */
+  private readonly operations = new LRUCache<OperationDefinitionNode, KnownOperation>({
+    maxSize: REMEMBERED_FIELDS,
+    sizeCalculation: ({ size }) => size,
+  });
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -125,16 +132,11 @@ export class OperationValidator {
   }
 
   private unfold({ schema, document, definition }: OperationRequest): KnownOperation {
-    let known = this.operations.get(document);
-    if (known === undefined) {
-      known = new Map();
-      this.operations.set(document, known);
-    }
-    let operation = known.get(definition);
+    let operation = this.operations.get(definition);
     if (operation === undefined) {
       const deprecated = findDeprecatedUses(schema, document, definition);
       operation = { ...unfoldOperation(schema, document, definition), deprecated };
-      known.set(definition, operation);
+      this.operations.set(definition, operation);
     }
     return operation;
   }

@@ -16,6 +16,7 @@ import {
 import type { Access } from '../../auth/access.js';
 import { BadUserInputError, ServiceError } from '../../common/errors.js';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
+import { refuseIntrospectionAliases } from './introspection-aliases.js';
 
 /** Response keys from the root, and the field they end in: one selection of an operation. */
 export type PathKey = string;
@@ -48,6 +49,8 @@ export interface Operation {
   readonly directives: number;
   /** Fields at all places that they unfold to. */
   readonly fieldCount: number;
+  /** What it takes in memory, as a number of fields. */
+  readonly size: number;
   /** The variables that `@skip` and `@include` hang on. */
   readonly conditionVariables: readonly string[];
   /** Whether it asks about the schema itself. */
@@ -62,10 +65,12 @@ export interface Operation {
 
 /** Fields that fragments may unfold to: far above what any limit accepts, and reached in a moment. */
 const UNFOLDED_FIELDS = 10_000;
+/** Selections that are visited for that: fragments that spread fragments can have no field that applies to the type. */
+const VISITED_SELECTIONS = 20_000;
 
 /**
  * Unfolds an operation of a validated document.
- * @throws ServiceError QUERY_TOO_COMPLEX when its fragments unfold without end, GRAPHQL_VALIDATION_FAILED when the
+ * @throws ServiceError QUERY_TOO_COMPLEX when its fragments unfold without end or it repeats the schema by aliases, GRAPHQL_VALIDATION_FAILED when the
  *   schema has no operations of its kind
  */
 export function unfoldOperation(
@@ -82,10 +87,12 @@ export function unfoldOperation(
     schema,
     fragments,
     fields: 0,
+    selections: 0,
+    conditions: 0,
     aliases: 0,
     directives: 0,
     conditionVariables: new Set(),
-    introspects: false,
+    introspection: new Set(),
     hasPrototypeKey: false,
   };
   const rootType = schema.getRootType(definition.operation);
@@ -97,7 +104,8 @@ export function unfoldOperation(
     );
   }
   collect(unfolding, definition.selectionSet, [rootType], [], [], roots);
-  const { fields, aliases, directives, conditionVariables, introspects, hasPrototypeKey } = unfolding;
+  const { fields, aliases, directives, conditionVariables, introspection, hasPrototypeKey } = unfolding;
+  refuseIntrospectionAliases(introspection, fragments);
   return {
     definition,
     document,
@@ -105,8 +113,9 @@ export function unfoldOperation(
     aliases,
     directives,
     fieldCount: fields,
+    size: 10 + fields + unfolding.conditions,
     conditionVariables: [...conditionVariables].sort(),
-    introspects,
+    introspects: introspection.size > 0,
     hasPrototypeKey,
     ...cacheDependenciesOf(roots),
   };
@@ -116,10 +125,13 @@ interface Unfolding {
   readonly schema: GraphQLSchema;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   fields: number;
+  selections: number;
+  /** In all lists of them together. */
+  conditions: number;
   aliases: number;
   directives: number;
   readonly conditionVariables: Set<string>;
-  introspects: boolean;
+  readonly introspection: Set<FieldNode>;
   hasPrototypeKey: boolean;
 }
 
@@ -132,8 +144,11 @@ function collect(
   into: Map<string, SelectedField>,
 ): void {
   for (const selection of selectionSet.selections) {
+    if (++unfolding.selections > VISITED_SELECTIONS) throw tooMuchUnfolded();
     const own = conditionsOf(selection);
-    const here = [...conditions, ...own];
+    const here = own.length === 0 ? conditions : [...conditions, ...own];
+    if (own.length > 0) unfolding.conditions += here.length;
+    if (unfolding.conditions > VISITED_SELECTIONS) throw tooMuchUnfolded();
     unfolding.directives += own.length;
     for (const { argument } of own) {
       if (typeof argument === 'object') unfolding.conditionVariables.add(argument.variable);
@@ -177,18 +192,13 @@ function collectField(
   path: readonly string[],
   into: Map<string, SelectedField>,
 ): void {
-  if (++unfolding.fields > UNFOLDED_FIELDS) {
-    throw new ServiceError(
-      'QUERY_TOO_COMPLEX',
-      `The fragments of this operation unfold to more than ${UNFOLDED_FIELDS} fields`,
-    );
-  }
+  if (++unfolding.fields > UNFOLDED_FIELDS) throw tooMuchUnfolded();
   const responseKey = node.alias?.value ?? node.name.value;
   if (responseKey === '__proto__') unfolding.hasPrototypeKey = true;
   const field = type.getFields()[node.name.value];
   if (field === undefined) {
     // __typename and introspection, which everybody may read.
-    if (node.name.value !== '__typename') unfolding.introspects = true;
+    if (node.name.value !== '__typename') unfolding.introspection.add(node);
     return;
   }
   const responsePath = [...path, responseKey];
@@ -213,6 +223,13 @@ function collectField(
     conditions,
     responsePath,
     selected.children,
+  );
+}
+
+function tooMuchUnfolded(): ServiceError {
+  return new ServiceError(
+    'QUERY_TOO_COMPLEX',
+    `The fragments of this operation unfold to more than ${UNFOLDED_FIELDS} fields`,
   );
 }
 

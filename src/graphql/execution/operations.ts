@@ -2,14 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { FormattedExecutionResult } from 'graphql';
 import { AccessLog } from '../../access-log/access-log.js';
 import type { PersonalDataAccess } from '../../access-log/personal-data-access.js';
-import { Revisions } from '../../database/revisions/revisions.js';
+import { Staleness } from '../../database/staleness.js';
 import type { ValidatedOperation } from '../analysis/operation-validator.js';
 import { ResponseCache, minuteOf } from '../cache/response-cache.js';
 import { formatError } from '../errors/error-response.js';
 import { type Execution, Executor } from './executor.js';
 import { type FlightKey, SingleFlight } from '../cache/single-flight.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
-import type { MirrorRead } from './mirror-read.js';
 import type { RequestContext } from '../http/request-context.js';
 
 /** Answers admitted operations, and remembers the answers. */
@@ -20,7 +19,7 @@ export class Operations {
     private readonly answers: ResponseCache,
     private readonly flights: SingleFlight,
     private readonly accessLog: AccessLog,
-    private readonly revisions: Revisions,
+    private readonly staleness: Staleness,
   ) {}
 
   /** The answer as the client sees it; `errors` first, where there are any, and `extensions` last. */
@@ -30,13 +29,13 @@ export class Operations {
     context: RequestContext,
   ): Promise<FormattedExecutionResult> {
     const minute = minuteOf(new Date());
-    const { freshness } = this.revisions;
-    const before = freshness.asOf;
+    const before = this.staleness.asOf;
     const { result, isOwn } = await this.flights.run(this.nameOf(context, admitted, minute), async () => {
       const executed = await this.executor.execute(admitted, execution, context);
       return { executed, revisions: context.revisions };
     });
-    context.request.mirrorRead = await this.mirrorReadIn(result.revisions, before);
+    const [revision = null] = result.revisions;
+    context.request.mirrorRead = revision === null ? null : await this.staleness.describe(revision, before);
     const { data = null, errors } = result.executed;
     const access = admitted.personalData === null ? null : personalDataAccessOf(admitted.personalData, data);
     if (access !== null && context.principal !== null) this.accessLog.note(context.principal, access);
@@ -47,19 +46,6 @@ export class Operations {
     }
     if (isOwn) this.remember(context, admitted, minute, access);
     return extensions === null ? { data } : { data, extensions };
-  }
-
-  /**
-   * What an answer tells of the mirror that it was read from.
-   * @param before the `asOf` that was known when the answer was begun: whatever was read since is at least as fresh
-   */
-  private async mirrorReadIn(
-    [id = null]: Iterable<string | null>,
-    before: Date | null,
-  ): Promise<MirrorRead | null> {
-    if (id === null) return null;
-    const asOf = await this.revisions.asOfRevision(id).catch(() => null);
-    return { revision: id, asOf: asOf ?? before };
   }
 
   /** The same for all whose answer is the same; null: it may be another one each time. */

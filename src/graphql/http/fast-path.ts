@@ -12,13 +12,13 @@ import { CONFIG } from '../../config/config.module.js';
 import { Revisions } from '../../database/revisions/revisions.js';
 import { type CachedResponse, ResponseCache } from '../cache/response-cache.js';
 import { LoadShedder } from '../rate-limit/load-shedder.js';
-import { headersOfRead, type MirrorRead } from '../execution/mirror-read.js';
+import { headersOfRead, type MirrorRead } from '../../database/mirror-read.js';
 import type { OperationLabel } from '../analysis/operation-label.js';
 import { ResponseCacheKey } from '../cache/response-cache-key.js';
 import { RateLimiter, type RateLimitState } from '../rate-limit/rate-limiter.js';
 import { buildRefusal, GRAPHQL_PATH, refusalForNow, typeOfRefusal } from '../errors/rejection.js';
 import { recallHead } from './request-head.js';
-import { MAX_STALENESS } from './max-staleness.js';
+import { MAX_STALENESS } from '../../common/max-staleness.js';
 
 /** A request that Fastify has not seen, as far as it is known. */
 export interface ShortRequest {

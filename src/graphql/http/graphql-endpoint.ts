@@ -9,7 +9,7 @@ import { Revisions } from '../../database/revisions/revisions.js';
 import { type CachedResponse, ResponseCache } from '../cache/response-cache.js';
 import { KnownDocuments } from '../analysis/known-documents.js';
 import { LoadShedder } from '../rate-limit/load-shedder.js';
-import { headersOfRead, type MirrorRead } from '../execution/mirror-read.js';
+import { headersOfRead, type MirrorRead } from '../../database/mirror-read.js';
 import type { OperationLabel } from '../analysis/operation-label.js';
 import { ResponseCacheKey } from '../cache/response-cache-key.js';
 import { headersOf } from '../rate-limit/rate-limit-headers.js';
@@ -18,7 +18,8 @@ import { buildRefusal, isEndpoint, refuseForNow } from '../errors/rejection.js';
 import { readHead } from './request-head.js';
 import { passOn, readRequest } from './request-body.js';
 import type { Introduction } from './fast-path.js';
-import { readMaxStaleness, Staleness } from './max-staleness.js';
+import { readMaxStaleness } from '../../common/max-staleness.js';
+import { Staleness } from '../../database/staleness.js';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -6,8 +6,6 @@ import { findFieldProblem } from '../../common/request-fields.js';
 import { parseUrl } from '../../common/url.js';
 import { responseType, StatusError } from '../errors/rejection.js';
 
-/** Bytes of a request target: larger questions are sent by POST. */
-const LONGEST_URL = 8192;
 /** Bytes of all header fields together. */
 const LARGEST_HEADERS = 16_384;
 
@@ -15,6 +13,8 @@ const LARGEST_HEADERS = 16_384;
 const good = new LRUCache<string, string>({ max: 1000 });
 /** Characters up to which a head is worth keeping. */
 const LONGEST_KEPT = 500;
+/** In the place of a field that is missing: no field has such a value. */
+const NONE = '\0';
 
 /**
  * Refuses whatever can be refused without reading a body.
@@ -22,13 +22,9 @@ const LONGEST_KEPT = 500;
  * @throws ServiceError, with the status that the table of docs/http.md gives
  */
 export function readHead(request: FastifyRequest): string {
-  const { method, url, raw } = request;
+  const { method, raw } = request;
   if (method !== 'GET' && method !== 'POST') {
     throw new ServiceError('METHOD_NOT_ALLOWED', 'The endpoint answers GET and POST');
-  }
-  if (url.length > LONGEST_URL) {
-    const message = `The URL is longer than ${LONGEST_URL} bytes: send the query by POST`;
-    throw new StatusError(414, 'PAYLOAD_TOO_LARGE', message);
   }
   if (sizeOf(raw.rawHeaders) > LARGEST_HEADERS) {
     throw new StatusError(431, 'PAYLOAD_TOO_LARGE', `The headers are larger than ${LARGEST_HEADERS} bytes`);
@@ -44,13 +40,17 @@ export function readHead(request: FastifyRequest): string {
 
 /** The same for a request whose head is known to be good, and whose target is short; undefined: it has to be read. */
 export function recallHead(raw: IncomingMessage): string | undefined {
-  const { rawHeaders } = raw;
-  const isOrdinary = sizeOf(rawHeaders) <= LARGEST_HEADERS && findFieldProblem(rawHeaders) === null;
+  const isOrdinary = sizeOf(raw.rawHeaders) <= LARGEST_HEADERS && findFieldProblem(raw) === null;
   return isOrdinary ? good.get(keyOf(raw)) : undefined;
 }
 
 function keyOf({ method, headers }: IncomingMessage): string {
-  const { host, accept, 'content-type': type, 'content-encoding': coding } = headers;
+  const {
+    host = NONE,
+    accept = NONE,
+    'content-type': type = NONE,
+    'content-encoding': coding = NONE,
+  } = headers;
   return `${method}\n${host}\n${accept}\n${type}\n${coding}`;
 }
 

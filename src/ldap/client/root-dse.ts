@@ -1,5 +1,4 @@
 import type { LdapConnection, WaitOptions } from './ldap-connection.js';
-import { readContext } from '../sync/context-csn.js';
 import { readOne, textOf } from './read-one.js';
 
 /** What a server tells of itself (RFC 4512 §5.1, RFC 3045). */
@@ -34,19 +33,4 @@ export async function readRootDse(connection: LdapConnection, options: WaitOptio
     vendorName: textOf(root, 'vendorName')[0] ?? (isOpenLdap ? 'OpenLDAP' : null),
     vendorVersion: textOf(root, 'vendorVersion')[0] ?? null,
   };
-}
-
-/**
- * What stands for the state of a whole database: equal values mean that nothing has changed. Null when the server has
- * no such thing, or when it does not stand for the state (see readContext).
- *
- * @throws {LdapError} and the signal's reason
- */
-export async function readContextCsn(
-  connection: LdapConnection,
-  suffix: string,
-  options: WaitOptions = {},
-): Promise<readonly string[] | null> {
-  const context = await readContext(connection, suffix, options);
-  return context === null || context.isBehind ? null : context.csns;
 }

@@ -39,25 +39,35 @@ export async function readContext(
   return { csns, isBehind: (csns.at(-1) ?? '') < newer };
 }
 
-/**
- * The CSN of some entry that is newer; null when there is none, or the server does not let us look. CSNs are ordered as
- * their text is.
- */
+/** The CSN of some entry that is newer; null when there is none, or the server does not let us look. */
 async function findNewer(
   connection: LdapConnection,
   suffix: string,
   csn: string,
   options: WaitOptions,
 ): Promise<string | null> {
+  for await (const newer of readNewerCsns(connection, suffix, csn, options)) return newer;
+  return null;
+}
+
+/**
+ * The CSNs of the entries that are newer; none when the server does not let us look. CSNs are ordered as their text is.
+ * @throws {LdapError} and the signal's reason
+ */
+export async function* readNewerCsns(
+  connection: LdapConnection,
+  suffix: string,
+  csn: string,
+  options: WaitOptions = {},
+): AsyncGenerator<string> {
   const filter = { kind: 'greaterOrEqual', attribute: 'entryCSN', value: Buffer.from(csn) } as const;
   const request = { base: suffix, scope: 'sub', filter, attributes: ['entryCSN'] } as const;
   try {
     for await (const message of connection.search(request, options)) {
       const [found = ''] = message.kind === 'entry' ? textOf(message.entry, 'entryCSN') : [];
-      if (found > csn) return found;
+      if (found > csn) yield found;
     }
   } catch (error) {
     if (!(error instanceof LdapResultError)) throw error;
   }
-  return null;
 }

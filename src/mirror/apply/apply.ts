@@ -90,7 +90,6 @@ export async function applyUnseen(manager: EntityManager, application: Applicati
 }
 
 async function begin(manager: EntityManager, { basedOn }: Application): Promise<void> {
-  await manager.query('set local statement_timeout = 0');
   const [state]: { id: string | null }[] = await manager.query(
     'select revision_uuid as id from mirror_state for update',
   );

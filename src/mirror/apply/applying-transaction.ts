@@ -1,35 +1,38 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import type { Config } from '../../config/config.js';
+import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { Leadership } from '../sync/leadership.js';
 import { TransactionWatch } from './transaction-watch.js';
 
 interface Place {
-  readonly database: Config['database'];
   readonly dataSource: DataSource;
   readonly leadership: Leadership;
 }
 
 /**
- * Runs a transaction that writes to the mirror: fenced by the lease, and watched while it lasts.
- * @param signal ends the transaction, also while it waits for a lock
+ * Runs a transaction that writes to the mirror: fenced by the lease, watched while it lasts, and as long as it takes.
+ * @param signal ends the transaction, also while it waits for a lock; so does the end of the term
  * @throws NotLeadingError when this process does not lead
  */
-export function inApplyingTransaction<Result>(
-  { database, dataSource, leadership }: Place,
+export async function inApplyingTransaction<Result>(
+  { dataSource, leadership }: Place,
   work: (manager: EntityManager) => Promise<Result>,
-  signal: AbortSignal = new AbortController().signal,
+  signal?: AbortSignal,
 ): Promise<Result> {
-  return dataSource.transaction(async (manager) => {
-    await leadership.admit(manager);
-    // Nothing else uses an embedded database.
-    if (database.kind === 'pglite') return work(manager);
-    const watch = await TransactionWatch.begin(database.url, manager, leadership);
-    const watching = watch.run(signal);
-    try {
-      return await work(manager);
-    } finally {
-      watch.end();
-      await watching;
-    }
-  });
+  // An embedded database has none, and nothing else uses it.
+  const { url } = dataSource.options as PostgresDataSourceOptions;
+  const ends = [signal, leadership.signal].filter((each) => each !== undefined);
+  let watch: TransactionWatch | null = null;
+  try {
+    return await dataSource.transaction(async (manager) => {
+      if (url !== undefined) {
+        watch = await TransactionWatch.begin(url, manager, leadership);
+        watch.start(AbortSignal.any(ends));
+      }
+      await leadership.admit(manager);
+      await manager.query('set local statement_timeout = 0');
+      return work(manager);
+    });
+  } finally {
+    await (watch as TransactionWatch | null)?.end();
+  }
 }

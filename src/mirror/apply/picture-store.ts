@@ -10,6 +10,13 @@ const LARGEST_PICTURE = 16_000_000;
 /** What became of a picture: its name in the store, or why it is left out. */
 export type StoredPicture = { readonly sha256: Buffer } | { readonly reason: string };
 
+/** Why a picture cannot be shown; null: it can. */
+export async function faultOfPicture(bytes: Buffer): Promise<string | null> {
+  if (bytes.length > LARGEST_PICTURE) return `has more than ${LARGEST_PICTURE} bytes`;
+  const inspection = await inspectPicture(bytes);
+  return inspection.ok ? null : inspection.reason;
+}
+
 /**
  * Puts pictures where rows can point at them, under the SHA-256 of their bytes, while entries are still being
  * read: so that a run holds none in memory. One that no row points at in the end is swept out (see applyPlan).
@@ -38,9 +45,8 @@ export class PictureStore {
     const sha256 = createHash('sha256').update(bytes).digest();
     const name = sha256.toString('hex');
     if (this.known.has(name) || (await this.isStored(sha256, name))) return { sha256 };
-    if (bytes.length > LARGEST_PICTURE) return { reason: `has more than ${LARGEST_PICTURE} bytes` };
-    const inspection = await inspectPicture(bytes);
-    if (!inspection.ok) return { reason: inspection.reason };
+    const reason = await faultOfPicture(bytes);
+    if (reason !== null) return { reason };
     this.known.add(name);
     // A copy: the bytes are part of a larger piece of the file, which would be kept alive.
     this.waiting.push({ sha256, bytes: Buffer.from(bytes) });

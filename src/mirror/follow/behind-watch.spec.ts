@@ -34,6 +34,19 @@ describe('a server that is behind', () => {
     expect(behind.next('a', false)).toBe('compare');
   });
 
+  it('is waited for from when it was first seen', () => {
+    const behind = watch();
+    expect(behind.isOver).toBe(false);
+    behind.begin();
+    now += 5 * MINUTES - 1;
+    behind.begin();
+    expect(behind.isOver).toBe(false);
+    now += 1;
+    expect(behind.isOver).toBe(true);
+    behind.clear();
+    expect(behind.isOver).toBe(false);
+  });
+
   it('is held at once without patience', () => {
     expect(new BehindWatch(0).next('a', false)).toBe('hold');
   });

@@ -32,11 +32,21 @@ export class BehindWatch {
    * @param isHeld a plan waits for an operator
    */
   next(state: string, isHeld: boolean): BehindStep {
-    this.since ??= this.now();
-    if (this.now() - this.since < this.patience) return this.isNew(state) ? 'compare' : 'wait';
+    this.begin();
+    if (!this.isOver) return this.isNew(state) ? 'compare' : 'wait';
     if (isHeld && this.held === state) return 'await';
     this.held = state;
     return 'hold';
+  }
+
+  /** A server turned out to be behind. */
+  begin(): void {
+    this.since ??= this.now();
+  }
+
+  /** Whether it was waited for long enough. */
+  get isOver(): boolean {
+    return this.since !== null && this.now() - this.since >= this.patience;
   }
 
   /** A server has everything that is mirrored. */

@@ -24,8 +24,10 @@ import { BehindWatch } from './behind-watch.js';
 import type { Follower } from './follower.js';
 import { Intake, WholeReadingNeededError } from './pending-changes.js';
 import { type MirrorState, type MirrorStatus, SyncState } from '../status/mirror-state.js';
-import type { RunReporter } from '../sync/run-reporter.js';
 import type { Outcome } from '../sync/outcome.js';
+import { forgetReconciliation } from '../reconcile/reconciliations.js';
+import type { RunReporter } from '../sync/run-reporter.js';
+import type { ScanResult } from '../reconcile/scan.js';
 import { StampedSource } from '../reconcile/stamped-source.js';
 import { isOfSource, type Synchroniser } from '../sync/synchronizer.js';
 import { type IsWell, ToldChanges } from './pushed-changes.js';
@@ -41,10 +43,10 @@ const DECISION_INTERVAL = 2000;
 export class LdapFollower implements Follower {
   private readonly directory: LdapDirectory;
   private readonly behind: BehindWatch;
-  /** Everything has to be read: the server cannot go on from the position. */
+  /** Everything has to be read: the server cannot go on from the position, or too much differs. */
   private readsWhole = false;
-  /** The server differs from the one before: see Intake.noteServerChanged. */
-  private hasServerChanged = false;
+  /** Why everything has to be read, if a comparison has found it. */
+  private found: ScanResult | null = null;
 
   constructor(
     private readonly config: DirectoryConfig,
@@ -72,6 +74,7 @@ export class LdapFollower implements Follower {
       if (signal.aborted) break;
       if (error === undefined) continue;
       failures++;
+      if (error instanceof ServerBehindError) this.behind.begin();
       await this.tellTrouble(error);
       settled();
       const pause = backOff(failures, Math.random());
@@ -86,11 +89,17 @@ export class LdapFollower implements Follower {
     const before = await this.state.get();
     const known = stateOf(parsePosition(before.position));
     const choice = await this.directory.servers.choose(known, this.directory.searches, signal);
-    this.hasServerChanged ||= choice.behind !== null || compareStates(known, choice.state).added.length > 0;
     const { connection } = choice;
     let refusal = 'It does not offer to (RFC 4533), or does not show who is who';
     let latest = Infinity;
+    // A server that says nothing would hold up the end of the process for as long as an answer is waited for.
+    const close = () => {
+      connection.close();
+    };
+    signal.addEventListener('abort', close);
     try {
+      signal.throwIfAborted();
+      await this.noteServer(choice, known);
       if (choice.behind !== null) {
         await this.faceServerBehind(choice, before, signal, isWell);
         return;
@@ -116,8 +125,18 @@ export class LdapFollower implements Follower {
         this.ask(intake, connection, signal, isWell, latest),
       );
     } finally {
+      signal.removeEventListener('abort', close);
       connection.close();
     }
+  }
+
+  /**
+   * A server that went back, or has other server IDs than before, may differ from the mirror in any entry: all contents are
+   * compared at once. That is kept in the database before the position goes on, so no failure and no restart loses it.
+   */
+  private async noteServer({ behind, state }: Choice, known: ServerState): Promise<void> {
+    const isOther = behind !== null || compareStates(known, state).added.length > 0;
+    if (isOther) await forgetReconciliation(this.dataSource.manager, 'contents');
   }
 
   /** Follows by an intake of its own, and ends what that one began in the background. */
@@ -130,13 +149,12 @@ export class LdapFollower implements Follower {
     const { manager } = this.dataSource;
     const surroundings = { config, directory, manager, synchroniser, state, reporter };
     const intake = new Intake(surroundings, connection, signal);
-    if (this.hasServerChanged) intake.noteServerChanged();
-    this.hasServerChanged = false;
     try {
       await follow(intake);
     } catch (error) {
       if (!(error instanceof WholeReadingNeededError)) throw error;
       this.readsWhole = true;
+      this.found = error.found;
     } finally {
       await intake.close();
     }
@@ -158,8 +176,8 @@ export class LdapFollower implements Follower {
     if (step !== 'await') {
       const source = new LdapSource(this.config, this.source);
       const outcome = await this.run(source, signal, step === 'hold' ? 'hold' : 'fail');
-      if (outcome.kind !== 'blocked') return;
-      isWell(outcome);
+      if (outcome.kind === 'blocked') isWell(outcome);
+      else if (step === 'compare') return;
     }
     await this.awaitDecision(signal);
   }
@@ -206,7 +224,8 @@ export class LdapFollower implements Follower {
     latest: number,
   ): Promise<void> {
     const { config, directory, reporter } = this;
-    const asked = new AskedChanges({ config, directory, reporter }, connection, intake);
+    const { manager } = this.dataSource;
+    const asked = new AskedChanges({ config, directory, manager, reporter }, connection, intake);
     for (let isLater = false; performance.now() < latest; isLater = true) {
       const before = await this.state.get();
       const position = this.positionOf(before, 'look');
@@ -223,10 +242,13 @@ export class LdapFollower implements Follower {
     const begun = performance.now();
     const { uuid } = this.config.mapping.people;
     const stamped = new StampedSource(source, uuid, (entry) => this.directory.stampOf(entry));
-    const outcome = await this.run(stamped, signal);
+    const outcome = await this.run(stamped, signal, this.behind.isOver ? 'hold' : 'fail');
     if (outcome.kind === 'blocked') return outcome;
+    const { found } = this;
     this.readsWhole = false;
-    await intake.noteWhole(stamped.stamps, (performance.now() - begun) / 1000);
+    this.found = null;
+    const seconds = (performance.now() - begun) / 1000;
+    await intake.noteWhole(outcome, { stamps: stamped.stamps, seconds, found });
     return outcome;
   }
 
@@ -234,7 +256,7 @@ export class LdapFollower implements Follower {
   private async run(
     source: DirectorySource,
     signal: AbortSignal,
-    whenBehind: 'hold' | 'fail' = 'hold',
+    whenBehind: 'hold' | 'fail',
   ): Promise<Outcome> {
     const outcome = await this.reporter.tell((progress) =>
       this.synchroniser.run(source, { force: true, signal, progress, whenBehind }),

@@ -12,7 +12,7 @@ import { countChanged } from '../sync/outcome.js';
 import { Reconciler } from '../reconcile/reconciler.js';
 import type { RunReporter } from '../sync/run-reporter.js';
 import type { Outcome } from '../sync/outcome.js';
-import type { ScanResult } from '../reconcile/scan.js';
+import type { ScanResult, Suspect } from '../reconcile/scan.js';
 import { writeStamps } from '../reconcile/stored-scan.js';
 import type { Synchroniser } from '../sync/synchronizer.js';
 
@@ -36,7 +36,8 @@ export interface Reached {
 
 /** More differs than is taken over together: everything has to be read, and planned as a whole. */
 export class WholeReadingNeededError extends Error {
-  constructor() {
+  /** @param found by a comparison, and not taken over */
+  constructor(readonly found: ScanResult) {
     super('More entries differ than can be taken over together: everything has to be read');
     this.name = 'WholeReadingNeededError';
   }
@@ -81,15 +82,21 @@ export class Intake {
    * Everything has just been read and taken over.
    * @param stamps what the server has said of the entries
    * @param seconds that it took
+   * @param found by the comparison that asked for it; null: none did
    */
-  async noteWhole(stamps: ReadonlyMap<string, string>, seconds: number): Promise<void> {
+  async noteWhole(
+    outcome: Outcome,
+    {
+      stamps,
+      seconds,
+      found,
+    }: { stamps: ReadonlyMap<string, string>; seconds: number; found: ScanResult | null },
+  ): Promise<void> {
     await writeStamps(this.surroundings.manager, stamps);
-    await this.reconciler.noteWhole(seconds);
-  }
-
-  /** The server has other server IDs than before, or went back: whatever is mirrored may differ from it. */
-  noteServerChanged(): void {
-    this.reconciler.demand();
+    const kind = found?.depth === 'contents' ? 'contents' : 'identities';
+    const healing =
+      found === null ? null : ({ kind, healed: countChanged(outcome, found.suspects) } as const);
+    await this.reconciler.noteWhole(seconds, healing);
   }
 
   /** Milliseconds that nothing has to be looked at for. */
@@ -172,20 +179,50 @@ export class Intake {
 
   /** Adds entries that differ, as they are now. */
   private async heal(result: ScanResult, before: Reached): Promise<Outcome | null> {
-    const { directory } = this.surroundings;
     const { depth, suspects } = result;
     // Of a look at most DNs differ, which may be taken over in pieces: nothing of what the guard watches is lost by that.
     const isPiecemeal = depth === 'look';
-    if (!isPiecemeal && suspects.length > MOST_DIFFERENCES) throw new WholeReadingNeededError();
-    const readAgain = (uuids: readonly string[]) => directory.readAgain(this.connection, uuids);
+    if (!isPiecemeal && suspects.length > MOST_DIFFERENCES) throw new WholeReadingNeededError(result);
     for (let start = 0; start < suspects.length; start += AT_ONCE) {
-      await addAnew(this.pending, suspects.slice(start, start + AT_ONCE), readAgain);
-      if (!isPiecemeal && this.pending.weight >= LARGEST_PENDING) throw new WholeReadingNeededError();
+      const isFound = await this.addSuspects(suspects.slice(start, start + AT_ONCE));
+      if (!isFound || (!isPiecemeal && this.pending.weight >= LARGEST_PENDING))
+        throw new WholeReadingNeededError(result);
       const held = await this.relieve(before);
       if (held !== null) return held;
     }
     this.found = result;
     return null;
+  }
+
+  /**
+   * Adds entries as they are now. One is only taken to be gone when it was neither listed by the comparison nor is found
+   * by its identity: a server whose index of identities is incomplete lists entries that it does not find.
+   * @returns false when the server is such a one
+   */
+  private async addSuspects(suspects: readonly Suspect[]): Promise<boolean> {
+    const { directory, config, reporter } = this.surroundings;
+    const found = await directory.readAgain(
+      this.connection,
+      suspects.map(({ uuid }) => uuid),
+    );
+    for (const { kind, uuid, dn } of suspects) {
+      const entries = found.filter((each) => each.kind === kind && each.uuid === uuid);
+      const [entry] = entries;
+      if (entry === undefined && dn === null) this.pending.remove(kind, uuid);
+      // Two with one identity are in quarantine, or a reading of everything puts them there.
+      else if (entry !== undefined && entries.length === 1) this.pending.put(kind, uuid, entry.entry);
+      else if (
+        entry === undefined &&
+        dn !== null &&
+        (await directory.isListed(this.connection, { kind, uuid, dn }))
+      ) {
+        reporter.tellRisk(
+          `The directory server lists entries that it does not find by ${config.mapping.people.uuid}: its index is incomplete, and everything is read instead`,
+        );
+        return false;
+      }
+    }
+    return true;
   }
 
   /** What the server says of the entries that are pending. */

@@ -1,8 +1,10 @@
+import type { EntityManager } from 'typeorm';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
+import { readClock } from '../../database/revisions/read-clock.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { DirectoryClock, sinceAfter } from '../../sources/ldap/directory-clock.js';
 import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
-import { formatPosition, type Position } from '../../sources/ldap/position.js';
+import { formatPosition, type Position, refuseBehind, withKnown } from '../../sources/ldap/position.js';
 import type { Intake, Reached } from './pending-changes.js';
 import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import type { Outcome } from '../sync/outcome.js';
@@ -11,6 +13,7 @@ import type { RunReporter } from '../sync/run-reporter.js';
 interface Surroundings {
   readonly config: DirectoryConfig;
   readonly directory: LdapDirectory;
+  readonly manager: EntityManager;
   readonly reporter: RunReporter;
 }
 
@@ -26,6 +29,7 @@ export class AskedChanges {
    * Takes over what has changed since the last look.
    * @param position where the last look ended
    * @param isLater the last look ended a second ago or longer
+   * @throws ServerBehindError when the position is of another server, which was ahead of this one
    */
   async take(
     before: MirrorStatus,
@@ -33,10 +37,10 @@ export class AskedChanges {
     isLater: boolean,
   ): Promise<void> {
     const { connection, intake } = this;
-    const { config, directory, reporter } = this.surroundings;
-    const asOf = new Date();
-    // Only for comparisons between servers: a database below may change without a change of the token.
-    const token = await directory.readStateToken(connection);
+    const { config, directory, manager, reporter } = this.surroundings;
+    const asOf = await readClock(manager);
+    const state = await directory.readState(connection);
+    refuseBehind(position.state, state);
     const changed = new Set<string>();
     const clock = new DirectoryClock(config.mapping.people.modifiedAt, position.latest);
     for await (const { uuid, entry } of directory.listChangedSince(connection, position.since)) {
@@ -45,7 +49,9 @@ export class AskedChanges {
     }
     const { latest } = clock;
     const since = sinceAfter(position, latest, isLater);
-    const reached = { position: formatPosition({ kind: 'look', token, since, latest }), asOf };
+    const known = withKnown(state, position.state);
+    const next = formatPosition({ kind: 'look', state: known, reached: known, since, latest });
+    const reached = { position: next, asOf };
     const unmoved = { position: before.position, asOf: before.asOf ?? asOf };
     const held =
       (await intake.readAgain([...changed], unmoved)) ?? (await this.compare(before.state, unmoved));

@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
+import { readClock } from '../../database/revisions/read-clock.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
 import { ContentSession } from '../../sources/ldap/content-session.js';
@@ -37,6 +38,9 @@ interface Conduct {
 
 /** Keeps the mirror true to a server that tells of changes (RFC 4533), over one connection. */
 export class ToldChanges {
+  /** What was changed before is among the changes that the session has given out. */
+  private asOf = new Date(0);
+
   constructor(
     private readonly surroundings: Surroundings,
     private readonly connection: LdapConnection,
@@ -55,7 +59,8 @@ export class ToldChanges {
     signal: AbortSignal,
     { run, isWell }: Conduct,
   ): Promise<void> {
-    const { directory } = this.surroundings;
+    const { directory, manager } = this.surroundings;
+    this.asOf = await readClock(manager);
     const session = await ContentSession.open(directory, this.connection, { from, follows: true, signal });
     try {
       let outcome = from === null ? await this.readWhole(session, run) : await this.catchUp(session, before);
@@ -86,7 +91,7 @@ export class ToldChanges {
   /** Takes over what has happened since the last session. */
   private async catchUp(session: ContentSession, before: MirrorStatus): Promise<Outcome> {
     const begun = performance.now();
-    const behind = () => ({ position: session.position(), asOf: before.asOf ?? session.asOf });
+    const behind = () => ({ position: session.position(), asOf: before.asOf ?? this.asOf });
     const { intake } = this;
     const { manager, reporter } = this.surroundings;
     let outcome: Outcome = { kind: 'unchanged' };
@@ -98,7 +103,7 @@ export class ToldChanges {
       const isHeld =
         isLast && before.state !== SyncState.IDLE && (await intake.compareAfterTrouble(behind()));
       if (isHeld) return isHeld;
-      outcome = await intake.takeOver(isLast ? { ...behind(), asOf: session.asOf } : behind());
+      outcome = await intake.takeOver(isLast ? { ...behind(), asOf: this.asOf } : behind());
       if (outcome.kind === 'blocked') return outcome;
     }
     reporter.tellWay(TOLD);
@@ -108,17 +113,17 @@ export class ToldChanges {
 
   private async takeNext(session: ContentSession): Promise<Outcome> {
     const { intake, connection } = this;
-    const { config, directory } = this.surroundings;
+    const { config, directory, manager } = this.surroundings;
     const patience = Math.min(intake.patience, config.syncSeconds * 1000);
     const received = await this.receive(session, patience);
     if (typeof received === 'object') return received;
-    let { asOf } = session;
     const isQuiet = !received;
     if (isQuiet) {
-      asOf = new Date();
+      this.asOf = await readClock(manager);
       // The answer tells that the server is there, and that everything before was on its way.
-      await directory.readStateToken(connection);
+      await directory.readState(connection);
     }
+    const { asOf } = this;
     if (isQuiet || session.hasMoved || intake.isHealing) {
       // What is still under way is older than what is read again: it must not come after it.
       const late = await this.receive(session, IN_FLIGHT);
@@ -132,9 +137,10 @@ export class ToldChanges {
 
   /** Adds the next changes. @returns whether there were any; the outcome, when some of it is held */
   private async receive(session: ContentSession, patience: number): Promise<boolean | Outcome> {
-    const before = { position: session.position(), asOf: session.asOf };
-    const changes = await session.nextChanges(patience);
-    if (changes === null) return false;
+    const before = { position: session.position(), asOf: this.asOf };
+    if (!(await session.waitForChanges(patience))) return false;
+    this.asOf = await readClock(this.surroundings.manager);
+    const changes = await session.nextChanges();
     this.intake.add(changes.delta);
     return (await this.intake.readAgain(changes.unread, before)) ?? true;
   }

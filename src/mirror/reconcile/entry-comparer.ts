@@ -1,65 +1,72 @@
 import { createHash } from 'node:crypto';
 import { type Field, pictureFields } from '../../common/field.js';
+import { foldId } from '../../common/fold.js';
 import type { DirectoryMapping } from '../../config/settings/directory.js';
 import type { KnownEntry } from '../../sources/ldap/ldap-directory.js';
+import type { EntryKind } from '../../sources/source.js';
 import { userFields } from '../../users/user.fields.js';
 import { mapGroup, mapPerson } from '../map/map.js';
+import { faultOfPicture } from '../apply/picture-store.js';
 import { hashGroup, hashPerson } from '../map/content-hash.js';
-import type { ScannedRow } from './stored-scan.js';
-
-/** Whether the pictures of an entry were read, or are taken to be those that are mirrored. */
-export type PicturesOf = 'entry' | 'mirror';
+import type { Aside, ScannedRow } from './stored-scan.js';
 
 /** Compares entries with what the mirror holds of them, by the hashes that planning uses. */
 export class EntryComparer {
-  /** Those of pictures. */
-  private readonly fields: readonly Field[];
+  /** The fields of a user that are pictures. */
+  private readonly pictures: readonly Field[];
 
-  /** @param asidePictures people of whom a picture is in quarantine: «entryUUID attribute» */
   constructor(
     private readonly mapping: DirectoryMapping,
-    private readonly asidePictures: ReadonlySet<string>,
+    private readonly aside: Aside,
   ) {
-    this.fields = pictureFields(userFields(mapping.people));
+    this.pictures = pictureFields(userFields(mapping.people));
   }
 
-  hasAside(uuid: string, attribute: string): boolean {
-    return this.asidePictures.has(`${uuid} ${attribute}`);
+  isAside({ kind, uuid }: Pick<KnownEntry, 'kind' | 'uuid'>): boolean {
+    return this.aside.entries[kind].has(uuid);
   }
 
-  isSame(known: KnownEntry, row: ScannedRow, picturesOf: PicturesOf): boolean {
-    return known.kind === 'group' ? this.isSameGroup(known, row) : this.isSamePerson(known, row, picturesOf);
+  /** @param known the whole entry, with the bytes of its pictures */
+  isSame(known: KnownEntry, row: ScannedRow): Promise<boolean> {
+    return known.kind === 'person'
+      ? this.isSamePerson(known, row)
+      : Promise.resolve(this.isSameGroup(known, row));
   }
 
-  private isSameGroup({ entry }: KnownEntry, row: ScannedRow): boolean {
+  private isSameGroup({ uuid, entry }: KnownEntry, row: ScannedRow): boolean {
     const { value } = mapGroup(entry, this.mapping.groups);
-    // An entry that cannot be mirrored must not be.
-    if (value === null) return row.dnKey === null;
+    if (value === null || row.dnKey === null) return this.isSameAside('group', uuid, value?.id ?? null, row);
     const { contentHash, referencesHash } = hashGroup(value);
     return (
       row.contentHash?.equals(contentHash) === true && row.referencesHash?.equals(referencesHash) === true
     );
   }
 
-  private isSamePerson({ entry }: KnownEntry, row: ScannedRow, picturesOf: PicturesOf): boolean {
+  private async isSamePerson({ uuid, entry }: KnownEntry, row: ScannedRow): Promise<boolean> {
     const { value } = mapPerson(entry, this.mapping.people);
-    if (value === null) return row.dnKey === null;
-    const digests = this.fields.map(({ name, attribute }) => {
+    if (value === null || row.dnKey === null) return this.isSameAside('person', uuid, value?.id ?? null, row);
+    const digests: Record<string, Buffer | null> = {};
+    for (const { name, attribute } of this.pictures) {
       const stored = row.pictures[name] ?? null;
-      return [
-        name,
-        picturesOf === 'mirror' ? stored : this.digestOf(value.uuid, attribute, value[name], stored),
-      ] as const;
-    });
-    return (
-      row.contentHash?.equals(hashPerson({ ...value, ...Object.fromEntries(digests) }).contentHash) === true
-    );
+      digests[name] = await this.digestOf(value[name], `${uuid} ${attribute}`, stored);
+    }
+    return row.contentHash?.equals(hashPerson({ ...value, ...digests }).contentHash) === true;
   }
 
-  /** The digest of a picture. A picture that is in quarantine counts as none. */
-  private digestOf(uuid: string, attribute: string, bytes: unknown, stored: Buffer | null): Buffer | null {
+  /**
+   * An entry that cannot be mirrored, or is not, has to be in quarantine, and for the same reason.
+   * @param id that the entry claims; null: it cannot be mirrored
+   */
+  private isSameAside(kind: EntryKind, uuid: string, id: string | null, row: ScannedRow): boolean {
+    if (row.dnKey !== null) return false;
+    return this.aside.entries[kind].get(uuid) === (id === null ? null : foldId(id));
+  }
+
+  /** A picture that is in quarantine counts as none, unless it could be shown now. */
+  private async digestOf(bytes: unknown, key: string, stored: Buffer | null): Promise<Buffer | null> {
     if (!Buffer.isBuffer(bytes) || bytes.length === 0) return null;
-    if (stored === null && this.hasAside(uuid, attribute)) return null;
+    const isAside = stored === null && this.aside.pictures.has(key);
+    if (isAside && (await faultOfPicture(bytes)) !== null) return null;
     return createHash('sha256').update(bytes).digest();
   }
 }

@@ -28,6 +28,12 @@ interface Surroundings {
   readonly counts: ReconciliationCounts;
 }
 
+/** How many entries a comparison has healed that left it to a reading of everything. */
+export interface Healing {
+  readonly kind: ReconciliationKind;
+  readonly healed: number;
+}
+
 /**
  * Compares the mirror with the whole directory from time to time, in the background and on a connection of its own
  * (docs/adr/0016). It finds which entries differ; the follower reads them again, so that nothing is replaced by an older
@@ -36,9 +42,7 @@ interface Surroundings {
 export class Reconciler {
   /** When a comparison is due, on a clock that only goes forward. */
   private readonly dueAt: Record<ReconciliationKind, number> = { identities: -Infinity, contents: Infinity };
-  private round = 0;
   private isPrepared = false;
-  private isDemanded = false;
   private scanning: Promise<void> | null = null;
   private failure: { readonly error: unknown } | null = null;
   private finding: ScanResult | null = null;
@@ -76,12 +80,6 @@ export class Reconciler {
     return this.dueAt.contents <= performance.now() ? 'contents' : 'identities';
   }
 
-  /** Every entry may differ: all contents are compared at once. */
-  demand(): void {
-    this.isDemanded = true;
-    this.isPrepared = false;
-  }
-
   /**
    * Begins a comparison in the background when one is due.
    * @throws what the last one ended with
@@ -110,12 +108,19 @@ export class Reconciler {
     reporter.tellReconciled({ kind: depth, entries, seconds, healed });
   }
 
-  /** Everything has been read and taken over, pictures too. */
-  async noteWhole(seconds: number): Promise<void> {
-    const { people, groups } = await countStored(this.surroundings.manager);
-    await this.finish(true, { entries: people + groups, healed: 0, seconds });
-    this.isDemanded = false;
+  /**
+   * Everything has been read and taken over, pictures too.
+   * @param healing what a comparison had found and left to that; null: no comparison had asked for it
+   */
+  async noteWhole(seconds: number, healing: Healing | null): Promise<void> {
+    const { manager, counts, reporter } = this.surroundings;
+    const { people, groups } = await countStored(manager);
+    const entries = people + groups;
+    await this.finish(true, { entries, healed: healing?.healed ?? 0, seconds });
     this.isPrepared = true;
+    if (healing === null) return;
+    counts.add(healing.kind, healing.healed);
+    reporter.tellReconciled({ entries, seconds, ...healing });
   }
 
   /** Ends what is under way, and waits for its end. */
@@ -131,11 +136,9 @@ export class Reconciler {
     const last = (await readReconciliations(manager)).find(({ kind }) => kind === 'contents');
     const interval = config.reconcileSeconds.contents * 1000;
     const age = last === undefined ? Infinity : Date.now() - last.finishedAt.getTime();
-    const isOverdue = this.isDemanded || age < 0 || age > interval;
-    this.round = last?.runs ?? 0;
+    const isOverdue = age < 0 || age > interval;
     this.dueAt.contents = isOverdue ? -Infinity : performance.now() + interval - age;
     this.isPrepared = true;
-    this.isDemanded = false;
   }
 
   private async scanInBackground(depth: ReconciliationKind): Promise<void> {
@@ -158,13 +161,13 @@ export class Reconciler {
 
   private async scan(connection: LdapConnection, depth: Depth, isPatient: boolean): Promise<ScanResult> {
     const { manager, directory, config } = this.surroundings;
-    const { signal, round } = this;
+    const { signal } = this;
     const close = () => {
       connection.close();
     };
     signal.addEventListener('abort', close);
     try {
-      const options = { depth, isPatient, round, signal };
+      const options = { depth, isPatient, signal };
       return await new Scan(manager, directory, connection, config.mapping, options).run();
     } finally {
       signal.removeEventListener('abort', close);
@@ -179,6 +182,5 @@ export class Reconciler {
     const kinds: ReconciliationKind[] = withContents ? ['identities', 'contents'] : ['identities'];
     await writeReconciliations(manager, kinds, { ...counts, finishedAt: new Date() });
     for (const kind of kinds) this.dueAt[kind] = performance.now() + config.reconcileSeconds[kind] * 1000;
-    if (withContents) this.round++;
   }
 }

@@ -39,6 +39,11 @@ export async function writeReconciliations(
   );
 }
 
+/** Makes a reconciliation due at once, also for a process that takes over: nothing is known of the last one any more. */
+export async function forgetReconciliation(manager: Writer, kind: ReconciliationKind): Promise<void> {
+  await manager.query('delete from reconciliations where kind = $1', [kind]);
+}
+
 /** What reconciliations of this process have done, for metrics. */
 export class ReconciliationCounts {
   readonly healed = new Map<ReconciliationKind, number>();

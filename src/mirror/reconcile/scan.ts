@@ -4,26 +4,25 @@ import type { DirectoryMapping } from '../../config/settings/directory.js';
 import type { Writer } from '../../database/statements/writer.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
-import { LdapResultError } from '../../ldap/client/ldap-error.js';
 import { weigh } from '../../sources/delta.js';
 import { KINDS, type KnownEntry, type LdapDirectory } from '../../sources/ldap/ldap-directory.js';
 import type { EntryKind } from '../../sources/source.js';
 import { userFields } from '../../users/user.fields.js';
 import { EntryComparer } from './entry-comparer.js';
 import {
+  confirmStamps,
+  type Confirmed,
   readAside,
-  readAsideAttributes,
-  readKnownRows,
+  readKnownUuids,
   readScannedRows,
   type ScannedRow,
   sweepStamps,
-  writeStamps,
 } from './stored-scan.js';
 
 /**
  * How much of each entry is compared. `look`: whether it is there, its DN, and whether the server says that it was
  * changed; an entry that was changed is compared as a whole. `identities`: also everything about groups, since a server
- * rewrites them without a message (see findConsequences). `contents`: every attribute, and the bytes of some pictures.
+ * rewrites them without a message (see findConsequences). `contents`: every attribute, and the bytes of all pictures.
  */
 export type Depth = 'look' | 'identities' | 'contents';
 
@@ -31,6 +30,8 @@ export type Depth = 'look' | 'identities' | 'contents';
 export interface Suspect {
   readonly kind: EntryKind;
   readonly uuid: string;
+  /** The DN under which the server has listed it; null: it is mirrored or in quarantine, and was not listed. */
+  readonly dn: string | null;
 }
 
 export interface ScanResult {
@@ -43,20 +44,18 @@ export interface ScanResult {
 
 export interface ScanOptions {
   readonly depth: Depth;
-  /** Number of the comparison of contents: each compares the pictures of other people. */
-  readonly round: number;
   /** Leaves half of the time to others. */
   readonly isPatient: boolean;
   readonly signal: AbortSignal;
 }
 
-/** Entries that are compared at once, and about as many bytes. */
+/** Entries that are compared with one query, and about as many bytes. */
 const BATCH = 500;
 const BATCH_BYTES = 4_000_000;
 /** Entries that are read with pictures at once: each may have megabytes. */
 const WITH_PICTURES = 20;
-/** After so many comparisons of contents the pictures of all people have been compared. */
-export const PICTURE_ROUNDS = 24;
+/** About as many bytes of entries as are compared before other work of the process gets its turn. */
+export const SLICE_BYTES = 128_000;
 /** Milliseconds that a patient scan rests at most between two batches. */
 const LONGEST_REST = 100;
 
@@ -66,11 +65,13 @@ const LONGEST_REST = 100;
  */
 export class Scan {
   private readonly suspects = new Map<string, Suspect>();
-  /** Entries that have to be compared with their pictures. */
-  private readonly doubtful: string[] = [];
-  /** Fields with pictures. */
+  /** Entries of which only the stamp was read, and that have to be compared as a whole. */
+  private readonly doubtful: Suspect[] = [];
+  /** The fields of a user that are pictures. */
   private readonly pictures: readonly Field[];
   private entries = 0;
+  /** About as many bytes of entries as were compared since other work had its turn. */
+  private compared = 0;
   private pausedAt = performance.now();
 
   constructor(
@@ -87,13 +88,9 @@ export class Scan {
   async run(): Promise<ScanResult> {
     const begun = performance.now();
     const { depth } = this.options;
-    const pictureAttributes = this.pictures.map(({ attribute }) => attribute);
-    const asidePictures = await readAsideAttributes(this.manager, pictureAttributes);
-    const comparer = new EntryComparer(this.mapping, asidePictures);
+    const attributes = this.pictures.map(({ attribute }) => attribute);
+    const comparer = new EntryComparer(this.mapping, await readAside(this.manager, attributes));
     for (const kind of KINDS) await this.scanKind(kind, comparer);
-    if (depth === 'contents')
-      for (const [index, { attribute }] of this.pictures.entries())
-        await this.comparePresence(attribute, index, comparer);
     await this.compareDoubtful(comparer);
     if (depth === 'contents') await sweepStamps(this.manager);
     const seconds = (performance.now() - begun) / 1000;
@@ -102,115 +99,97 @@ export class Scan {
 
   private async scanKind(kind: EntryKind, comparer: EntryComparer): Promise<void> {
     const { depth } = this.options;
-    const isThorough = depth === 'contents' || (depth === 'identities' && kind === 'group');
-    const entries = isThorough
-      ? this.directory.readWithoutPictures(this.connection, kind)
-      : this.directory.readStamps(this.connection, kind);
-    const aside = await readAside(this.manager, kind);
+    const isWhole = depth === 'contents' || (depth === 'identities' && kind === 'group');
     const seen = new Set<string>();
-    for await (const batch of batchesOf(entries)) {
+    for await (const batch of batchesOf(this.directory.readAll(this.connection, kind, isWhole))) {
       const uuids = batch.map(({ uuid }) => uuid);
       const rows = await readScannedRows(this.manager, kind, uuids, this.pictures);
-      const stamps = new Map<string, string>();
+      const confirmed: Confirmed[] = [];
       for (const known of batch) {
         seen.add(known.uuid);
         const row = rows.get(known.uuid);
         if (row === undefined) continue;
-        const isAside = row.dnKey === null && aside.has(known.uuid);
-        if (isThorough && !comparer.isSame(known, row, 'mirror')) this.suspect(known);
-        else this.compareIdentity(known, row, { isAside, isThorough }, stamps);
+        if (isWhole) await this.compareWhole(known, row, comparer, confirmed);
+        else this.compareIdentity(known, row, comparer.isAside(known));
+        await this.yieldIfDue(known);
       }
-      await writeStamps(this.manager, stamps);
+      await confirmStamps(this.manager, kind, confirmed);
       await this.pause();
     }
     this.entries += seen.size;
     await this.findGone(kind, seen);
   }
 
-  /**
-   * @param isAside the entry is in quarantine
-   * @param isThorough it was compared, except for its pictures
-   * @param stamps takes what the server says of an entry of which nothing was known
-   */
-  private compareIdentity(
+  /** @param confirmed takes the entry if it is the same, and the server says otherwise of it than is known */
+  private async compareWhole(
     known: KnownEntry,
     row: ScannedRow,
-    { isAside, isThorough }: { readonly isAside: boolean; readonly isThorough: boolean },
-    stamps: Map<string, string>,
-  ): void {
+    comparer: EntryComparer,
+    confirmed: Confirmed[],
+  ): Promise<void> {
     const stamp = this.directory.stampOf(known.entry);
-    const isUnknown = stamp !== null && row.stamp === null;
-    const isChanged = stamp !== null && row.stamp !== null && stamp !== row.stamp;
-    if (!isAside && row.dnKey !== keyOfDn(known.entry.dn)) this.suspect(known);
-    else if (isChanged || (isUnknown && !isThorough) || this.isTurnOf(known)) this.doubtful.push(known.uuid);
-    else if (isUnknown) stamps.set(known.uuid, stamp);
+    if (!(await comparer.isSame(known, row))) this.suspect(suspectOf(known));
+    else if (stamp !== null && stamp !== row.stamp) confirmed.push({ row, stamp });
+  }
+
+  private compareIdentity(known: KnownEntry, row: ScannedRow, isAside: boolean): void {
+    const stamp = this.directory.stampOf(known.entry);
+    const isElsewhere = row.dnKey !== keyOfDn(known.entry.dn);
+    if (isElsewhere && !(row.dnKey === null && isAside)) this.suspect(suspectOf(known));
+    else if (stamp !== null && stamp !== row.stamp) this.doubtful.push(suspectOf(known));
   }
 
   /** What is known and was not seen. */
   private async findGone(kind: EntryKind, seen: ReadonlySet<string>): Promise<void> {
-    for await (const rows of readKnownRows(this.manager, kind)) {
-      for (const { uuid } of rows) if (!seen.has(uuid)) this.suspect({ kind, uuid });
+    for await (const uuids of readKnownUuids(this.manager, kind)) {
+      for (const uuid of uuids) if (!seen.has(uuid)) this.suspect({ kind, uuid, dn: null });
       await this.pause();
     }
   }
 
-  /** Who has a picture is found without reading it. */
-  private async comparePresence(attribute: string, index: number, comparer: EntryComparer): Promise<void> {
-    const having = await this.readHaving(attribute);
-    if (having === null) return;
-    for await (const rows of readKnownRows(this.manager, 'person', this.pictures)) {
-      for (const { uuid, isMirrored, hasPictures } of rows) {
-        const isHeld = hasPictures[index] === true;
-        if (!isMirrored || isHeld === having.has(uuid)) continue;
-        if (isHeld || !comparer.hasAside(uuid, attribute)) this.suspect({ kind: 'person', uuid });
-      }
-      await this.pause();
-    }
-  }
-
-  /** Null: the server does not search for it. */
-  private async readHaving(attribute: string): Promise<Set<string> | null> {
-    const having = new Set<string>();
-    try {
-      for await (const { uuid } of this.directory.readHaving(this.connection, attribute)) having.add(uuid);
-      return having;
-    } catch (error) {
-      if (error instanceof LdapResultError) return null;
-      throw error;
-    }
-  }
-
-  /** Compares with their pictures the entries that may have been changed. */
+  /** Compares as a whole the entries that may have been changed. */
   private async compareDoubtful(comparer: EntryComparer): Promise<void> {
-    for (let start = 0; start < this.doubtful.length; start += WITH_PICTURES) {
-      const uuids = this.doubtful.slice(start, start + WITH_PICTURES);
-      const stamps = new Map<string, string>();
-      const rows = {
-        person: await readScannedRows(this.manager, 'person', uuids, this.pictures),
-        group: await readScannedRows(this.manager, 'group', uuids, []),
-      };
-      // After the rows: what is changed between the two is found to differ, and is read again.
-      for (const known of await this.directory.readAgain(this.connection, uuids)) {
-        const row = rows[known.kind].get(known.uuid);
-        if (row === undefined) continue;
-        const stamp = this.directory.stampOf(known.entry);
-        if (!comparer.isSame(known, row, 'entry')) this.suspect(known);
-        else if (stamp !== null) stamps.set(known.uuid, stamp);
+    for (const kind of KINDS) {
+      const doubtful = this.doubtful.filter((each) => each.kind === kind);
+      for (let start = 0; start < doubtful.length; start += WITH_PICTURES) {
+        await this.compareSome(kind, doubtful.slice(start, start + WITH_PICTURES), comparer);
+        await this.pause();
       }
-      await writeStamps(this.manager, stamps);
-      await this.pause();
     }
   }
 
-  /** Whether the pictures of a person are compared this time, although nothing says that they have changed. */
-  private isTurnOf({ kind, uuid }: KnownEntry): boolean {
-    const { depth, round } = this.options;
-    if (kind !== 'person' || depth !== 'contents') return false;
-    return parseInt(uuid.slice(0, 4), 16) % PICTURE_ROUNDS === round % PICTURE_ROUNDS;
+  private async compareSome(
+    kind: EntryKind,
+    doubtful: readonly Suspect[],
+    comparer: EntryComparer,
+  ): Promise<void> {
+    const uuids = doubtful.map(({ uuid }) => uuid);
+    // Before the entries: what is changed between the two is found to differ, and is read again.
+    const rows = await readScannedRows(this.manager, kind, uuids, this.pictures);
+    const confirmed: Confirmed[] = [];
+    const found = new Set<string>();
+    for (const known of await this.directory.readAgain(this.connection, uuids)) {
+      const row = rows.get(known.uuid);
+      if (known.kind !== kind || row === undefined) continue;
+      found.add(known.uuid);
+      await this.compareWhole(known, row, comparer, confirmed);
+      await this.yieldIfDue(known);
+    }
+    // It was listed a moment ago. Whether it has gone is for the follower to find out.
+    for (const each of doubtful) if (!found.has(each.uuid)) this.suspect(each);
+    await confirmStamps(this.manager, kind, confirmed);
   }
 
-  private suspect({ kind, uuid }: Suspect): void {
-    this.suspects.set(`${kind} ${uuid}`, { kind, uuid });
+  private suspect(suspect: Suspect): void {
+    this.suspects.set(`${suspect.kind} ${suspect.uuid}`, suspect);
+  }
+
+  /** Comparing computes hashes: without a break a batch of large groups would block the process for seconds. */
+  private async yieldIfDue({ entry }: KnownEntry): Promise<void> {
+    this.compared += weigh(entry);
+    if (this.compared < SLICE_BYTES) return;
+    this.compared = 0;
+    await yieldToOthers();
   }
 
   private async pause(): Promise<void> {
@@ -221,6 +200,10 @@ export class Scan {
     else await yieldToOthers();
     this.pausedAt = performance.now();
   }
+}
+
+function suspectOf({ kind, uuid, entry }: KnownEntry): Suspect {
+  return { kind, uuid, dn: entry.dn };
 }
 
 async function* batchesOf(entries: AsyncIterable<KnownEntry>): AsyncGenerator<KnownEntry[]> {

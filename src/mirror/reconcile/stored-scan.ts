@@ -17,7 +17,10 @@ export interface ScannedRow {
   readonly stamp: string | null;
 }
 
-const TABLES = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;
+const OF_KIND = {
+  person: { table: 'users', referencesHash: 'null::bytea' },
+  group: { table: 'groups', referencesHash: 'e.references_hash' },
+} as const satisfies Record<EntryKind, object>;
 
 /** A row for each entry, whether it is mirrored or not, by entryUUID. */
 export async function readScannedRows(
@@ -26,93 +29,118 @@ export async function readScannedRows(
   uuids: readonly string[],
   pictures: readonly Field[],
 ): Promise<Map<string, ScannedRow>> {
-  const columns =
-    kind === 'person'
-      ? [
-          'null::bytea as "referencesHash"',
-          ...pictures.map((field) => `${sqlOfField(field, 'e')} as "${field.name}"`),
-        ]
-      : ['e.references_hash as "referencesHash"'];
+  const { table, referencesHash } = OF_KIND[kind];
+  const digests =
+    kind === 'person' ? pictures.map((field) => `${sqlOfField(field, 'e')} as "${field.name}"`) : [];
+  const columns = [`${referencesHash} as "referencesHash"`, ...digests];
   const rows: (Omit<ScannedRow, 'pictures'> & Record<string, unknown>)[] = await manager.query(
     `select given.uuid, e.dn_key as "dnKey", e.content_hash as "contentHash", ${columns.join(', ')}, s.stamp
      from unnest($1::uuid[]) as given (uuid)
-       left join ${TABLES[kind]} e on e.entry_uuid = given.uuid
+       left join ${table} e on e.entry_uuid = given.uuid
        left join entry_stamps s on s.entry_uuid = given.uuid`,
     [uuids],
   );
-  const digests = (row: Record<string, unknown>) =>
+  const digestsIn = (row: Record<string, unknown>) =>
     Object.fromEntries(pictures.map(({ name }) => [name, (row[name] ?? null) as Buffer | null]));
-  return new Map(rows.map((row) => [row.uuid, { ...row, pictures: digests(row) }]));
-}
-
-/** An entry that is known: it is mirrored, or put aside. */
-export interface KnownRow {
-  readonly uuid: string;
-  readonly isMirrored: boolean;
-  /** Which pictures a user has, in the order of the fields. */
-  readonly hasPictures: readonly boolean[];
+  return new Map(rows.map((row) => [row.uuid, { ...row, pictures: digestsIn(row) }]));
 }
 
 /** Rows that are read at once. */
-const PAGE = 5000;
+const PAGE = 2000;
 
-/** Every entry of a kind that is known, page by page. */
-export async function* readKnownRows(
-  manager: Writer,
-  kind: EntryKind,
-  pictures: readonly Field[] = [],
-): AsyncGenerator<readonly KnownRow[]> {
-  const presence = pictures.map((field) => `${sqlOfField(field, 'e')} is not null`);
+/** The entryUUIDs of a kind that are mirrored or in quarantine, page by page. */
+export async function* readKnownUuids(manager: Writer, kind: EntryKind): AsyncGenerator<readonly string[]> {
   let last = '00000000-0000-0000-0000-000000000000';
   for (;;) {
-    const rows: KnownRow[] = await manager.query(
-      `select coalesce(e.uuid, q.uuid) as uuid, e.uuid is not null as "isMirrored",
-         coalesce(e.pictures, '{}') as "hasPictures"
-       from
-         (select e.entry_uuid as uuid, array[${presence.join(', ')}]::boolean[] as pictures from ${TABLES[kind]} e
-          where e.entry_uuid > $1::uuid order by e.entry_uuid limit ${PAGE}) e
-         full join
-         (select distinct on (entry_uuid) entry_uuid as uuid from quarantined_entries
-          where kind = $2 and entry_uuid > $1::uuid order by entry_uuid limit ${PAGE}) q on q.uuid = e.uuid
-       order by 1 limit ${PAGE}`,
+    const rows: { uuid: string }[] = await manager.query(
+      `select uuid
+       from (
+         (select entry_uuid from ${OF_KIND[kind].table}
+          where entry_uuid > $1::uuid order by entry_uuid limit ${PAGE})
+         union
+         (select distinct entry_uuid from quarantined_entries
+          where kind = $2 and entry_uuid > $1::uuid order by entry_uuid limit ${PAGE})
+       ) as known (uuid)
+       order by uuid limit ${PAGE}`,
       [last, kind],
     );
-    if (rows.length > 0) yield rows;
+    if (rows.length > 0) yield rows.map(({ uuid }) => uuid);
     if (rows.length < PAGE) return;
     last = rows[rows.length - 1]?.uuid ?? last;
   }
 }
 
-/** The entryUUIDs of entries that are put aside as a whole. */
-export async function readAside(manager: Writer, kind: EntryKind): Promise<Set<string>> {
-  const rows: { uuid: string }[] = await manager.query(
-    `select distinct entry_uuid as uuid from quarantined_entries
-     where kind = $1 and attribute is null and entry_uuid is not null`,
-    [kind],
-  );
-  return new Set(rows.map(({ uuid }) => uuid));
+/** What is in quarantine. */
+export interface Aside {
+  /** Whole entries, by entryUUID: the folded id that another entry has too; null for any other reason. */
+  readonly entries: Readonly<Record<EntryKind, ReadonlyMap<string, string | null>>>;
+  /** Pictures of people: «entryUUID attribute». */
+  readonly pictures: ReadonlySet<string>;
 }
 
-/** People of whom an attribute is put aside: «entryUUID attribute». */
-export async function readAsideAttributes(
-  manager: Writer,
-  attributes: readonly string[],
-): Promise<Set<string>> {
-  const rows: { key: string }[] = await manager.query(
+/** @param pictures the attributes of pictures */
+export async function readAside(manager: Writer, pictures: readonly string[]): Promise<Aside> {
+  const rows: { kind: EntryKind; uuid: string; id: string | null }[] = await manager.query(
+    `select kind, entry_uuid as uuid, id_folded as id from quarantined_entries
+     where attribute is null and entry_uuid is not null`,
+  );
+  const keys: { key: string }[] = await manager.query(
     `select entry_uuid || ' ' || attribute as key from quarantined_entries
      where kind = 'person' and attribute = any ($1::text[]) and entry_uuid is not null`,
-    [attributes],
+    [pictures],
   );
-  return new Set(rows.map(({ key }) => key));
+  const entriesOf = (wanted: EntryKind) =>
+    new Map(rows.filter(({ kind }) => kind === wanted).map(({ uuid, id }) => [uuid, id]));
+  return {
+    entries: { person: entriesOf('person'), group: entriesOf('group') },
+    pictures: new Set(keys.map(({ key }) => key)),
+  };
 }
 
-/** Entries that are as they are mirrored, with what the server says of them, by entryUUID. */
+/** Stamps that are written at once: the array of a whole directory would block the process while it is encoded. */
+const STAMPS_AT_ONCE = 1000;
+
+/** Keeps what the server says of entries that have just been taken over, by entryUUID. */
 export async function writeStamps(manager: Writer, stamps: ReadonlyMap<string, string>): Promise<void> {
-  if (stamps.size === 0) return;
+  const all = [...stamps];
+  for (let start = 0; start < all.length; start += STAMPS_AT_ONCE) {
+    const some = all.slice(start, start + STAMPS_AT_ONCE);
+    await manager.query(
+      `insert into entry_stamps (entry_uuid, stamp) select * from unnest($1::uuid[], $2::text[])
+       on conflict on constraint entry_stamps_pk do update set stamp = excluded.stamp`,
+      [some.map(([uuid]) => uuid), some.map(([, stamp]) => stamp)],
+    );
+  }
+}
+
+/** An entry that equals its row, and what the server says of it. */
+export interface Confirmed {
+  readonly row: ScannedRow;
+  readonly stamp: string;
+}
+
+/** Keeps the stamps of entries of a kind, except where the row is no longer the one that was compared. */
+export async function confirmStamps(
+  manager: Writer,
+  kind: EntryKind,
+  confirmed: readonly Confirmed[],
+): Promise<void> {
+  if (confirmed.length === 0) return;
+  const { table, referencesHash } = OF_KIND[kind];
   await manager.query(
-    `insert into entry_stamps (entry_uuid, stamp) select * from unnest($1::uuid[], $2::text[])
+    `insert into entry_stamps (entry_uuid, stamp)
+     select given.uuid, given.stamp
+     from unnest($1::uuid[], $2::text[], $3::bytea[], $4::bytea[]) as given (uuid, stamp, content, "references")
+       left join ${table} e on e.entry_uuid = given.uuid
+     where e.content_hash is not distinct from given.content
+       and ${referencesHash} is not distinct from given."references"
      on conflict on constraint entry_stamps_pk do update set stamp = excluded.stamp`,
-    [[...stamps.keys()], [...stamps.values()]],
+    [
+      confirmed.map(({ row }) => row.uuid),
+      confirmed.map(({ stamp }) => stamp),
+      confirmed.map(({ row }) => row.contentHash),
+      confirmed.map(({ row }) => row.referencesHash),
+    ],
   );
 }
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Database } from '../../database/database.js';
 import { statement } from '../../database/statements/statement.js';
+import { inApplyingTransaction } from '../apply/applying-transaction.js';
 import { Leadership } from '../sync/leadership.js';
 
 export enum SyncState {
@@ -126,9 +127,7 @@ export class MirrorState {
 
   /** A process that no longer leads must not say how synchronisation stands either. */
   private async write(text: string, values: unknown[] = []): Promise<void> {
-    await this.dataSource.transaction(async (manager) => {
-      await this.leadership.admit(manager);
-      await manager.query(text, values);
-    });
+    const { dataSource, leadership } = this;
+    await inApplyingTransaction({ dataSource, leadership }, (manager) => manager.query(text, values));
   }
 }

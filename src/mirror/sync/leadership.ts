@@ -26,6 +26,11 @@ export class Leadership {
     return !this.isRequired || (this.term !== null && !this.term.signal.aborted);
   }
 
+  /** Aborted when the term ends; undefined: there is none. */
+  get signal(): AbortSignal | undefined {
+    return this.term?.signal;
+  }
+
   /** Seconds for which a transaction has been waiting for a lock of another session; null: none is. */
   get waitingSeconds(): number | null {
     return this.waitingSince === null ? null : (performance.now() - this.waitingSince) / 1000;

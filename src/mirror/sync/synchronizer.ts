@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
+import { readClock } from '../../database/revisions/read-clock.js';
 import { Revisions } from '../../database/revisions/revisions.js';
 import { LdapError } from '../../ldap/client/ldap-error.js';
 import { LdifError } from '../../ldap/ldif/ldif-error.js';
@@ -26,7 +27,13 @@ import { type Progress, readSnapshot } from '../map/read.js';
 import { ReconciliationCounts } from '../reconcile/reconciliations.js';
 import { pruneChanges } from '../apply/prune-changes.js';
 import { Runs } from './runs.js';
-import { describeBehind, parsePosition, stateOf } from '../../sources/ldap/position.js';
+import {
+  describeBehind,
+  describeHidden,
+  parsePosition,
+  reachedOf,
+  stateOf,
+} from '../../sources/ldap/position.js';
 import { ServerBehindError } from '../../sources/ldap/server-behind.error.js';
 import { type DirectorySource, fingerprintOf } from '../../sources/source.js';
 import { SourceError } from '../../sources/source.error.js';
@@ -136,7 +143,8 @@ export class Synchroniser {
     before: MirrorStatus,
     options: RunOptions,
   ): Promise<Outcome> {
-    const asOf = new Date();
+    // Before anything is read.
+    const asOf = await readClock(this.dataSource.manager);
     const fingerprint = await source.fingerprint();
     const looksUnchanged = fingerprint === before.fingerprint && before.state === SyncState.IDLE;
     if (options.dryRun !== true) {
@@ -191,7 +199,7 @@ export class Synchroniser {
       return { kind: 'blocked', reason: heldBecause, ...findings };
     }
     progress?.({ stage: 'apply' });
-    const now = new Date();
+    const now = await readClock(this.dataSource.manager);
     const application: Application = {
       ...reading,
       plan,
@@ -221,8 +229,8 @@ export class Synchroniser {
     signal: AbortSignal | undefined,
     work: (manager: EntityManager) => Promise<Result>,
   ): Promise<Result> {
-    const { config, dataSource, leadership } = this;
-    return inApplyingTransaction({ database: config.database, dataSource, leadership }, work, signal);
+    const { dataSource, leadership } = this;
+    return inApplyingTransaction({ dataSource, leadership }, work, signal);
   }
 
   private async guard(plan: Plan, lost: LossCounts, isFirst: boolean, now: Date): Promise<string | null> {
@@ -274,9 +282,14 @@ export function isOfSource(error: unknown): error is Error {
   );
 }
 
-/** How the server that was read is behind what is mirrored; null: it is not, or neither of them shows it. */
-function findBehind({ position }: MirrorStatus, reading: Reading): string | null {
-  return describeBehind(stateOf(parsePosition(position)), stateOf(parsePosition(reading.position)));
+/** How the server that was read is behind what is mirrored; null: it is not, or nothing was known of that. */
+function findBehind({ position, fingerprint }: MirrorStatus, reading: Reading): string | null {
+  const known = stateOf(parsePosition(position));
+  const reached = reachedOf(parsePosition(reading.position));
+  const behind = describeBehind(known, reached);
+  if (behind !== null || reading.fingerprint !== fingerprint) return behind;
+  // A consumer that is still being filled shows nothing, and lacks entries.
+  return describeHidden(known, reached);
 }
 
 function* entriesOf({ people, groups }: Delta) {

@@ -41,6 +41,7 @@ export class MirrorMetrics implements MetricGroup {
   private lastReconciliation!: GaugeReading;
   private healed!: CounterReading;
   private reconciliations: readonly LastReconciliation[] = [];
+  private ageSeconds: number | null = null;
   private known: { readonly revision: string | null; readonly sizes: Sizes } | null = null;
 
   constructor(
@@ -118,7 +119,7 @@ export class MirrorMetrics implements MetricGroup {
     this.lastReconciliation.take(this.reconciliations.map(([kind, , seconds]) => [{ kind }, seconds]));
     this.databaseUp.set(status === null ? 0 : 1);
     this.state.take(Object.values(SyncState).map((state) => [{ state }, status?.state === state ? 1 : 0]));
-    this.age.set(ageOf(status));
+    this.age.set(status === null ? null : this.ageSeconds);
     this.revision.set(status?.revision ?? null);
     const [people, groups, memberships, quarantined] = status === null ? [] : (this.known?.sizes ?? []);
     const entries = { people, groups, memberships, quarantined };
@@ -137,6 +138,7 @@ export class MirrorMetrics implements MetricGroup {
 
   private async read(): Promise<MirrorStatus> {
     const status = await this.mirror.get();
+    this.ageSeconds = await this.revisions.readAge();
     this.reconciliations = await this.database.read<LastReconciliation>(READ_RECONCILIATIONS);
     if (this.known?.revision !== status.revisionId) {
       const [sizes] = await this.database.read<Sizes>(READ_SIZES);
@@ -149,9 +151,4 @@ export class MirrorMetrics implements MetricGroup {
 /** Makes the metric that is told before anything else can be, too (src/start/startup-metrics.ts). */
 export function registerDatabaseUp(metrics: Metrics): GaugeReading {
   return metrics.gauge('directory_database_up', 'Whether the database tells of the mirror');
-}
-
-function ageOf(status: MirrorStatus | null): number | null {
-  const asOf = status?.asOf ?? null;
-  return asOf === null ? null : Math.max(0, (Date.now() - asOf.getTime()) / 1000);
 }

@@ -6,7 +6,8 @@ import type { SearchRequest } from '../../ldap/client/requests.js';
 import type { ContentEvent } from '../../ldap/sync/sync-stage.js';
 import { ChangeBuffer, type Changes } from '../change-buffer.js';
 import { KINDS, type LdapDirectory } from './ldap-directory.js';
-import { formatPosition, type Position, refuseBehind, stateOf } from './position.js';
+import { describeHidden, formatPosition, type Position, refuseBehind, stateOf } from './position.js';
+import { ServerBehindError } from './server-behind.error.js';
 import type { EntryKind } from '../source.js';
 
 type Cookies = Extract<Position, { kind: 'cookies' }>;
@@ -48,7 +49,6 @@ export class ContentSession {
   private readonly stop = new AbortController();
   private cookies = new Map<EntryKind, Buffer>();
   private moved = false;
-  private lookedAt = new Date();
 
   private constructor(
     private readonly directory: LdapDirectory,
@@ -126,24 +126,25 @@ export class ContentSession {
   }
 
   /**
-   * The next changes; null when there are none for as long.
+   * Waits for changes.
    * @param patience milliseconds
+   * @returns whether there are any
    * @throws LdapError when the server or the connection ends the session
    */
-  async nextChanges(patience: number): Promise<Changes | null> {
-    if (!(await this.buffer.wait(patience))) return null;
-    const begun = new Date();
+  waitForChanges(patience: number): Promise<boolean> {
+    return this.buffer.wait(patience);
+  }
+
+  /**
+   * The changes that have come, with those that belong to them.
+   * @throws LdapError as waitForChanges
+   */
+  async nextChanges(): Promise<Changes> {
     const latest = performance.now() + LONGEST_WAIT;
     while (!this.buffer.isFull && performance.now() < latest) {
       if (!(await this.buffer.wait(QUIET, this.buffer.count))) break;
     }
-    this.lookedAt = begun;
     return this.takeAll();
-  }
-
-  /** What was changed before is among the changes that have been given out. */
-  get asOf(): Date {
-    return this.lookedAt;
   }
 
   /** Something that people or groups stand below has come, gone or been renamed since takeMoved: so may have they. */
@@ -244,8 +245,13 @@ export class ContentSession {
     { unmentionedAreGone, cookie }: Extract<ContentEvent, { kind: 'refreshed' }>,
   ): void {
     const { from } = this.options;
-    if (from !== null && cookie !== null) {
-      refuseBehind(stateOf(from), stateOf({ ...from, [kind]: cookie }));
+    if (from !== null) {
+      const known = stateOf(from);
+      const current = stateOf({ ...from, [kind]: cookie ?? Buffer.alloc(0) });
+      if (cookie !== null) refuseBehind(known, current);
+      // Without an end that says how far the server is, what it did not mention may be what it lacks.
+      const hidden = describeHidden(known, current);
+      if (unmentionedAreGone && hidden !== null) throw new ServerBehindError(hidden);
     }
     this.refreshed.set(kind, unmentionedAreGone);
     this.buffer.note();

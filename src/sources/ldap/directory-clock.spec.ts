@@ -1,6 +1,6 @@
 import { sinceAfter } from './directory-clock.js';
 
-const at = (since: string, latest: string) => ({ kind: 'look', token: null, since, latest }) as const;
+const at = (since: string, latest: string) => ({ since, latest });
 
 describe('the instant from which the next look asks', () => {
   it('is the latest change that the look before saw: this one may have missed older ones', () => {

@@ -24,7 +24,7 @@ export class DirectoryClock {
  *   saw then, nothing can be changed any more. Otherwise what an import changed in one second would be read for ever
  */
 export function sinceAfter(
-  position: Extract<Position, { kind: 'look' }>,
+  position: Pick<Extract<Position, { kind: 'look' }>, 'since' | 'latest'>,
   latest: string,
   isLater: boolean,
 ): string {

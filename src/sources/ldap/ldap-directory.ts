@@ -2,7 +2,6 @@ import { type Field, mappedFields, pictureFields } from '../../common/field.js';
 import type { DirectoryConfig, DirectoryMapping, LdapSourceConfig } from '../../config/settings/directory.js';
 import { groupFields } from '../../groups/group.fields.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
-import { isBelow } from '../../ldap/naming/dn.js';
 import type { Entry } from '../../ldap/entry.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import { type Filter, parseFilter } from '../../ldap/filter/filter-parser.js';
@@ -10,18 +9,18 @@ import { LdapResultError } from '../../ldap/client/ldap-error.js';
 import { LimitExceededError } from '../../ldap/client/limit-error.js';
 import { hasRefusedPages, readPaged } from '../../ldap/client/paged-search.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
-import { readContextCsn, readRootDse } from '../../ldap/client/root-dse.js';
+import { ResultCode } from '../../ldap/client/result-code.js';
+import { readRootDse } from '../../ldap/client/root-dse.js';
 import { userFields } from '../../users/user.fields.js';
 import { DYNAMIC_ATTRIBUTES, isDynamicGroup } from './dynamic-group.js';
 import { LdapServers } from './ldap-servers.js';
+import type { ServerState } from './position.js';
+import { readReachedState, readServerState } from './server-state.js';
 import type { EntryKind } from '../source.js';
 import { SourceError } from '../source.error.js';
 
 /** The control of content synchronisation (RFC 4533 §2.2). */
 const SYNC_REQUEST = '1.3.6.1.4.1.4203.1.9.1.1';
-
-/** Milliseconds for what a server says of itself: it has that at hand, and whoever does not answer is not well. */
-const PATIENCE = 10_000;
 
 /** What OpenLDAP changes with every change of an entry; other servers do not know it. */
 const ENTRY_CSN = 'entryCSN';
@@ -38,6 +37,13 @@ export interface KnownEntry {
   readonly kind: EntryKind;
   readonly uuid: string;
   readonly entry: Entry;
+}
+
+/** An entry by where it was seen. */
+export interface ListedEntry {
+  readonly kind: EntryKind;
+  readonly uuid: string;
+  readonly dn: string;
 }
 
 /** The people and groups of one LDAP server: what is asked for, as the mapping has it. */
@@ -110,16 +116,14 @@ export class LdapDirectory {
     return (await this.offersContentSync(connection)) && (await this.showsIdentity(connection));
   }
 
-  /**
-   * What stands for the state of the whole server; null where it has no such thing. A server that keeps it up to date
-   * also offers content synchronisation: without, a value may be left over from a time when it did.
-   */
-  async readStateToken(connection: LdapConnection): Promise<string | null> {
-    const { namingContexts, supportedControls } = await readRootDse(connection, { idleTimeout: PATIENCE });
-    if (!supportedControls.includes(SYNC_REQUEST)) return null;
-    const suffix = namingContexts.find((context) => context !== '' && isBelow(this.config.baseDn, context));
-    const values = suffix === undefined ? null : await readContextCsn(connection, suffix);
-    return values?.join(' ') ?? null;
+  /** How far the server has come, by its contextCSN. */
+  readState(connection: LdapConnection): Promise<ServerState> {
+    return readServerState(connection, this.searches);
+  }
+
+  /** The same, and by its entries: see Position. */
+  readReached(connection: LdapConnection, state: ServerState): Promise<ServerState> {
+    return readReachedState(connection, this.searches, state);
   }
 
   /** Entries by their identity; those that are not there, or not chosen, are left out. */
@@ -148,23 +152,30 @@ export class LdapDirectory {
     return found;
   }
 
-  /** Every entry of a kind, with all that is mirrored but the bytes of pictures. */
-  readWithoutPictures(connection: LdapConnection, kind: EntryKind): AsyncGenerator<KnownEntry> {
-    const attributes = this.searches[kind].attributes.filter(
-      (each) => !this.pictureAttributes.includes(each),
-    );
+  /**
+   * Every entry of a kind.
+   * @param isWhole with all that is mirrored; else with nothing but its identity and what `stampOf` needs
+   */
+  readAll(connection: LdapConnection, kind: EntryKind, isWhole: boolean): AsyncGenerator<KnownEntry> {
+    const { uuid, modifiedAt } = this.mapping.people;
+    const attributes = isWhole ? this.searches[kind].attributes : [uuid, modifiedAt, ENTRY_CSN];
     return this.readIdentified(connection, kind, attributes);
   }
 
-  /** Every entry of a kind, with nothing but its identity and what `stampOf` needs. */
-  readStamps(connection: LdapConnection, kind: EntryKind): AsyncGenerator<KnownEntry> {
-    const { uuid, modifiedAt } = this.mapping.people;
-    return this.readIdentified(connection, kind, [uuid, modifiedAt, ENTRY_CSN]);
-  }
-
-  /** The people who have an attribute, with nothing but their identity. */
-  readHaving(connection: LdapConnection, attribute: string): AsyncGenerator<KnownEntry> {
-    return this.readChosen(connection, 'person', { kind: 'present', attribute }, [this.mapping.people.uuid]);
+  /** Whether the server still shows an entry of a kind under its DN. */
+  async isListed(connection: LdapConnection, { kind, uuid, dn }: ListedEntry): Promise<boolean> {
+    const attributes = [this.mapping.people.uuid];
+    const request = { ...this.searches[kind], base: dn, scope: 'base', attributes } as const;
+    try {
+      for await (const message of connection.search(request)) {
+        if (message.kind === 'entry' && uuidOfEntry(message.entry, this.mapping.people.uuid) === uuid)
+          return true;
+      }
+      return false;
+    } catch (error) {
+      if (error instanceof LdapResultError && error.code === ResultCode.noSuchObject) return false;
+      throw error;
+    }
   }
 
   /** Differs when the server says that an entry was changed; null where the server says nothing of it. */

@@ -1,18 +1,8 @@
 import type { LdapServerConfig, LdapSourceConfig } from '../../config/settings/directory.js';
 import { LdapConnection } from '../../ldap/client/ldap-connection.js';
-import { vectorOf } from '../../ldap/sync/csn-vector.js';
 import { LdapConnectError, LdapError } from '../../ldap/client/ldap-error.js';
-import { suffixOf } from '../../ldap/naming/naming-context.js';
-import { readOne, textOf } from '../../ldap/client/read-one.js';
-import { readRootDse } from '../../ldap/client/root-dse.js';
 import { describeBehind, type ServerState } from './position.js';
-import type { EntryKind } from '../source.js';
-
-/** Milliseconds for what a server says of itself: it has that at hand. */
-const PATIENCE = 10_000;
-
-/** Where people and groups are. */
-export type Bases = Readonly<Record<EntryKind, { readonly base: string }>>;
+import { type Bases, readReachedState, readServerState } from './server-state.js';
 
 /** A server that can be asked. */
 export interface Choice {
@@ -52,7 +42,7 @@ export class LdapServers {
     let fallback: Choice | null = null;
     for (const server of this.source.servers) {
       try {
-        const choice = await this.examine(await this.connectTo(server, signal), known, bases);
+        const choice = await this.examine(await this.connectTo(server, signal), known, { bases, signal });
         if (choice.behind === null) {
           fallback?.connection.close();
           return choice;
@@ -71,13 +61,25 @@ export class LdapServers {
     return fallback;
   }
 
-  private async examine(connection: LdapConnection, known: ServerState, bases: Bases): Promise<Choice> {
+  private async examine(
+    connection: LdapConnection,
+    known: ServerState,
+    { bases, signal }: { readonly bases: Bases; readonly signal: AbortSignal },
+  ): Promise<Choice> {
+    const close = () => {
+      connection.close();
+    };
+    signal.addEventListener('abort', close);
     try {
       const state = await readServerState(connection, bases);
-      return { connection, state, behind: describeBehind(known, state) };
+      if (describeBehind(known, state) === null) return { connection, state, behind: null };
+      const reached = await readReachedState(connection, bases, state);
+      return { connection, state, behind: describeBehind(known, reached) };
     } catch (error) {
       connection.close();
       throw error;
+    } finally {
+      signal.removeEventListener('abort', close);
     }
   }
 
@@ -94,19 +96,6 @@ export class LdapServers {
       signal,
     });
   }
-}
-
-/** How far a server has come, by its contextCSN. */
-export async function readServerState(connection: LdapConnection, bases: Bases): Promise<ServerState> {
-  const options = { idleTimeout: PATIENCE };
-  const { namingContexts } = await readRootDse(connection, options);
-  const read = async (kind: EntryKind) => {
-    const suffix = suffixOf(bases[kind].base, namingContexts);
-    if (suffix === undefined) return null;
-    const csns = vectorOf(textOf(await readOne(connection, suffix, ['contextCSN'], options), 'contextCSN'));
-    return csns.size === 0 ? null : csns;
-  };
-  return { person: await read('person'), group: await read('group') };
 }
 
 function summarise(errors: readonly LdapError[]): LdapError {

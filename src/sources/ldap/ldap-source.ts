@@ -71,7 +71,8 @@ export class LdapSource implements DirectorySource {
     signal: AbortSignal,
   ): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
     // These are read first: the next look finds what changes while the entries are read.
-    const token = await this.directory.readStateToken(connection);
+    const state = await this.directory.readState(connection);
+    const reached = await this.directory.readReached(connection, state);
     const { modifiedAt } = this.config.mapping.people;
     const before = new DirectoryClock(modifiedAt);
     for await (const entry of this.directory.readTimes(connection)) before.note(entry);
@@ -86,7 +87,7 @@ export class LdapSource implements DirectorySource {
     }
     const { latest } = clock;
     this.reached = isFollowable
-      ? formatPosition({ kind: 'look', token, since: before.latest, latest })
+      ? formatPosition({ kind: 'look', state, reached, since: before.latest, latest })
       : null;
   }
 }

@@ -1,8 +1,19 @@
-import { compareStates, formatPosition, parsePosition, stateOf } from './position.js';
+import { vectorOf } from '../../ldap/sync/csn-vector.js';
+import {
+  compareStates,
+  describeHidden,
+  formatPosition,
+  parsePosition,
+  reachedOf,
+  stateOf,
+  withKnown,
+} from './position.js';
 
 const OLD = '20260101000000.000000Z#000000#001#000000';
 const NEW = '20260102000000.000000Z#000000#001#000000';
 const OTHER = '20260101000000.000000Z#000000#002#000000';
+
+const NOTHING = { person: null, group: null };
 
 const cookies = (person: string, group: string) =>
   formatPosition({ kind: 'cookies', person: Buffer.from(person), group: Buffer.from(group) });
@@ -11,8 +22,15 @@ const stateFrom = (...positions: [string, string]) => stateOf(parsePosition(cook
 
 describe('a position', () => {
   it('is read as it was written', () => {
-    const look = { kind: 'look', token: `${OLD} ${OTHER}`, since: '1', latest: '2' } as const;
+    const state = { person: vectorOf([OLD, OTHER]), group: null };
+    const reached = { person: vectorOf([NEW, OTHER]), group: null };
+    const look = { kind: 'look', state, reached, since: '1', latest: '2' } as const;
     expect(parsePosition(formatPosition(look))).toEqual(look);
+    expect(parsePosition(JSON.stringify({ token: OLD, since: '1', latest: '2' }))).toEqual({
+      ...look,
+      state: NOTHING,
+      reached: NOTHING,
+    });
     expect(parsePosition(cookies(`rid=000,csn=${OLD}`, 'opaque'))).toEqual({
       kind: 'cookies',
       person: Buffer.from(`rid=000,csn=${OLD}`),
@@ -34,20 +52,27 @@ describe('the state of a directory', () => {
     expect(compareStates(known, known)).toEqual({ behind: [], added: [] });
   });
 
-  it('of a look is that of its token', () => {
-    const state = stateOf({ kind: 'look', token: `${OLD} ${OTHER}`, since: '', latest: '' });
-    expect(compareStates(stateFrom(`rid=000,csn=${NEW}`, `rid=000,csn=${OLD}`), state)).toEqual({
-      behind: [1],
-      added: [2],
+  it('of a look is that of its contextCSN, and it has reached that of its entries', () => {
+    const known = stateFrom(`rid=000,csn=${NEW}`, `rid=000,csn=${OLD}`);
+    const state = { person: vectorOf([OLD, OTHER]), group: vectorOf([OLD]) };
+    const reached = { person: vectorOf([NEW]), group: vectorOf([OLD]) };
+    const look = { kind: 'look', state, reached, since: '', latest: '' } as const;
+    expect(compareStates(known, stateOf(look))).toEqual({ behind: [1], added: [2] });
+    expect(compareStates(known, reachedOf(look))).toEqual({ behind: [], added: [] });
+    expect(reachedOf(parsePosition(cookies(`rid=000,csn=${NEW}`, 'opaque')))).toEqual({
+      person: vectorOf([NEW]),
+      group: null,
     });
   });
 
   it('that is not shown is not compared', () => {
     const known = stateFrom(`rid=000,csn=${NEW}`, `rid=000,csn=${NEW}`);
-    expect(compareStates(known, { person: null, group: null })).toEqual({ behind: [], added: [] });
-    expect(stateOf({ kind: 'look', token: null, since: '', latest: '' })).toEqual({
-      person: null,
-      group: null,
+    expect(compareStates(known, NOTHING)).toEqual({ behind: [], added: [] });
+    expect(describeHidden(known, NOTHING)).toMatch(/no longer shows how far it has come/);
+    expect(describeHidden(NOTHING, known)).toBeNull();
+    expect(withKnown({ person: null, group: vectorOf([OLD]) }, known)).toEqual({
+      person: vectorOf([NEW]),
+      group: vectorOf([OLD]),
     });
   });
 });

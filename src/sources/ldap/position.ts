@@ -20,8 +20,13 @@ export type Position =
   | { readonly kind: 'cookies'; readonly person: Buffer; readonly group: Buffer }
   | {
       readonly kind: 'look';
-      /** The server's word for its state; null where it has none. */
-      readonly token: string | null;
+      /** How far the server had come, by its contextCSN. */
+      readonly state: ServerState;
+      /**
+       * How far it had come by its entries too: after a crash they are newer than the contextCSN. No later state is
+       * compared with this one, since the newest entry can be deleted.
+       */
+      readonly reached: ServerState;
       /** Whatever was changed before has been seen; by the directory's clock, as it writes it. */
       readonly since: string;
       /**
@@ -35,7 +40,12 @@ export function formatPosition(position: Position): string {
   return JSON.stringify(
     position.kind === 'cookies'
       ? { person: position.person.toString('base64'), group: position.group.toString('base64') }
-      : { token: position.token, since: position.since, latest: position.latest },
+      : {
+          state: formatState(position.state),
+          reached: formatState(position.reached),
+          since: position.since,
+          latest: position.latest,
+        },
   );
 }
 
@@ -43,12 +53,12 @@ export function formatPosition(position: Position): string {
 export function parsePosition(text: string | null): Position | null {
   if (text === null) return null;
   const value = parse(text);
-  const { token, since, latest } = value;
+  const { state, reached, since, latest } = value;
   const person = readCookie(value['person']);
   const group = readCookie(value['group']);
   if (person !== null && group !== null) return { kind: 'cookies', person, group };
   if (typeof since !== 'string' || typeof latest !== 'string') return null;
-  return { kind: 'look', token: typeof token === 'string' ? token : null, since, latest };
+  return { kind: 'look', state: parseState(state), reached: parseState(reached), since, latest };
 }
 
 /** How far the server had come that a position is of, as far as the position says. */
@@ -57,8 +67,17 @@ export function stateOf(position: Position | null): ServerState {
   if (position.kind === 'cookies') {
     return { person: shownIn(csnsOf(position.person)), group: shownIn(csnsOf(position.group)) };
   }
-  const csns = shownIn(vectorOf(position.token?.split(' ') ?? []));
-  return { person: csns, group: csns };
+  return position.state;
+}
+
+/** How far the server had really come: see Position. */
+export function reachedOf(position: Position | null): ServerState {
+  return position?.kind === 'look' ? position.reached : stateOf(position);
+}
+
+/** A state, and of what it does not show what was known before. */
+export function withKnown(state: ServerState, known: ServerState): ServerState {
+  return { person: state.person ?? known.person, group: state.group ?? known.group };
 }
 
 /** Compares two states of a directory, possibly of two servers. What one of them does not show is left out. */
@@ -91,6 +110,25 @@ export function describeBehind(known: ServerState, current: ServerState): string
   );
   const since = timeOfCsn(csns.sort().at(-1) ?? '');
   return `The directory server is behind what is known since ${since} (server ID ${behind.join(', ')})`;
+}
+
+/** In words, what a server with this state does not show any more; null: it shows as much as before. */
+export function describeHidden(known: ServerState, current: ServerState): string | null {
+  const isHidden = (['person', 'group'] as const).some(
+    (kind) => known[kind] !== null && current[kind] === null,
+  );
+  return isHidden ? 'The directory server no longer shows how far it has come (contextCSN)' : null;
+}
+
+function formatState({ person, group }: ServerState): Record<EntryKind, string[] | null> {
+  return { person: person && [...person.values()], group: group && [...group.values()] };
+}
+
+function parseState(value: unknown): ServerState {
+  const { person, group } = (value ?? {}) as Record<string, unknown>;
+  const csnsIn = (csns: unknown) =>
+    Array.isArray(csns) ? shownIn(vectorOf(csns.filter((csn) => typeof csn === 'string'))) : null;
+  return { person: csnsIn(person), group: csnsIn(group) };
 }
 
 function shownIn(csns: CsnVector): CsnVector | null {

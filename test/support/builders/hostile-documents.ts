@@ -17,6 +17,12 @@ const doubling = (levels: number) =>
   `{ ...F0 } ${repeat(levels, (at) => `fragment F${at} on Query { ...F${at + 1} ... { ...F${at + 1} } }`)}
    fragment F${levels} on Query { buildInfo { version } }`;
 
+/** The same, and what they spread never applies: there is no field to count. */
+const doublingNothing = (levels: number) =>
+  `{ search(query: "ab", first: 1) { nodes { ... on User { ...F0 } } } }
+   ${repeat(levels, (at) => `fragment F${at} on SearchResult { ...F${at + 1} ...F${at + 1} }`)}
+   fragment F${levels} on SearchResult { ... on Group { id } }`;
+
 const cycle = (length: number) =>
   `{ ...F0 } ${repeat(length, (at) => `fragment F${at} on Query { ...F${(at + 1) % length} }`)}`;
 
@@ -93,6 +99,7 @@ const FRAGMENTS: HostileDocument[] = [
   { name: 'a cycle of 120 fragments', query: cycle(120) },
   { name: '20 fragments, each with all of them', query: everybodySpreadsAll(20) },
   { name: 'fragments that double 70 times', query: doubling(70) },
+  { name: 'fragments that double 70 times, and never apply', query: doublingNothing(70) },
   {
     name: '160 fragments that nobody uses',
     query: `{ __typename } ${repeat(160, (at) => `fragment F${at} on Query { a }`)}`,

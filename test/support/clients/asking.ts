@@ -31,6 +31,8 @@ export class Asking {
   asked = 0;
   /** The revision of the newest answer. */
   newest = 0;
+  /** How often the service said that its database does not answer. */
+  unanswered = 0;
   readonly problems: string[] = [];
   readonly executions: Executions;
   private readonly agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
@@ -67,7 +69,12 @@ export class Asking {
         this.agent,
       );
       const revisions = new Set([...body.matchAll(/ of (\d+)"/g)].map(([, revision]) => Number(revision)));
-      const [revision = 0] = revisions;
+      const [revision = newest] = revisions;
+      // A database that other processes keep from a processor counts as away for a second: that is no answer about a revision.
+      if (status === 503 && revisions.size <= 1 && revision >= newest) {
+        this.unanswered++;
+        continue;
+      }
       if (status !== 200 || revisions.size !== 1 || revision < newest) {
         this.problems.push(`${status}, at least of ${newest} and all of one: ${body}`);
       }

@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../../src/config/config.js';
+import { spawnBound } from '../spawn-bound.mjs';
 
 /** Milliseconds: no process of a test lives longer. It is no bound on what a process does. */
 const LONGEST_LIFE = 600_000;
@@ -20,9 +21,10 @@ export class TestProcess {
 
   /** @param environment all that the process knows of settings: nothing is inherited */
   static start(file: 'cli' | 'main', args: readonly string[], environment: Environment): TestProcess {
-    const child = spawn(process.execPath, [`dist/${file}.js`, ...args], {
+    const child = spawnBound(process.execPath, [`dist/${file}.js`, ...args], {
       env: {
         PATH: process.env.PATH,
+        TMPDIR: process.env.TMPDIR,
         NO_COLOR: '1',
         LOG_FORMAT: 'text',
         LOG_REQUESTS: 'false',

@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
 import { json } from 'node:stream/consumers';
+import { spawnBound } from '../spawn-bound.mjs';
 
 /** What is asked, and for how long. */
 export interface Load {
@@ -31,18 +31,12 @@ export interface Outcome {
  *   clients at a time
  */
 export async function load(what: Load, manner: { rate: number } | { clients: number }): Promise<Outcome[]> {
-  const child = spawn(
+  const child = spawnBound(
     process.execPath,
     ['test/support/clients/make-load.mjs', JSON.stringify({ ...what, ...manner })],
     {
       stdio: ['ignore', 'pipe', 'inherit'],
     },
   );
-  const kill = () => child.kill('SIGKILL');
-  process.once('exit', kill);
-  try {
-    return (await json(child.stdout)) as Outcome[];
-  } finally {
-    process.off('exit', kill);
-  }
+  return (await json(child.stdout)) as Outcome[];
 }

@@ -79,6 +79,7 @@ export class PageShell {
     const shell = new Shell(directory, {
       PATH: `${process.env.PATH ?? ''}:${findPostgres() ?? ''}:/usr/sbin`,
       HOME: directory,
+      TMPDIR: process.env.TMPDIR,
       NO_COLOR: '1',
       SERVICE_URL: urlOf(surroundings.service),
       FREE_PORT: port,

@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { spawnBound } from '../spawn-bound.mjs';
 import { findProgram } from './system-packages.mjs';
 
 /** What stands in the files of deploy/ for the two replicas. */
@@ -28,11 +29,7 @@ export async function startBalancer(
 ): Promise<ChildProcess> {
   const program = findProgram(name);
   if (program === null) throw new Error(`${name} is not installed: npm test installs it first`);
-  const child = spawn(program, args, { stdio: 'ignore' });
-  // Whatever becomes of the tests, it does not outlive them.
-  const kill = () => child.kill('SIGKILL');
-  process.once('exit', kill);
-  child.once('exit', () => process.off('exit', kill));
+  const child = spawnBound(program, args, { stdio: 'ignore' });
   while (!(await isListening(port))) {
     if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}`);
     await sleep(20);

@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { JsonWebKey } from 'node:crypto';
 import { createInterface } from 'node:readline';
+import { spawnBound } from '../spawn-bound.mjs';
 
 /** What a test wants changed of a good token: null removes a member, and a text stands for the whole. */
 export interface SignRequest {
@@ -34,7 +35,7 @@ export class ExternalIssuerProcess {
    */
   static async start(port = 0, url?: string): Promise<ExternalIssuerProcess> {
     const name = url === undefined ? [] : ['--issuer', url];
-    const child = spawn(
+    const child = spawnBound(
       process.execPath,
       ['test/support/servers/issuer.mjs', '--port', String(port), ...name],
       {

@@ -1,10 +1,11 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findFreePort } from './postgres.mjs';
 import { makeCertificates, ROOT_DN, ROOT_PASSWORD, SUFFIX } from './slapd.mjs';
+import { spawnBound } from '../spawn-bound.mjs';
 import { variable } from './store.js';
 import { findProgram } from './system-packages.mjs';
 
@@ -18,7 +19,7 @@ export class InstalledSlapd {
   private constructor(
     readonly directory: string,
     readonly port: number,
-    private readonly child: ReturnType<typeof spawn>,
+    private readonly child: ChildProcess,
   ) {}
 
   /**
@@ -39,7 +40,7 @@ export class InstalledSlapd {
     await execute(slapadd, [...config, '-q', '-w', '-b', SUFFIX, '-l', content]);
     const port = await findFreePort();
     const urls = `ldap://127.0.0.1:${port}/ ${socketOf(directory)}`;
-    const child = spawn(program('slapd'), [...config, '-h', urls, '-d', '0'], { stdio: 'ignore' });
+    const child = spawnBound(program('slapd'), [...config, '-h', urls, '-d', '0'], { stdio: 'ignore' });
     const server = new InstalledSlapd(directory, port, child);
     while (!(await server.answers())) {
       if (child.exitCode !== null) throw new Error('slapd does not start');

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { buildLdif } from '../builders/directory.js';
+import { LONGEST_WAIT } from '../eventually.js';
 import { type HttpAnswer, send } from '../clients/http.js';
 import type { ServiceProcess } from './service-processes.js';
 
@@ -46,6 +48,22 @@ export class Observer {
     return rows[0];
   }
 
+  /** Counts the looks of a process that waits at the lease, until it has taken over. A busy machine makes fewer of them. */
+  async countLooksUntilTakenOver(token: number): Promise<number> {
+    const looks = new Set<string>();
+    const latest = performance.now() + LONGEST_WAIT;
+    while ((await this.lease()).token === token) {
+      if (performance.now() > latest) throw new Error('The leader was not replaced');
+      const { rows } = await this.client.query<{ at: string }>(
+        `select pid || ' ' || query_start as at from pg_stat_activity
+         where query = 'select holder, renewals from leader_lease' and datname = current_database()`,
+      );
+      for (const { at } of rows) looks.add(at);
+      await sleep(100);
+    }
+    return looks.size;
+  }
+
   /** The session that holds the advisory lock of the leader. */
   async leaderSession(): Promise<number | null> {
     const { rows } = await this.client.query<{ pid: number }>(
@@ -63,6 +81,15 @@ export class Observer {
       [(other.client as unknown as { processID: number }).processID],
     );
     return rows[0]?.count ?? 0;
+  }
+
+  /** The ports of the connections that wait for a lock that another connection holds. */
+  async portsBlockedBy(other: Observer): Promise<number[]> {
+    const { rows } = await this.client.query<{ port: number }>(
+      'select client_port as port from pg_stat_activity where $1 = any (pg_blocking_pids(pid))',
+      [(other.client as unknown as { processID: number }).processID],
+    );
+    return rows.map(({ port }) => port);
   }
 
   /** Names of people, and how many revisions there were. */

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { findFreePort, giveToPostgres } from './postgres.mjs';
+import { findFreePort, findPostgresUser, giveToPostgres } from './postgres.mjs';
+import { spawnBound } from '../spawn-bound.mjs';
 import { variable } from './store.js';
 import { findProgram } from './system-packages.mjs';
 
@@ -28,11 +29,10 @@ export class TestPgBouncer {
     const port = await findFreePort();
     write(directory, port, mode, more);
     // It refuses to run as root.
-    const user = process.getuid?.() === 0 ? ['-u', 'postgres'] : [];
-    const child = spawn(program, ['-q', ...user, join(directory, 'pgbouncer.ini')], { stdio: 'ignore' });
-    const kill = () => child.kill('SIGKILL');
-    process.once('exit', kill);
-    child.once('exit', () => process.off('exit', kill));
+    const child = spawnBound(program, ['-q', join(directory, 'pgbouncer.ini')], {
+      stdio: 'ignore',
+      ...findPostgresUser(),
+    });
     const bouncer = new TestPgBouncer(child, directory, port, more);
     await bouncer.untilReady();
     return bouncer;

@@ -20,7 +20,7 @@ export function startPostgresReplica(
   primary: TestPostgres,
   more?: Record<string, string | number>,
 ): Promise<TestPostgres>;
+/** The user that PostgreSQL runs as, for spawn(); empty where this process is not root. */
+export function findPostgresUser(): { uid?: number; gid?: number };
 export function giveToPostgres(directory: string): void;
 export function findFreePort(): Promise<number>;
-/** One that is had again after a while without it. */
-export function findLastingPort(): Promise<number>;

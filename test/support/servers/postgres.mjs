@@ -1,22 +1,22 @@
 // A PostgreSQL of the tests' own: a throw-away cluster on a Unix socket and a free port of the loopback interface.
-import { execFile, execFileSync, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
+import { execFile, execFileSync } from 'node:child_process';
 import { chownSync, mkdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { findFreePort } from '../ports.mjs';
+import { spawnBound } from '../spawn-bound.mjs';
 import { findPostgres } from './system-packages.mjs';
+
+export { findFreePort };
 
 const execute = promisify(execFile);
 
 /** PostgreSQL refuses to run as root: then it runs as the user that its package made. */
-function findIdentity() {
-  if (process.getuid?.() !== 0) return {};
-  const id = (flag) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
-  return { uid: id('-u'), gid: id('-g') };
-}
+const readId = (flag) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+export const findPostgresUser = () =>
+  process.getuid?.() === 0 ? { uid: readId('-u'), gid: readId('-g') } : {};
 
 /** What every server of the tests has. */
 const SETTINGS = {
@@ -61,12 +61,12 @@ async function prepare(directory, more, environment = {}) {
   if (programs === null) throw new Error('PostgreSQL is not installed: npm test installs it first');
   mkdirSync(directory, { recursive: true });
   giveToPostgres(directory);
-  return new TestPostgres(programs, directory, await findLastingPort(), more, environment);
+  return new TestPostgres(programs, directory, await findFreePort(), more, environment);
 }
 
 /** Lets the user that PostgreSQL runs as write a directory. */
 export function giveToPostgres(directory) {
-  const { uid, gid } = findIdentity();
+  const { uid, gid } = findPostgresUser();
   if (uid !== undefined) chownSync(directory, uid, gid);
 }
 
@@ -75,7 +75,7 @@ class TestPostgres {
   #directory;
   #settings;
   #environment;
-  #identity = findIdentity();
+  #identity = findPostgresUser();
   #server = null;
   #ended = Promise.resolve();
 
@@ -101,7 +101,7 @@ class TestPostgres {
 
   async start() {
     const options = Object.entries(this.#settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const server = spawn(join(this.#programs, 'postgres'), ['-D', this.data, ...options], {
+    const server = spawnBound(join(this.#programs, 'postgres'), ['-D', this.data, ...options], {
       stdio: 'ignore',
       env: { ...process.env, ...this.#environment },
       ...this.#identity,
@@ -109,10 +109,6 @@ class TestPostgres {
     this.#server = server;
     // It may end before it is told to: whoever presses Ctrl-C stops it too.
     this.#ended = new Promise((resolve) => server.once('exit', resolve));
-    // Whatever becomes of the tests, it does not outlive them.
-    const kill = () => server.kill('SIGKILL');
-    process.once('exit', kill);
-    void this.#ended.then(() => process.off('exit', kill));
     await untilReady(this.url('postgres'), server);
   }
 
@@ -183,31 +179,4 @@ async function untilReady(url, server) {
       await client.end().catch(() => undefined);
     }
   }
-}
-
-/** A port that is had again after a while without it: below those that the system gives to whoever connects. */
-export async function findLastingPort() {
-  for (;;) {
-    const port = randomInt(20_000, 30_000);
-    if (await isFree(port)) return port;
-  }
-}
-
-function isFree(port) {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-  });
-}
-
-export function findFreePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
 }

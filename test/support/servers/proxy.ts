@@ -14,6 +14,8 @@ export class TestProxy {
   private readonly sockets = new Set<Socket>();
   /** The end of each that the service has. */
   private readonly clients = new Set<Socket>();
+  /** Both ends of every connection, by the port of the proxy towards the target. */
+  private readonly onward = new Map<number, readonly Socket[]>();
   private mode: Mode = 'pass';
   private nonsense: string | Buffer = '';
   /** Milliseconds that each piece waits before it is passed on. */
@@ -59,6 +61,14 @@ export class TestProxy {
   freeze(): void {
     this.mode = 'freeze';
     this.hold();
+  }
+
+  /**
+   * Lets nothing through one connection any more, and breaks nothing: as when a firewall has forgotten it.
+   * @param port from which the proxy is connected to the target
+   */
+  forget(port: number): void {
+    for (const socket of this.onward.get(port) ?? []) socket.pause().unpipe();
   }
 
   /** Passes each piece on only after this many milliseconds, in both directions. */
@@ -111,6 +121,7 @@ export class TestProxy {
 
   private pass(socket: Socket): void {
     const onward = connect(this.target);
+    onward.on('connect', () => this.onward.set(onward.localPort ?? 0, [socket, onward]));
     onward.on('data', (chunk: Buffer) => (this.received += chunk.length));
     for (const [end, other] of [
       [socket, onward],

@@ -1,11 +1,14 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LONGEST_WAIT } from '../eventually.js';
 import { findFreePort } from './postgres.mjs';
+import { spawnBound } from '../spawn-bound.mjs';
 import { findProgram } from './system-packages.mjs';
 
 /** Whoever shares a test's Redis has to know it. */
@@ -30,8 +33,8 @@ export class TestRedis {
     const program = findProgram('redis-server');
     if (program === null) throw new Error('Redis is not installed: npm test installs it first');
     const settings = ['--port', String(this.port), '--bind', '127.0.0.1', '--requirepass', REDIS_PASSWORD];
-    const nothingKept = ['--save', '', '--appendonly', 'no', '--dir', '/tmp'];
-    for (let attempt = 0; attempt < 500; attempt++) {
+    const nothingKept = ['--save', '', '--appendonly', 'no', '--dir', tmpdir()];
+    for (const latest = performance.now() + LONGEST_WAIT; performance.now() < latest;) {
       this.child ??= this.spawn(program, [...settings, ...nothingKept, ...more]);
       if ((await this.ask('PING').catch(() => '')).includes('PONG')) return;
       await sleep(20);
@@ -40,12 +43,8 @@ export class TestRedis {
   }
 
   private spawn(program: string, args: string[]): ChildProcess {
-    const child = spawn(program, args, { stdio: 'ignore' });
-    // Whatever becomes of the tests, it does not outlive them.
-    const kill = () => child.kill('SIGKILL');
-    process.once('exit', kill);
+    const child = spawnBound(program, args, { stdio: 'ignore' });
     child.once('exit', () => {
-      process.off('exit', kill);
       // Its port may be somebody's for a moment, who asks for something: then it is begun again.
       if (this.child === child) this.child = null;
     });

@@ -8,6 +8,10 @@ interface Role {
   readonly serverId?: number;
   /** Takes changes of clients. */
   readonly isProvider: boolean;
+  /** Tells of changes by itself (RFC 4533); a provider has to. */
+  readonly syncprov?: boolean;
+  /** How far its clock is off: see SlapdOptions. */
+  readonly clock?: string;
 }
 
 /** Servers that hold one directory: providers that replicate each other, and consumers of the first of them. */
@@ -23,7 +27,7 @@ export class ReplicatedSlapd {
     const ports = await Promise.all(roles.map(() => findFreePort()));
     const links: TestProxy[][] = [];
     const servers: TestSlapd[] = [];
-    for (const [index, { serverId, isProvider }] of roles.entries()) {
+    for (const [index, { isProvider, ...role }] of roles.entries()) {
       const sources = ports.filter(
         (_, other) => other !== index && roles[other]?.isProvider === true && (isProvider || other === 0),
       );
@@ -31,7 +35,7 @@ export class ReplicatedSlapd {
       servers.push(
         await startSlapd({
           ...options,
-          ...(serverId === undefined ? {} : { serverId }),
+          ...role,
           ...(index === 0 ? {} : { empty: true }),
           port: ports[index] ?? 0,
           providers: links[index]?.map(({ port }) => `ldap://127.0.0.1:${port}`) ?? [],

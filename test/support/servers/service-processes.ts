@@ -2,7 +2,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../../src/config/config.js';
 import { TestProcess } from '../clients/command.js';
-import { findLastingPort } from './postgres.mjs';
+import { findFreePort } from './postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from './store.js';
 
 /** The last that is said of a start. */
@@ -20,7 +20,7 @@ export class ServiceProcess {
   }
 
   static async start(environment: Environment): Promise<ServiceProcess> {
-    const replica = new ServiceProcess(await findLastingPort(), environment);
+    const replica = new ServiceProcess(await findFreePort(), environment);
     await replica.untilReady();
     return replica;
   }

@@ -6,10 +6,12 @@ export interface SlapdOptions {
   /** The overlay that finds the members of a groupOfURLs by the searches in memberURL. */
   dynlist?: boolean;
   /**
-   * Keeps ou=people in a database of its own, without syncprov. The database is a part of the one above (glued), or
+   * Keeps ou=people in a database of its own, without syncprov unless told. The database is a part of the one above (glued), or
    * separate.
    */
   peopleDatabase?: 'glued' | 'separate';
+  /** The overlay syncprov for the database of ou=people. */
+  peopleSyncprov?: boolean;
   /** The content. The suffix, ou=people, ou=groups and the account of the mirror are added when they are missing. */
   ldif?: string;
   /** Lines of slapd.conf in the place of those that let the mirror read everything and others nothing. */
@@ -28,6 +30,10 @@ export interface SlapdOptions {
   multiProvider?: boolean;
   /** Begins without any content: its providers have it. */
   empty?: boolean;
+  /** How far its clock is off, as libfaketime writes it (`+1d`). */
+  clock?: string;
+  /** Without an index of entryUUID: with it from a later start on, the server does not find by it what is there already. */
+  unindexed?: boolean;
   /** Where everything is kept; data that is there already is served as it is. */
   directory?: string;
 }

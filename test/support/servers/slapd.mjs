@@ -1,12 +1,13 @@
 // An OpenLDAP server of the tests' own: slapd as a plain process on a free port of the loopback interface.
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { findFreePort } from './postgres.mjs';
-import { findProgram } from './system-packages.mjs';
+import { findFreePort } from '../ports.mjs';
+import { spawnBound } from '../spawn-bound.mjs';
+import { findFaketime, findProgram } from './system-packages.mjs';
 
 const execute = promisify(execFile);
 
@@ -107,7 +108,7 @@ class TestSlapd {
     const file = join(this.directory, 'content.ldif');
     writeFileSync(file, `${content}\n`);
     // -w writes the contextCSN, without which the first synchronisation would have no cookie. -g keeps to one database.
-    const contextCsn = suffix === SUFFIX ? ['-w'] : [];
+    const contextCsn = suffix === SUFFIX || this.#options.peopleSyncprov ? ['-w'] : [];
     const serverId = this.#options.serverId === undefined ? [] : ['-S', String(this.#options.serverId)];
     const options = [
       ...contextCsn,
@@ -140,21 +141,14 @@ class TestSlapd {
   /** What slapd said before it gave up; null when it runs. */
   async #tryToStart() {
     const urls = [`${this.url}/`, ...(this.#options.tls ? [`ldaps://127.0.0.1:${this.tlsPort}/`] : [])];
-    const server = spawn(
+    const server = spawnBound(
       findProgram('slapd'),
       ['-f', this.#writeConfiguration(), '-h', urls.join(' '), '-d', '0'],
-      { stdio: ['ignore', 'ignore', 'pipe'] },
+      { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...clockOf(this.#options) } },
     );
-    const kill = () => server.kill('SIGKILL');
-    process.once('exit', kill);
     let said = '';
     server.stderr.setEncoding('utf8').on('data', (text) => (said += text));
-    server.ended = new Promise((resolve) =>
-      server.once('exit', (code, signal) => {
-        process.off('exit', kill);
-        resolve(signal ?? code);
-      }),
-    );
+    server.ended = new Promise((resolve) => server.once('exit', (code, signal) => resolve(signal ?? code)));
     while (server.exitCode === null && server.signalCode === null) {
       if (await this.#isServedBy(server.pid)) {
         this.#process = server;
@@ -255,9 +249,16 @@ class TestSlapd {
   }
 }
 
+/** The environment in which a process has a clock of its own; nothing without one. */
+function clockOf({ clock }) {
+  if (clock === undefined) return {};
+  return { LD_PRELOAD: findFaketime(), FAKETIME: clock, FAKETIME_DONT_FAKE_MONOTONIC: '1' };
+}
+
 function configurationOf(directory, options) {
-  const { syncprov, refint, tls, acl = ACL, limits = LIMITS, peopleDatabase, dynlist } = options;
-  const { serverId, providers = [], multiProvider } = options;
+  const { syncprov, refint, tls, acl = ACL, limits = LIMITS, dynlist } = options;
+  const { peopleDatabase, peopleSyncprov } = options;
+  const { serverId, providers = [], multiProvider, unindexed } = options;
   const at = (name) => `"${join(directory, name)}"`;
   return [
     ...['core', 'cosine', 'inetorgperson', ...(dynlist ? ['dyngroup'] : [])].map(
@@ -294,6 +295,7 @@ function configurationOf(directory, options) {
           ...(peopleDatabase === 'glued' ? ['subordinate'] : []),
           `limits ${limits}`,
           ...acl,
+          ...(peopleSyncprov ? ['overlay syncprov', 'syncprov-checkpoint 1 1'] : []),
         ]),
     'database mdb',
     // A bound of the file, which only takes up what is in it.
@@ -304,7 +306,7 @@ function configurationOf(directory, options) {
     `directory ${at('data')}`,
     // Nothing here has to survive the machine.
     'dbnosync',
-    'index objectClass,entryUUID,entryCSN,uid,cn,member eq',
+    `index objectClass,${unindexed ? '' : 'entryUUID,'}entryCSN,uid,cn,member eq`,
     `limits ${limits}`,
     ...acl,
     ...providers.map(replicationOf),

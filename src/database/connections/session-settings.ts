@@ -1,0 +1,8 @@
+/**
+ * Said first on every connection. A role or a database can have other defaults, by which instants, bytes and numbers would be
+ * written in another form, idle sessions would be ended, or transactions would fail because of each other.
+ */
+export const SESSION_SETTINGS = `
+  set datestyle = 'ISO, YMD'; set bytea_output = 'hex'; set extra_float_digits = 1; set standard_conforming_strings = on;
+  set default_transaction_isolation = 'read committed'; set default_transaction_deferrable = off;
+  set idle_session_timeout = 0; set lock_timeout = 0`;

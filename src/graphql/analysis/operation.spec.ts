@@ -1,0 +1,88 @@
+import { buildSchema, getIntrospectionQuery, Kind, parse } from 'graphql';
+import { ServiceError } from '../../common/errors.js';
+import { type Operation, unfoldOperation } from './operation.js';
+
+const schema = buildSchema(
+  'type Query { found: Found } union Found = A | B type A { id: ID } type B { id: ID }',
+);
+
+/** Fragments of which each spreads the next one twice. */
+function doubling(levels: number, type: string, inside: string): string {
+  const fragments = Array.from(
+    { length: levels },
+    (_, at) => `fragment F${at} on ${type} { ...F${at + 1} ...F${at + 1} }`,
+  );
+  return [...fragments, `fragment F${levels} on ${type} { ${inside} }`].join('\n');
+}
+
+function operationOf(text: string): Operation {
+  const document = parse(text);
+  const definition = document.definitions.find((each) => each.kind === Kind.OPERATION_DEFINITION);
+  if (definition === undefined) throw new Error('There is no operation');
+  return unfoldOperation(schema, document, definition);
+}
+
+function size(text: string): number {
+  return operationOf(text).size;
+}
+
+/** The number of fields, or the code of the refusal. */
+function unfold(text: string): number | string {
+  try {
+    return operationOf(text).fieldCount;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return error.code;
+  }
+}
+
+describe('an operation that asks for the schema', () => {
+  it.each([
+    '{ __schema { types { name } } __schema { types { kind } } }',
+    '{ a: __type(name: "A") { name } b: __type(name: "B") { name } }',
+    getIntrospectionQuery(),
+  ])('is unfolded: %#', (text) => {
+    expect(unfold(text)).toEqual(expect.any(Number));
+  });
+
+  it.each([
+    '{ a: __schema { types { name } } b: __schema { types { name } } }',
+    '{ __schema { a: types { name } } }',
+    '{ __type(name: "A") { fields { ...F } } } fragment F on __Field { ... { a: name } }',
+    '{ ...F } fragment F on Query { a: __schema { ...G } ...H } fragment G on __Schema { types { name } } fragment H on Query { b: __schema { ...G } }',
+  ])('is refused where aliases repeat it: %s', (text) => {
+    expect(unfold(text)).toBe('QUERY_TOO_COMPLEX');
+  });
+});
+
+describe('an operation with many conditions', () => {
+  it('is refused when fragments repeat them too often', () => {
+    const open = '... @include(if: true) @skip(if: false) { '.repeat(40);
+    const text = `{ ${open} ...F0 ${'}'.repeat(40)} } ${doubling(11, 'Query', '__typename @include(if: true)')}`;
+    expect(unfold(text)).toBe('QUERY_TOO_COMPLEX');
+  });
+
+  it('is kept as what it takes in memory', () => {
+    expect(size('{ found { __typename } }')).toBeLessThan(20);
+    const chain = doubling(8, 'Found', '... on A { id }');
+    expect(size(`{ found { ...F0 } } ${chain}`)).toBeGreaterThan(256);
+  });
+});
+
+describe('an operation whose fragments double', () => {
+  it('is unfolded while it has few fields', () => {
+    expect(unfold(`{ ...F0 } ${doubling(5, 'Query', '__typename')}`)).toBe(32);
+  });
+
+  it('is refused when it has too many fields', () => {
+    expect(unfold(`{ ...F0 } ${doubling(20, 'Query', '__typename')}`)).toBe('QUERY_TOO_COMPLEX');
+  });
+
+  it.each([
+    ['of another type', '... on B { id }'],
+    ['of no type that there is', '... on B { ... on Found { ... on A { id } } }'],
+  ])('is refused when what it spreads too often are fields %s', (_what, inside) => {
+    const text = `{ found { ... on A { ...F0 } } } ${doubling(20, 'Found', inside)}`;
+    expect(unfold(text)).toBe('QUERY_TOO_COMPLEX');
+  });
+});

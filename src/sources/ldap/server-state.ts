@@ -1,0 +1,69 @@
+import type { LdapConnection, WaitOptions } from '../../ldap/client/ldap-connection.js';
+import { readNewerCsns } from '../../ldap/sync/context-csn.js';
+import { type CsnVector, mergeVectors, vectorOf } from '../../ldap/sync/csn-vector.js';
+import { suffixOf } from '../../ldap/naming/naming-context.js';
+import { readOne, textOf } from '../../ldap/client/read-one.js';
+import { readRootDse } from '../../ldap/client/root-dse.js';
+import type { ServerState } from './position.js';
+import type { EntryKind } from '../source.js';
+
+/** Milliseconds for what a server says of itself: it has that at hand. */
+const PATIENCE = 10_000;
+
+/** Where people and groups are. */
+export type Bases = Readonly<Record<EntryKind, { readonly base: string }>>;
+
+/**
+ * How far a server has come, by its contextCSN.
+ * @throws {LdapError} and the signal's reason
+ */
+export async function readServerState(connection: LdapConnection, bases: Bases): Promise<ServerState> {
+  const options = { idleTimeout: PATIENCE };
+  return ofBothKinds(connection, bases, options, async (_, suffix) => {
+    const csns = vectorOf(textOf(await readOne(connection, suffix, ['contextCSN'], options), 'contextCSN'));
+    return csns.size === 0 ? null : csns;
+  });
+}
+
+/**
+ * How far a server has come, by its contextCSN and by its entries: after a crash OpenLDAP has entries that are newer
+ * than its contextCSN, until the next change.
+ * @param state by its contextCSN
+ * @throws {LdapError} and the signal's reason
+ */
+export async function readReachedState(
+  connection: LdapConnection,
+  bases: Bases,
+  state: ServerState,
+): Promise<ServerState> {
+  return ofBothKinds(connection, bases, {}, async (kind, suffix) => {
+    const csns = state[kind];
+    const newest = [...(csns?.values() ?? [])].sort().at(-1);
+    if (csns === null || newest === undefined) return csns;
+    let reached: CsnVector = csns;
+    for await (const csn of readNewerCsns(connection, suffix, newest)) {
+      reached = mergeVectors(reached, vectorOf([csn]));
+    }
+    return reached;
+  });
+}
+
+/** Reads something of the databases of people and of groups: once, where both are in one. */
+async function ofBothKinds(
+  connection: LdapConnection,
+  bases: Bases,
+  options: WaitOptions,
+  read: (kind: EntryKind, suffix: string) => Promise<CsnVector | null>,
+): Promise<ServerState> {
+  const { namingContexts } = await readRootDse(connection, options);
+  const suffixes = {
+    person: suffixOf(bases.person.base, namingContexts),
+    group: suffixOf(bases.group.base, namingContexts),
+  };
+  const readKind = (kind: EntryKind) => {
+    const suffix = suffixes[kind];
+    return suffix === undefined ? null : read(kind, suffix);
+  };
+  const person = await readKind('person');
+  return { person, group: suffixes.group === suffixes.person ? person : await readKind('group') };
+}

@@ -1,0 +1,216 @@
+import { SyncState } from '../../src/mirror/status/mirror-state.js';
+import { add, join, leave, modify, remove, rename } from '../support/builders/change-records.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { eventually } from '../support/eventually.js';
+import { LdapHaproxy } from '../support/servers/ldap-haproxy.js';
+import { ReplicatedFollower } from '../support/servers/replicated-follower.js';
+import { ReplicatedSlapd } from '../support/servers/replicated-slapd.js';
+import { TcpBalancer } from '../support/servers/tcp-balancer.js';
+
+const PLACES = [0, 1, 2];
+/** Nobody changes them: they must never be seen to go. */
+const CROWD = Array.from({ length: 60 }, (_, index) => `crowd-${index}`);
+const LDIF = buildLdif(
+  [...PLACES.map((place) => ({ id: `pivot-${place}` })), ...CROWD.map((id) => ({ id }))],
+  PLACES.map((place) => ({ id: `club-${place}`, members: CROWD })),
+);
+
+/**
+ * Changes of each kind. Every server has people and a group of its own: changes of one entry on two servers at once are
+ * lost by the servers themselves.
+ */
+async function changeOn(slapd: ReplicatedSlapd, place: number, round: string): Promise<void> {
+  const [group, id] = [`club-${place}`, `${round}-${place}`];
+  await slapd.change(
+    place,
+    add(`new-${id}`),
+    add(`gone-${id}`),
+    modify(`pivot-${place}`, `Pivot ${id}`),
+    join(`new-${id}`, group),
+    join(`gone-${id}`, group),
+  );
+  await slapd.change(
+    place,
+    rename(`new-${id}`, `kept-${id}`),
+    leave(`gone-${id}`, group),
+    leave(`new-${id}`, group),
+    join(`kept-${id}`, group),
+    remove(`gone-${id}`),
+  );
+}
+
+const nameOf = (follower: ReplicatedFollower, id: string) => async () => (await follower.readNames())[id];
+
+/** Who stays is never seen to go and come again: then the row would be another one. */
+async function readKeys(follower: ReplicatedFollower): Promise<unknown[]> {
+  const people = await follower.readPeople();
+  return CROWD.map((id) => people[id]?.key);
+}
+
+describe('three providers that replicate each other', () => {
+  let slapd: ReplicatedSlapd;
+  let balancer: TcpBalancer;
+  /** In front of the third one alone: the second address of the service behind the balancer. */
+  let third: TcpBalancer;
+  let haproxy: LdapHaproxy;
+  /** One behind a balancer, with a second address; one behind haproxy. */
+  let followers: [ReplicatedFollower, ReplicatedFollower];
+  let keys: unknown[][];
+
+  beforeAll(async () => {
+    slapd = await ReplicatedSlapd.start(
+      PLACES.map((place) => ({ serverId: place + 1, isProvider: true })),
+      { ldif: LDIF },
+    );
+    const ports = PLACES.map((place) => slapd.at(place).port);
+    balancer = await TcpBalancer.start(...ports);
+    third = await TcpBalancer.start(slapd.at(2).port);
+    haproxy = await LdapHaproxy.start(...ports);
+    followers = await Promise.all([
+      ReplicatedFollower.start(slapd, `${balancer.url} ${third.url}`),
+      ReplicatedFollower.start(slapd, haproxy.url),
+    ]);
+    keys = await Promise.all(followers.map(readKeys));
+  });
+
+  afterAll(async () => {
+    await Promise.all(followers.map((follower) => follower.stop()));
+    await Promise.all([balancer.stop(), third.stop(), haproxy.stop()]);
+    await slapd.stop();
+  });
+
+  /** New connections of both services go to these servers. */
+  async function letMoveTo(...places: number[]): Promise<void> {
+    balancer.use(...places.map((place) => slapd.at(place).port));
+    await haproxy.use(...places);
+  }
+
+  /** And old ones are broken. */
+  async function moveTo(...places: number[]): Promise<void> {
+    await letMoveTo(...places);
+    balancer.breakConnections();
+    third.breakConnections();
+  }
+
+  async function expectAllToEqual(place: number): Promise<void> {
+    await Promise.all(followers.map((follower) => follower.expectToEqual(slapd, place)));
+    expect(await Promise.all(followers.map(readKeys))).toEqual(keys);
+  }
+
+  it('are mirrored exactly when writes go to all of them and connections move between them', async () => {
+    for (let round = 0; round < 6; round++) {
+      await moveTo((round + 1) % 3);
+      await Promise.all(PLACES.map((place) => changeOn(slapd, place, `moving-${round}`)));
+      await moveTo(round % 3);
+      await changeOn(slapd, (round + 2) % 3, `moved-${round}`);
+    }
+    await moveTo(...PLACES);
+    await slapd.converge();
+    await expectAllToEqual(0);
+    for (const follower of followers) {
+      expect(Object.keys(await follower.readNames()).filter((id) => id.startsWith('kept-'))).toHaveLength(24);
+      // No more than was taken away in the directory, where people leave their group before they go.
+      const { people, memberships } = await follower.countLosses();
+      expect(people).toBeLessThanOrEqual(24);
+      expect(memberships).toBeLessThanOrEqual(48);
+    }
+  });
+
+  it('are followed further when the one that is followed is killed in the middle of writes', async () => {
+    await moveTo(0);
+    await expectAllToEqual(0);
+    await letMoveTo(...PLACES);
+    const writing = Promise.allSettled(
+      Array.from({ length: 4 }, (_, round) => changeOn(slapd, 0, `killed-${round}`)),
+    );
+    await eventually(
+      async () => Object.keys(await followers[0].readNames()).some((id) => id.includes('killed')),
+      true,
+    );
+    await slapd.at(0).stop('SIGKILL');
+    await writing;
+    await changeOn(slapd, 1, 'meanwhile');
+    // What only the dead server has is waited for; everything else goes on at once.
+    for (const follower of followers) {
+      await eventually(async () => {
+        const { state, reason } = await follower.readStatus();
+        const isOn = (await follower.readNames())['kept-meanwhile-1'] !== undefined;
+        return isOn || (state === SyncState.FAILING && reason?.includes('(server ID 1)') === true);
+      }, true);
+    }
+    await slapd.at(0).start();
+    await slapd.change(0, modify('pivot-0', 'After'));
+    await slapd.converge();
+    await expectAllToEqual(1);
+  });
+
+  it('are followed further when the one that is followed stands still', async () => {
+    await moveTo(0);
+    await expectAllToEqual(0);
+    slapd.at(0).freeze();
+    await haproxy.use(...PLACES);
+    // New connections of the other one go there too: only its second address leads to another server.
+    await slapd.change(1, modify('pivot-1', 'While it stands still'));
+    await eventually(async () => {
+      const { state, reason } = await followers[0].readStatus();
+      return [state, /did not answer within/.test(reason ?? '')];
+    }, [SyncState.FAILING, true]);
+    await Promise.all(
+      followers.map((follower) => eventually(nameOf(follower, 'pivot-1'), 'While it stands still')),
+    );
+    for (const follower of followers) await eventually(follower.readState, SyncState.IDLE);
+    expect(await Promise.all(followers.map(readKeys))).toEqual(keys);
+    slapd.at(0).wake();
+    await slapd.converge();
+    await moveTo(...PLACES);
+    await expectAllToEqual(0);
+  });
+
+  it('are followed further while one of them starts again and again', async () => {
+    await moveTo(0);
+    await expectAllToEqual(0);
+    for (let round = 0; round < 5; round++) {
+      await slapd.at(0).restart();
+      await changeOn(slapd, round % 3, `restarting-${round}`);
+    }
+    await slapd.converge();
+    await expectAllToEqual(0);
+  });
+});
+
+describe('a provider and a consumer behind one address, with clocks that are days apart', () => {
+  let slapd: ReplicatedSlapd;
+  let balancer: TcpBalancer;
+  let follower: ReplicatedFollower;
+
+  beforeAll(async () => {
+    slapd = await ReplicatedSlapd.start(
+      [
+        { serverId: 1, isProvider: true, clock: '+1d' },
+        { serverId: 2, isProvider: true, clock: '-1d' },
+        { isProvider: false },
+      ],
+      { ldif: LDIF },
+    );
+    balancer = await TcpBalancer.start(...PLACES.map((place) => slapd.at(place).port));
+    follower = await ReplicatedFollower.start(slapd, balancer.url);
+  });
+
+  afterAll(async () => {
+    await follower.stop();
+    await balancer.stop();
+    await slapd.stop();
+  });
+
+  it('are mirrored exactly when connections move between them', async () => {
+    const keys = await readKeys(follower);
+    for (let round = 0; round < 6; round++) {
+      balancer.use(slapd.at(round % 3).port);
+      balancer.breakConnections();
+      await Promise.all([0, 1].map((place) => changeOn(slapd, place, `apart-${round}`)));
+    }
+    await slapd.converge();
+    await follower.expectToEqual(slapd, 2);
+    expect(await readKeys(follower)).toEqual(keys);
+  });
+});

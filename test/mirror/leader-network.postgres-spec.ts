@@ -1,0 +1,138 @@
+import { join } from 'node:path';
+import { eventually } from '../support/eventually.js';
+import { directoryOf, Observer, readMetric, readStatus } from '../support/servers/leaders.js';
+import { startPostgres, type TestPostgres } from '../support/servers/postgres.mjs';
+import { TestProxy } from '../support/servers/proxy.js';
+import { administrate } from '../support/servers/replicated-postgres.js';
+import { type ServiceProcess, ServiceProcesses } from '../support/servers/service-processes.js';
+import { variable } from '../support/servers/store.js';
+
+const WAITS = {
+  state: 'RUNNING',
+  blockedReason: 'A change waits for a lock that another session of the database holds',
+};
+
+/** Defaults of a role by which instants, bytes and numbers look different, sessions end, and transactions fail. */
+const ODD_DEFAULTS = {
+  datestyle: `'German, DMY'`,
+  timezone: `'Africa/Monrovia'`,
+  bytea_output: `'escape'`,
+  extra_float_digits: '-15',
+  default_transaction_isolation: `'serializable'`,
+  lock_timeout: `'50ms'`,
+  statement_timeout: `'300ms'`,
+  idle_session_timeout: `'2s'`,
+  track_activities: 'off',
+  search_path: 'odd, public',
+};
+
+describe('the only process on a database whose role has odd defaults', () => {
+  let server: TestPostgres;
+  let proxy: TestProxy;
+  let processes: ServiceProcesses;
+  let service: ServiceProcess;
+  let observer: Observer;
+  let locking: Observer;
+  let version = 1;
+
+  beforeAll(async () => {
+    server = await startPostgres(join(variable('TEST_WORK_DIRECTORY'), 'network-postgres'), {
+      shared_buffers: '16MB',
+    });
+    await administrate(server, 'postgres', 'create role odd superuser login');
+    await administrate(server, 'postgres', 'create database directory owner odd');
+    await administrate(server, 'directory', 'create schema odd');
+    for (const [name, value] of Object.entries(ODD_DEFAULTS))
+      await administrate(server, 'postgres', `alter role odd set ${name} = ${value}`);
+    proxy = await TestProxy.start({ host: '127.0.0.1', port: server.port });
+    processes = await ServiceProcesses.start(1, directoryOf(version), {
+      DATABASE_URL: `postgres://odd@127.0.0.1:${proxy.port}/directory`,
+    });
+    const [first] = processes.each;
+    if (first === undefined) throw new Error('There is no process');
+    service = first;
+    observer = await Observer.open(server.url('directory'));
+    locking = await Observer.open(server.url('directory'));
+    for (const each of [observer, locking]) await each.run('set search_path = odd');
+  });
+
+  afterEach(async () => {
+    proxy.mend();
+    await locking.run('rollback');
+  });
+
+  afterAll(async () => {
+    await locking.close();
+    await observer.close();
+    await processes.stop();
+    await proxy.stop();
+    await server.stop();
+  });
+
+  function replaceDirectory(): string {
+    version++;
+    processes.replaceDirectory(directoryOf(version));
+    return `Anna ${version}`;
+  }
+
+  /** A change is under way, and waits for a lock that the test holds. */
+  async function beginChange(lock: string): Promise<string> {
+    await locking.run(`begin; ${lock}`);
+    const name = replaceDirectory();
+    await eventually(() => observer.countBlockedBy(locking), 1);
+    return name;
+  }
+
+  const name = async () => (await observer.contents()).name;
+
+  it('keeps its lease, and follows its directory', async () => {
+    const { token } = await observer.lease();
+    const wanted = replaceDirectory();
+    await eventually(name, wanted);
+    // Longer than the role lets a session be idle.
+    await observer.run('select pg_sleep(8)');
+    expect((await observer.lease()).token).toBe(token);
+    expect(await readStatus(service)).toEqual({ state: 'IDLE', blockedReason: null });
+  });
+
+  it.each([
+    ['the state of the mirror', 'select from mirror_state for update'],
+    ['a table of the mirror', 'lock table users in share mode'],
+  ])('says that a change waits for a lock on %s', async (_, lock) => {
+    const wanted = await beginChange(lock);
+    await eventually(() => readStatus(service), WAITS);
+    expect(await readMetric(service, 'directory_mirror_lock_wait_seconds')).toBeGreaterThan(0);
+    await locking.run('rollback');
+    await eventually(name, wanted);
+    await eventually(() => readStatus(service), { state: 'IDLE', blockedReason: null });
+  });
+
+  it('goes on when the connection of a change is lost without a word', async () => {
+    const wanted = await beginChange('lock table revisions in share mode');
+    for (const port of await observer.portsBlockedBy(locking)) proxy.forget(port);
+    await locking.run('rollback');
+    await eventually(name, wanted);
+  });
+
+  it('goes on when all its connections are lost without a word, in the middle of a change and at rest', async () => {
+    const wanted = await beginChange('lock table revisions in share mode');
+    proxy.freeze();
+    proxy.mend();
+    await locking.run('rollback');
+    await eventually(name, wanted);
+    proxy.freeze();
+    proxy.mend();
+    await eventually(name, replaceDirectory());
+  });
+
+  it('ends when it is told to, although a change waits for a lock and the server takes no more connections', async () => {
+    await beginChange('select from mirror_state for update');
+    await administrate(server, 'postgres', 'alter database directory connection limit 0');
+    await administrate(server, 'postgres', 'alter role odd nosuperuser');
+    const before = (await observer.contents()).revisions;
+    expect((await service.process.kill('SIGTERM')).code).toBe(0);
+    await locking.run('rollback');
+    await eventually(() => observer.countBlockedBy(locking), 0);
+    expect((await observer.contents()).revisions).toBe(before);
+  });
+});

@@ -1,0 +1,33 @@
+// The directory of a run of tests: all that they write is in it, and it goes when the run ends.
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Makes it, unless another project of the same run has. */
+export default function makeWorkDirectory() {
+  if (process.env.TEST_WORK_DIRECTORY !== undefined) return;
+  const work = mkdtempSync(join(tmpdir(), 'directory-test-'));
+  // PostgreSQL runs as a user of its own.
+  chmodSync(work, 0o755);
+  process.env.TEST_WORK_DIRECTORY = work;
+  const temporary = join(work, 'tmp');
+  mkdirSync(temporary);
+  chmodSync(temporary, 0o1777);
+  process.env.TMPDIR = temporary;
+  guard(work);
+}
+
+/** Has the directory removed after this process, also when SIGKILL or SIGINT ends it. */
+function guard(directory) {
+  const program = fileURLToPath(new URL('clean-up.mjs', import.meta.url));
+  const child = spawn(process.execPath, [program, directory], {
+    // Ctrl-C ends whatever is in the group of the terminal.
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  child.stdin.on('error', () => undefined);
+  child.stdin.unref();
+  child.unref();
+}
