@@ -1,5 +1,5 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { type GqlContextType, GqlExecutionContext } from '@nestjs/graphql';
+import type { GqlContextType } from '@nestjs/graphql';
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from './principal.js';
 
@@ -10,6 +10,6 @@ export const CurrentPrincipal = createParamDecorator((_: unknown, context: Execu
 
 export function principalOf(context: ExecutionContext): Principal | null {
   return context.getType<GqlContextType>() === 'graphql'
-    ? GqlExecutionContext.create(context).getContext<{ principal: Principal | null }>().principal
+    ? context.getArgByIndex<{ principal: Principal | null }>(2).principal
     : context.switchToHttp().getRequest<FastifyRequest>().principal;
 }

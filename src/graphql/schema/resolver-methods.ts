@@ -1,4 +1,5 @@
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
+import { ForbiddenException, type Type } from '@nestjs/common';
 import {
   EXCEPTION_FILTERS_METADATA,
   GUARDS_METADATA,
@@ -6,6 +7,7 @@ import {
   PIPES_METADATA,
 } from '@nestjs/common/constants.js';
 import type { DiscoveryService, ExternalContextCreator, ModuleRef } from '@nestjs/core';
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { FIELD_RESOLVER_MIDDLEWARE_METADATA, PARAM_ARGS_METADATA } from '@nestjs/graphql';
 import type { GraphQLFieldConfig, GraphQLFieldResolver, GraphQLSchema } from 'graphql';
 import type { ResolverMethod } from '../../auth/access.js';
@@ -58,8 +60,9 @@ export function connectResolvers(schema: GraphQLSchema, nest: NestResolvers): Gr
       const declared = isGuarded ? uncached(field) : field;
       if (field.extensions?.['direct'] !== true || !mayBeDirect) return declared;
       problems.push(...problemsOf(resolve, method));
-      const isPlain = !isGuarded && !roots.includes(typeName);
-      return { ...declared, resolve: isPlain ? resolve.bind(provider) : withGuards(provider, method, nest) };
+      if (isGuarded) return { ...declared, resolve: withGuards(provider, method, nest) };
+      const isRoot = roots.includes(typeName);
+      return { ...declared, resolve: isRoot ? withScopes(provider, method, nest) : resolve.bind(provider) };
     },
   });
   if (problems.length > 0) throw new Error(`Resolvers cannot be @Direct:\n${problems.join('\n')}`);
@@ -81,6 +84,22 @@ function withGuards(provider: Provider, { name }: ResolverMethod, { contexts }: 
     options,
     'graphql',
   );
+}
+
+/**
+ * The method behind ScopesGuard alone, which decides without a promise: Nest's chain of promises costs more than a small
+ * resolver does (docs/adr/0036). OAuthGuard has identified the principal before the body was read.
+ */
+function withScopes(provider: Provider, method: ResolverMethod, { providers }: NestResolvers): Resolve {
+  const resolve = provider[method.name] as (...given: unknown[]) => unknown;
+  const guard = providers.get(ScopesGuard, { strict: false });
+  const type = method.class as Type;
+  return (...given) => {
+    const context = new ExecutionContextHost(given, type, resolve);
+    context.setType('graphql');
+    if (!guard.canActivate(context)) throw new ForbiddenException();
+    return resolve.apply(provider, given);
+  };
 }
 
 /** Registered by APP_GUARD, APP_INTERCEPTOR, APP_PIPE or APP_FILTER, and not ours. */

@@ -37,7 +37,6 @@ npm() {
     *) command npm "$@" ;;
   esac
 }
-npx() { if [ "$1" = typeorm ]; then shift; node node_modules/typeorm/cli.js "$@"; else command npx "$@"; fi; }
 # Servers of the tests let whoever runs them in; what would change the machine itself is not done.
 sudo() {
   if [ "$1" = -u ]; then shift 2; fi
@@ -136,6 +135,8 @@ function copyProject(): string {
     'sample',
     'scripts',
     'package.json',
+    'tsconfig.json',
+    'ormconfig.ts',
     'schema.graphql',
     'ldap',
     'bench',
