@@ -9,7 +9,9 @@ import { User } from './user.model.js';
 /** The fields of a user, without the timestamps of the entry: those are fields of `user`. */
 @Personal()
 @DeriveFields(({ directory }) =>
-  propertyFields(userFields(directory.mapping.people)).filter((field) => !isInstant(field)),
+  propertyFields(userFields(directory.mapping.people)).filter(
+    (field) => !isInstant(field) || field.reader === 'time',
+  ),
 )
 @ObjectType({ description: 'The person for whom the token acts.' })
 export class Profile {

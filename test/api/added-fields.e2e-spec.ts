@@ -1,0 +1,326 @@
+import { readFileSync } from 'node:fs';
+import { type GraphQLSchema, isInputObjectType, isObjectType } from 'graphql';
+import { GraphQLSchemaHost } from '@nestjs/graphql';
+import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
+import { AccessLog } from '../../src/access-log/access-log.js';
+import { listCounts } from '../../src/access-log/access-log.queries.js';
+import { reportedFieldsOf, reportPlan, uuidsIn } from '../../src/commands/plan-report.js';
+import { readStoredRows } from '../../src/commands/stored-rows.js';
+import type { FieldDefinition } from '../../src/common/field.js';
+import { readConfig } from '../../src/config/config.js';
+import { MIGRATIONS } from '../../src/database/connections/data-source.js';
+import { GROUP_FIELDS } from '../../src/groups/group.fields.js';
+import { readExamples } from '../../src/reference/build/example.js';
+import { buildPages } from '../../src/reference/build/pages.js';
+import { LdapDirectory } from '../../src/sources/ldap/ldap-directory.js';
+import { USER_FIELDS } from '../../src/users/user.fields.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { stopFollowing } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+
+const DESCRIPTION = 'A field that a test adds.';
+
+/** One field with a column, and one in JSONB for every reader. */
+const ADDED: FieldDefinition[] = [
+  {
+    name: 'phone',
+    type: 'String',
+    description: DESCRIPTION,
+    attributes: ['telephoneNumber'],
+    reader: 'line',
+    column: 'phone',
+    isSearchable: true,
+    filter: 'The phone number.',
+    change: { label: 'phone number', by: 'self', isRemovable: true },
+  },
+  {
+    name: 'nickname',
+    type: 'String',
+    description: DESCRIPTION,
+    attributes: ['nickName', 'shortName'],
+    reader: 'label',
+    column: null,
+    isSearchable: true,
+    filter: 'The nickname.',
+    change: { label: 'nickname', by: 'administrator', isRemovable: true },
+  },
+  inJson('biography', 'String', 'text'),
+  inJson('homepage', 'String', 'website'),
+  inJson('isActive', 'Boolean', 'boolean'),
+  inJson('hiredAt', 'DateTime', 'time'),
+  inJson('managerDn', 'String', 'dn'),
+  inJson('mobiles', '[String!]!', 'lines'),
+  { ...inJson('badge', 'String', 'line'), scopes: ['directory'] },
+];
+
+function inJson(name: string, type: string, reader: FieldDefinition['reader']): FieldDefinition {
+  return { name, type, description: DESCRIPTION, attributes: [name], reader, column: null };
+}
+
+/** The one migration that a column takes. */
+class Phone1763683299999 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('alter table users add phone text');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('alter table users drop phone');
+  }
+}
+
+/** What the client `demo-basic` acts for. */
+const OWNER = 'ada.martin';
+
+/** What stands in the entry of the owner, and what the API shows of it. */
+const ATTRIBUTES: [attribute: string, value: string][] = [
+  ['telephoneNumber', ' +41 44 555 01 02 '],
+  ['shortName', 'countess'],
+  ['biography', 'Wrote\nprograms'],
+  ['homepage', 'https://ada.example.org Home'],
+  ['isActive', 'TRUE'],
+  ['hiredAt', '20240229080910Z'],
+  ['managerDn', 'uid=ben,ou=people,dc=example,dc=org'],
+  ['mobiles', '+41 79 2'],
+  ['mobiles', '+41 79 1'],
+  ['badge', 'B-7'],
+];
+const VALUES = {
+  phone: '+41 44 555 01 02',
+  nickname: 'countess',
+  biography: 'Wrote\nprograms',
+  homepage: 'https://ada.example.org',
+  isActive: true,
+  hiredAt: '2024-02-29T08:09:10.000Z',
+  managerDn: 'uid=ben,ou=people,dc=example,dc=org',
+  mobiles: ['+41 79 1', '+41 79 2'],
+  badge: 'B-7',
+};
+const NOTHING = Object.fromEntries(
+  Object.keys(VALUES).map((name) => [name, name === 'mobiles' ? [] : null]),
+) as Record<string, unknown>;
+const SELECTION = Object.keys(VALUES).join(' ');
+
+function directory(attributes = ATTRIBUTES): string {
+  const ldif = buildLdif(
+    [{ id: OWNER }, { id: 'ben' }],
+    [{ id: 'club', members: [OWNER, 'ben'], owners: [OWNER] }],
+  );
+  const [version = '', first = '', ...others] = ldif.split('\n\n');
+  const lines = attributes.map(([name, value]) => `${name}:: ${Buffer.from(value).toString('base64')}`);
+  const groups = others.map((each) => (each.includes('\ncn') ? `${each.trimEnd()}\nroom: A 1\n` : each));
+  return [version, `${first}\n${lines.join('\n')}`, ...groups].join('\n\n');
+}
+
+describe('fields that are added to the table', () => {
+  let service: TestService;
+  let schema: GraphQLSchema;
+  let dataSource: DataSource;
+  let administrator: string;
+  let person: string;
+
+  beforeAll(async () => {
+    USER_FIELDS.push(...ADDED);
+    GROUP_FIELDS.push(inJson('room', 'String', 'line'));
+    MIGRATIONS.push(Phone1763683299999);
+    service = await TestService.start({ ldif: directory() });
+    await stopFollowing(service);
+    ({ schema } = service.app.get(GraphQLSchemaHost));
+    dataSource = service.app.get(DataSource);
+    administrator = await service.serviceAccount('read', 'directory', 'write');
+    person = await service.accessToken('profile read');
+  });
+
+  afterAll(() => service.stop());
+
+  async function ask(query: string, authorization = administrator): Promise<Record<string, unknown>> {
+    const { data, errors } = await service.query(query, { authorization });
+    expect(errors).toEqual([]);
+    return data ?? {};
+  }
+
+  function fieldsOf(name: string): string[] {
+    const type = schema.getType(name);
+    return isObjectType(type) || isInputObjectType(type) ? Object.keys(type.getFields()) : [];
+  }
+
+  it('are in the schema: in types, filters and inputs', () => {
+    const names = ADDED.map(({ name }) => name);
+    for (const type of ['User', 'Profile']) expect(fieldsOf(type)).toEqual(expect.arrayContaining(names));
+    expect(fieldsOf('Group')).toContain('room');
+    for (const type of ['UserFilter', 'UserMemberFilter', 'UpdateUserInput'])
+      expect(fieldsOf(type)).toEqual(expect.arrayContaining(['phone', 'nickname']));
+    expect(fieldsOf('UpdateProfileInput')).toContain('phone');
+    expect(fieldsOf('UpdateProfileInput')).not.toContain('nickname');
+  });
+
+  it('are in the reference', async () => {
+    const sources = {
+      schema,
+      examples: readExamples('src/reference/examples'),
+      errors: readFileSync('docs/errors.md', 'utf8'),
+      introduction: '',
+    };
+    const pages = await buildPages(sources);
+    const { body = '' } = pages.find(({ name }) => name === 'objects') ?? {};
+    for (const { name } of ADDED) expect(body).toContain(`User.${name}`);
+  });
+
+  it('are requested from an LDAP server', () => {
+    const { directory: config } = readConfig({ DIRECTORY_URL: 'ldap://directory.example.org' });
+    if (config.source.kind !== 'ldap') throw new Error('It is a file');
+    const { person: people, group } = new LdapDirectory(config, config.source).searches;
+    const attributes = ADDED.flatMap((field) => field.attributes);
+    expect(people.attributes).toEqual(expect.arrayContaining(attributes));
+    expect(group.attributes).toContain('room');
+  });
+
+  it('are mirrored, in a column or in JSONB', async () => {
+    const [row] = await dataSource.query<{ phone: string; values: Record<string, unknown> }[]>(
+      'select phone, field_values as values from users where id = $1',
+      [OWNER],
+    );
+    const { phone, ...others } = VALUES;
+    expect(row).toEqual({ phone, values: others });
+    const [empty] = await dataSource.query<{ values: unknown }[]>(
+      `select field_values as values from users where id = 'ben'`,
+    );
+    expect(empty).toEqual({ values: null });
+  });
+
+  it.each([
+    ['user', `found: user(user: {id: "${OWNER}"}) { ${SELECTION} }`],
+    [
+      'user with groups',
+      `found: user(user: {id: "${OWNER}"}) { ${SELECTION} groups(first: 1) { totalCount } }`,
+    ],
+    ['users', `found: users(first: 1) { nodes { ${SELECTION} } }`],
+    [
+      'users of a group',
+      `found: users(first: 1, filter: {memberOf: {id: "club"}}) { nodes { ${SELECTION} } }`,
+    ],
+    [
+      'members',
+      `found: group(group: {id: "club"}) { members(first: 1) { nodes { user { ${SELECTION} } } } }`,
+    ],
+    ['search', `found: search(query: "countess", first: 5) { nodes { ... on User { ${SELECTION} } } }`],
+    [
+      'search by number',
+      `found: search(query: "555 01", first: 5) { nodes { ... on User { ${SELECTION} } } }`,
+    ],
+    [
+      'changes',
+      `found: changes(first: 1, filter: {user: {id: "${OWNER}"}}) { nodes { user { ${SELECTION} } } }`,
+    ],
+    [
+      'filter by column',
+      `found: users(first: 5, filter: {phone: "${VALUES.phone}"}) { nodes { ${SELECTION} } }`,
+    ],
+    ['filter in JSONB', `found: users(first: 5, filter: {nickname: "countess"}) { nodes { ${SELECTION} } }`],
+    [
+      'filter of members',
+      `found: group(group: {id: "club"}) { members(first: 5, filter: {phone: "${VALUES.phone}", nickname: "countess"}) { nodes { user { ${SELECTION} } } } }`,
+    ],
+  ])('are shown by %s', async (_, query) => {
+    expect(leafOf(await ask(`{ ${query} }`))).toEqual(VALUES);
+  });
+
+  it('are shown by profile, and those with a scope only to tokens that have it', async () => {
+    const { badge, ...others } = VALUES;
+    const names = Object.keys(others).join(' ');
+    expect(await ask(`{ profile { ${names} } }`, person)).toEqual({ profile: others });
+    const { data, errors } = await service.query(`{ user(user: {id: "${OWNER}"}) { id badge } }`, {
+      authorization: person,
+    });
+    expect(data).toEqual({ user: { id: OWNER, badge: null } });
+    expect(badge).toBe('B-7');
+    expect(errors.map(({ extensions: { code } }) => code)).toEqual(['INSUFFICIENT_SCOPE']);
+  });
+
+  it('are null, or empty, where an entry has none, also among groups', async () => {
+    expect(
+      await ask(`{ user(user: {id: "ben"}) { ${SELECTION} } group(group: {id: "club"}) { room } }`),
+    ).toEqual({
+      user: NOTHING,
+      group: { room: 'A 1' },
+    });
+    const both = '... on User { nickname } ... on Group { room }';
+    expect(await ask(`{ search(query: "club", first: 5) { nodes { ${both} } } }`)).toEqual({
+      search: { nodes: [{ room: 'A 1' }] },
+    });
+  });
+
+  it('are changed by previews, one after another', async () => {
+    const data = await ask(
+      `mutation {
+        first: updateUser(input: {user: {id: "${OWNER}"}, nickname: "ada"}) { user { ${SELECTION} } preview { ldif } }
+        second: updateUser(input: {user: {id: "${OWNER}"}, phone: null}) { user { ${SELECTION} } }
+      }`,
+    );
+    expect(data).toMatchObject({
+      first: {
+        user: { ...VALUES, nickname: 'ada' },
+        preview: { ldif: expect.stringContaining('nickName') as string },
+      },
+      second: { user: { ...VALUES, nickname: 'ada', phone: null } },
+    });
+  });
+
+  it('are counted by the access log', async () => {
+    const log = service.app.get(AccessLog);
+    await log.flush();
+    await dataSource.query('delete from access_log');
+    await ask(`{ users(first: 2) { nodes { nickname phone } } }`);
+    await log.flush();
+    const counts = await listCounts(dataSource, { from: '2000-01-01', to: '2100-01-01', principal: null });
+    expect(counts.map(({ field, people }) => [field, people])).toEqual([
+      ['User.nickname', 2],
+      ['User.phone', 2],
+    ]);
+  });
+
+  it('are in the report of a dry run, and a change of one is a change of the user', async () => {
+    const changed = ATTRIBUTES.map(([name, value]): [string, string] =>
+      name === 'shortName' ? [name, 'lady'] : [name, value],
+    );
+    service.replaceDirectory(directory(changed.filter(([name]) => name !== 'mobiles')));
+    const planned = await service.synchronise({ dryRun: true });
+    if (planned.kind !== 'planned') throw new Error(`It was ${planned.kind}`);
+    const fields = reportedFieldsOf(service.config.directory.mapping);
+    const stored = await readStoredRows(dataSource.manager, uuidsIn(planned.plan), fields);
+    const { people } = reportPlan(planned.plan, stored, fields);
+    expect(people.updated).toEqual([expect.objectContaining({ id: OWNER, fields: ['nickname', 'mobiles'] })]);
+    expect(await service.synchronise()).toMatchObject({ kind: 'applied' });
+    const { changes } = (await ask(
+      `{ changes(first: 10, filter: {kinds: [USER_UPDATED]}) { nodes { userId user { nickname mobiles } } } }`,
+    )) as { changes: { nodes: unknown[] } };
+    expect(changes.nodes).toEqual([{ userId: OWNER, user: { nickname: 'lady', mobiles: [] } }]);
+  });
+
+  it('are quarantined one by one where a value does not fit', async () => {
+    service.replaceDirectory(
+      directory([...ATTRIBUTES.filter(([name]) => name !== 'isActive'), ['isActive', 'maybe']]),
+    );
+    const outcome = await service.synchronise({ dryRun: true });
+    expect(outcome).toMatchObject({
+      quarantined: [{ attribute: 'isActive', reason: 'is neither TRUE nor FALSE' }],
+    });
+  });
+});
+
+/** The innermost object of an answer with one path. */
+function leafOf(value: unknown): unknown {
+  const [, ...selected] = SELECTION.split(' ');
+  if (typeof value !== 'object' || value === null || selected.every((name) => name in value)) return value;
+  const [first] = Object.values(value) as unknown[];
+  const found = Array.isArray(first) ? onlyOf(first) : first;
+  if (found !== null && typeof found === 'object' && 'totalCount' in found) return value;
+  const leaf = leafOf(found);
+  if (typeof leaf !== 'object' || leaf === null) return leaf;
+  const { groups, ...others } = leaf as Record<string, unknown>;
+  return groups === undefined ? leaf : others;
+}
+
+function onlyOf(list: unknown[]): unknown {
+  expect(list).toHaveLength(1);
+  return list[0];
+}
