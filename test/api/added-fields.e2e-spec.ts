@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type GraphQLSchema, isInputObjectType, isObjectType } from 'graphql';
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
+import { AccessLogEntity } from '../../src/access-log/access-log.entity.js';
 import { AccessLog } from '../../src/access-log/access-log.js';
 import { listCounts } from '../../src/access-log/access-log.queries.js';
 import { reportedFieldsOf, reportPlan, uuidsIn } from '../../src/commands/plan-report.js';
@@ -271,7 +272,11 @@ describe('fields that are added to the table', () => {
     await dataSource.query('delete from access_log');
     await ask(`{ users(first: 2) { nodes { nickname phone } } }`);
     await log.flush();
-    const counts = await listCounts(dataSource, { from: '2000-01-01', to: '2100-01-01', principal: null });
+    const counts = await listCounts(dataSource.getRepository(AccessLogEntity), {
+      from: '2000-01-01',
+      to: '2100-01-01',
+      principal: null,
+    });
     expect(counts.map(({ field, people }) => [field, people])).toEqual([
       ['User.nickname', 2],
       ['User.phone', 2],
