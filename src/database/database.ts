@@ -58,6 +58,11 @@ export class Database implements Reader {
     this.dataSource.destroyConnections();
   }
 
+  /** Bytes that the server has sent on the connections of the pools. */
+  get receivedBytes(): number {
+    return this.dataSource.receivedBytes;
+  }
+
   /** The server takes no writes: what is under way is answered, and nobody else is until goOn. */
   pause(): void {
     this.isAway = true;

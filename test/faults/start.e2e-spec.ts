@@ -104,7 +104,7 @@ describe('the service, started on the sample', () => {
     await third.untilPrinted(/Ready at/);
     expect(tokenIn(third)).toBe(tokenIn(first));
     const beside = await start(store === 'pglite' ? { PORT: String(await findFreePort()) } : {}).end();
-    expect([beside.code, beside.stdout]).toEqual([1, '']);
+    expect([beside.code, withoutWaiting(beside.stdout)]).toEqual([1, '']);
     expect(beside.stderr).toMatch(
       store === 'pglite'
         ? /^The database directory \S+ is in use by process \d+: [^\n]+\n$/
@@ -126,9 +126,14 @@ describe('a port that is in use', () => {
       DATABASE_URL: database.url,
     }).end();
     server.close();
-    expect([code, stdout]).toEqual([1, '']);
+    expect([code, withoutWaiting(stdout)]).toEqual([1, '']);
     expect(stderr).toBe(`The port ${port} is in use: stop what listens there, or set another one\n`);
     expect(existsSync(`${database.url.replace('pglite:', '')}/.service.lock`)).toBe(false);
     await database.drop();
   });
 });
+
+/** A busy machine opens a database slowly enough for the log to say so. */
+function withoutWaiting(log: string): string {
+  return log.replace(/^.* The database is being opened.*\n/m, '');
+}

@@ -120,6 +120,11 @@ export class DirectoryDataSource extends DataSource {
     return this.ownPreviewPool ?? this.pool;
   }
 
+  /** Bytes that the server has sent on the connections of the pools. */
+  get receivedBytes(): number {
+    return this.connections.receivedBytes;
+  }
+
   /** Ends every connection: queries on them fail, and the next query opens another one. */
   destroyConnections(): void {
     this.connections.destroyAll();

@@ -36,6 +36,11 @@ export interface PulseListener<Row extends object> {
   readonly onDoubt: () => void;
   /** It takes no new connection, and refuses none: whatever waits for it waits in vain. */
   readonly onHang?: () => void;
+  /**
+   * Bytes that the server has sent to this process on other connections. While they grow, the server works: it only has no
+   * processor for a new connection, and `onHang` is not called.
+   */
+  readonly receivedBytes?: () => number;
 }
 
 /** Nothing was said for so long that nothing more is expected. */
@@ -121,8 +126,9 @@ export class Pulse<Row extends object> {
   private async connect(client: pg.Client): Promise<void> {
     const connecting = client.connect();
     const patience = this.isDoubted ? DOUBT : TRUST;
+    const before = this.listener.receivedBytes?.();
     if (!(await settlesWithin(patience, connecting))) {
-      this.listener.onHang?.();
+      if (this.listener.receivedBytes?.() === before) this.listener.onHang?.();
       if (!(await settlesWithin(CONNECTING - patience, connecting))) throw new SilenceError();
     }
     await connecting;

@@ -157,6 +157,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
       onHang: () => {
         this.database.giveUp();
       },
+      receivedBytes: () => this.database.receivedBytes,
     });
     revision.onDoubt = () => {
       pulse.askNow();
