@@ -18,7 +18,7 @@ export class ProviderLogins {
   /** The provider itself only sees the last proxy. */
   private readonly addresses = new WeakMap<IncomingMessage, string>();
 
-  constructor(private readonly failedLogins: Pick<FailedLogins, 'fail' | 'refuseLocked'>) {}
+  constructor(private readonly failedLogins: Pick<FailedLogins, 'fail' | 'rejectLocked'>) {}
 
   noteAddress(request: IncomingMessage, address: string): void {
     this.addresses.set(request, address);
@@ -36,7 +36,7 @@ export class ProviderLogins {
   async judge(context: Context, account: string | null, isGood: boolean): Promise<void> {
     const login = { account, address: this.addressOf(context) };
     try {
-      await (isGood ? this.failedLogins.refuseLocked(login) : this.failedLogins.fail(login));
+      await (isGood ? this.failedLogins.rejectLocked(login) : this.failedLogins.fail(login));
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       context.set('Retry-After', String(error.details.retryAfter ?? 1));

@@ -37,8 +37,8 @@ describe('failed logins, of which two are let be', () => {
   it('keep out who guesses what can be guessed, from that address only', async () => {
     await logIn(anna, wrong);
     await logIn(anna, wrong);
-    await expect(logins.refuseLocked(anna)).rejects.toEqual(LOCKED);
-    await expect(logins.refuseLocked({ ...anna, address: '192.0.2.2' })).resolves.toBeUndefined();
+    await expect(logins.rejectLocked(anna)).rejects.toEqual(LOCKED);
+    await expect(logins.rejectLocked({ ...anna, address: '192.0.2.2' })).resolves.toBeUndefined();
   });
 
   it('are none where it was not the secret that failed', async () => {

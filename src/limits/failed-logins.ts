@@ -6,39 +6,38 @@ import { type Count, Limit, type Taking } from './limit.js';
 import { Limits } from './limits.js';
 import { networkOf } from './network.js';
 
-/** Seconds. */
-const WINDOW = 15 * 60;
+const WINDOW_SECONDS = 15 * 60;
 
-/** Who tries to come in, and from where. */
+/** An attempt to log in. */
 export interface Login {
-  /** The account, with its kind in front; null: what was sent names none. */
+  /** The account, with its kind as a prefix; null if the credentials name none. */
   readonly account: string | null;
   readonly address: string;
 }
 
 /**
- * Counts logins that fail, for the address that they come from, whatever account is tried. What fails elsewhere does not
- * count, so that nobody can lock an account of others.
+ * Counts failed logins by address, for all accounts together. An account has no count, so that an attacker cannot lock
+ * the accounts of others.
  */
 @Injectable()
 export class FailedLogins {
   private readonly addresses: Limit;
-  /** Logins that nobody looked at, or were told nothing of, since the start. */
-  refusals = 0;
+  /** Logins that were rejected because of the limit, since the start. */
+  rejections = 0;
 
   constructor(
     @Inject(CONFIG) { limits: { failedLogins } }: Config,
     private readonly limits: Limits,
   ) {
-    this.addresses = new Limit('failed-logins:address', failedLogins, WINDOW);
+    this.addresses = new Limit('failed-logins:address', failedLogins, WINDOW_SECONDS);
   }
 
   /**
-   * Looks at a secret of 256 random bits. A right one is never refused, however many wrong ones came before, also from the
-   * same address: it cannot be guessed, so that whoever has it is whom it belongs to (docs/adr/0020).
-   * @param verify looks; throws when it is wrong
-   * @param isFailure tells the errors that say so from those that say nothing
-   * @throws ServiceError RATE_LIMITED when it is wrong, and one too many
+   * Verifies a secret of 256 random bits. A right one is accepted after any number of wrong ones, even from the same
+   * address, because it cannot be guessed (docs/adr/0020).
+   * @param verify throws if the secret is wrong
+   * @param isFailure whether an error means that the secret is wrong
+   * @throws ServiceError RATE_LIMITED if the secret is wrong and the limit is exceeded
    */
   async guard<Result>(
     login: Login,
@@ -54,28 +53,28 @@ export class FailedLogins {
   }
 
   /**
-   * Counts a failure.
-   * @throws ServiceError RATE_LIMITED when it is one too many: then nobody is told that it was one
+   * Counts a failed login.
+   * @throws ServiceError RATE_LIMITED if the limit is exceeded, and then the response does not say that the login failed
    */
   async fail(login: Login): Promise<void> {
     const takings = this.takings(login, 1);
     const counts = await this.limits.take(takings);
-    if (counts.some(({ isTaken }) => !isTaken)) throw this.refuse(takings, counts);
+    if (counts.some(({ isTaken }) => !isTaken)) throw this.reject(takings, counts);
   }
 
   /**
-   * To be asked of a login that can be guessed, once it is known that it is good: whoever guesses many times at once learns
-   * nothing else.
+   * Rejects a correct login whose secret could be guessed, if the limit is exceeded: a client that guesses many secrets
+   * at once must not find the correct one.
    * @throws ServiceError RATE_LIMITED
    */
-  async refuseLocked(login: Login): Promise<void> {
+  async rejectLocked(login: Login): Promise<void> {
     const takings = this.takings(login, 0);
     const counts = await this.limits.take(takings);
-    if (takings.some(({ limit }, index) => isFull(limit, counts[index]))) throw this.refuse(takings, counts);
+    if (takings.some(({ limit }, index) => isFull(limit, counts[index]))) throw this.reject(takings, counts);
   }
 
-  private refuse(takings: readonly Taking[], counts: readonly Count[]): ServiceError {
-    this.refusals++;
+  private reject(takings: readonly Taking[], counts: readonly Count[]): ServiceError {
+    this.rejections++;
     return lockedFor(takings, counts);
   }
 

@@ -1,30 +1,30 @@
 import { LRUCache } from 'lru-cache';
 
-/** Callers whose counts are kept at most: the least recently seen are forgotten first. One takes about 200 bytes. */
-const REMEMBERED_SUBJECTS = 100_000;
+/** Subjects whose counts are kept, each in about 200 bytes. The least recently seen are dropped first. */
+const MAX_SUBJECTS = 100_000;
 
-/** How somebody stands with a limit. */
+/** The state of a limit for one subject. */
 export interface Count {
-  /** Whether what was asked for has been taken. */
+  /** Whether the amount has been taken. */
   readonly isTaken: boolean;
-  /** What is taken of the limit by now. */
+  /** The sum of what has been taken in this window. */
   readonly taken: number;
-  /** When all of it is there again: milliseconds on the clock of `performance.now()`. */
+  /** The end of the window, in milliseconds of `performance.now()`. */
   readonly until: number;
 }
 
-/** So much that may be taken within a window, by each subject: requests, points, failed logins. */
+/** The amount of requests, points or failed logins that each subject may take within a window. */
 export class Limit {
   private readonly counts = new LRUCache<string, { taken: number; until: number }>({
-    // With a number of them it would make room for all at once, which few services need.
-    maxSize: REMEMBERED_SUBJECTS,
+    // `max` would allocate memory for all of them at once, which few services need.
+    maxSize: MAX_SUBJECTS,
     sizeCalculation: () => 1,
   });
 
   /**
-   * @param name tells its counts from those of other limits
-   * @param amount what may be taken within a window
-   * @param window seconds; one begins with the first that is taken after the last one's end
+   * @param name prefix of its counts in Redis
+   * @param amount what a subject may take within a window
+   * @param window seconds; a window begins when a subject takes something after the end of its last window
    * @param clock milliseconds since any instant
    */
   constructor(
@@ -34,7 +34,7 @@ export class Limit {
     private readonly clock: () => number = () => performance.now(),
   ) {}
 
-  /** Takes an amount, all of it or nothing. Nothing can be taken too: that is how one looks. */
+  /** Takes an amount, all of it or nothing. The amount 0 reads the state. */
   take(subject: string, amount: number): Count {
     const now = this.clock();
     const known = this.counts.get(subject);
@@ -47,18 +47,18 @@ export class Limit {
     return { isTaken, taken: count.taken, until: count.until };
   }
 
-  /** Takes over what others have counted too: from here it goes on when they cannot be asked any more. */
+  /** Adopts the count of all processes, to go on from it when Redis is down. */
   note(subject: string, { taken, until }: Count): void {
     if (taken > 0) this.counts.set(subject, { taken, until });
     else this.counts.delete(subject);
   }
 
-  /** What is left. */
+  /** The amount that is left. */
   remaining({ taken }: Count): number {
     return Math.max(0, this.amount - taken);
   }
 
-  /** Seconds until all of it is there again: whole ones, at least one. */
+  /** Seconds until the window ends: whole ones, at least one. */
   reset({ until }: Count): number {
     return Math.max(1, Math.ceil((until - this.clock()) / 1000));
   }
@@ -68,10 +68,10 @@ export class Limit {
   }
 }
 
-/** What is to be taken of a limit. */
+/** An amount to take from a limit. */
 export interface Taking {
   readonly limit: Limit;
-  /** Who takes it. */
+  /** A principal, an address or a network. */
   readonly subject: string;
   readonly amount: number;
 }

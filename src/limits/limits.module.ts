@@ -8,7 +8,7 @@ import { Limits, SHARED_COUNTS } from './limits.js';
 import type { SharedCounts } from './shared-counts.js';
 import { WrongCodes } from './wrong-codes.js';
 
-/** How much of what may be taken by whom, in this process or in all of them. */
+/** Limits by principal and address, in this process or shared by all processes. */
 @Global()
 @Module({
   providers: [
@@ -30,7 +30,7 @@ export class LimitsModule implements OnModuleInit, OnApplicationShutdown {
   ) {}
 
   async onModuleInit(): Promise<void> {
-    // Commands take from no limit.
+    // Commands have no HTTP adapter and no limits.
     const { httpAdapter } = this.adapterHost as Partial<HttpAdapterHost>;
     if (httpAdapter !== undefined) await this.shared?.start();
   }
@@ -40,7 +40,7 @@ export class LimitsModule implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-/** What it is built on takes a tenth of a second to load, which only those pay who use it. */
+/** A dynamic import, because the client of Redis takes a tenth of a second to load. */
 async function openSharedCounts(config: RedisConfig): Promise<SharedCounts> {
   const { SharedCounts } = await import('./shared-counts.js');
   return new SharedCounts(config);

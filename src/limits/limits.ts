@@ -2,25 +2,25 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Count, Taking } from './limit.js';
 import type { SharedCounts } from './shared-counts.js';
 
-/** SharedCounts; null where each process counts on its own. */
+/** Injection token of SharedCounts; null if each process counts on its own. */
 export const SHARED_COUNTS = Symbol('SHARED_COUNTS');
 
 /**
- * Takes from limits: from those that all processes share while there is a Redis to share them through, else from
- * those of this process (docs/adr/0020). Nobody waits without Redis.
+ * Takes from limits: through Redis while it is up, so that all processes share them, or else in this
+ * process (docs/adr/0020). Without Redis it is synchronous.
  */
 @Injectable()
 export class Limits {
   constructor(@Inject(SHARED_COUNTS) private readonly shared: SharedCounts | null) {}
 
-  /** Whether another process may have taken too: then only an answer from there is the truth. */
+  /** Whether other processes take from the same limits, so that Redis has to be asked. */
   get isShared(): boolean {
     return this.shared?.isInUse ?? false;
   }
 
   /**
-   * Takes one after another, up to the first that does not fit: from there on it only looks.
-   * @returns a count for each; only waits for one another when they are shared
+   * Takes one after another, up to the first that does not fit. From there on it only reads the counts.
+   * @returns a count for each, as a promise only if they are shared
    */
   take(takings: readonly Taking[]): readonly Count[] | Promise<readonly Count[]> {
     const asked = this.shared?.take(takings) ?? null;
@@ -33,7 +33,7 @@ export class Limits {
         });
         return counts;
       },
-      // Why is in the log. What was last heard from there is where this process goes on.
+      // The reason is in the log. This process goes on from the counts that it has got last.
       () => takeHere(takings),
     );
   }

@@ -2,33 +2,33 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { createClient, type RedisClientType } from '@redis/client';
 import type { RedisConfig } from '../config/settings/redis.js';
-import { Patience } from './login-delay.js';
+import { LatencyBudget } from './latency-budget.js';
 
-/** Milliseconds that slow answers may take in all: then nobody asks until Redis is back. */
-const PATIENCE = 150;
-/** Milliseconds within which an answer is quick. */
-const QUICK = 50;
-/** Milliseconds that a new connection may take, with all that is said on it first. */
-const CONNECT_PATIENCE = 1000;
-/** Milliseconds between two attempts to come back. */
-const PAUSE = 500;
+/** Time of consecutive slow answers together, after which the connection is closed. */
+const SLOW_ANSWERS_MS = 150;
+/** Time of a quick answer. */
+const QUICK_ANSWER_MS = 50;
+/** Time for a new connection, including the commands that the client sends first. */
+const CONNECT_TIMEOUT_MS = 1000;
+/** Time between two attempts to reconnect. */
+const RECONNECT_INTERVAL_MS = 500;
 const TOO_SLOW = 'it does not answer, or too slowly';
 
 /**
- * A connection to Redis that is either good or away. The first answer that is late or an error ends it, together with
- * all that wait on it; then a new one is tried twice a second, and is used once it has answered a probe.
+ * A connection to Redis that is either up or down. The first answer that is late or an error closes it and rejects all
+ * requests on it. Then it reconnects twice a second, and is up once it has answered a probe.
  */
 export class RedisLink {
-  /** Not to be asked but by a question that is put through `ask`. */
+  /** For requests that go through `send`. */
   readonly client: RedisClientType;
   private readonly logger = new Logger('Limits');
-  private readonly patience = new Patience(QUICK, PATIENCE);
-  private isGood = false;
+  private readonly budget = new LatencyBudget(QUICK_ANSWER_MS, SLOW_ANSWERS_MS);
+  private isConnected = false;
   private isStopped = false;
-  /** Why the last connection was lost: the first reason that there was. Null: it was not. */
+  /** Why the last connection was lost: the first of several reasons. Null if it was not. */
   private failure: string | null = null;
 
-  /** @param probe must succeed before a connection is used */
+  /** @param probe a request that must succeed before a connection is used */
   constructor(
     config: RedisConfig,
     private readonly probe: () => Promise<unknown>,
@@ -40,16 +40,16 @@ export class RedisLink {
   }
 
   get isUp(): boolean {
-    return this.isGood;
+    return this.isConnected;
   }
 
   async start(): Promise<void> {
-    if (!(await this.connect())) this.goAway();
+    if (!(await this.connect())) this.reconnect();
   }
 
   /**
-   * Looks once whether it could be used.
-   * @returns why not; null: it could
+   * Connects once, to check the settings.
+   * @returns the reason why Redis cannot be used; null if it can
    */
   async examine(): Promise<string | null> {
     await this.connect();
@@ -62,14 +62,14 @@ export class RedisLink {
     this.close();
   }
 
-  /** @returns the answer to a question that is put to Redis; rejects when it is an error or late, and is away then */
-  async ask<Answer>(question: () => Promise<Answer>, patience = this.patience): Promise<Answer> {
+  /** Sends a request to Redis. If the answer is late or an error, it rejects and closes the connection. */
+  async send<Answer>(request: () => Promise<Answer>, budget = this.budget): Promise<Answer> {
     try {
       return await new Promise((resolve, reject) => {
-        const noteAnswer = patience.begin(() => {
+        const noteAnswer = budget.begin(() => {
           reject(new Error(TOO_SLOW));
         });
-        question().finally(noteAnswer).then(resolve, reject);
+        request().finally(noteAnswer).then(resolve, reject);
       });
     } catch (error) {
       this.lose(error);
@@ -77,7 +77,7 @@ export class RedisLink {
     }
   }
 
-  /** @returns whether it worked, or nobody wants it any more; if not, `failure` is why */
+  /** @returns false if it failed, for the reason in `failure`; true if it worked or the link was stopped */
   private async connect(): Promise<boolean> {
     if (this.isStopped) return true;
     this.failure = null;
@@ -85,10 +85,12 @@ export class RedisLink {
     const { signal } = tooLate;
     try {
       await Promise.race([
-        this.client.connect().then(() => this.ask(this.probe, new Patience(QUICK, QUICK))),
-        sleep(CONNECT_PATIENCE, undefined, { signal }).then(() => Promise.reject(new Error(TOO_SLOW))),
+        this.client
+          .connect()
+          .then(() => this.send(this.probe, new LatencyBudget(QUICK_ANSWER_MS, QUICK_ANSWER_MS))),
+        sleep(CONNECT_TIMEOUT_MS, undefined, { signal }).then(() => Promise.reject(new Error(TOO_SLOW))),
       ]);
-      this.isGood = !this.hasStopped();
+      this.isConnected = !this.hasStopped();
     } catch (error) {
       this.lose(error);
       return false;
@@ -99,47 +101,44 @@ export class RedisLink {
     return true;
   }
 
-  /** Asked anew each time: it may have happened while something was waited for. */
+  /** A method, because the value may change during an await. */
   private hasStopped(): boolean {
     return this.isStopped;
   }
 
-  /** Lets go of the connection; everything that waits on it is rejected. */
+  /** Closes the connection and rejects all requests on it. */
   private lose(error: unknown): void {
-    // The first is what has happened; what follows is that it was let go.
+    // Later errors only report that the connection was closed.
     this.failure ??= reasonOf(error);
-    const wasGood = this.isGood;
+    const wasConnected = this.isConnected;
     this.close();
-    if (wasGood) this.goAway();
+    if (wasConnected) this.reconnect();
   }
 
   private close(): void {
-    this.isGood = false;
+    this.isConnected = false;
     try {
       this.client.destroy();
     } catch {
-      // It was closed already, which is all that is wanted.
+      // It was closed already.
     }
   }
 
-  private goAway(): void {
+  private reconnect(): void {
     this.logger.warn(`Redis is away, so each process keeps the limits on its own for now: ${this.failure}`);
-    void this.comeBack();
+    void this.keepConnecting();
   }
 
-  private async comeBack(): Promise<void> {
-    let isBack = false;
-    while (!isBack) {
-      await sleep(PAUSE, undefined, { ref: false });
-      isBack = await this.connect();
-    }
+  private async keepConnecting(): Promise<void> {
+    do await sleep(RECONNECT_INTERVAL_MS, undefined, { ref: false });
+    while (!(await this.connect()));
     if (!this.hasStopped()) this.logger.log('Redis is back, and limits are shared again');
   }
 }
 
-/** It reconnects never by itself: what it has not answered would be asked again, after everybody has gone on. */
+/** The client never reconnects by itself, because it would repeat requests that were given up. */
 function buildClient({ url, certificates }: RedisConfig): RedisClientType {
-  const socket = { reconnectStrategy: false as const, connectTimeout: CONNECT_PATIENCE };
+  const socket = { reconnectStrategy: false as const, connectTimeout: CONNECT_TIMEOUT_MS };
   const client: unknown = createClient({
     url,
     socket: url.startsWith('rediss:')

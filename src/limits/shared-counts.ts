@@ -5,13 +5,13 @@ import type { Count, Limit, Taking } from './limit.js';
 import { RedisLink } from './redis-link.js';
 import { TAKE_SCRIPT } from './take.script.js';
 
-/** Bytes of a hash that stand for who is counted: enough that no two are ever taken for one. */
+/** Bytes of the hash of a subject: enough that two subjects never have the same. */
 const HASH_BYTES = 16;
 
-/** What Redis is to know of a limit. */
+/** What Redis needs to know of a limit. */
 type Terms = Pick<Limit, 'name' | 'amount' | 'window'>;
 
-/** Taken from before a connection is used: a full Redis and a replica answer whoever only asks. */
+/** A limit for the probe. The probe writes, because a full Redis and a replica answer reads. */
 const PROBE: Terms = { name: 'probe', amount: 1_000_000, window: 1 };
 
 /** Counts that all processes of an installation share: by rate-limiter-flexible, in Redis (docs/adr/0020). */
@@ -23,19 +23,19 @@ export class SharedCounts {
     this.link = new RedisLink(config, () => this.takeOne(PROBE, '', 1));
   }
 
-  /** Whether Redis is asked at the moment. */
+  /** Whether Redis is up. */
   get isInUse(): boolean {
     return this.link.isUp;
   }
 
-  /** Looks once whether Redis is there, and from then on keeps at it. */
+  /** Connects once and waits for the result. If Redis is down, it goes on trying in the background. */
   start(): Promise<void> {
     return this.link.start();
   }
 
   /**
-   * Looks once whether Redis could be used.
-   * @returns why not; null: it could
+   * Connects once, to check the settings.
+   * @returns the reason why Redis cannot be used; null if it can
    */
   examine(): Promise<string | null> {
     return this.link.examine();
@@ -46,11 +46,11 @@ export class SharedCounts {
   }
 
   /**
-   * As Limits.take(), in one round trip; giving back what follows a refusal is another.
-   * @returns null while Redis is away; rejects when it goes away meanwhile
+   * Like Limits.take(), in one round trip. If one is rejected, what was taken after it is returned in a second one.
+   * @returns null while Redis is down; rejects if it goes down meanwhile
    */
   take(takings: readonly Taking[]): Promise<readonly Count[]> | null {
-    return this.link.isUp ? this.link.ask(() => this.takeAll(takings)) : null;
+    return this.link.isUp ? this.link.send(() => this.takeAll(takings)) : null;
   }
 
   private async takeAll(takings: readonly Taking[]): Promise<readonly Count[]> {
@@ -66,13 +66,13 @@ export class SharedCounts {
     return [...counts.slice(0, end), ...rest];
   }
 
-  /** @param amount negative: it is given back */
+  /** @param amount negative to return it */
   private async takeOne(terms: Terms, subject: string, amount: number): Promise<Count> {
     const { consumedPoints, msBeforeNext } = await this.limiterOf(terms)
       .consume(this.keyOf(subject), amount)
-      .catch(readRefusal);
+      .catch(readRejection);
     const isTaken = consumedPoints <= terms.amount;
-    // A refusal tells what it would have come to.
+    // A rejection contains the sum that would be above the limit.
     const taken = isTaken ? consumedPoints : consumedPoints - amount;
     return { isTaken, taken: Math.max(0, taken), until: performance.now() + msBeforeNext };
   }
@@ -93,15 +93,15 @@ export class SharedCounts {
     return limiter;
   }
 
-  /** Says of nobody who it is: Redis may have other readers. */
+  /** A hash, because others may read from Redis. */
   private keyOf(subject: string): string {
     const hash = createHash('sha256').update(`${this.config.prefix}\n${subject}`).digest();
     return hash.subarray(0, HASH_BYTES).toString('base64url');
   }
 }
 
-/** A refusal is thrown as well, and is no error. */
-function readRefusal(reason: unknown): RateLimiterRes {
+/** rate-limiter-flexible rejects with its result if the limit is exceeded. */
+function readRejection(reason: unknown): RateLimiterRes {
   if (reason instanceof Error) throw reason;
   return reason as RateLimiterRes;
 }

@@ -1,11 +1,10 @@
 /**
- * Takes from a counter, all of it or nothing, and gives back what was taken: nobody else is in between, so limits are
- * exact however many ask at once. rate-limiter-flexible runs it in place of its own, which adds first. A window is the
- * life of a key.
+ * Takes an amount from a counter, all of it or nothing, or returns it. Redis runs it atomically, so limits are exact under
+ * concurrent requests. rate-limiter-flexible runs it instead of its own script, which adds first. A window is the
+ * lifetime of a key.
  *
- * KEYS: the counter. ARGV: the amount, negative to give back; the window in seconds; the limit.
- * Returns what would be taken by then, which is above the limit exactly when nothing was taken, and the milliseconds
- * until it is forgotten.
+ * KEYS: the counter. ARGV: the amount, negative to return it; the window in seconds; the limit.
+ * Returns the sum, which is above the limit exactly if nothing was taken, and the milliseconds until the window ends.
  */
 export const TAKE_SCRIPT = `
 local taken = tonumber(redis.call('GET', KEYS[1]) or 0)

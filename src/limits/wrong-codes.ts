@@ -5,15 +5,14 @@ import { Limit } from './limit.js';
 import { Limits } from './limits.js';
 import { networkOf } from './network.js';
 
-/** Seconds. */
-const WINDOW = 15 * 60;
+const WINDOW_SECONDS = 15 * 60;
 
-/** The codes of the device flow (RFC 8628 §3.2): what a person types, and what the device sends. */
+/** The codes of the device flow (RFC 8628 §3.2): a person types the user code, and the device sends the device code. */
 export type CodeKind = 'user-code' | 'device-code';
 
 /**
- * Counts wrong codes of the device flow, for the address that they come from. A kind of codes has a count of its own: a
- * device that goes on with an old code does not keep people from typing theirs.
+ * Counts wrong codes of the device flow by address. Each kind of code has its own count, so that a device that repeats an
+ * old code does not lock out the people who type theirs.
  */
 @Injectable()
 export class WrongCodes {
@@ -23,13 +22,13 @@ export class WrongCodes {
     @Inject(CONFIG) { limits: { failedLogins } }: Pick<Config, 'limits'>,
     private readonly limits: Limits,
   ) {
-    const limitOf = (kind: CodeKind) => new Limit(`wrong-codes:${kind}`, failedLogins, WINDOW);
+    const limitOf = (kind: CodeKind) => new Limit(`wrong-codes:${kind}`, failedLogins, WINDOW_SECONDS);
     this.byKind = { 'user-code': limitOf('user-code'), 'device-code': limitOf('device-code') };
   }
 
   /**
    * Counts a wrong code.
-   * @returns seconds until the next attempt is of use; null: it was within the limit
+   * @returns seconds until the next attempt is possible; null within the limit
    */
   async count(kind: CodeKind, address: string): Promise<number | null> {
     const limit = this.byKind[kind];
@@ -37,7 +36,7 @@ export class WrongCodes {
     return count === undefined || count.isTaken ? null : limit.reset(count);
   }
 
-  /** @returns seconds until the next attempt is of use; null: the address may try now */
+  /** @returns seconds until the next attempt is possible; null if it is possible now */
   async wait(kind: CodeKind, address: string): Promise<number | null> {
     const limit = this.byKind[kind];
     const [count] = await this.limits.take([{ limit, subject: networkOf(address), amount: 0 }]);

@@ -93,7 +93,7 @@ export class RequestMetrics implements MetricGroup {
     this.refusals.take([
       [{ limit: 'requests' }, requests],
       [{ limit: 'points' }, points],
-      [{ limit: 'failed_logins' }, this.failedLogins.refusals],
+      [{ limit: 'failed_logins' }, this.failedLogins.rejections],
       [{ limit: 'load' }, refused],
     ]);
     this.underWay.set(underWay);

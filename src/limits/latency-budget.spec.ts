@@ -1,17 +1,17 @@
-import { Patience } from './login-delay.js';
+import { LatencyBudget } from './latency-budget.js';
 
 /** Jest's clock, so that no load of the machine changes what the tests see. Turns of the event loop stay real. */
 const passTime = (milliseconds: number) => jest.advanceTimersByTimeAsync(milliseconds);
 const nextTurn = () => new Promise((resolve) => void setImmediate(resolve));
 
-describe('patience of 60 ms, of which 20 are quick', () => {
+describe('a latency budget of 60 ms, of which 20 are quick', () => {
   const giveUp = jest.fn();
-  let patience: Patience;
+  let budget: LatencyBudget;
 
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'clearImmediate', 'nextTick', 'queueMicrotask'] });
     giveUp.mockClear();
-    patience = new Patience(20, 60);
+    budget = new LatencyBudget(20, 60);
   });
 
   afterEach(() => {
@@ -28,7 +28,7 @@ describe('patience of 60 ms, of which 20 are quick', () => {
   }
 
   it('ends when no answer comes, and not before', async () => {
-    patience.begin(giveUp);
+    budget.begin(giveUp);
     await wait(55);
     expect(giveUp).not.toHaveBeenCalled();
     await wait(10);
@@ -37,7 +37,7 @@ describe('patience of 60 ms, of which 20 are quick', () => {
 
   it('is not lost on many quick answers', async () => {
     for (let count = 0; count < 20; count++) {
-      const noteAnswer = patience.begin(giveUp);
+      const noteAnswer = budget.begin(giveUp);
       await wait(10);
       noteAnswer();
     }
@@ -48,7 +48,7 @@ describe('patience of 60 ms, of which 20 are quick', () => {
   it('is used up by slow answers that follow one another', async () => {
     let turns = 0;
     for (; turns < 10 && giveUp.mock.calls.length === 0; turns++) {
-      const noteAnswer = patience.begin(giveUp);
+      const noteAnswer = budget.begin(giveUp);
       await wait(45);
       noteAnswer();
     }
@@ -57,18 +57,18 @@ describe('patience of 60 ms, of which 20 are quick', () => {
   });
 
   it('is used up once by answers that are slow together', async () => {
-    const answers = Array.from({ length: 20 }, () => patience.begin(giveUp));
+    const answers = Array.from({ length: 20 }, () => budget.begin(giveUp));
     await wait(30);
     for (const noteAnswer of answers) noteAnswer();
     // Twenty times as much would be more than there is.
-    const noteAnswer = patience.begin(giveUp);
+    const noteAnswer = budget.begin(giveUp);
     await wait(25);
     noteAnswer();
     expect(giveUp).not.toHaveBeenCalled();
   });
 
   it('does not count the time for which this process is busy itself', async () => {
-    const noteAnswer = patience.begin(giveUp);
+    const noteAnswer = budget.begin(giveUp);
     // Before anything is written, and again while the answer is there and not read yet.
     jest.advanceTimersByTime(150);
     await nextTurn();
