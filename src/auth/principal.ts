@@ -2,15 +2,15 @@ import { type Scope, SCOPES } from './scopes.js';
 
 export type TokenKind = 'ACCESS_TOKEN' | 'PERSONAL_ACCESS_TOKEN' | 'SERVICE_ACCOUNT_TOKEN';
 
-/** Who is asking, as far as the token tells. Frozen and shared by all requests with the same token. */
+/** Who makes a request, according to the token. Frozen, and shared by all requests with the same access token. */
 export interface Principal {
   readonly kind: TokenKind;
-  /** Stands for the caller where requests are counted: subject, client or service account. */
+  /** Identifies the principal in rate limits: subject, client or service account. */
   readonly countedAs: string;
   readonly scopes: ReadonlySet<Scope>;
   /** The OAuth client that the token was issued to. */
   readonly clientId: string | null;
-  /** The id of the person the token acts for, as the issuer spells it; null: it acts for nobody. */
+  /** The id of the user for whom the token acts, as the issuer writes it; null if it acts for no user. */
   readonly subject: string | null;
   readonly serviceAccountId: string | null;
   readonly expiresAt: Date | null;
@@ -27,7 +27,7 @@ export function grantedScopes(principal: Principal | null): Scope[] {
 
 const names = new WeakMap<ReadonlySet<Scope>, string>();
 
-/** The scopes as one text, the same for the same scopes: it is asked for with each request of a token. */
+/** The scopes as a key of caches. Computed once for each token. */
 export function nameOfScopes({ scopes }: Pick<Principal, 'scopes'>): string {
   let name = names.get(scopes);
   if (name === undefined) {

@@ -1,10 +1,10 @@
 import type { VerifiedToken } from './tokens/token-verifier.js';
 
 /**
- * Decides about the secret of a service account. Service accounts have rows of their own and live in a later
- * room, which provides this.
+ * Verifies the secret of a service account. An abstract class, because the module of service accounts is in a layer
+ * above this one and provides it.
  */
 export abstract class ServiceAccountVerifier {
-  /** @throws UnauthenticatedError when the account is unknown, expired or revoked, or the secret is wrong */
+  /** @throws UnauthenticatedError if the account is unknown, expired or revoked, or the secret is wrong */
   abstract verify(id: string, secret: string): Promise<VerifiedToken>;
 }

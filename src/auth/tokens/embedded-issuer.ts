@@ -2,14 +2,14 @@ import { Injectable } from '@nestjs/common';
 import type { JSONWebKeySet } from 'jose';
 
 /**
- * The public keys of the identity provider that runs inside this process, when one does. It brings them here
- * when it starts, so that its tokens are verified without asking ourselves over HTTP.
+ * The public keys of the embedded identity provider. It publishes them here when it starts, so that this process does
+ * not send HTTP requests to itself.
  */
 @Injectable()
 export class EmbeddedIssuer {
   private keys: JSONWebKeySet | null = null;
 
-  /** The key set of the embedded provider; null when there is none, or before it has started. */
+  /** The key set of the embedded provider; null if there is none, or if it has not started. */
   get jwks(): JSONWebKeySet | null {
     return this.keys;
   }

@@ -6,10 +6,9 @@ import { ServiceUnavailableError } from '../../common/errors.js';
 import { LATEST_INSTANT } from './jwt.js';
 import { weaknessOf } from './weak-keys.js';
 
-/** Milliseconds that the issuer has for an answer. */
-const TIMEOUT = 2500;
-/** Bytes: a key set or an introspection is far smaller. */
-const LARGEST_ANSWER = 1_000_000;
+const TIMEOUT_MS = 2500;
+/** A key set or an introspection is far smaller. */
+const MAX_RESPONSE_BYTES = 1_000_000;
 
 const Metadata = z.object({
   issuer: z.string(),
@@ -18,14 +17,14 @@ const Metadata = z.object({
 });
 type Metadata = z.infer<typeof Metadata>;
 
-/** RFC 7517 §5. A set that nothing can be verified with is no answer: what is known is better. */
+/** RFC 7517 §5. A set without usable keys is an error, so that the known keys stay. */
 const KeySet = z
   .object({ keys: z.array(z.looseObject({ kty: z.string() })) })
   .refine(({ keys }) => keys.some(({ kty }) => ['RSA', 'EC', 'OKP'].includes(kty)));
 
 const NumericDate = z.number().max(LATEST_INSTANT);
 
-/** RFC 7662 §2.2, the members that count here. Anything but a literal `true` is not active. */
+/** The members of RFC 7662 §2.2 that are used here. Every value but `true` means not active. */
 export const Introspection = z.object({
   active: z.json().transform((active) => active === true),
   scope: z.string().optional(),
@@ -36,7 +35,7 @@ export const Introspection = z.object({
   iat: NumericDate.optional(),
   iss: z.string().optional(),
   aud: z.union([z.string(), z.array(z.string())]).optional(),
-  // Not of RFC 7662, or not held to it: what they are is for the reader to judge.
+  // Members that RFC 7662 does not define, or that issuers use in other ways.
   token_type: z.unknown().optional(),
   token_use: z.unknown().optional(),
   typ: z.unknown().optional(),
@@ -48,10 +47,10 @@ export const Introspection = z.object({
 });
 export type Introspection = z.infer<typeof Introspection>;
 
-/** Speaks HTTP with the issuer that AUTH_URL names: discovery, keys, introspection. */
+/** HTTP client of the issuer that AUTH_URL names: discovery, keys, introspection. */
 export class ExternalIssuer {
   private metadata: Metadata | null = null;
-  /** Lines about keys that are ignored: each is logged once. */
+  /** Warnings about ignored keys. Each is logged once. */
   private readonly logged = new Set<string>();
   private readonly logger = new Logger('Authentication');
 
@@ -64,14 +63,14 @@ export class ExternalIssuer {
     return this.introspection !== null;
   }
 
-  /** The issuer's current public keys, without those that are too weak to believe. */
+  /** The current public keys of the issuer, without the weak ones. */
   async fetchKeys(): Promise<JSONWebKeySet> {
     const { jwks_uri } = await this.discover();
     try {
       const { keys } = await request(jwks_uri, {}, KeySet);
       return { keys: keys.filter((key) => !this.isWeak(key)) };
     } catch (error) {
-      // The issuer may have moved them: the next attempt asks where they are.
+      // The issuer may have moved them, so the next attempt starts with discovery.
       this.metadata = null;
       throw error;
     }
@@ -87,8 +86,8 @@ export class ExternalIssuer {
   }
 
   /**
-   * Asks the issuer about an opaque token (RFC 7662).
-   * @throws ServiceUnavailableError when the issuer gives no answer that can be understood
+   * Introspects an opaque token (RFC 7662).
+   * @throws ServiceUnavailableError if the issuer gives no valid response
    */
   async introspect(token: string): Promise<Introspection> {
     try {
@@ -110,11 +109,11 @@ export class ExternalIssuer {
     }
   }
 
-  /** The issuer's metadata (OpenID Connect Discovery 1.0 §4), asked for once it has been had. */
+  /** The metadata of the issuer (OpenID Connect Discovery 1.0 §4), fetched once. */
   async discover(): Promise<Metadata> {
     if (this.metadata !== null) return this.metadata;
     const metadata = await request(`${this.issuer}/.well-known/openid-configuration`, {}, Metadata);
-    // §4.3: otherwise anybody's metadata could stand in for the issuer's.
+    // §4.3: otherwise the metadata of another issuer could replace it.
     if (metadata.issuer.replace(/\/+$/, '') !== this.issuer)
       throw new Error('The metadata is of another issuer');
     this.metadata = metadata;
@@ -122,7 +121,7 @@ export class ExternalIssuer {
   }
 }
 
-/** RFC 7662 §2.1 asks for some way to keep strangers out: where it is the network, there are no credentials. */
+/** RFC 7662 §2.1 requires some protection of the endpoint. If the network protects it, there are no credentials. */
 function authorizationOf(client: IntrospectionConfig['client']): Record<string, string> {
   if (client === null) return {};
   const credentials = [client.clientId, client.clientSecret].map(encodeForm).join(':');
@@ -134,7 +133,7 @@ async function request<Schema extends z.ZodType>(
   init: RequestInit,
   schema: Schema,
 ): Promise<z.output<Schema>> {
-  const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT) });
+  const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) });
   if (response.status !== 200) {
     await response.body?.cancel();
     throw new Error(`The issuer answered ${response.status}`);
@@ -142,13 +141,13 @@ async function request<Schema extends z.ZodType>(
   return schema.parse(JSON.parse(await readText(response)));
 }
 
-/** Reads no more than an answer may have, however much is sent. */
+/** Reads a response up to the maximal size. */
 async function readText({ body }: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
     length += chunk.length;
-    if (length > LARGEST_ANSWER) throw new Error('The answer of the issuer is too large');
+    if (length > MAX_RESPONSE_BYTES) throw new Error('The answer of the issuer is too large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

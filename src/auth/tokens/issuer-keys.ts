@@ -1,51 +1,51 @@
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import { ServiceUnavailableError } from '../../common/errors.js';
 
-/** Seconds after which the key set is fetched again although nothing seems to be missing. */
-const FRESH_SECONDS = 600;
-/** Seconds for which known keys serve while the issuer cannot be reached. */
-const KNOWN_SECONDS = 24 * 3600;
-/** The issuer is asked for its keys at most this often within a minute, whatever tokens come in and whatever it answers. */
+/** Age at which the key set is fetched again, although no key is missing. */
+const REFRESH_SECONDS = 600;
+/** Age up to which keys are used while the issuer cannot be reached. */
+const MAX_AGE_SECONDS = 24 * 3600;
+/** The limit of fetches, for any tokens from clients and any responses of the issuer. */
 const FETCHES_PER_MINUTE = 3;
-/** Seconds to the next attempt after one that failed: many failures are of a moment. */
+/** Time to the second attempt after a failure: many failures are short. */
 const FIRST_RETRY_SECONDS = 1;
-/** Seconds to each further one: so many that a minute's attempts last for the minute. */
+/** Time to each further attempt, so that the fetches of a minute are spread over it. */
 const RETRY_SECONDS = 20;
 
 interface KnownKeys {
   readonly find: JWTVerifyGetKey;
-  /** Seconds: when they came. */
+  /** The time of their arrival in seconds. */
   readonly at: number;
-  /** The number of the fetch that brought them. */
+  /** The number of their fetch. */
   readonly fetch: number;
 }
 
 /**
- * The keys of an external issuer. Known keys go on verifying while the issuer is away; a key that is not known
- * is looked for at the issuer, and if that cannot be asked the answer is «not now» and never «wrong».
+ * The keys of an external issuer. Known keys are used while the issuer is down. A token with an unknown key causes a fetch, and
+ * if the fetch fails the error is SERVICE_UNAVAILABLE, because the token may be valid.
  */
 export class IssuerKeys {
   private known: KnownKeys | null = null;
   private fetching: Promise<KnownKeys> | null = null;
-  /** Fetches begun so far. */
+  /** Fetches so far. */
   private fetches = 0;
-  /** When the fetches of the last minute began. */
+  /** The start times of the fetches of the last minute. */
   private begun: number[] = [];
-  /** Attempts that failed since the last one that did not. */
+  /** Failures since the last success. */
   private failures = 0;
-  /** Before that the issuer is not asked again. */
+  /** No fetch starts before this time. */
   private retryAt = -Infinity;
 
   constructor(
     private readonly fetchKeys: () => Promise<JSONWebKeySet>,
-    /** Seconds of a clock that only goes forward. */
+    /** A monotonic clock in seconds. */
     private readonly clock: () => number = () => performance.now() / 1000,
   ) {}
 
   /**
-   * Verifies with the keys at hand, and once more with newer ones when it failed for want of a key. Only keys
-   * that were asked for after the token came can say that it has none: others may be older than its key.
-   * @throws ServiceUnavailableError when the keys cannot be had at the moment
+   * Verifies with the known keys. If the key of the token is missing, it verifies again with keys that were fetched after
+   * the token arrived, because all others may be older than the key.
+   * @throws ServiceUnavailableError if the keys cannot be fetched at the moment
    */
   async verify<Result>(
     attempt: (keys: JWTVerifyGetKey) => Promise<Result>,
@@ -66,13 +66,13 @@ export class IssuerKeys {
   private async current(): Promise<KnownKeys> {
     const { known } = this;
     const age = known === null ? Infinity : this.clock() - known.at;
-    if (known === null || age >= KNOWN_SECONDS) return this.next();
-    // Nobody's request need wait for it, and if it fails the known keys serve on.
-    if (age >= FRESH_SECONDS) void this.next().catch(() => undefined);
+    if (known === null || age >= MAX_AGE_SECONDS) return this.next();
+    // In the background. If it fails, the known keys are still used.
+    if (age >= REFRESH_SECONDS) void this.next().catch(() => undefined);
     return known;
   }
 
-  /** The keys of the fetch that is under way, else of a new one. */
+  /** The keys of the running fetch, or else of a new one. */
   private next(): Promise<KnownKeys> {
     this.fetching ??= this.fetch().finally(() => {
       this.fetching = null;

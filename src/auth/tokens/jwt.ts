@@ -8,20 +8,20 @@ import {
   type JWTVerifyOptions,
 } from 'jose';
 
-/** Asymmetric only: with a symmetric one, whoever knows a public key could sign. */
+/** Asymmetric only: with a symmetric algorithm, anyone who knows the public key could sign. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
-/** Seconds by which the issuer's clock may differ from ours. */
+/** Seconds by which the clock of the issuer may differ. */
 export const CLOCK_TOLERANCE = 60;
 /** Seconds since 1970 that a Date can hold (ECMA-262 §21.4.1.1). */
 export const LATEST_INSTANT = 8.64e12;
 
 export interface Expected {
-  /** As it spells itself: some end in a slash, which settings never do. */
+  /** All spellings of the issuer: some end with a slash, which the setting never does. */
   readonly issuers: readonly string[];
   readonly audience: string;
 }
 
-/** Three parts, of which the first says how it was signed. Anything else is opaque. */
+/** Whether a token has three parts, with a JOSE header as the first. All others are opaque. */
 export function isJwt(token: string): boolean {
   if (token.split('.').length !== 3) return false;
   try {
@@ -33,11 +33,11 @@ export function isJwt(token: string): boolean {
 }
 
 /**
- * Refuses a token that is bad by its own word, whoever signed it, so that nobody makes us ask the issuer for keys
- * with what can never be good.
+ * Rejects a token whose claims cannot be valid, whatever its signature is, so that such tokens do not cause requests for
+ * the keys of the issuer.
  * @throws JOSEError
  */
-export function refuseAtSight(token: string, { issuers }: Expected): void {
+export function rejectInvalidClaims(token: string, { issuers }: Expected): void {
   if (!isCanonical(token)) throw new errors.JWTInvalid('Not the canonical spelling');
   const payload = decodeJwt(token);
   if (payload.iss === undefined || !issuers.includes(payload.iss)) throw wrongClaim(payload, 'iss');
@@ -45,15 +45,15 @@ export function refuseAtSight(token: string, { issuers }: Expected): void {
   if (typeof payload.exp !== 'number' || payload.exp > LATEST_INSTANT) throw wrongClaim(payload, 'exp');
   const now = Date.now() / 1000;
   if (payload.exp + CLOCK_TOLERANCE <= now) throw new errors.JWTExpired('Expired', payload, 'exp');
-  // The library does not mind a token that is still to be issued.
+  // jose accepts tokens that were issued in the future.
   if (payload.iat !== undefined && payload.iat - CLOCK_TOLERANCE > now) throw wrongClaim(payload, 'iat');
-  // RFC 7800: only whoever proves to have the key may use it, and a plain bearer token proves nothing.
+  // RFC 7800: a token that is bound to a key needs a proof of possession, and no proof is supported.
   if ((payload['cnf'] ?? null) !== null) throw wrongClaim(payload, 'cnf');
 }
 
 /**
- * Whether each part is the Base64url of what it decodes to (RFC 7515 §2). Decoders also take padding, the other alphabet
- * and unused bits: one token would be many, and each would be verified and remembered by itself.
+ * Whether each part is canonical Base64url (RFC 7515 §2). Decoders also accept padding, the other alphabet and unused
+ * bits, and so one token would have many spellings, each of which would be verified and cached.
  */
 function isCanonical(token: string): boolean {
   return token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part);
@@ -84,7 +84,7 @@ export async function verifyJwt(
   }
 }
 
-/** A token may leave out which key it was signed with, and while keys change there are several. */
+/** For tokens that do not name their key, while the issuer has several keys. */
 async function verifyWithAny(
   token: string,
   keys: errors.JWKSMultipleMatchingKeys,
@@ -100,7 +100,7 @@ async function verifyWithAny(
   throw new errors.JWSSignatureVerificationFailed();
 }
 
-/** Whether a token that was refused with this error may be good by a key that is published since. */
+/** Whether a token that was rejected with this error may be signed by a key that the issuer has published since. */
 export function mayHaveNewKey(token: string, error: unknown): boolean {
   if (error instanceof errors.JWKSNoMatchingKey) return true;
   return (
@@ -108,8 +108,8 @@ export function mayHaveNewKey(token: string, error: unknown): boolean {
   );
 }
 
-/** In words of ours: the library's may repeat what the token says. */
-export function reasonOf(error: unknown): string {
+/** Why a token is rejected. The messages of jose are not used, because they may contain parts of the token. */
+export function rejectionReason(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'it has expired';
   if (error instanceof errors.JWTClaimValidationFailed) {
     if (error.claim === 'cnf') return 'it is bound to a key, and no proof of that key is accepted';

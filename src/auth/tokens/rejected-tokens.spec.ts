@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { UnauthenticatedError } from '../authentication.error.js';
-import { BadTokens } from './rejected-tokens.js';
+import { RejectedTokens } from './rejected-tokens.js';
 
 const HERE = '192.0.2.1';
 const ELSEWHERE = '192.0.2.2';
@@ -12,14 +12,14 @@ describe('bad opaque tokens', () => {
   let questions: number;
   let good: Set<string>;
   let gate: EventEmitter | null;
-  let tokens: BadTokens;
+  let tokens: RejectedTokens;
 
   beforeEach(() => {
     now = 0;
     questions = 0;
     good = new Set();
     gate = null;
-    tokens = new BadTokens(() => now);
+    tokens = new RejectedTokens(() => now);
   });
 
   async function ask(token: string): Promise<string> {
@@ -32,7 +32,7 @@ describe('bad opaque tokens', () => {
   /** «good», or the code of the refusal. */
   async function judge(token: string, address = HERE): Promise<string> {
     try {
-      expect(await tokens.guard(token, address, () => ask(token))).toBe(token);
+      expect(await tokens.introspect(token, address, () => ask(token))).toBe(token);
       return 'good';
     } catch (error) {
       return (error as { code: string }).code;
@@ -106,7 +106,7 @@ describe('bad opaque tokens', () => {
   it('are not what an issuer says that cannot be asked', async () => {
     const away = () => Promise.reject(new Error('away'));
     for (let time = 0; time < 300; time++) {
-      await expect(tokens.guard('token', HERE, away)).rejects.toThrow('away');
+      await expect(tokens.introspect('token', HERE, away)).rejects.toThrow('away');
     }
     good.add('token');
     expect(await judge('token')).toBe('good');

@@ -5,82 +5,84 @@ import { Limit } from '../../limits/limit.js';
 import { networkOf } from '../../limits/network.js';
 import { UnauthenticatedError } from '../authentication.error.js';
 
-/** Milliseconds for which a refusal is repeated: no longer is a token shut out that has become good meanwhile. */
-const REPEAT = 5000;
-/** Refusals that are remembered at most, and tokens that were good. One takes less than a kilobyte. */
-const REMEMBERED = 10_000;
-/** Questions that are under way at most. */
-const AT_ONCE = 100;
-/** Seconds. */
-const MINUTE = 60;
-/** Tokens refused within a minute, after which the issuer is not asked about others: for one address, and for all. */
-const REFUSED_OF_ADDRESS = 100;
-const REFUSED_OF_ALL = 1000;
-const EVERYBODY = '';
+/** Time for which a rejection is cached. It is short, because the token may become valid. */
+const REJECTION_CACHE_MS = 5000;
+/** Rejected tokens, and valid ones, in the caches. One takes less than a kilobyte. */
+const MAX_TOKENS = 10_000;
+const MAX_CONCURRENT = 100;
+const WINDOW_SECONDS = 60;
+/** Rejected tokens within a window, after which other tokens are not introspected: of one address, and of all. */
+const MAX_REJECTED_BY_ADDRESS = 100;
+const MAX_REJECTED = 1000;
+const ALL_ADDRESSES = '';
 
 /**
- * Keeps a flood of bad opaque tokens from becoming a flood of questions to their issuer. Tokens are known by their
- * SHA-256. One that was good before is always asked about: nobody is shut out by what others send.
+ * Protects the issuer from a flood of invalid opaque tokens. Tokens are identified by their SHA-256. Tokens that were valid
+ * before are always introspected, so that a flood does not lock out clients.
  */
-export class BadTokens {
-  private readonly refusals = new LRUCache<string, { error: UnauthenticatedError; until: number }>({
-    max: REMEMBERED,
+export class RejectedTokens {
+  private readonly rejections = new LRUCache<string, { error: UnauthenticatedError; until: number }>({
+    max: MAX_TOKENS,
   });
-  private readonly good = new LRUCache<string, true>({ max: REMEMBERED });
-  private readonly underWay = new Map<string, Promise<unknown>>();
-  private readonly ofAddress: Limit;
-  private readonly ofAll: Limit;
+  private readonly valid = new LRUCache<string, true>({ max: MAX_TOKENS });
+  private readonly running = new Map<string, Promise<unknown>>();
+  private readonly byAddress: Limit;
+  private readonly total: Limit;
 
   /** @param clock milliseconds since any instant */
   constructor(private readonly clock: () => number = () => performance.now()) {
-    this.ofAddress = new Limit('refused-tokens:address', REFUSED_OF_ADDRESS, MINUTE, clock);
-    this.ofAll = new Limit('refused-tokens', REFUSED_OF_ALL, MINUTE, clock);
+    this.byAddress = new Limit('refused-tokens:address', MAX_REJECTED_BY_ADDRESS, WINDOW_SECONDS, clock);
+    this.total = new Limit('refused-tokens', MAX_REJECTED, WINDOW_SECONDS, clock);
   }
 
   /**
-   * Asks about a token, unless the answer is known, under way, or too many were bad.
-   * @param address where the token comes from
-   * @param ask throws UnauthenticatedError when the token is bad
+   * Introspects a token, unless the result is cached or on its way, or too many tokens were rejected.
+   * @param address of the client
+   * @param introspect throws UnauthenticatedError if the token is not valid
    * @throws UnauthenticatedError, also for a few seconds after
-   * @throws ServiceError RATE_LIMITED when too many from the address were bad
-   * @throws ServiceUnavailableError when too many are asked about, or were bad, wherever they came from
+   * @throws ServiceError RATE_LIMITED after too many invalid tokens from the address
+   * @throws ServiceUnavailableError if too many introspections run, or after too many invalid tokens from all addresses
    */
-  async guard<Result>(token: string, address: string, ask: () => Promise<Result>): Promise<Result> {
+  async introspect<Result>(
+    token: string,
+    address: string,
+    introspect: () => Promise<Result>,
+  ): Promise<Result> {
     const key = hash('sha256', token, 'base64');
-    const refusal = this.refusals.get(key);
-    if (refusal !== undefined && refusal.until > this.clock()) throw refusal.error;
-    const underWay = this.underWay.get(key) as Promise<Result> | undefined;
-    if (underWay !== undefined) return underWay;
+    const rejection = this.rejections.get(key);
+    if (rejection !== undefined && rejection.until > this.clock()) throw rejection.error;
+    const running = this.running.get(key) as Promise<Result> | undefined;
+    if (running !== undefined) return running;
     const network = networkOf(address);
-    this.refuseFlood(key, network);
-    const answer = this.note(key, network, ask()).finally(() => this.underWay.delete(key));
-    this.underWay.set(key, answer);
-    return answer;
+    this.rejectFlood(key, network);
+    const result = this.note(key, network, introspect()).finally(() => this.running.delete(key));
+    this.running.set(key, result);
+    return result;
   }
 
-  private refuseFlood(key: string, network: string): void {
-    if (this.underWay.size >= AT_ONCE) throw tooMany();
-    if (this.good.has(key)) return;
-    const count = this.ofAddress.take(network, 0);
-    if (this.ofAddress.remaining(count) === 0) {
-      const retryAfter = this.ofAddress.reset(count);
+  private rejectFlood(key: string, network: string): void {
+    if (this.running.size >= MAX_CONCURRENT) throw tooMany();
+    if (this.valid.has(key)) return;
+    const count = this.byAddress.take(network, 0);
+    if (this.byAddress.remaining(count) === 0) {
+      const retryAfter = this.byAddress.reset(count);
       throw new ServiceError('RATE_LIMITED', 'Too many bad access tokens were sent from this address', {
         retryAfter,
       });
     }
-    if (this.ofAll.remaining(this.ofAll.take(EVERYBODY, 0)) === 0) throw tooMany();
+    if (this.total.remaining(this.total.take(ALL_ADDRESSES, 0)) === 0) throw tooMany();
   }
 
-  private async note<Result>(key: string, network: string, answer: Promise<Result>): Promise<Result> {
+  private async note<Result>(key: string, network: string, introspection: Promise<Result>): Promise<Result> {
     try {
-      const result = await answer;
-      this.good.set(key, true);
+      const result = await introspection;
+      this.valid.set(key, true);
       return result;
     } catch (error) {
       if (error instanceof UnauthenticatedError) {
-        this.refusals.set(key, { error, until: this.clock() + REPEAT });
-        this.ofAddress.take(network, 1);
-        this.ofAll.take(EVERYBODY, 1);
+        this.rejections.set(key, { error, until: this.clock() + REJECTION_CACHE_MS });
+        this.byAddress.take(network, 1);
+        this.total.take(ALL_ADDRESSES, 1);
       }
       throw error;
     }

@@ -1,6 +1,6 @@
 import type { TokenKind } from '../principal.js';
 
-/** What tells how a token was granted: claims of a JWT, or members of an introspection. */
+/** Claims of a JWT, or members of an introspection, that depend on the grant of the token. */
 export interface GrantClaims {
   readonly sub?: unknown;
   readonly client_id?: unknown;
@@ -9,9 +9,9 @@ export interface GrantClaims {
 }
 
 /**
- * A token of the client-credentials grant is the one that people make for their own scripts. It is recognized by a
- * subject that is the client itself (RFC 9068 §2.2), or by `gty` or `grant_type`, claims by which several providers name
- * the grant; the embedded provider sends `gty`. Anything else is an access token of an application.
+ * People get tokens for their own scripts by the client-credentials grant. Its subject is the client itself (RFC 9068
+ * §2.2), or a claim `gty` or `grant_type` names the grant, as several providers do; the embedded provider sends
+ * `gty`. All other tokens are access tokens of applications.
  */
 export function kindOfToken({ sub, client_id, gty, grant_type }: GrantClaims): TokenKind {
   const isOfClient = typeof client_id === 'string' && sub === client_id;

@@ -4,7 +4,7 @@ import { ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { UnauthenticatedError } from '../authentication.error.js';
-import { BadTokens } from './rejected-tokens.js';
+import { RejectedTokens } from './rejected-tokens.js';
 import { EmbeddedIssuer } from './embedded-issuer.js';
 import { ExternalIssuer, type Introspection } from './external-issuer.js';
 import { IssuerKeys } from './issuer-keys.js';
@@ -13,8 +13,8 @@ import {
   type Expected,
   isJwt,
   mayHaveNewKey,
-  reasonOf,
-  refuseAtSight,
+  rejectionReason,
+  rejectInvalidClaims,
   verifyJwt,
 } from './jwt.js';
 import { isAboutAccessToken } from './access-tokens-only.js';
@@ -22,14 +22,14 @@ import type { Principal, TokenKind } from '../principal.js';
 import { kindOfToken } from './token-kind.js';
 import { parseScopes } from '../scopes.js';
 
-/** Seconds for which a JWT is believed without another look: a key that its issuer withdraws ends its tokens. */
-const JWT_SECONDS = 600;
-/** Seconds for which an introspection is believed. */
-const INTROSPECTION_SECONDS = 60;
+/** Time for which a verified JWT is cached. It is short, because an issuer may withdraw a key. */
+const JWT_CACHE_SECONDS = 600;
+/** Time for which an introspection is cached. */
+const INTROSPECTION_CACHE_SECONDS = 60;
 
 /**
- * A principal, and from when until when, in milliseconds since 1970, the token need not be looked at again. It has a
- * beginning because the clock of the machine may be set back: it would be believed for hours.
+ * A principal, and the time in which it may be cached, in milliseconds since 1970. The time has a beginning, because the
+ * clock of the machine may be set back.
  */
 export interface VerifiedToken {
   readonly principal: Principal;
@@ -37,15 +37,15 @@ export interface VerifiedToken {
   readonly cacheUntil: number;
 }
 
-/** Decides about access tokens: JWTs by the issuer's keys (RFC 9068), opaque ones by introspection (RFC 7662). */
+/** Verifies access tokens: JWTs by the keys of the issuer (RFC 9068), opaque ones by introspection (RFC 7662). */
 @Injectable()
 export class TokenVerifier {
   private readonly external: ExternalIssuer | null;
   private readonly issuerKeys: IssuerKeys | null;
   private readonly expected: Expected;
-  /** Whether an introspection without `aud` is about a token for this service. */
+  /** Whether an introspection without `aud` is accepted. */
   private readonly mayLackAudience: boolean;
-  private readonly badTokens = new BadTokens();
+  private readonly rejectedTokens = new RejectedTokens();
 
   constructor(
     @Inject(CONFIG) config: Config,
@@ -61,33 +61,33 @@ export class TokenVerifier {
   }
 
   /**
-   * @param address where the token comes from
-   * @throws UnauthenticatedError when the token is bad
-   * @throws ServiceError RATE_LIMITED when too many from the address were bad
-   * @throws ServiceUnavailableError when that cannot be told at the moment
+   * @param address of the client
+   * @throws UnauthenticatedError if the token is not valid
+   * @throws ServiceError RATE_LIMITED after too many invalid tokens from the address
+   * @throws ServiceUnavailableError if the token cannot be verified at the moment
    */
   async verify(token: string, address: string): Promise<VerifiedToken> {
     if (isJwt(token)) return this.verifyJwt(token);
     const { external } = this;
     if (external?.canIntrospect !== true) throw UnauthenticatedError.badToken('it is no JWT');
-    return this.badTokens.guard(token, address, () => this.introspect(token, external));
+    return this.rejectedTokens.introspect(token, address, () => this.introspect(token, external));
   }
 
   private async verifyJwt(token: string): Promise<VerifiedToken> {
     let payload: JWTPayload;
     try {
-      refuseAtSight(token, this.expected);
+      rejectInvalidClaims(token, this.expected);
       payload = await this.verifySignature(token);
     } catch (error) {
       if (error instanceof ServiceError) throw error;
-      throw UnauthenticatedError.badToken(reasonOf(error), { cause: error });
+      throw UnauthenticatedError.badToken(rejectionReason(error), { cause: error });
     }
     const now = Date.now();
     const expiresAt = (payload.exp ?? 0) * 1000;
     return {
       principal: principalOf({ ...claimsOf(payload), expiresAt: new Date(expiresAt) }, kindOfToken(payload)),
       cacheFrom: now,
-      cacheUntil: Math.min(now + JWT_SECONDS * 1000, expiresAt + CLOCK_TOLERANCE * 1000),
+      cacheUntil: Math.min(now + JWT_CACHE_SECONDS * 1000, expiresAt + CLOCK_TOLERANCE * 1000),
     };
   }
 
@@ -106,7 +106,7 @@ export class TokenVerifier {
     const now = Date.now();
     const introspection = await issuer.introspect(token);
     if (!introspection.active) throw UnauthenticatedError.badToken('it is not active');
-    this.refuseForeign(introspection, now);
+    this.rejectInvalid(introspection, now);
     const expiresAt = introspection.exp === undefined ? null : introspection.exp * 1000;
     return {
       principal: principalOf(
@@ -119,27 +119,26 @@ export class TokenVerifier {
         kindOfToken(introspection),
       ),
       cacheFrom: now,
-      cacheUntil: Math.min(now + INTROSPECTION_SECONDS * 1000, expiresAt ?? Infinity),
+      cacheUntil: Math.min(now + INTROSPECTION_CACHE_SECONDS * 1000, expiresAt ?? Infinity),
     };
   }
 
-  /** «Active» says that the issuer knows the token, not that it is for us or still good by our clock. */
-  private refuseForeign(introspection: Introspection, now: number): void {
+  /** «Active» means that the issuer knows the token. It may be for another service, or expired by the clock of this one. */
+  private rejectInvalid(introspection: Introspection, now: number): void {
     const { iss, aud, exp, nbf, iat, cnf } = introspection;
+    const { issuers, audience } = this.expected;
     const seconds = now / 1000;
-    if (!isAboutAccessToken(introspection)) throw UnauthenticatedError.badToken('it is no access token');
-    if ((cnf ?? null) !== null)
-      throw UnauthenticatedError.badToken('it is bound to a key, and no proof of that key is accepted');
-    if (iss !== undefined && !this.expected.issuers.includes(iss))
-      throw UnauthenticatedError.badToken('it is of another issuer');
-    if (aud === undefined && !this.mayLackAudience)
-      throw UnauthenticatedError.badToken('it is for no audience');
-    if (aud !== undefined && ![aud].flat().includes(this.expected.audience))
-      throw UnauthenticatedError.badToken('it is for another audience');
-    if (exp !== undefined && exp + CLOCK_TOLERANCE <= seconds)
-      throw UnauthenticatedError.badToken('it has expired');
-    if (Math.max(nbf ?? 0, iat ?? 0) - CLOCK_TOLERANCE > seconds)
-      throw UnauthenticatedError.badToken('it is not valid yet');
+    const checks: [isRejected: boolean, reason: string][] = [
+      [!isAboutAccessToken(introspection), 'it is no access token'],
+      [(cnf ?? null) !== null, 'it is bound to a key, and no proof of that key is accepted'],
+      [iss !== undefined && !issuers.includes(iss), 'it is of another issuer'],
+      [aud === undefined && !this.mayLackAudience, 'it is for no audience'],
+      [aud !== undefined && ![aud].flat().includes(audience), 'it is for another audience'],
+      [exp !== undefined && exp + CLOCK_TOLERANCE <= seconds, 'it has expired'],
+      [Math.max(nbf ?? 0, iat ?? 0) - CLOCK_TOLERANCE > seconds, 'it is not valid yet'],
+    ];
+    const [, reason] = checks.find(([isRejected]) => isRejected) ?? [];
+    if (reason !== undefined) throw UnauthenticatedError.badToken(reason);
   }
 }
 
@@ -154,7 +153,7 @@ function claimsOf(payload: JWTPayload): Omit<Claims, 'expiresAt'> {
   const textOf = (claim: string) => (typeof payload[claim] === 'string' ? payload[claim] : null);
   return {
     subject: textOf('sub'),
-    // RFC 9068 §2.2 asks for client_id; Keycloak names the application of a person's token by the claim of an ID token only.
+    // RFC 9068 §2.2 requires client_id. Keycloak sends azp instead, a claim of ID tokens.
     clientId: textOf('client_id') ?? textOf('azp'),
     scope: textOf('scope') ?? '',
   };
@@ -166,8 +165,8 @@ function principalOf({ subject, clientId, scope, expiresAt }: Claims, kind: Toke
     countedAs: `token:${subject ?? ''}:${clientId ?? ''}`,
     scopes: new Set(parseScopes(scope)),
     clientId,
-    // RFC 9068 §2.2: a client that acts for itself has its own id as subject, and is nobody of the directory,
-    // even if somebody there is called the same.
+    // RFC 9068 §2.2: a client that acts for itself has its own id as subject. It is no user, even if a user has the same
+    // id.
     subject: subject === clientId ? null : subject,
     serviceAccountId: null,
     expiresAt,
