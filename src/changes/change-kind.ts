@@ -1,4 +1,4 @@
-/** What synchronisation can change. It is also a type of the schema (change.model.ts), which commands have no need of. */
+/** The kinds of changes; change.model.ts registers them as a type of the schema. */
 export enum ChangeKind {
   USER_CREATED = 'USER_CREATED',
   USER_UPDATED = 'USER_UPDATED',
@@ -13,7 +13,7 @@ export enum ChangeKind {
 
 const BY_NUMBER = Object.values(ChangeKind);
 
-/** How kinds are stored: from 1, in the order above. */
+/** The number under which a kind is stored: from 1, in the order above. */
 export function numberOfKind(kind: ChangeKind): number {
   return BY_NUMBER.indexOf(kind) + 1;
 }

@@ -10,8 +10,8 @@ import { ChangeKind, kindOf, numberOfKind } from './change-kind.js';
 import { changesKeptSince, PORTION } from './retention.js';
 
 /**
- * The entryUUID of what a change is about. A change that an earlier release wrote has none: then it is that of the row that
- * is still there, or that of the deletion.
+ * The entryUUID of the user or group of a change. Changes of earlier releases have none: then it is that of the row, or that of
+ * the deletion.
  */
 function identityOf(noun: 'user' | 'group'): string {
   const deletion = numberOfKind(noun === 'user' ? ChangeKind.USER_DELETED : ChangeKind.GROUP_DELETED);
@@ -62,14 +62,14 @@ export function changeOf(row: ChangeRow): Change {
   return change;
 }
 
-/** Keys of the person and of the group that changes have to be about. */
+/** Keys of the user and of the group that the changes are about. */
 export interface ChangeSubjects {
   readonly userKey: number | null;
   readonly groupKey: number | null;
 }
 
 /**
- * The log, from old to new. A cursor is a place in the log whatever the filter: it goes with every one.
+ * The log, oldest first. A cursor is a position in the log and can be used with any filter.
  * @param days for which changes are kept
  */
 export function changeSource(
@@ -88,7 +88,7 @@ export function changeSource(
   ];
   if (userKey !== null) conditions.push(`c.user_key = ${values.add(userKey)}::integer`);
   if (groupKey !== null) conditions.push(`c.group_key = ${values.add(groupKey)}::integer`);
-  // A person or a group has few changes; where all are asked for, each kind has a stretch of an index.
+  // A user or a group has few changes. Without one, each kind is read from its own range of an index.
   const isNarrow = isOfSubject || numbers?.length === 0;
   if (numbers !== null && isNarrow) conditions.push(`c.kind = any (${values.add(numbers)}::smallint[])`);
   const stretches = isNarrow ? null : numbers?.map((number) => `c.kind = ${values.add(number)}::smallint`);
@@ -109,8 +109,8 @@ export function changeSource(
 }
 
 /**
- * What is past and not deleted yet is counted still: mostly nothing. Where it is very much, because nobody deleted for long,
- * the first part of it is looked at.
+ * Subtracts the expired changes that are not deleted yet. Usually there are none; if there are many, only the first portion of
+ * them is subtracted.
  */
 function totalSince(from: string): string {
   const past = `select from changes p where p.at < ${from} order by p.at, p.id limit ${PORTION}`;
@@ -120,8 +120,8 @@ function totalSince(from: string): string {
 export const CHANGE_BINDING = bindCursor('changes', {}, {});
 
 /**
- * The highest id that is past: everything after it can be read. No row, when the database never had the revision from which
- * a cursor was read, or has no change yet where the cursor is.
+ * The highest expired id: every change after it can be read. No row when the database never had the revision from which a
+ * cursor was read, or has no change at the position of the cursor yet.
  */
 export const READ_PAST = statement(
   `
@@ -134,7 +134,7 @@ export const READ_PAST = statement(
   { tellsRevision: true },
 );
 
-/** The key of who has this id today, or else of who had it last, unless that is past. */
+/** The key of the user or group that has the id now, or else that had it last, if the deletion has not expired. */
 const findSubject = (table: 'users' | 'groups', key: string, deletion: ChangeKind) =>
   statement(
     `

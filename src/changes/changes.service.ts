@@ -26,7 +26,7 @@ import {
   READ_PAST,
 } from './change.queries.js';
 
-/** What synchronisation has changed, for whoever keeps a copy of the directory. */
+/** The log of changes, for clients that keep a copy of the directory. */
 @Injectable()
 export class ChangesService {
   constructor(
@@ -36,9 +36,9 @@ export class ChangesService {
   ) {}
 
   /**
-   * @throws NotFoundError when nobody and nothing has, or had last, the id of `user` or `group`
-   * @throws ServiceError CHANGE_CURSOR_EXPIRED when changes that come after a cursor are past; INVALID_CURSOR when it is none
-   *   of this database's
+   * @throws NotFoundError when no user or group has the id of `user` or `group`, or was the last that had it
+   * @throws ServiceError CHANGE_CURSOR_EXPIRED when changes after a cursor are no longer kept; INVALID_CURSOR when the cursor is
+   *   not of this database
    */
   async list(
     page: ChangeListArguments,
@@ -75,11 +75,10 @@ async function getKey(
 ): Promise<number> {
   const [[key] = [null]] = await reader.read<[number | null]>(statement, values);
   if (key !== null) return key;
-  const nobody = argument === 'user' ? 'There is no person' : 'There is no group';
-  throw new NotFoundError(`${nobody} with this id, nor was there one lately`, argument);
+  throw new NotFoundError(`There is no ${argument} with this id, and none was deleted recently`, argument);
 }
 
-/** Where a cursor is in the log, and the revision from which it was read. */
+/** The position of a cursor in the log, and the revision from which it was read. */
 interface Place {
   readonly argument: 'after' | 'before';
   readonly id: number;
@@ -88,7 +87,7 @@ interface Place {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** @throws ServiceError INVALID_CURSOR when one is not of this log; the previous release told no revision */
+/** @throws ServiceError INVALID_CURSOR when a cursor is not of this log; those of the first release have no revision */
 function findPlaces(page: PageArguments): Place[] {
   return (['after', 'before'] as const).flatMap((argument) => {
     const cursor = page[argument];
@@ -109,14 +108,14 @@ function decodeChangeCursor(cursor: string, argument: Place['argument']): [id: n
   }
 }
 
-/** After the page has been read: what is past by now was still there then. */
+/** Checked after the page has been read, because changes may expire in between. */
 async function refuseLost({ argument, id, revision }: Place, days: number, reader: Reader): Promise<void> {
   const [row] = await reader.read<[past: number]>(READ_PAST, [days, revision, id]);
   if (row === undefined) throw lostCursor(argument);
   if (id >= row[0]) return;
   throw new ServiceError(
     'CHANGE_CURSOR_EXPIRED',
-    `Changes after the cursor in ${argument} are no longer kept: read everything anew, and go on from the latest cursor`,
+    `Changes after the cursor in ${argument} are no longer kept: read everything again, and continue from the latest cursor`,
     { argument },
   );
 }
@@ -124,7 +123,7 @@ async function refuseLost({ argument, id, revision }: Place, days: number, reade
 function lostCursor(argument: Place['argument']): ServiceError {
   return new ServiceError(
     'INVALID_CURSOR',
-    `The cursor in ${argument} is not of the changes that this service has: read everything again, and go on from the latest cursor`,
+    `The cursor in ${argument} is not of the changes of this service: read everything again, and continue from the latest cursor`,
     { argument },
   );
 }

@@ -4,17 +4,16 @@ const DAY = 24 * HOUR;
 /** How far the clock of the log follows the clock of the database at once. */
 export const LEAP_HOURS = 24;
 
-/** What the log of changes takes for the time when it decides what is past. */
+/** The clock by which changes expire. */
 export interface LogClock {
   readonly at: Date;
-  /** When the clock of the database began to be more than a day ahead; null: it is not. */
+  /** Since when the clock of the database has been more than a day ahead; null: it is not. */
   readonly doubtedSince: Date | null;
 }
 
 /**
- * Follows the clock of the database, but not at once when that leaps ahead by more than a day: a wrong clock must not delete
- * what it takes for past. It is believed when it still says the same an hour later. A clock that goes back is followed at
- * once: then less is past.
+ * Follows the clock of the database. A leap of more than a day is followed only when it has lasted an hour, because a wrong clock
+ * must not delete changes. A clock that goes back is followed at once: then fewer changes expire.
  */
 export function advance({ at, doubtedSince }: LogClock, now: Date): LogClock {
   if (now.getTime() - at.getTime() <= DAY) return { at: now, doubtedSince: null };
@@ -23,7 +22,7 @@ export function advance({ at, doubtedSince }: LogClock, now: Date): LogClock {
   return doubted >= HOUR ? { at: now, doubtedSince: null } : { at, doubtedSince };
 }
 
-/** Whether a clock that was more than a day ahead has turned out to be wrong: what was written by it is of a later time. */
+/** Whether a clock that was more than a day ahead was wrong: then changes of that period have times in the future. */
 export function hasRecovered(before: LogClock, now: Date): boolean {
   return before.doubtedSince !== null && now.getTime() - before.at.getTime() <= DAY;
 }

@@ -1,11 +1,11 @@
 import { LEAP_HOURS } from './log-clock.js';
 
-/** Changes that are deleted at once, when they are past: more wait for the next time. */
+/** Expired changes that one run deletes at most. */
 export const PORTION = 20_000;
 
 /**
- * SQL of the instant from which on changes are shown: what is older is past, whether it has been deleted yet or not. A clock
- * that leaps ahead makes no more than a day of them past (see advance).
+ * SQL of the time from which changes are shown: older ones have expired, whether they are deleted yet or not. A clock that leaps
+ * ahead makes at most one day of them expire (see advance).
  * @param days SQL of the number of days for which changes are kept
  */
 export function changesKeptSince(days: string): string {

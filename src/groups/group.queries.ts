@@ -1,53 +1,18 @@
 import { bindCursor } from '../common/cursor.js';
-import { NotFoundError } from '../common/errors.js';
 import type { Field } from '../common/field.js';
-import { foldId, foldSearch } from '../common/fold.js';
+import { foldSearch } from '../common/fold.js';
 import { sqlOfField } from '../database/fields/field-columns.js';
 import { fieldConditions } from '../database/fields/filter-conditions.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import { byName, type NameColumns, type PageOrder, type PageSource } from '../database/paging/page-source.js';
 import { searchCondition } from '../database/paging/search-condition.js';
-import type { Reader } from '../database/statements/reader.js';
-import { REVISION, type Statement, statement } from '../database/statements/statement.js';
 import { Values } from '../database/statements/values.js';
 import { OrderDirection } from '../graphql/schema/order.js';
 import { roleConditionOf } from './group-role.js';
-import type { GroupInput } from './group.inputs.js';
 import { type GroupListArguments, GroupOrderField } from './group-list.inputs.js';
 import type { Group } from './group.model.js';
 
-/** One row, also when no group has the id: then only the revision is not null. */
-export function findGroupStatement({ all }: Projection<Group>): Statement {
-  return statement(
-    `select ${all.columns.join(', ')}, s.revision_uuid from mirror_state s left join groups g on g.id_folded = $1`,
-    { tellsRevision: true, isShort: true },
-  );
-}
-
-export function listGroupsByKeyStatement({ all }: Projection<Group>): Statement {
-  return statement(
-    `select ${all.columns.join(', ')}, ${REVISION} from groups g where g.key = any ($1::integer[])`,
-    {
-      tellsRevision: true,
-    },
-  );
-}
-
-const FIND_GROUP_KEY = statement(
-  'select g.key, s.revision_uuid from mirror_state s left join groups g on g.id_folded = $1',
-  { tellsRevision: true, isShort: true },
-);
-
-/** @throws NotFoundError */
-export async function getGroupKey({ id }: GroupInput, argument: string, reader: Reader): Promise<number> {
-  const [[key] = [null]] = await reader.read<[number | null]>(FIND_GROUP_KEY, [foldId(id)]);
-  if (key === null) throw groupNotFound(argument);
-  return key;
-}
-
-export function groupNotFound(argument: string): NotFoundError {
-  return new NotFoundError('There is no group with this id', argument);
-}
+export const GROUP_TABLE = { table: 'groups', alias: 'g', noun: 'group', total: 'g.member_count' } as const;
 
 /**
  * All groups, or those of one user: then the list begins at the memberships, which have an index in the order of the list.

@@ -1,4 +1,5 @@
 import { Args, ArgsType, Context, Field, Info, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+import { notFound } from '../database/fields/object-table.js';
 import type { GraphQLResolveInfo } from 'graphql';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
 import type { PageSelection } from '../common/page.js';
@@ -10,7 +11,7 @@ import { Direct } from '../graphql/schema/direct.decorator.js';
 import { GroupInput } from './group.inputs.js';
 import { GroupListArguments } from './group-list.inputs.js';
 import { Group, GroupConnection } from './group.model.js';
-import { groupNotFound } from './group.queries.js';
+import { GROUP_TABLE } from './group.queries.js';
 import { GroupsService } from './groups.service.js';
 
 @ArgsType()
@@ -34,7 +35,7 @@ export class GroupsResolver {
     @Info() info: GraphQLResolveInfo,
   ): Promise<Group> {
     const group = await this.service.findSelected(id, objectSelection(info, 'members'), reader);
-    if (group === null) throw groupNotFound('group');
+    if (group === null) throw notFound(GROUP_TABLE, 'group');
     return group;
   }
 

@@ -1,14 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { BadUserInputError } from '../common/errors.js';
 import type { Field } from '../common/field.js';
-import { foldId } from '../common/fold.js';
 import type { PageArguments, PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import { getKey, ObjectTable } from '../database/fields/object-table.js';
 import type { Projection } from '../database/fields/projection.js';
 import { readPage, readPages } from '../database/paging/page.js';
 import type { Reader } from '../database/statements/reader.js';
-import type { Statement } from '../database/statements/statement.js';
 import type { SelectedObject } from '../graphql/analysis/selection.js';
 import type { Batches } from '../graphql/execution/batches.js';
 import { Connection } from '../graphql/schema/connection.js';
@@ -17,52 +16,37 @@ import { MembershipList } from '../memberships/membership-list.js';
 import { MembershipLookup } from '../memberships/membership-lookup.js';
 import { userFields } from '../users/user.fields.js';
 import { memberProjection } from '../users/user.projections.js';
-import { getUserKey } from '../users/user.queries.js';
+import { USER_TABLE } from '../users/user.queries.js';
 import { groupFields } from './group.fields.js';
 import type { GroupInput } from './group.inputs.js';
 import type { GroupListArguments } from './group-list.inputs.js';
 import type { Group } from './group.model.js';
 import { groupProjection } from './group.projections.js';
-import {
-  findGroupStatement,
-  groupNotFound,
-  groupSource,
-  listGroupsByKeyStatement,
-  getGroupKey,
-  nestedGroupSource,
-  type NestingDirection,
-} from './group.queries.js';
-
-const PARENT = { table: 'groups', alias: 'g', total: 'g.member_count' } as const;
+import { GROUP_TABLE, groupSource, nestedGroupSource, type NestingDirection } from './group.queries.js';
 
 @Injectable()
 export class GroupsService {
   private readonly fields: readonly Field[];
   private readonly projection: Projection<Group>;
   private readonly lookup: MembershipLookup<Group>;
-  private readonly findGroup: Statement;
-  private readonly listByKey: Statement;
+  private readonly table: ObjectTable<Group>;
 
   constructor(@Inject(CONFIG) { directory: { mapping } }: Config) {
     this.fields = groupFields(mapping.groups);
     this.projection = groupProjection(this.fields);
     const members = userFields(mapping.people);
     const list = new MembershipList('members', memberProjection(members), members);
-    this.lookup = new MembershipLookup(PARENT, this.projection, list);
-    this.findGroup = findGroupStatement(this.projection);
-    this.listByKey = listGroupsByKeyStatement(this.projection);
+    this.lookup = new MembershipLookup(GROUP_TABLE, this.projection, list);
+    this.table = new ObjectTable(GROUP_TABLE, this.projection);
   }
 
-  async find(id: string, reader: Reader): Promise<Group | null> {
-    const [row] = await reader.read(this.findGroup, [foldId(id)]);
-    return row === undefined || row[0] === null ? null : this.projection.mapRow(row, this.projection.all);
+  find(id: string, reader: Reader): Promise<Group | null> {
+    return this.table.find(id, reader);
   }
 
   /** @throws NotFoundError */
-  async get({ id }: GroupInput, argument: string, reader: Reader): Promise<Group> {
-    const group = await this.find(id, reader);
-    if (group === null) throw groupNotFound(argument);
-    return group;
+  get(input: GroupInput, argument: string, reader: Reader): Promise<Group> {
+    return this.table.get(input, argument, reader);
   }
 
   /** Reads what is selected of a group, together with a page of memberships if one is selected. */
@@ -77,20 +61,17 @@ export class GroupsService {
 
   /** The group with a key, in one statement with the other groups that are requested at the same time. */
   findByKey(key: number, batches: Batches): Promise<Group | null> {
-    return batches.load<Group | null>('groups by key', key, async (keys, reader) => {
-      const rows = await reader.read(this.listByKey, [keys]);
-      const groups = rows.map((row) => this.projection.mapRow(row, this.projection.all));
-      const byKey = new Map(groups.map((group) => [group.key, group]));
-      return keys.map((each) => byKey.get(each) ?? null);
-    });
+    return batches.load<Group | null>('groups by key', key, (keys, reader) =>
+      this.table.listByKeys(keys, reader),
+    );
   }
 
   /** @throws NotFoundError when the group of `parent` or the user of `hasMember` does not exist */
   async list(page: GroupListArguments, selection: PageSelection, reader: Reader): Promise<Connection<Group>> {
     const { hasMember, parent, role } = page.filter ?? {};
     if (role && !hasMember) throw new BadUserInputError('The filter role requires hasMember', 'role');
-    const userKey = hasMember ? await getUserKey(hasMember, 'hasMember', reader) : null;
-    const parentKey = parent ? await getGroupKey(parent, 'parent', reader) : null;
+    const userKey = hasMember ? await getKey(USER_TABLE, hasMember, 'hasMember', reader) : null;
+    const parentKey = parent ? await getKey(GROUP_TABLE, parent, 'parent', reader) : null;
     const columns = this.projection.select(selection.node);
     const source = groupSource(page, { userKey, parentKey }, columns, this.projection, this.fields);
     const rows = await readPage(reader, source, page, selection);

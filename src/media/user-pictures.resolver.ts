@@ -4,19 +4,14 @@ import { InheritAccess } from '../auth/access.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import { Direct } from '../graphql/schema/direct.decorator.js';
 import { Profile } from '../users/profile.model.js';
+import { USER_FIELDS } from '../users/user.fields.js';
 import { User } from '../users/user.model.js';
+import type { PictureKind } from './signing/signed-url.js';
 import { SignedUrls } from './signing/signed-urls.js';
 
-const PHOTO =
-  'A signed URL of the photo that the directory holds, or null when there is none. It needs no token, works in an ' +
-  '`img` element, and is valid for an hour: ask for a new one then. JPEG, or AVIF or WebP for clients that name ' +
-  'them in Accept.';
-const PICTURE =
-  'A signed URL of the picture that the person chose for themselves, or null when there is none. It is used like ' +
-  'the URL of `photo`.';
 const SIZE =
-  'Pixels of the square that the picture fits into: 64, 128, 256 or 512. It is scaled down, never up, and not ' +
-  'cropped. Left out: the size that it has, at most 2,048 pixels a side.';
+  'The side of the square into which the picture fits, in pixels: 64, 128, 256 or 512. The picture is scaled down, never ' +
+  'up, and not cropped. If omitted, it has its own size, at most 2,048 pixels a side.';
 
 @ArgsType()
 class PictureArguments {
@@ -24,7 +19,8 @@ class PictureArguments {
   size?: number | null;
 }
 
-function SignedUrlField(description: string): MethodDecorator {
+function SignedUrlField(name: PictureKind): MethodDecorator {
+  const description = USER_FIELDS.find((field) => field.name === name)?.description ?? '';
   return applyDecorators(
     InheritAccess(),
     CachePolicy('minute'),
@@ -33,33 +29,33 @@ function SignedUrlField(description: string): MethodDecorator {
   );
 }
 
-/** What people look like to others. */
+/** The pictures of users. */
 @Resolver(() => User)
 export class UserPicturesResolver {
   constructor(private readonly urls: SignedUrls) {}
 
-  @SignedUrlField(PHOTO)
+  @SignedUrlField('photo')
   photo(@Parent() user: User, @Args() { size }: PictureArguments): string | null {
     return this.urls.find('photo', user, size ?? null);
   }
 
-  @SignedUrlField(PICTURE)
+  @SignedUrlField('picture')
   picture(@Parent() user: User, @Args() { size }: PictureArguments): string | null {
     return this.urls.find('picture', user, size ?? null);
   }
 }
 
-/** What the person that the token acts for looks like. */
+/** The pictures of the person for whom the token acts. */
 @Resolver(() => Profile)
 export class ProfilePicturesResolver {
   constructor(private readonly urls: SignedUrls) {}
 
-  @SignedUrlField(PHOTO)
+  @SignedUrlField('photo')
   photo(@Parent() profile: Profile, @Args() { size }: PictureArguments): string | null {
     return this.urls.find('photo', profile, size ?? null);
   }
 
-  @SignedUrlField(PICTURE)
+  @SignedUrlField('picture')
   picture(@Parent() profile: Profile, @Args() { size }: PictureArguments): string | null {
     return this.urls.find('picture', profile, size ?? null);
   }

@@ -1,6 +1,7 @@
 import { ServiceError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
 import type { SelectedFields } from '../common/page.js';
+import type { TableNames } from '../database/fields/object-table.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import { type PageAhead, readWithParent } from '../database/paging/page.js';
 import { type PageQuery, planPage } from '../database/paging/page-query.js';
@@ -17,14 +18,6 @@ interface Lookup {
   readonly indexOfId: number;
 }
 
-/** Where the parents of a list are found by id. */
-export interface ParentTable {
-  readonly table: 'users' | 'groups';
-  readonly alias: string;
-  /** SQL of the number of memberships. */
-  readonly total: string;
-}
-
 /** Pages of one list for which plans are kept: most clients request the first one. */
 const MOST_PLANS = 10;
 
@@ -37,7 +30,7 @@ export class MembershipLookup<Parent extends { membershipsAhead: PageAhead | nul
   private readonly plans = new WeakMap<SelectedFields, Map<string, Lookup>>();
 
   constructor(
-    private readonly parent: ParentTable,
+    private readonly parent: TableNames,
     private readonly projection: Projection<Parent>,
     private readonly list: MembershipList<object>,
   ) {}

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { NotFoundError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
+import { notFound } from '../database/fields/object-table.js';
 import type { PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
@@ -13,13 +14,13 @@ import { groupFields } from '../groups/group.fields.js';
 import type { GroupInput } from '../groups/group.inputs.js';
 import type { Group } from '../groups/group.model.js';
 import { joinedGroupProjection } from '../groups/group.projections.js';
-import { groupNotFound } from '../groups/group.queries.js';
+import { GROUP_TABLE } from '../groups/group.queries.js';
 import { GroupsService } from '../groups/groups.service.js';
 import { userFields } from '../users/user.fields.js';
 import type { UserInput } from '../users/user.inputs.js';
 import type { User } from '../users/user.model.js';
 import { memberProjection } from '../users/user.projections.js';
-import { userNotFound } from '../users/user.queries.js';
+import { USER_TABLE } from '../users/user.queries.js';
 import type { MembershipArguments } from './membership.inputs.js';
 import { type MembershipColumns, MembershipList } from './membership-list.js';
 import type { CurrentGroupMembershipInheritance, GroupMembership } from './membership.model.js';
@@ -89,8 +90,8 @@ export class MembershipsService {
   ): Promise<boolean> {
     const ids = [foldId(user.id), foldId(group.id)];
     const [[userKey, groupKey, rank] = [null, null, null]] = await reader.read<FindRoleRow>(FIND_ROLE, ids);
-    if (userKey === null) throw userNotFound('user');
-    if (groupKey === null) throw groupNotFound('group');
+    if (userKey === null) throw notFound(USER_TABLE, 'user');
+    if (groupKey === null) throw notFound(GROUP_TABLE, 'group');
     if (rank === null || role === null) return rank !== null;
     return role.strict === true ? rank === rankOf(role.is) : rank >= rankOf(role.is);
   }

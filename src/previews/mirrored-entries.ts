@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { notFound } from '../database/fields/object-table.js';
 import type { Principal } from '../auth/principal.js';
 import { foldId } from '../common/fold.js';
 import type { Config } from '../config/config.js';
@@ -6,13 +7,13 @@ import { CONFIG } from '../config/config.module.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
 import type { Reader } from '../database/statements/reader.js';
 import type { GroupInput } from '../groups/group.inputs.js';
-import { groupNotFound } from '../groups/group.queries.js';
+import { GROUP_TABLE } from '../groups/group.queries.js';
 import { keyOfDn } from '../ldap/naming/dn-key.js';
 import { roleOf } from '../groups/group-role.js';
 import type { NamedAs } from '../mirror/map/snapshot.js';
 import { readClaimants, readStoredReferences, readSubjects } from '../mirror/plan/stored.js';
 import type { UserInput } from '../users/user.inputs.js';
-import { userNotFound } from '../users/user.queries.js';
+import { USER_TABLE } from '../users/user.queries.js';
 import { NOT_NAMED, type StoredMembership } from './memberships/membership-record.js';
 import {
   type EntryRow,
@@ -49,7 +50,7 @@ export class MirroredEntries {
   ): Promise<MirroredPerson> {
     if (!canReadPerson(principal, id)) throw unreadable(principal, argument);
     const person = await this.findPerson(transaction, id);
-    if (person === null) throw userNotFound(argument);
+    if (person === null) throw notFound(USER_TABLE, argument);
     return person;
   }
 
@@ -94,7 +95,7 @@ export class MirroredEntries {
 
   private async findOrThrow(found: Promise<EntryRow[]>, argument: string): Promise<MirroredGroup> {
     const [row] = await found;
-    if (row === undefined) throw groupNotFound(argument);
+    if (row === undefined) throw notFound(GROUP_TABLE, argument);
     return this.queries.groupOf(row).group;
   }
 

@@ -4,7 +4,7 @@ import { foldValue } from '../ldap/naming/case-ignore-match.js';
 import { parseDn } from '../ldap/naming/dn.js';
 import type { Filter } from '../ldap/filter/filter-parser.js';
 import type { ValueChange } from '../ldap/ldif/ldif-record.js';
-import { LONGEST_TEXT } from '../mirror/map/map.js';
+import { LONGEST_TEXT } from '../mirror/map/entry-reader.js';
 import type { SourceValues } from '../mirror/map/snapshot.js';
 import { type AuxiliaryClass, isSame } from './auxiliary-class.js';
 import { modifyEntry } from './modify-entry.js';

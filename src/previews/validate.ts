@@ -4,7 +4,7 @@ import type { FieldDefinition } from '../common/field.js';
 import { LONGEST_ID } from '../common/fold.js';
 import { faultOfWebsite } from '../common/url.js';
 import { GROUP_FIELDS } from '../groups/group.fields.js';
-import { LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map/map.js';
+import { LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map/entry-reader.js';
 import { USER_FIELDS } from '../users/user.fields.js';
 import type { ChangeInput } from './change.inputs.js';
 

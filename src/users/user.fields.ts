@@ -68,7 +68,9 @@ export const USER_FIELDS: FieldDefinition[] = [
   {
     name: 'photo',
     type: 'String',
-    description: 'A signed URL of the photo in the directory. Null if there is none.',
+    description:
+      'A signed URL of the photo in the directory. Null if there is none. The URL needs no token, works in an `img` element ' +
+      'and is valid for an hour. The photo is a JPEG, or an AVIF or WebP for clients that name them in Accept.',
     attributes: ['jpegPhoto'],
     reader: 'picture',
     column: 'photo',
@@ -77,7 +79,8 @@ export const USER_FIELDS: FieldDefinition[] = [
   {
     name: 'picture',
     type: 'String',
-    description: 'A signed URL of the picture that the person chose. Null if there is none.',
+    description:
+      'A signed URL of the picture that the person chose. Null if there is none. It is used like that of `photo`.',
     attributes: ['profilePicture'],
     reader: 'picture',
     column: 'picture',

@@ -1,53 +1,18 @@
 import { bindCursor } from '../common/cursor.js';
-import { NotFoundError } from '../common/errors.js';
 import type { Field } from '../common/field.js';
-import { foldId, foldSearch } from '../common/fold.js';
+import { foldSearch } from '../common/fold.js';
 import { sqlOfField } from '../database/fields/field-columns.js';
 import { fieldConditions } from '../database/fields/filter-conditions.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import { byName, type NameColumns, type PageOrder, type PageSource } from '../database/paging/page-source.js';
 import { searchCondition } from '../database/paging/search-condition.js';
-import type { Reader } from '../database/statements/reader.js';
-import { REVISION, type Statement, statement } from '../database/statements/statement.js';
 import { Values } from '../database/statements/values.js';
 import { OrderDirection } from '../graphql/schema/order.js';
 import { roleConditionOf } from '../groups/group-role.js';
-import type { UserInput } from './user.inputs.js';
 import { type UserListArguments, UserOrderField } from './user-list.inputs.js';
 import type { User } from './user.model.js';
 
-/** One row, also when no user has the id: then only the revision is not null. */
-export function findUserStatement({ all }: Projection<User>): Statement {
-  return statement(
-    `select ${all.columns.join(', ')}, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1`,
-    { tellsRevision: true, isShort: true },
-  );
-}
-
-export function listUsersByKeyStatement({ all }: Projection<User>): Statement {
-  return statement(
-    `select ${all.columns.join(', ')}, ${REVISION} from users u where u.key = any ($1::integer[])`,
-    {
-      tellsRevision: true,
-    },
-  );
-}
-
-const FIND_USER_KEY = statement(
-  'select u.key, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1',
-  { tellsRevision: true, isShort: true },
-);
-
-/** @throws NotFoundError */
-export async function getUserKey({ id }: UserInput, argument: string, reader: Reader): Promise<number> {
-  const [[key] = [null]] = await reader.read<[number | null]>(FIND_USER_KEY, [foldId(id)]);
-  if (key === null) throw userNotFound(argument);
-  return key;
-}
-
-export function userNotFound(argument: string): NotFoundError {
-  return new NotFoundError('There is no user with this id', argument);
-}
+export const USER_TABLE = { table: 'users', alias: 'u', noun: 'user', total: 'u.group_count' } as const;
 
 /**
  * All users, or those of one group: then the list begins at the memberships, which have an index in the order of the list.

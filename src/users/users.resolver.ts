@@ -1,4 +1,5 @@
 import { Args, ArgsType, Context, Field, Info, Query, Resolver } from '@nestjs/graphql';
+import { notFound } from '../database/fields/object-table.js';
 import type { GraphQLResolveInfo } from 'graphql';
 import { RequireScopes } from '../auth/access.js';
 import { ServiceError } from '../common/errors.js';
@@ -12,7 +13,7 @@ import { Profile } from './profile.model.js';
 import { UserInput } from './user.inputs.js';
 import { UserListArguments } from './user-list.inputs.js';
 import { User, UserConnection } from './user.model.js';
-import { userNotFound } from './user.queries.js';
+import { USER_TABLE } from './user.queries.js';
 import { UsersService } from './users.service.js';
 
 @ArgsType()
@@ -36,7 +37,7 @@ export class UsersResolver {
     @Info() info: GraphQLResolveInfo,
   ): Promise<User> {
     const user = await this.service.findSelected(id, objectSelection(info, 'groups'), reader);
-    if (user === null) throw userNotFound('user');
+    if (user === null) throw notFound(USER_TABLE, 'user');
     return user;
   }
 

@@ -2,20 +2,19 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.js';
 import { BadUserInputError } from '../common/errors.js';
 import type { Field } from '../common/field.js';
-import { foldId } from '../common/fold.js';
 import type { PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import { getKey, ObjectTable } from '../database/fields/object-table.js';
 import type { Projection } from '../database/fields/projection.js';
 import { readPage } from '../database/paging/page.js';
 import type { Reader } from '../database/statements/reader.js';
-import type { Statement } from '../database/statements/statement.js';
 import type { SelectedObject } from '../graphql/analysis/selection.js';
 import type { Batches } from '../graphql/execution/batches.js';
 import { Connection } from '../graphql/schema/connection.js';
 import { groupFields } from '../groups/group.fields.js';
 import { joinedGroupProjection } from '../groups/group.projections.js';
-import { getGroupKey } from '../groups/group.queries.js';
+import { GROUP_TABLE } from '../groups/group.queries.js';
 import type { MembershipArguments } from '../memberships/membership.inputs.js';
 import { MembershipList } from '../memberships/membership-list.js';
 import { MembershipLookup } from '../memberships/membership-lookup.js';
@@ -24,41 +23,34 @@ import type { UserInput } from './user.inputs.js';
 import type { UserListArguments } from './user-list.inputs.js';
 import type { User } from './user.model.js';
 import { userProjection } from './user.projections.js';
-import { findUserStatement, listUsersByKeyStatement, userNotFound, userSource } from './user.queries.js';
-
-const PARENT = { table: 'users', alias: 'u', total: 'u.group_count' } as const;
+import { USER_TABLE, userSource } from './user.queries.js';
 
 @Injectable()
 export class UsersService {
   private readonly fields: readonly Field[];
   private readonly projection: Projection<User>;
   private readonly lookup: MembershipLookup<User>;
-  private readonly findUser: Statement;
-  private readonly listByKey: Statement;
+  private readonly table: ObjectTable<User>;
 
   constructor(@Inject(CONFIG) { directory: { mapping } }: Config) {
     this.fields = userFields(mapping.people);
     this.projection = userProjection(this.fields);
     const groups = joinedGroupProjection(groupFields(mapping.groups));
     this.lookup = new MembershipLookup(
-      PARENT,
+      USER_TABLE,
       this.projection,
       new MembershipList('groups', groups, this.fields),
     );
-    this.findUser = findUserStatement(this.projection);
-    this.listByKey = listUsersByKeyStatement(this.projection);
+    this.table = new ObjectTable(USER_TABLE, this.projection);
   }
 
-  async find(id: string, reader: Reader): Promise<User | null> {
-    const [row] = await reader.read(this.findUser, [foldId(id)]);
-    return row === undefined || row[0] === null ? null : this.projection.mapRow(row, this.projection.all);
+  find(id: string, reader: Reader): Promise<User | null> {
+    return this.table.find(id, reader);
   }
 
   /** @throws NotFoundError */
-  async get({ id }: UserInput, argument: string, reader: Reader): Promise<User> {
-    const user = await this.find(id, reader);
-    if (user === null) throw userNotFound(argument);
-    return user;
+  get(input: UserInput, argument: string, reader: Reader): Promise<User> {
+    return this.table.get(input, argument, reader);
   }
 
   /** Reads what is selected of a user, together with a page of memberships if one is selected. */
@@ -73,12 +65,9 @@ export class UsersService {
 
   /** The user with a key, in one statement with the other users that are requested at the same time. */
   findByKey(key: number, batches: Batches): Promise<User | null> {
-    return batches.load<User | null>('users by key', key, async (keys, reader) => {
-      const rows = await reader.read(this.listByKey, [keys]);
-      const users = rows.map((row) => this.projection.mapRow(row, this.projection.all));
-      const byKey = new Map(users.map((user) => [user.key, user]));
-      return keys.map((each) => byKey.get(each) ?? null);
-    });
+    return batches.load<User | null>('users by key', key, (keys, reader) =>
+      this.table.listByKeys(keys, reader),
+    );
   }
 
   /** The id of the user for whom a token acts, as the directory spells it; null: there is none. */
@@ -90,7 +79,7 @@ export class UsersService {
   async list(page: UserListArguments, selection: PageSelection, reader: Reader): Promise<Connection<User>> {
     const { memberOf, role } = page.filter ?? {};
     if (role && !memberOf) throw new BadUserInputError('The filter role requires memberOf', 'role');
-    const groupKey = memberOf ? await getGroupKey(memberOf, 'memberOf', reader) : null;
+    const groupKey = memberOf ? await getKey(GROUP_TABLE, memberOf, 'memberOf', reader) : null;
     const columns = this.projection.select(selection.node);
     const source = userSource(page, groupKey, columns, this.projection, this.fields);
     const rows = await readPage(reader, source, page, selection);

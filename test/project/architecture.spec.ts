@@ -87,6 +87,8 @@ const PURE = [
   'ldap/client/message.ts',
   'ldap/client/message-frames.ts',
   'ldap/sync/sync-stage.ts',
+  'groups/group.fields.ts',
+  'mirror/map/entry-reader.ts',
   'mirror/map/map.ts',
   'mirror/map/relate.ts',
   'mirror/plan/plan.ts',
@@ -101,6 +103,7 @@ const PURE = [
   'previews/text-record.ts',
   'previews/with-change.ts',
   'service-accounts/secret.ts',
+  'users/user.fields.ts',
 ];
 
 const files = listFiles(SOURCE).filter((file) => file.endsWith('.ts') && !/\.(spec|d)\.ts$/.test(file));

@@ -1,7 +1,8 @@
 import { readConfig } from '../../config/config.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { Entry } from '../../ldap/entry.js';
-import { mapGroup, mapPerson, parseGeneralizedTime } from './map.js';
+import { parseGeneralizedTime } from './entry-reader.js';
+import { mapGroup, mapPerson } from './map.js';
 
 const { people, groups } = readConfig({}).directory.mapping;
 const UUID = '13c9344a-4b2d-4c04-9990-c46e3e228514';

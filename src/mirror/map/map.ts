@@ -1,13 +1,8 @@
-import { type Field, type FieldReader, mappedFields } from '../../common/field.js';
-import { LONGEST_ID } from '../../common/fold.js';
-import { faultOfWebsite } from '../../common/url.js';
 import type { DirectoryMapping } from '../../config/settings/directory.js';
 import { groupFields } from '../../groups/group.fields.js';
-import { keyOfDn } from '../../ldap/naming/dn-key.js';
-import { decodeUtf8, type Entry } from '../../ldap/entry.js';
-import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
-import type { EntryKind } from '../../sources/source.js';
+import type { Entry } from '../../ldap/entry.js';
 import { userFields } from '../../users/user.fields.js';
+import { EntryReader, type Mapped } from './entry-reader.js';
 import {
   type Group,
   NAMED_AS_ADMIN,
@@ -15,25 +10,11 @@ import {
   NAMED_AS_OWNER,
   type NamedAs,
   type Person,
-  type Quarantined,
-  type SourceValues,
 } from './snapshot.js';
-
-/** Characters that an attribute may have: what is longer is no name, and would not fit an index either. */
-export const LONGEST_LINE = 512;
-export const LONGEST_TEXT = 10_000;
-/** A label, such as a school year, shares an index entry with a name. */
-export const LONGEST_LABEL = 64;
 
 /** The auxiliary classes that the project ships (ldap/directory.schema). */
 export const PERSON_CLASS = 'directoryPerson';
 export const GROUP_CLASS = 'directoryGroup';
-
-/** What became of an entry: something to mirror, unless it was quarantined, and what of it was left out. */
-export interface Mapped<Value> {
-  readonly value: Value | null;
-  readonly quarantined: readonly Quarantined[];
-}
 
 /** Maps the entry of a person (pure). Its pictures are the bytes of the entry, not their digests. */
 export function mapPerson(
@@ -64,192 +45,4 @@ export function mapGroup(
   reader.addReferences(references, mapping.admin, NAMED_AS_ADMIN);
   reader.addReferences(references, mapping.owner, NAMED_AS_OWNER);
   return reader.give({ ...group, sourceValues, references });
-}
-
-interface Identity {
-  readonly uuid: string;
-  readonly dn: string;
-  readonly dnKey: string;
-  readonly id: string;
-  readonly name: string;
-  readonly createdAt: Date | null;
-}
-
-/** Takes attributes out of one entry and notes what is wrong with them. */
-class EntryReader {
-  private readonly quarantined: Quarantined[] = [];
-  private knownUuid: string | null = null;
-
-  constructor(
-    private readonly kind: EntryKind,
-    private readonly entry: Entry,
-  ) {}
-
-  give<Value>(value: Value): Mapped<Value> {
-    return { value, quarantined: this.quarantined };
-  }
-
-  nothing<Value>(): Mapped<Value> {
-    return { value: null, quarantined: this.quarantined };
-  }
-
-  /** What every entry needs; null, and a reason, when it is not there. */
-  identity(mapping: DirectoryMapping['people'] | DirectoryMapping['groups']): Identity | null {
-    const { dn } = this.entry;
-    const uuid = (this.knownUuid = uuidOfEntry(this.entry, mapping.uuid));
-    if (uuid === null) {
-      const hasUuid = this.entry.bytes(mapping.uuid).length > 0;
-      return this.quarantine(null, hasUuid ? `has an ${mapping.uuid} that is none` : 'has a malformed DN');
-    }
-    const id = this.single(mapping.id, LONGEST_ID);
-    if (id === null) return this.quarantine(null, `has no usable ${mapping.id}, which is its id`);
-    const names = mapping.name.map((attribute) => this.single(attribute, LONGEST_LINE));
-    const name = names.find((each) => each !== null) ?? null;
-    if (name === null)
-      return this.quarantine(null, `has no usable ${mapping.name.join(' or ')}, which is its name`);
-    return { uuid, dn, dnKey: keyOfDn(dn), id, name, createdAt: this.instant(mapping.createdAt) };
-  }
-
-  /** The values of the fields of a table that are read one by one, by name. */
-  values(fields: readonly Field[]): Record<string, unknown> {
-    return Object.fromEntries(mappedFields(fields).map((field) => [field.name, this.firstOf(field)]));
-  }
-
-  /** The value of the first attribute that has one. */
-  private firstOf({ attributes, reader }: Field): unknown {
-    for (const attribute of attributes) {
-      const value = this.value(attribute, reader);
-      if (value !== null) return value;
-    }
-    return null;
-  }
-
-  private value(attribute: string, reader: FieldReader): unknown {
-    switch (reader) {
-      case 'picture':
-        return this.entry.bytes(attribute)[0] ?? null;
-      case 'label':
-        return this.single(attribute, LONGEST_LABEL);
-      case 'text':
-        return this.single(attribute, LONGEST_TEXT);
-      case 'website':
-        return this.website(attribute);
-      case 'time':
-        return this.instant(attribute);
-      case 'boolean':
-        return this.boolean(attribute);
-      case 'dn':
-        return this.single(attribute, LONGEST_TEXT);
-      case 'lines':
-        return this.lines(attribute);
-      default:
-        return this.single(attribute, LONGEST_LINE);
-    }
-  }
-
-  /** RFC 2079: a URL, and after the first space a label. */
-  private website(attribute: string): string | null {
-    const url = this.single(attribute, LONGEST_TEXT)?.split(' ')[0] ?? null;
-    const fault = url === null ? null : faultOfWebsite(url);
-    return fault === null ? url : this.quarantine(attribute, fault);
-  }
-
-  /** RFC 4517 §3.3.3: TRUE or FALSE. */
-  private boolean(attribute: string): boolean | null {
-    const value = this.single(attribute, LONGEST_LABEL);
-    if (value === null || value === 'TRUE' || value === 'FALSE')
-      return value === null ? null : value === 'TRUE';
-    return this.quarantine(attribute, 'is neither TRUE nor FALSE');
-  }
-
-  /** All values, sorted; null when there is none. */
-  private lines(attribute: string): string[] | null {
-    const values = this.entry.bytes(attribute).map((bytes) => this.usable(attribute, bytes, LONGEST_LINE));
-    const lines = values.filter((value) => value !== null).sort();
-    return lines.length === 0 ? null : lines;
-  }
-
-  /**
-   * Adds the DNs that an attribute holds. One that is not UTF-8 is left out alone: leaving out the attribute would
-   * look as if everybody had left the group.
-   */
-  addReferences(references: Map<string, NamedAs>, attribute: string, namedAs: NamedAs): void {
-    let unreadable = 0;
-    for (const value of this.entry.bytes(attribute)) {
-      const dn = decodeUtf8(value);
-      if (dn === null) {
-        unreadable++;
-        continue;
-      }
-      const key = keyOfDn(dn);
-      references.set(key, (references.get(key) ?? 0) | namedAs);
-    }
-    if (unreadable > 0) this.quarantine(attribute, `has ${unreadable} values that are not UTF-8`);
-  }
-
-  /**
-   * What the attributes that a preview may change hold beyond the value shown; null: nothing (see SourceValues).
-   * @param shown the values of the fields
-   */
-  sourceValues(
-    auxiliaryClass: string,
-    fields: readonly Field[],
-    shown: Readonly<Record<string, unknown>>,
-  ): SourceValues | null {
-    const values: Record<string, readonly string[] | null> = {};
-    for (const { name, attribute } of fields.filter(({ change }) => change !== undefined)) {
-      const raw = this.rawValues(attribute);
-      const value = shown[name] ?? null;
-      const isShown = raw?.length === (value === null ? 0 : 1) && (value === null || raw[0] === value);
-      if (!isShown) values[attribute.toLowerCase()] = raw;
-    }
-    const classes = this.rawValues('objectClass');
-    if (classes?.some((each) => each.toLowerCase() === auxiliaryClass.toLowerCase()) !== true)
-      values['objectclass'] = classes;
-    return Object.keys(values).length === 0 ? null : values;
-  }
-
-  /** Null: one of them is no text that the database could keep. */
-  private rawValues(attribute: string): string[] | null {
-    const values = this.entry.bytes(attribute).map(decodeUtf8);
-    const texts = values.filter((value) => value !== null && !value.includes('\0'));
-    return texts.length === values.length ? (texts as string[]) : null;
-  }
-
-  /** The first value, without surrounding white space; null when there is none, or none that can be used. */
-  private single(attribute: string, longest: number): string | null {
-    const [bytes] = this.entry.bytes(attribute);
-    return bytes === undefined ? null : this.usable(attribute, bytes, longest);
-  }
-
-  private usable(attribute: string, bytes: Buffer, longest: number): string | null {
-    const value = decodeUtf8(bytes)?.trim() ?? null;
-    if (value === null) return this.quarantine(attribute, 'is not UTF-8');
-    if (value === '') return null;
-    if (value.includes('\0')) return this.quarantine(attribute, 'has a NUL character');
-    if (value.length > longest) return this.quarantine(attribute, `has more than ${longest} characters`);
-    return value;
-  }
-
-  private instant(attribute: string): Date | null {
-    const value = this.single(attribute, LONGEST_ID);
-    return value === null ? null : parseGeneralizedTime(value);
-  }
-
-  private quarantine(attribute: string | null, reason: string): null {
-    const { kind, knownUuid: uuid } = this;
-    this.quarantined.push({ kind, dn: this.entry.dn, uuid, id: null, attribute, reason });
-    return null;
-  }
-}
-
-/** Generalized Time (RFC 4517 §3.3.13) as directories write it, in UTC; null when it is written otherwise. */
-export function parseGeneralizedTime(text: string): Date | null {
-  const parts = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})(?:[.,]\d+)?Z$/.exec(text);
-  if (parts === null) return null;
-  const [, year, month, day, hour, minute, second] = parts;
-  const instant = new Date(
-    `${year ?? ''}-${month ?? ''}-${day ?? ''}T${hour ?? ''}:${minute ?? ''}:${second ?? ''}Z`,
-  );
-  return Number.isNaN(instant.getTime()) ? null : instant;
 }
