@@ -1,3 +1,4 @@
+import type { INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
@@ -5,28 +6,43 @@ import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import type { Waiting } from './database/connections/open-with-retry.js';
 import { HttpAdapter } from './http/http-adapter.js';
-import { PassOnFilter } from './http/reject-request.js';
+import { PassOnFilter } from './http/rejection.js';
+import { GRAPHQL_REJECTIONS } from './graphql/errors/rejection.js';
+import { PICTURE_REJECTIONS } from './media/picture-rejections.js';
 import { NestLog } from './monitoring/logging/nest-log.js';
+import { RequestWatch } from './monitoring/request-watch.js';
+
+/** How rejections are written below the paths that have a form of their own. */
+export const REJECTION_FORMS = [GRAPHQL_REJECTIONS, PICTURE_REJECTIONS];
 
 /**
- * Builds the HTTP application: not yet listening.
- * @param adapter what it will listen by
- * @param waiting how it waits for its database; null: not at all
+ * Builds the HTTP application, which does not listen yet.
+ * @param waiting how it waits for its database; null if it does not wait
  */
 export async function createApp(
   config: Config,
-  adapter = new HttpAdapter(config),
+  adapter = new HttpAdapter(config, REJECTION_FORMS),
   waiting: Waiting | null = null,
 ): Promise<NestFastifyApplication> {
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(config, waiting), adapter, {
     logger: NestLog.of(config),
     abortOnError: false,
   });
+  await registerSteps(app, adapter, config);
   app.useGlobalFilters(new PassOnFilter());
   if (config.corsOrigins.length > 0) {
     app.enableCors({ delegator: (request: FastifyRequest) => Promise.resolve(corsOptions(config, request)) });
   }
   return app;
+}
+
+/** The steps of all requests, before those of the GraphQL endpoint (`src/graphql/http/request-pipeline.ts`). */
+async function registerSteps(app: INestApplication, adapter: HttpAdapter, config: Config): Promise<void> {
+  app.get(RequestWatch).register(adapter);
+  if (config.monitoring.traces === null) return;
+  // OpenTelemetry takes a quarter of a second to load.
+  const { TracingModule } = await import('./monitoring/tracing/tracing.module.js');
+  app.get(TracingModule).register(adapter.getInstance());
 }
 
 /** Says for each request what pages of other origins may do. */

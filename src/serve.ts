@@ -3,7 +3,7 @@ import { Logger, ShutdownSignal } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ServiceUnavailableError } from './common/errors.js';
 import type { Config } from './config/config.js';
-import { createApp } from './create-app.js';
+import { createApp, REJECTION_FORMS } from './create-app.js';
 import { databaseError } from './database/statements/database-error.js';
 import { StartupAdapter } from './http/startup-adapter.js';
 import { NestLog } from './monitoring/logging/nest-log.js';
@@ -59,7 +59,7 @@ async function ensureDemoToken(app: NestFastifyApplication, ending: AbortSignal)
 
 /** Waits for a database that is away, and answers meanwhile. Null when the process is told to end before it is there. */
 async function createPatiently(config: Config, ending: AbortSignal): Promise<NestFastifyApplication | null> {
-  const adapter = new StartupAdapter(config);
+  const adapter = new StartupAdapter(config, REJECTION_FORMS);
   const metrics = new WaitingMetrics(config);
   const logger = new Logger('Service');
   let told: string | null = null;
@@ -67,7 +67,8 @@ async function createPatiently(config: Config, ending: AbortSignal): Promise<Nes
     if (reason === null && told === null) logger.log(OPENING);
     else if (reason !== null && reason !== told) logger.warn(`${reason}. It is waited for`);
     told = reason ?? told ?? OPENING;
-    if (!adapter.isOpen) await adapter.open(config.port, config.host, await buildWaitingRoom(config));
+    if (!adapter.isOpen)
+      await adapter.open(config.port, config.host, await buildWaitingRoom(config, REJECTION_FORMS));
     await metrics.open();
   };
   try {

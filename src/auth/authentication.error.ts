@@ -1,18 +1,17 @@
 import { type ErrorDetails, ServiceError } from '../common/errors.js';
+import { REALM } from '../http/rejection.js';
 import type { Scope } from './scopes.js';
-
-export const REALM = 'directory';
 
 /** The credentials are missing or not valid: 401, with the challenge that RFC 9110 §11.6.1 requires. */
 export class UnauthenticatedError extends ServiceError {
   constructor(
     message: string,
     /** The value of WWW-Authenticate. */
-    readonly challenge: string,
+    challenge: string,
     options?: ErrorOptions,
     details: ErrorDetails = {},
   ) {
-    super('UNAUTHENTICATED', message, details, options);
+    super('UNAUTHENTICATED', message, { ...details, challenge }, options);
   }
 
   /**

@@ -38,7 +38,9 @@ export interface ErrorDetails {
   requiredScopes?: readonly string[];
   /** Scopes that the token has. */
   grantedScopes?: readonly string[];
-  /** Seconds after which it is worth trying again; becomes `Retry-After`. */
+  /** The value of `WWW-Authenticate` (RFC 9110 §11.6.1). */
+  challenge?: string;
+  /** Seconds after which the client may try again; becomes `Retry-After`. */
   retryAfter?: number;
   /** Seconds that the mirror may be old for the request. */
   maxStaleness?: number;

@@ -6,7 +6,7 @@ import { CurrentRevision } from './revisions/current-revision.js';
 import { databaseError } from './statements/database-error.js';
 import { PreviewTransaction } from './statements/preview-transaction.js';
 import type { Reader } from './statements/reader.js';
-import { revisionOf } from './revisions/revision-reader.js';
+import { revisionOf } from './revisions/revision.js';
 import type { Statement } from './statements/statement.js';
 
 /** How the rest of the house reads, and how it opens a transaction. */

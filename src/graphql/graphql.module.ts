@@ -1,45 +1,50 @@
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
-import { Module } from '@nestjs/common';
-import { DiscoveryModule, DiscoveryService, ExternalContextCreator, ModuleRef } from '@nestjs/core';
+import { Module, type OnModuleInit } from '@nestjs/common';
+import {
+  DiscoveryModule,
+  DiscoveryService,
+  ExternalContextCreator,
+  HttpAdapterHost,
+  ModuleRef,
+} from '@nestjs/core';
+import type { FastifyInstance } from 'fastify';
 import { GraphQLModule as NestGraphQLModule } from '@nestjs/graphql';
-import type { FastifyRequest } from 'fastify';
 import { NoSchemaIntrospectionCustomRule } from 'graphql';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { Database } from '../database/database.js';
 import { OperationValidator } from './analysis/operation-validator.js';
 import { ResponseCache } from './cache/response-cache.js';
 import { ConnectionArgumentsRule } from './analysis/connection-arguments.rule.js';
 import { Compiler } from './execution/compiler.js';
 import { OperationPolicy } from './analysis/operation-policy.js';
 import { Documents } from './analysis/documents.js';
-import { GraphQLEndpoint } from './http/graphql-endpoint.js';
 import { formatError, withoutSuggestion } from './errors/error-response.js';
-import { ExecutionPlugin } from './execution/execution.plugin.js';
 import { Executor } from './execution/executor.js';
 import { SingleFlight } from './cache/single-flight.js';
 import { RateLimitResolver } from './rate-limit/rate-limit.resolver.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
-import { KnownDocuments } from './analysis/known-documents.js';
 import { LoadShedder } from './rate-limit/load-shedder.js';
 import { Operations } from './execution/operations.js';
 import { GRAPHQL_PATH } from './errors/rejection.js';
-import { RequestContext } from './http/request-context.js';
 import { connectResolvers } from './schema/resolver-methods.js';
 import { addDerivedFields } from './schema/derived-fields.js';
 import { finishSchema } from './schema/schema.js';
-import { ShortWay } from './http/fast-path.js';
+import { FastPath } from './http/fast-path.js';
+import { RequestAdmission } from './http/request-admission.js';
+import { RequestPipeline } from './http/request-pipeline.js';
+import { CachedResponses } from './cache/cached-responses.js';
+import { DocumentParser, DocumentPlugin } from './analysis/document-parser.js';
+import { HttpAdapter } from '../http/http-adapter.js';
 
-/** The GraphQL endpoint: Apollo behind Nest, with what must be decided about an operation decided around it. */
+/** The GraphQL endpoint: its pipeline, and the schema that Nest builds. Apollo parses and validates documents. */
 @Module({
   imports: [
     NestGraphQLModule.forRootAsync<ApolloDriverConfig>({
       driver: ApolloDriver,
       imports: [DiscoveryModule],
-      inject: [CONFIG, Database, ModuleRef, ExternalContextCreator, DiscoveryService],
+      inject: [CONFIG, ModuleRef, ExternalContextCreator, DiscoveryService],
       useFactory: (
         config: Config,
-        database: Database,
         providers: ModuleRef,
         contexts: ExternalContextCreator,
         discovery: DiscoveryService,
@@ -52,7 +57,6 @@ import { ShortWay } from './http/fast-path.js';
             connectResolvers(addDerivedFields(schema, config), { providers, contexts, discovery }),
           ),
         fieldResolverEnhancers: ['guards'],
-        context: (request: FastifyRequest) => new RequestContext(request, request.principal, database),
         formatError: (formatted, error) => {
           const shown = formatError(formatted, error, '');
           return config.disclosure.suggestions ? shown : withoutSuggestion(shown);
@@ -62,19 +66,17 @@ import { ShortWay } from './http/fast-path.js';
           ...(config.disclosure.introspection ? [] : [NoSchemaIntrospectionCustomRule]),
         ],
         parseOptions: { maxTokens: config.limits.tokens },
-        // No cookies are ever read, so a page of another site can send nothing that a caller is known by; the
-        // remaining way, remembered Basic credentials, is closed by the authenticator.
+        // The pipeline answers all requests: Apollo never sees HTTP. No cookies are read, and the guard rejects Basic
+        // credentials of other sites.
         csrfPrevention: false,
         persistedQueries: false,
-        // Documents that are known do not come this far.
+        // Documents are kept by the pipeline.
         documentStore: null,
         introspection: true,
         graphiql: false,
         includeStacktraceInErrorResponses: false,
-        // Without the line feed of Apollo's own, which copies the answer.
-        stringifyResult: (result) => JSON.stringify(result),
         preserveHttpStatusForExecutionErrors: false,
-        // After the connections have been closed: what comes until then is answered.
+        // After the connections were closed, so that earlier requests are answered.
         stopOnApplicationShutdown: true,
         autoTransformHttpErrors: false,
       }),
@@ -83,27 +85,45 @@ import { ShortWay } from './http/fast-path.js';
   providers: [
     OperationValidator,
     ResponseCache,
+    CachedResponses,
     Compiler,
     OperationPolicy,
     Documents,
-    ExecutionPlugin,
+    DocumentParser,
+    DocumentPlugin,
     Executor,
     SingleFlight,
-    GraphQLEndpoint,
-    KnownDocuments,
     LoadShedder,
     Operations,
+    FastPath,
     RateLimiter,
     RateLimitResolver,
-    ShortWay,
+    RequestAdmission,
+    RequestPipeline,
   ],
   exports: [
     ResponseCache,
     Documents,
+    FastPath,
     LoadShedder,
-    // For those who want the schema itself.
+    // Exports the schema.
     NestGraphQLModule,
     RateLimiter,
   ],
 })
-export class GraphQLModule {}
+export class GraphQLModule implements OnModuleInit {
+  constructor(
+    private readonly host: HttpAdapterHost,
+    private readonly pipeline: RequestPipeline,
+    private readonly fastPath: FastPath,
+  ) {}
+
+  /** Registers the steps of the endpoint, after the hooks of all paths and those for pages of other origins. */
+  onModuleInit(): void {
+    const adapter = this.host.httpAdapter as unknown;
+    // Commands have no HTTP.
+    if (!(adapter instanceof HttpAdapter)) return;
+    this.pipeline.register(adapter.getInstance<FastifyInstance>());
+    this.fastPath.register(adapter);
+  }
+}

@@ -3,14 +3,14 @@ import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { HttpAdapter } from './http-adapter.js';
 
-/** Milliseconds for which a balancer can see that the service ends, before it stops listening. */
-const NOTICE = 1000;
-/** Milliseconds that requests have to come to an end, once no new ones are taken. */
-const PATIENCE = 10_000;
+/** Readiness fails for this time before the port is closed, so that balancers can see it. */
+const READINESS_DELAY_MS = 1000;
+/** Requests have this time after the port was closed. */
+const DRAIN_TIMEOUT_MS = 10_000;
 
 /**
- * How the service leaves without losing a request: readiness and answers tell it first, then no more connections are
- * taken, then what is there is answered. Nothing of it waits for ever.
+ * Ends the service without losing a request: readiness fails, then the port is closed, then open requests are answered. Each
+ * step has a time limit.
  */
 @Injectable()
 export class GracefulShutdown implements BeforeApplicationShutdown {
@@ -18,15 +18,15 @@ export class GracefulShutdown implements BeforeApplicationShutdown {
 
   async beforeApplicationShutdown(signal?: string): Promise<void> {
     const adapter = this.host.httpAdapter as unknown;
-    // The command line has nothing that listens.
+    // Commands do not listen.
     if (!(adapter instanceof HttpAdapter)) return;
-    // Whoever presses Ctrl+C is no balancer, and does not want to wait.
+    // SIGINT comes from a terminal, where no balancer is.
     if (signal === 'SIGTERM') {
-      await sleep(NOTICE);
+      await sleep(READINESS_DELAY_MS);
       await adapter.stopListening();
     }
     setTimeout(() => {
       adapter.getHttpServer().closeAllConnections();
-    }, PATIENCE).unref();
+    }, DRAIN_TIMEOUT_MS).unref();
   }
 }

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
@@ -7,95 +7,106 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../common/errors.js';
 import { chooseRequestId } from '../common/request-id.js';
 import type { Config } from '../config/config.js';
-import { headersOf } from '../graphql/rate-limit/rate-limit-headers.js';
-import type { ShortAnswer, ShortRequest, ShortWay } from '../graphql/http/fast-path.js';
 import { findHeadProblem } from './request-head-check.js';
-import { NothingHereError, refuseRequest } from './reject-request.js';
-import { securityHeaders } from './security-headers.js';
+import { PROBLEM_FORM } from './problem.js';
+import { type RejectionForm, RejectionWriter, type WrittenRejection } from './rejection.js';
 import { closeSlowReaders } from './slow-readers.js';
-import { LARGEST_HEAD, type UnparsedRejection, UnparsedRequests } from './unparsed-requests.js';
+import { securityHeaders } from './security-headers.js';
+import { MAX_HEAD_BYTES, type UnparsedRejection, UnparsedRequests } from './unparsed-requests.js';
 
-/** Milliseconds between two looks for requests that have not arrived in time. */
-const LOOK_FOR_LATE = 1000;
-/** Times as long as a request may take to arrive, an answer may take to be read. */
-const ANSWER_PATIENCE = 4;
-/** Milliseconds in which nothing new has to come before the port is closed, and how often that is looked for. */
-const QUIET = 100;
-const LOOKS = 10;
+/** The interval in which Node looks for requests that have not arrived in time. */
+const LATE_CHECK_INTERVAL_MS = 1000;
+/** A client may take this many times longer to read a response than to send a request. */
+const RESPONSE_TIMEOUT_FACTOR = 4;
+/** The port is closed after an interval without new requests, and after this many intervals at the latest. */
+const QUIET_INTERVAL_MS = 100;
+const MAX_QUIET_CHECKS = 10;
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    short: {
-      /** Null: all requests go through Fastify. */
-      way: Pick<ShortWay, 'take'> | null;
-      /** Is told of each request that has taken it, and when that came, in milliseconds of `performance.now()`; null: nobody is. */
-      watch: ((request: ShortRequest, response: ServerResponse, began: number) => void) | null;
-      /** Is told of each refusal of what could not be read as a request; null: nobody is. */
-      watchUnread: ((refusal: UnparsedRejection) => void) | null;
-    };
-  }
-}
+/** Handles a request before Fastify does, or calls `next`. */
+export type RawHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
 
-/**
- * Fastify, with every refusal in our own words: those of the frameworks repeat the URL, in which a signature may
- * be, and none of them is a GraphQL response.
- */
+/** Fastify with the limits, the headers and the rejections of this service. */
 export class HttpAdapter extends FastifyAdapter {
-  /** Headers of every answer. */
-  private readonly always: Record<string, string>;
-  /** Requests that wait for the port to be closed; null: none has to. */
+  /** Handles requests first; null if Fastify handles all. */
+  fastPath: RawHandler | null = null;
+  /** Called for each rejection of bytes that could not be parsed as a request. */
+  onUnparsed: ((rejection: UnparsedRejection) => void) | null = null;
+  /** Handles all requests of a start that is not complete. */
+  protected startupHandler: RawHandler | null = null;
+  /** Headers of every response. */
+  private readonly headers: Record<string, string>;
+  /** Requests that wait until the port is closed; null if none has to. */
   private held: (() => void)[] | null = null;
 
-  constructor(config: Config) {
-    const always = securityHeaders(config);
-    const unread = new UnparsedRequests(always, (refusal) => {
-      this.getInstance<FastifyInstance>().short.watchUnread?.(refusal);
+  /** @param forms how rejections are written below some paths; the first is also for bytes that are not a request */
+  constructor(config: Config, forms: readonly RejectionForm[] = []) {
+    const headers = securityHeaders(config);
+    const timeout = config.limits.requestSeconds * 1000;
+    const rejections = new RejectionWriter(forms, PROBLEM_FORM);
+    const unparsed = new UnparsedRequests(headers, rejections, (rejection) => {
+      this.onUnparsed?.(rejection);
     });
-    const milliseconds = config.limits.requestSeconds * 1000;
     super({
       bodyLimit: config.limits.bodyBytes,
-      requestTimeout: milliseconds,
       trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
-      // Whether there is a Host is looked at where it can be answered in the form of the path.
+      requestTimeout: timeout,
       http: {
-        maxHeaderSize: LARGEST_HEAD,
+        maxHeaderSize: MAX_HEAD_BYTES,
+        // Checked by findHeadProblem and the endpoint, which reject it in the form of the path.
         requireHostHeader: false,
-        headersTimeout: milliseconds,
-        requestTimeout: milliseconds,
-        connectionsCheckingInterval: LOOK_FOR_LATE,
+        headersTimeout: timeout,
+        requestTimeout: timeout,
+        connectionsCheckingInterval: LATE_CHECK_INTERVAL_MS,
       },
       genReqId: chooseRequestId,
       rewriteUrl: ({ url = '/' }) => withoutBasePath(toOriginForm(url), config.basePath),
       routerOptions: { maxParamLength: 1024 },
-      // Whoever comes on an open connection while the service ends is answered as long as it can be.
+      // Requests on open connections are answered during the shutdown.
       return503OnClosing: false,
       clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => {
-        unread.refuse(error, socket);
+        unparsed.reject(error, socket);
       },
       frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-        // These come before every hook.
-        void refuseRequest(error, request, reply.headers(always).header('x-request-id', request.id));
+        // These errors occur before all hooks.
+        void rejections.send(error, request, reply.headers(headers).header('x-request-id', request.id));
       },
     });
-    this.always = always;
+    this.headers = headers;
     const fastify = this.getInstance<FastifyInstance>();
     fastify.decorate('errorsPage', `${config.baseUrl}/reference/errors`);
-    fastify.decorate('short', { way: null, watch: null, watchUnread: null });
-    this.standBefore(fastify);
-    // Node would drop what is above two thousand without a word: their size bounds them.
-    fastify.server.maxHeadersCount = 0;
-    fastify.server.maxConnections = config.limits.connections;
-    closeSlowReaders(fastify.server, milliseconds * ANSWER_PATIENCE);
-    fastify.server.on('connect', (request, socket) => {
-      unread.refuseTunnel(request, socket);
+    this.prepareServer(fastify, config, unparsed);
+    this.registerSteps(fastify, unparsed);
+    fastify.setNotFoundHandler((request, reply) => rejections.send(new NotFoundRouteError(), request, reply));
+    // Before there are routes, because a route keeps the handler that was set when it was made.
+    fastify.setErrorHandler(rejections.send);
+    readJsonOnly(fastify);
+  }
+
+  private prepareServer({ server }: FastifyInstance, { limits }: Config, unparsed: UnparsedRequests): void {
+    // Node would ignore all header fields after the first two thousand. Their size is limited.
+    server.maxHeadersCount = 0;
+    server.maxConnections = limits.connections;
+    closeSlowReaders(server, limits.requestSeconds * 1000 * RESPONSE_TIMEOUT_FACTOR);
+    server.on('connect', (request, socket) => {
+      unparsed.rejectTunnel(request, socket);
     });
-    // Node would refuse it in words of its own.
-    fastify.server.on('checkExpectation', (request, response) => {
-      fastify.server.emit('request', request, response);
+    // Node would reject it in a form of its own.
+    server.on('checkExpectation', (request, response) => {
+      server.emit('request', request, response);
     });
+    const listeners = server.listeners('request') as RequestListener[];
+    server.removeAllListeners('request').on('request', (request, response) => {
+      this.handleFirst(request, response, () => {
+        for (const listener of listeners) listener(request, response);
+      });
+    });
+  }
+
+  /** The steps of every request of Fastify, whatever its path. */
+  private registerSteps(fastify: FastifyInstance, unparsed: UnparsedRequests): void {
     fastify.addHook('onRequest', (request, reply, done) => {
-      void reply.headers(always).header('x-request-id', request.id);
-      unread.begin(reply);
+      void reply.headers(this.headers).header('x-request-id', request.id);
+      unparsed.begin(reply);
       const problem = findHeadProblem(request.raw);
       if (problem !== null) {
         void reply.header('connection', 'close');
@@ -103,86 +114,77 @@ export class HttpAdapter extends FastifyAdapter {
       } else if (this.held === null) done();
       else this.held.push(done);
     });
-    // Before the body is read, whose type does not matter then.
+    // Before the body is read, so that its type does not matter.
     fastify.addHook('preParsing', (request, _reply, payload, done) => {
-      done(request.is404 ? new NothingHereError() : null, payload);
-    });
-    fastify.setNotFoundHandler((request, reply) => refuseRequest(new NothingHereError(), request, reply));
-    // Now, because routes keep the handler that they found when they were made.
-    fastify.setErrorHandler(refuseRequest);
-    readJsonOnly(fastify);
-  }
-
-  /** Lets requests take the short way where there is one. */
-  private standBefore({ server, short }: FastifyInstance): void {
-    const listeners = server.listeners('request') as RequestListener[];
-    server.removeAllListeners('request').on('request', (request, response) => {
-      const leave = () => {
-        for (const listener of listeners) listener(request, response);
-      };
-      if (short.way === null || this.held !== null) {
-        leave();
-        return;
-      }
-      const began = performance.now();
-      const send = (answer: ShortAnswer) => {
-        this.send(answer, response);
-        short.watch?.(answer.request, response, began);
-      };
-      short.way.take(request, send, leave);
+      done(request.is404 ? new NotFoundRouteError() : null, payload);
     });
   }
 
-  /** A list, because V8 keeps objects that are put together of several for long, and with them what they belong to. */
-  private send({ request, status, type, headers, body }: ShortAnswer, response: ServerResponse): void {
-    const fields = ['x-request-id', request.id, 'content-type', type];
+  private handleFirst(request: IncomingMessage, response: ServerResponse, next: () => void): void {
+    if (this.startupHandler !== null) this.startupHandler(request, response, next);
+    else if (this.fastPath === null || this.held !== null) next();
+    else this.fastPath(request, response, next);
+  }
+
+  /** Writes a response without Fastify. The fields are a list, because V8 keeps objects of spreads for long. */
+  respond(
+    response: ServerResponse,
+    requestId: string,
+    { status, type, headers, body }: Omit<WrittenRejection, 'body'> & { readonly body: string | Buffer },
+  ): void {
+    const fields = ['x-request-id', requestId, 'content-type', type];
     fields.push('content-length', String(Buffer.byteLength(body)));
-    for (const some of [this.always, headers, headersOf(request.rateLimits)]) {
+    for (const some of [this.headers, headers]) {
       for (const name in some) fields.push(name, some[name] ?? '');
     }
     response.writeHead(status, fields).end(body);
   }
 
-  /** The first that is done when the service ends: whoever is answered from now on leaves the connection. */
+  /** Begins the shutdown: every response from now on closes its connection. */
   override beforeClose(): void {
     super.beforeClose();
-    this.always['connection'] = 'close';
+    this.headers['connection'] = 'close';
   }
 
   /**
-   * Closes the port. What the kernel has accepted by then and the process has not is reset, with the request on it, so
-   * requests wait for a moment: whoever waits for an answer begins nothing new, and all that has come is taken in.
+   * Closes the port. The kernel resets connections that it has accepted and the process has not, with the requests on them.
+   * Requests wait until no new one comes, so that clients send nothing new and all connections are accepted.
    */
   async stopListening(): Promise<void> {
     const held: (() => void)[] = [];
     this.held = held;
     let seen = -1;
-    for (let look = 0; look < LOOKS && held.length > seen; look++) {
+    for (let check = 0; check < MAX_QUIET_CHECKS && held.length > seen; check++) {
       seen = held.length;
-      await sleep(QUIET);
+      await sleep(QUIET_INTERVAL_MS);
     }
     this.getHttpServer().close();
     this.held = null;
-    for (const goOn of held) goOn();
+    for (const resume of held) resume();
   }
 
-  /** Nest's has the last word otherwise. */
+  /** Keeps the error handler of this class. */
   override setErrorHandler(): ReturnType<FastifyAdapter['setErrorHandler']> {
     return this.getInstance();
   }
 
-  /** As above. */
+  /** Keeps the handler of this class. */
   override setNotFoundHandler(): ReturnType<FastifyAdapter['setNotFoundHandler']> {
     return this.getInstance();
   }
 
-  /** Nothing here reads forms, and JSON has its parser. */
+  /** Adds no parsers of Nest: no route reads forms, and JSON has its parser here. */
   override registerParserMiddleware(): void {
     return;
   }
 }
 
-/** RFC 9112 §3.2.2: a server takes the absolute form too. What is no path, as the asterisk, is no route either. */
+/** No route has this path. */
+class NotFoundRouteError extends Error {
+  readonly statusCode = 404;
+}
+
+/** RFC 9112 §3.2.2: a server accepts the absolute form too. Other targets, such as the asterisk, match no route. */
 function toOriginForm(target: string): string {
   if (target.startsWith('/')) return target;
   const rest = target.replace(/^https?:\/\/[^/?#]*/i, '');
@@ -197,11 +199,11 @@ function withoutBasePath(url: string, basePath: string): string {
   return rest.startsWith('/') ? rest : url;
 }
 
-/** Bodies are kept as text: one that was answered before is answered again without being parsed. */
+/** Bodies are kept as text: the response cache needs no parsed body. */
 function readJsonOnly(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    // Decoding alone would put U+FFFD in the place of what it does not understand, and ask for that.
+    // Decoding alone would replace invalid bytes by U+FFFD, which may be a valid request.
     if (!isUtf8(body)) {
       done(new ServiceError('BAD_REQUEST', 'The body is not valid UTF-8'));
       return;

@@ -3,69 +3,69 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import { ServiceError } from '../common/errors.js';
 import { chooseRequestId } from '../common/request-id.js';
-import { buildRefusal, StatusError } from '../graphql/errors/rejection.js';
-import { buildRequestRefusal } from './reject-request.js';
+import { RejectionError, type RejectionWriter, type WrittenRejection } from './rejection.js';
 
-/** Bytes that Node reads of a request's head before it gives up; our own limits are below and answer better. */
-export const LARGEST_HEAD = 65_536;
+/** The largest head that Node reads. The limits of the endpoint are lower and have better messages. */
+export const MAX_HEAD_BYTES = 65_536;
 
-/** A refusal of what Node could not read as a request, so that nothing is known of it. */
+/** A rejection of bytes that could not be parsed, so that nothing else is known of the request. */
 export interface UnparsedRejection {
   readonly id: string;
   readonly status: number;
 }
 
-/** Headers of every answer. */
-type Always = Readonly<Record<string, string>>;
-
-/** Refuses requests that Node does not read to their end: malformed ones, and those that do not arrive in time. */
+/** Rejects requests that Node does not read to their end: malformed ones, and those that do not arrive in time. */
 export class UnparsedRequests {
   /** The last request of a connection. */
   private readonly last = new WeakMap<Socket, FastifyReply>();
 
-  /** @param note is told of each that is refused before its path is known */
+  /**
+   * @param headers of every response
+   * @param note called for each rejection of a request without a known path
+   */
   constructor(
-    private readonly always: Always,
-    private readonly note: (refusal: UnparsedRejection) => void,
+    private readonly headers: Readonly<Record<string, string>>,
+    private readonly rejections: RejectionWriter,
+    private readonly note: (rejection: UnparsedRejection) => void,
   ) {}
 
-  /** A request has begun to be answered, though its body may still arrive. */
+  /** Notes a request whose head has arrived; its body may still arrive. */
   begin(reply: FastifyReply): void {
     this.last.set(reply.request.raw.socket, reply);
   }
 
-  /** @param error what Node has to say of a connection */
-  refuse(error: Error & { code?: string }, socket: Socket): void {
+  /** @param error of Node's parser or timer */
+  reject(error: Error & { code?: string }, socket: Socket): void {
     if (error.code === 'ECONNRESET' || socket.destroyed) return;
     const reply = this.last.get(socket);
     const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
     if (isLate && reply !== undefined && !reply.raw.writableFinished) {
-      this.refuseLate(reply, socket);
+      this.rejectLate(reply, socket);
       return;
     }
-    // A request that was answered before its body was read has its answer.
+    // A request that was answered before its body was read has its response.
     const isAnswered = isLate && reply?.request.raw.complete === false;
-    // A connection that is opened in advance, and not needed, has asked for nothing.
+    // A connection that is opened in advance and not used has sent nothing.
     if (socket.bytesRead > 0 && socket.writable && !isAnswered)
-      this.refuseUnknown(errorOf(error.code), socket);
+      this.rejectUnknown(toRejectionError(error.code), socket);
     socket.destroy(error);
   }
 
-  /** CONNECT (RFC 9110 §9.3.6) names a host and no path. Node closes the connection where nothing listens for it. */
-  refuseTunnel(request: IncomingMessage, socket: Duplex): void {
-    // Its client may have gone by now.
+  /** CONNECT (RFC 9110 §9.3.6) names a host and no path. Node closes the connection if nothing listens for it. */
+  rejectTunnel(request: IncomingMessage, socket: Duplex): void {
+    // The client may be gone.
     socket.on('error', () => undefined);
-    const error = new ServiceError('METHOD_NOT_ALLOWED', 'This is no proxy');
-    this.refuseUnknown(error, socket, chooseRequestId(request), { allow: 'GET, POST' });
+    const headers = { allow: 'GET, POST' };
+    const error = new RejectionError(405, 'METHOD_NOT_ALLOWED', 'This server is not a proxy', headers);
+    this.rejectUnknown(error, socket, chooseRequestId(request));
     socket.end();
   }
 
   /** In the form of its path. */
-  private refuseLate({ raw: response, request }: FastifyReply, socket: Socket): void {
+  private rejectLate({ raw: response, request }: FastifyReply, socket: Socket): void {
     if (request.raw.complete) {
-      // It is the one behind it that has not arrived, and it closes the connection when it is answered.
+      // The request behind it has not arrived. The connection closes after the response to this one.
       response.shouldKeepAlive = false;
       return;
     }
@@ -73,27 +73,24 @@ export class UnparsedRequests {
       socket.destroy();
       return;
     }
-    const { status, headers, type, body } = buildRequestRefusal(tooLate(), request);
-    response.writeHead(status, this.fieldsOf(headers, request.id, type, body)).end(body);
+    const rejection = this.rejections.write(tooLate(), request.id, request);
+    response.writeHead(rejection.status, this.fieldsOf(rejection, request.id)).end(rejection.body);
   }
 
-  /** As a GraphQL response, whatever it was for. */
-  private refuseUnknown(
-    error: ServiceError,
-    socket: Duplex,
-    id: string = randomUUID(),
-    more: Always = {},
-  ): void {
-    const { status, headers, body } = buildRefusal(error, id);
-    const fields = this.fieldsOf({ ...headers, ...more }, id, 'application/json; charset=utf-8', body);
-    const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  /** In the first form, because there is no path. */
+  private rejectUnknown(error: RejectionError, socket: Duplex, id: string = randomUUID()): void {
+    const rejection = this.rejections.write(error, id, null);
+    const { status, body } = rejection;
+    const lines = Object.entries(this.fieldsOf(rejection, id)).map(
+      ([name, value]) => `${name}: ${value}\r\n`,
+    );
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
     this.note({ id, status });
   }
 
-  private fieldsOf(headers: Always, id: string, type: string, body: string): Record<string, string> {
+  private fieldsOf({ headers, type, body }: WrittenRejection, id: string): Record<string, string> {
     return {
-      ...this.always,
+      ...this.headers,
       ...headers,
       'x-request-id': id,
       'content-type': type,
@@ -103,21 +100,21 @@ export class UnparsedRequests {
   }
 }
 
-function tooLate(): ServiceError {
-  return new StatusError(408, 'TIMEOUT', 'The request did not arrive in time');
+function tooLate(): RejectionError {
+  return new RejectionError(408, 'TIMEOUT', 'The request did not arrive in time');
 }
 
-function errorOf(code: string | undefined): ServiceError {
+function toRejectionError(code: string | undefined): RejectionError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new StatusError(
+      return new RejectionError(
         431,
         'PAYLOAD_TOO_LARGE',
-        `URL and headers are larger than ${LARGEST_HEAD} bytes`,
+        `URL and headers are larger than ${MAX_HEAD_BYTES} bytes`,
       );
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return tooLate();
     default:
-      return new ServiceError('BAD_REQUEST', 'This is not a request of HTTP');
+      return new RejectionError(400, 'BAD_REQUEST', 'This is not an HTTP request');
   }
 }

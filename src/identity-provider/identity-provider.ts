@@ -15,7 +15,7 @@ import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
 import { FailedLogins } from '../limits/failed-logins.js';
 import { WrongCodes } from '../limits/wrong-codes.js';
 import { explorerClient, readClients } from './clients.js';
-import { ProblemError } from '../media/problem.js';
+import { RejectionError } from '../http/rejection.js';
 import { DeviceCodes } from './device-codes.js';
 import { createKeys, type ProviderKeys, publicKeys } from './keys.js';
 import { ProviderLogins } from './logins.js';
@@ -109,12 +109,12 @@ async function mount(
         // Not calling on is what ends Fastify's part.
         onRequest: (request, reply, refuse) => {
           if (!mayUseEmbedded(config, request.raw.headers.host)) {
-            refuse(new ProblemError(403, 'FORBIDDEN', EMBEDDED_REFUSAL));
+            refuse(new RejectionError(403, 'FORBIDDEN', EMBEDDED_REFUSAL));
             return;
           }
           if (request.url.split('&').length > MOST_PARAMETERS) {
             refuse(
-              new ProblemError(400, 'BAD_REQUEST', `The URL has more than ${MOST_PARAMETERS} parameters`),
+              new RejectionError(400, 'BAD_REQUEST', `The URL has more than ${MOST_PARAMETERS} parameters`),
             );
             return;
           }

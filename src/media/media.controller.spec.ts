@@ -6,7 +6,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import type { Pool } from 'pg';
 import sharp from 'sharp';
@@ -19,7 +19,10 @@ import { ConfigModule } from '../config/config.module.js';
 import { DatabaseModule } from '../database/database.module.js';
 import { statementChannel } from '../database/statements/reader.js';
 import type { Statement } from '../database/statements/statement.js';
+import { HttpAdapter } from '../http/http-adapter.js';
+import { PassOnFilter } from '../http/rejection.js';
 import { MediaModule } from './media.module.js';
+import { PICTURE_REJECTIONS } from './picture-rejections.js';
 import { signUrl } from './signing/signed-url.js';
 import { SIGNING_KEYS, type SigningKeys } from './signing/signing-keys.js';
 
@@ -48,9 +51,8 @@ beforeAll(async () => {
   const module = await Test.createTestingModule({
     imports: [ConfigModule.forRoot(config), DatabaseModule.forRoot(config, []), AccessLogModule, MediaModule],
   }).compile();
-  // As the service does it behind a proxy that keeps the path of BASE_URL.
-  const rewriteUrl = ({ url = '' }: { url?: string }) => url.replace(/^\/school(?=\/)/, '');
-  app = module.createNestApplication<NestFastifyApplication>(new FastifyAdapter({ rewriteUrl }));
+  app = module.createNestApplication<NestFastifyApplication>(new HttpAdapter(config, [PICTURE_REJECTIONS]));
+  app.useGlobalFilters(new PassOnFilter());
   await app.listen(0, '127.0.0.1');
   dataSource = app.get(DataSource);
   key = app.get<SigningKeys>(SIGNING_KEYS)[0];
@@ -113,7 +115,7 @@ function expectProblem(response: Awaited<ReturnType<typeof get>>, status: number
     'cache-control': 'no-store',
   });
   expect(response.json()).toEqual({
-    type: 'about:blank',
+    type: `https://directory.example/school/reference/errors#${code}`,
     title: STATUS_CODES[status],
     status,
     code,

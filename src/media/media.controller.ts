@@ -1,4 +1,4 @@
-import { All, Controller, Req, Res, UseFilters, UseGuards } from '@nestjs/common';
+import { All, Controller, Req, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../auth/access.js';
 import { AccessLog } from '../access-log/access-log.js';
@@ -7,7 +7,6 @@ import { readMaxStaleness } from '../common/max-staleness.js';
 import { headersOfRead } from '../database/mirror-read.js';
 import { PICTURE_HEADERS } from './picture-headers.js';
 import { type Picture, PicturesService } from './pictures.service.js';
-import { ProblemFilter } from './problem.filter.js';
 import { ReadOnlyGuard } from './read-only.guard.js';
 import type { PictureKind } from './signing/signed-url.js';
 
@@ -24,7 +23,6 @@ const PERSONAL_DATA: Readonly<Record<PictureKind, PersonalDataAccess>> = {
 @Public()
 @Controller()
 @UseGuards(ReadOnlyGuard)
-@UseFilters(ProblemFilter)
 export class MediaController {
   constructor(
     private readonly pictures: PicturesService,

@@ -5,7 +5,7 @@ import { Staleness } from '../database/staleness.js';
 import { matchesEtag } from './etag.js';
 import { findPictureBytes, findPictureDigest } from './picture.queries.js';
 import { etagOf, PictureRenderer, type Rendering } from './rendering/picture-renderer.js';
-import { ProblemError } from './problem.js';
+import { RejectionError } from '../http/rejection.js';
 import { chooseFormat } from './rendering/rendering-format.js';
 import { SIGNING_KEYS, type SigningKeys } from './signing/signing-keys.js';
 import { type PictureKind, type SignedPicture, verifyUrl } from './signing/signed-url.js';
@@ -44,7 +44,7 @@ export class PicturesService {
 
   /**
    * The picture that a signed URL stands for.
-   * @throws ProblemError for a bad URL, or when there is no picture; ServiceError STALE; ServiceUnavailableError
+   * @throws RejectionError for a bad URL, or when there is no picture; ServiceError STALE; ServiceUnavailableError
    */
   async get(request: PictureRequest): Promise<Picture> {
     const now = new Date();
@@ -76,16 +76,16 @@ export class PicturesService {
       case 'valid':
         return verification;
       case 'malformed':
-        throw new ProblemError(400, 'BAD_REQUEST', 'The parameters expires and signature are needed');
+        throw new RejectionError(400, 'BAD_REQUEST', 'The parameters expires and signature are needed');
       case 'invalid':
-        throw new ProblemError(403, 'SIGNATURE_INVALID', 'The signature does not belong to this URL');
+        throw new RejectionError(403, 'SIGNATURE_INVALID', 'The signature does not belong to this URL');
       case 'expired':
-        throw new ProblemError(403, 'URL_EXPIRED', 'The URL has expired: ask for a new one');
+        throw new RejectionError(403, 'URL_EXPIRED', 'The URL has expired: ask for a new one');
     }
   }
 }
 
 /** Whether the person or only the picture is missing is not told apart. */
-function noPicture(read: MirrorRead): ProblemError {
-  return new ProblemError(404, 'NOT_FOUND', 'There is no such picture', headersOfRead(read));
+function noPicture(read: MirrorRead): RejectionError {
+  return new RejectionError(404, 'NOT_FOUND', 'There is no such picture', headersOfRead(read));
 }

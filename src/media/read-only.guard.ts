@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { ProblemError } from './problem.js';
+import { RejectionError } from '../http/rejection.js';
 
 /** Lets GET and HEAD pass, and says so to the others (RFC 9110 section 15.5.6). */
 @Injectable()
@@ -8,6 +8,6 @@ export class ReadOnlyGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const { method } = context.switchToHttp().getRequest<FastifyRequest>();
     if (method === 'GET' || method === 'HEAD') return true;
-    throw new ProblemError(405, 'METHOD_NOT_ALLOWED', 'Pictures can only be read', { Allow: 'GET, HEAD' });
+    throw new RejectionError(405, 'METHOD_NOT_ALLOWED', 'Pictures can only be read', { allow: 'GET, HEAD' });
   }
 }

@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
-import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TokenKind } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import { FastPath } from '../graphql/http/fast-path.js';
+import type { HttpAdapter } from '../http/http-adapter.js';
 import type { RateLimitState } from '../graphql/rate-limit/rate-limiter.js';
 import { GRAPHQL_PATH } from '../graphql/errors/rejection.js';
 import { createLog, type Log } from './logging/log.js';
@@ -31,60 +32,61 @@ const NONE = 'none';
  */
 @Injectable()
 export class RequestWatch {
+  private readonly log: Log;
+  private readonly isLogged: boolean;
+  private readonly isMeasured: boolean;
+
   constructor(
-    host: HttpAdapterHost,
     @Inject(CONFIG) config: Config,
     private readonly counts: RequestCounts,
+    private readonly fastPath: FastPath,
   ) {
-    // Commands run without HTTP, and then there is no adapter, whatever its type says.
-    const adapter = host.httpAdapter as AbstractHttpAdapter | null | undefined;
-    const { requestLines, metrics } = config.monitoring;
-    const log = createLog(config);
-    const isLogged = requestLines && log.lines.isLevelEnabled('info');
-    if (!adapter || (!isLogged && metrics === null)) return;
+    this.log = createLog(config);
+    this.isLogged = config.monitoring.requestLines && this.log.lines.isLevelEnabled('info');
+    this.isMeasured = config.monitoring.metrics !== null;
+  }
+
+  /** Registers the last step of every request on the adapter, once. */
+  register(adapter: HttpAdapter): void {
+    if (!this.isLogged && !this.isMeasured) return;
     const fastify = adapter.getInstance<FastifyInstance>();
-    fastify.decorateRequest('traceId', null);
-    // Before anything has routes: each has the hooks that were there when it was made.
     fastify.addHook('onRequest', (request, reply, done) => {
       (request.raw.socket as WatchedSocket).waiting = reply;
       done();
     });
     fastify.addHook('onResponse', (request, reply, done) => {
       const socket = request.raw.socket as WatchedSocket;
-      // Of what could not be sent the end of its connection tells.
+      // If the response could not be sent, the end of the connection is noted.
       if (reply.raw.writableFinished) {
         if (socket.waiting === reply) socket.waiting = null;
-        this.note(seenOf(request, reply), reply.statusCode, isLogged ? log : null);
+        this.note(seenOf(request, reply), reply.statusCode);
       }
       done();
     });
-    if (fastify.hasDecorator('short')) {
-      fastify.short.watch = (request, response, began) => {
-        response.once('close', () => {
-          const status = response.writableFinished ? response.statusCode : CLIENT_CLOSED_REQUEST;
-          const milliseconds = performance.now() - began;
-          const seen = { ...request, route: GRAPHQL_PATH, milliseconds, statements: 0, traceId: null };
-          this.note(seen, status, isLogged ? log : null);
-        });
-      };
-    }
-    if (fastify.hasDecorator('short')) {
-      fastify.short.watchUnread = ({ id, status }) => {
-        this.note({ ...UNREAD, id }, status, isLogged ? log : null);
-      };
-    }
-    // Once a connection: to listen for it at each request would cost more than all the rest here.
+    // Once a connection: a listener for each request would cost more than everything else here.
     fastify.server.on('connection', (socket: WatchedSocket) => {
       socket.once('close', () => {
         const reply = socket.waiting ?? null;
         socket.waiting = null;
         if (reply !== null && !reply.raw.writableFinished)
-          this.note(seenOf(reply.request, reply), CLIENT_CLOSED_REQUEST, isLogged ? log : null);
+          this.note(seenOf(reply.request, reply), CLIENT_CLOSED_REQUEST);
       });
     });
+    adapter.onUnparsed = ({ id, status }) => {
+      this.note({ ...UNREAD, id }, status);
+    };
+    this.fastPath.observer = (request, response, began) => {
+      response.once('close', () => {
+        const status = response.writableFinished ? response.statusCode : CLIENT_CLOSED_REQUEST;
+        const { id, method, operation, principal, rateLimits } = request;
+        const milliseconds = performance.now() - began;
+        const seen = { id, method, operation, principal, rateLimits, milliseconds };
+        this.note({ ...seen, route: GRAPHQL_PATH, statements: 0, traceId: null }, status);
+      });
+    };
   }
 
-  private note(request: SeenRequest, status: number, log: Log | null): void {
+  private note(request: SeenRequest, status: number): void {
     const { operation, rateLimits, statements, route, milliseconds } = request;
     const price = rateLimits === null ? null : priceIn(rateLimits);
     const count = this.counts.of(route, operation?.field ?? NONE);
@@ -92,7 +94,7 @@ export class RequestWatch {
     if (rateLimits !== null) this.counts.addOperation(request.principal?.kind ?? 'NONE');
     count.points += price ?? 0;
     count.statements += statements;
-    if (log === null) return;
+    if (!this.isLogged) return;
     const { id: requestId, method, traceId } = request;
     const line: RequestLine = {
       requestId,
@@ -109,7 +111,7 @@ export class RequestWatch {
       line.statements = statements;
     }
     if (traceId !== null) line.traceId = traceId;
-    log.lines.info(line, 'request');
+    this.log.lines.info(line, 'request');
   }
 }
 

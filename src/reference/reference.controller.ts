@@ -1,7 +1,7 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../auth/access.js';
-import { ProblemError } from '../media/problem.js';
+import { RejectionError } from '../http/rejection.js';
 import { ReferenceFiles } from './reference-files.js';
 import { sendFile } from './served-file.js';
 
@@ -32,7 +32,7 @@ export class ReferenceController {
 
   private send(path: string, request: FastifyRequest, reply: FastifyReply): void {
     const file = this.files.find(path);
-    if (file === null) throw new ProblemError(404, 'NOT_FOUND', 'There is no such page of the reference');
+    if (file === null) throw new RejectionError(404, 'NOT_FOUND', 'There is no such page of the reference');
     sendFile(file, request, reply);
   }
 }

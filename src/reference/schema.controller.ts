@@ -2,10 +2,10 @@ import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../auth/access.js';
-import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { GRAPHQL_PATH, StatusError } from '../graphql/errors/rejection.js';
+import { GRAPHQL_PATH } from '../graphql/errors/rejection.js';
+import { RejectionError } from '../http/rejection.js';
 import { printSdl } from '../graphql/schema/schema.js';
 import { sendFile, type ServedFile, servedFile } from './served-file.js';
 
@@ -33,8 +33,8 @@ export class SchemaController {
   }
 }
 
-function notTold(): ServiceError {
-  return new StatusError(
+function notTold(): RejectionError {
+  return new RejectionError(
     404,
     'NOT_FOUND',
     'This service does not tell its schema: the operators may have GRAPHQL_INTROSPECTION=true',

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { ServiceUnavailableError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { HttpAdapter } from '../http/http-adapter.js';
+import type { RejectionForm } from '../http/rejection.js';
 
 const DOWN = { database: { status: 'down' } };
 
@@ -10,8 +11,11 @@ const DOWN = { database: { status: 'down' } };
  * Answers while a start waits for its database: that the process is well and not ready, and everything else by a 503 in the
  * form of its path (docs/http.md).
  */
-export async function buildWaitingRoom(config: Config): Promise<RequestListener> {
-  const fastify = new HttpAdapter(config).getInstance<FastifyInstance>();
+export async function buildWaitingRoom(
+  config: Config,
+  forms: readonly RejectionForm[],
+): Promise<RequestListener> {
+  const fastify = new HttpAdapter(config, forms).getInstance<FastifyInstance>();
   fastify.get('/_health', (_request, reply) =>
     reply.header('cache-control', 'no-store').send({ status: 'ok' }),
   );

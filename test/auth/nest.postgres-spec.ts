@@ -47,7 +47,8 @@ import { CachePolicy } from '../../src/graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../../src/graphql/http/request-context.js';
 import { Direct } from '../../src/graphql/schema/direct.decorator.js';
 import { HttpAdapter } from '../../src/http/http-adapter.js';
-import { PassOnFilter } from '../../src/http/reject-request.js';
+import { REJECTION_FORMS } from '../../src/create-app.js';
+import { PassOnFilter } from '../../src/http/rejection.js';
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';
@@ -210,7 +211,7 @@ async function createAppWith(module: Type, database: TestDatabase): Promise<Nest
   class Root {}
   const app = await NestFactory.create<NestFastifyApplication>(
     { module: Root, imports: [AppModule.forRoot(config), module] },
-    new HttpAdapter(config),
+    new HttpAdapter(config, REJECTION_FORMS),
     { logger: false, abortOnError: false },
   );
   app.useGlobalFilters(new PassOnFilter());

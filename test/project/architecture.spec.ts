@@ -10,7 +10,7 @@ const SOURCE = join(__dirname, '../../src');
  */
 const LAYERS: { name: string; modules: string[]; allowed: Record<string, string[]> }[] = [
   { name: 'foundation', modules: ['common', 'config', 'pages'], allowed: { config: ['common'] } },
-  { name: 'infrastructure', modules: ['database', 'ldap', 'limits'], allowed: {} },
+  { name: 'infrastructure', modules: ['database', 'ldap', 'limits', 'http'], allowed: {} },
   {
     name: 'API core',
     modules: ['auth', 'access-log', 'graphql'],
@@ -47,7 +47,6 @@ const LAYERS: { name: string; modules: string[]; allowed: Record<string, string[
   {
     name: 'application',
     modules: [
-      'http',
       'monitoring',
       'identity-provider',
       'explorer',
@@ -57,17 +56,9 @@ const LAYERS: { name: string; modules: string[]; allowed: Record<string, string[
       '(composition)',
     ],
     allowed: {
-      start: ['http', 'identity-provider', 'monitoring'],
+      start: ['identity-provider', 'monitoring'],
       commands: ['start', 'identity-provider', 'monitoring', '(composition)'],
-      '(composition)': [
-        'http',
-        'monitoring',
-        'identity-provider',
-        'explorer',
-        'reference',
-        'start',
-        'commands',
-      ],
+      '(composition)': ['monitoring', 'identity-provider', 'explorer', 'reference', 'start', 'commands'],
     },
   },
 ];

@@ -133,7 +133,7 @@ function rowsOf(text: string): string[][] {
 
 /** The codes that only exist for pictures: a type, which leaves nothing behind but its text. */
 function mediaCodes(): string[] {
-  const [, type = ''] = /type ProblemCode =([^;]*);/.exec(read('src/media/problem.ts')) ?? [];
+  const [, type = ''] = /type RejectionCode =([^;]*);/.exec(read('src/http/rejection.ts')) ?? [];
   const codes = [...type.matchAll(/'([A-Z_]+)'/g)].map(([, code = '']) => code);
   return codes.filter((code) => !(ERROR_CODES as readonly string[]).includes(code));
 }

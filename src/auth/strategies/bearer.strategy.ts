@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import { Strategy } from 'passport-http-bearer';
-import { REALM } from '../authentication.error.js';
+import { REALM } from '../../http/rejection.js';
 import { TokenVerifier, type VerifiedToken } from '../tokens/token-verifier.js';
 
 type Verify = (request: Request, token: string, done: (error: unknown, user?: unknown) => void) => void;

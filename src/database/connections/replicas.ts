@@ -5,7 +5,7 @@ import type { DirectoryDataSource } from './data-source.js';
 import { hasHadRevision } from './diverged-replica.js';
 import { Replica } from './replica.js';
 import type { Revision } from '../revisions/revision.js';
-import { revisionOf } from '../revisions/revision-reader.js';
+import { revisionOf } from '../revisions/revision.js';
 import type { Statement } from '../statements/statement.js';
 
 /**

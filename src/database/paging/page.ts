@@ -3,7 +3,7 @@ import type { PageArguments, PageSelection } from '../../common/page.js';
 import { type PageQuery, planPage } from './page-query.js';
 import type { PageSource } from './page-source.js';
 import type { Reader } from '../statements/reader.js';
-import { revisionOf } from '../revisions/revision-reader.js';
+import { revisionOf } from '../revisions/revision.js';
 
 /** One page of rows, in the connection's order, whichever end it was asked from. */
 export class Page<Row extends unknown[]> {

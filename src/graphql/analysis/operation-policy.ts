@@ -53,7 +53,7 @@ export class OperationPolicy {
     variables: Variables,
     principal: Principal | null,
   ): PolicyDecision {
-    const measure = computeCost(operation, variables, this.config.limits);
+    const cost = computeCost(operation, variables, this.config.limits);
     const { withheld, nothingLeft } = decideScopes(operation, variables, principal);
     if (nothingLeft) throw insufficientScope(withheld);
     const isMutation =
@@ -63,7 +63,7 @@ export class OperationPolicy {
         ? null
         : findPersonalData(operation, variables, new Set(withheld.map(({ selected }) => selected.key)));
     return {
-      cost: measure,
+      cost: cost,
       withheld,
       dryRunFields: findDryRunFields(operation, variables),
       isMutation,

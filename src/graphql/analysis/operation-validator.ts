@@ -1,133 +1,92 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { Inject, Injectable } from '@nestjs/common';
-import {
-  type DocumentNode,
-  getVariableValues,
-  type GraphQLSchema,
-  Kind,
-  type OperationDefinitionNode,
-} from 'graphql';
+import { getVariableValues, type GraphQLSchema, Kind, type OperationDefinitionNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Principal } from '../../auth/principal.js';
 import { BadUserInputError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { type CompiledQuery, Compiler } from '../execution/compiler.js';
-import { OperationPolicy } from './operation-policy.js';
-import type { CacheDependency } from '../cache/cache-policy.decorator.js';
+import { Compiler } from '../execution/compiler.js';
+import { OperationPolicy, type PolicyDecision } from './operation-policy.js';
 import { withoutSuggestion } from '../errors/error-response.js';
-import type { PersonalDataSelection } from './personal-data-selection.js';
-import { type DeprecatedUses, findDeprecatedUses } from './deprecated-uses.js';
-import type { OperationCost } from './operation-cost.js';
-import { type Operation, unfoldOperation, type Variables } from './operation.js';
+import { findDeprecatedUses } from './deprecated-uses.js';
+import { type Operation, type OperationRequest, unfoldOperation, type Variables } from './operation.js';
+import type { ValidatedOperation } from './validated-operation.js';
 import { labelOf } from './operation-label.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import { withOnly } from './cost-dry-run.js';
-import type { RequestContext } from '../http/request-context.js';
+import type { PipelineRequest } from '../http/pipeline-request.js';
 import { ScopedSchemas } from '../schema/schema.js';
 import type { Withheld } from './scope-rule.js';
 import { Staleness } from '../../database/staleness.js';
 
-/** Whoever listens is told of an operation, by its RequestContext, before anything is decided about it. */
+/** Publishes the RequestContext of each operation before the policy is applied. */
 export const operationChannel = diagnosticsChannel.channel('directory:operation');
 
-/** What a valid document asks for, of the operation that is to run. */
-export interface OperationRequest {
-  readonly schema: GraphQLSchema;
-  readonly document: DocumentNode;
-  readonly definition: OperationDefinitionNode;
-  readonly variables: Variables;
-}
-
-/** An operation that has passed every check and may run. */
-export interface ValidatedOperation {
-  readonly document: DocumentNode;
-  /** The schema as the token's scopes show it. */
-  readonly schema: GraphQLSchema;
-  readonly withheld: readonly Withheld[];
-  /** What its answer depends on, if it can be remembered; null: it cannot. */
-  readonly cacheDependencies: ReadonlySet<CacheDependency> | null;
-  readonly cost: OperationCost;
-  /** Whether it changes anything, if only for itself. */
-  readonly isMutation: boolean;
-  /** What its answer shows of people; null: nothing. */
-  readonly personalData: PersonalDataSelection | null;
-  /** What it uses that is deprecated; null: nothing. */
-  readonly deprecated: DeprecatedUses | null;
-  /** Its variables, coerced. */
-  readonly variables: Variables;
-  /** The function that answers it; null: graphql-js executes it. */
-  readonly compiled: CompiledQuery | null;
-}
-
-/** An operation, with what else is worked out once a document. */
+/** An operation, with everything else that is computed once for a document. */
 type KnownOperation = Operation & Pick<ValidatedOperation, 'deprecated'>;
 
-/** Fields of the operations that are remembered, all together. One takes about a kilobyte. */
-const REMEMBERED_FIELDS = 50_000;
+/** The fields of all cached operations together. One takes about a kilobyte. */
+const MAX_FIELDS = 50_000;
 
-/** Decides about an operation as a whole, before any of it is read: variables, limits, scopes and price. */
+/** Validates an operation as a whole, before it reads anything: variables, limits, scopes and cost. */
 @Injectable()
 export class OperationValidator {
   private scoped: ScopedSchemas | null = null;
-  /** By what they were made of. A short document can unfold to thousands of fields: they are counted. */
+  /** By definition. A short document can unfold to thousands of fields, so the fields are counted. */
   private readonly operations = new LRUCache<OperationDefinitionNode, KnownOperation>({
-    maxSize: REMEMBERED_FIELDS,
+    maxSize: MAX_FIELDS,
     sizeCalculation: ({ size }) => size,
   });
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    private readonly decisions: OperationPolicy,
+    private readonly policy: OperationPolicy,
     private readonly compiler: Compiler,
     private readonly limiter: RateLimiter,
     private readonly staleness: Staleness,
   ) {}
 
-  /** @throws ServiceError when the operation may not run at all */
-  async validate(question: OperationRequest, context: RequestContext): Promise<ValidatedOperation> {
-    const { schema, document, definition } = question;
-    const operation = this.unfold(question);
-    context.request.operation = labelOf(operation);
+  /**
+   * The step that applies limits and scopes, and charges the cost.
+   * @throws ServiceError if the operation may not run
+   */
+  async applyPolicy(request: PipelineRequest): Promise<void> {
+    const { context } = request;
+    if (context === null) throw new Error('Earlier steps are missing');
+    const { parsed, principal } = context;
+    const operation = this.unfold(parsed);
+    request.operation = labelOf(operation);
     if (operationChannel.hasSubscribers) operationChannel.publish(context);
-    const variables = coerceVariables(question, this.config);
-    const { principal, request } = context;
-    const decision = this.decisions.decide(operation, variables, principal);
-    const {
-      cost: measure,
-      withheld,
-      dryRunFields: rehearsal,
-      isMutation,
-      personalData: footprint,
-    } = decision;
-    if (rehearsal === null && operation.readsMirror) await this.staleness.refuse(request.maxStaleness);
-    context.charge = await this.limiter.charge(request, measure, rehearsal !== null);
-    if (rehearsal !== null) {
-      return {
-        document: withOnly(rehearsal, definition, document),
-        schema,
-        withheld: [],
-        cacheDependencies: null,
-        cost: measure,
-        isMutation: false,
-        personalData: null,
-        deprecated: operation.deprecated,
-        variables,
-        compiled: null,
-      };
-    }
-    const reachesAll = withheld.length === 0;
+    const variables = coerceVariables(parsed, this.config);
+    const decision = this.policy.decide(operation, variables, principal);
+    const isDryRun = decision.dryRunFields !== null;
+    if (!isDryRun && operation.readsMirror) await this.staleness.refuse(request.maxStaleness);
+    context.charge = await this.limiter.charge(request, decision.cost, isDryRun);
+    request.validated = isDryRun
+      ? dryRunOf(parsed, operation, decision, variables)
+      : this.validated(parsed, operation, decision, variables, principal);
+  }
+
+  private validated(
+    { schema, document }: OperationRequest,
+    operation: KnownOperation,
+    { cost, withheld, isMutation, personalData }: PolicyDecision,
+    variables: Variables,
+    principal: Principal | null,
+  ): ValidatedOperation {
+    const isComplete = withheld.length === 0;
     return {
       document,
       schema: this.schemaFor(schema, principal, withheld),
       withheld,
-      cacheDependencies: reachesAll ? operation.cacheDependencies : null,
-      cost: measure,
+      cacheDependencies: isComplete ? operation.cacheDependencies : null,
+      cost,
       isMutation,
-      personalData: footprint,
+      personalData,
       deprecated: operation.deprecated,
       variables,
-      compiled: reachesAll ? this.compiler.find(schema, operation, variables) : null,
+      compiled: isComplete ? this.compiler.find(schema, operation, variables) : null,
     };
   }
 
@@ -146,11 +105,32 @@ export class OperationValidator {
     principal: Principal | null,
     withheld: readonly Withheld[],
   ): GraphQLSchema {
-    // Almost every operation asks for what its token reaches, and needs no other schema.
+    // Almost every operation selects only what its token allows.
     if (principal === null || withheld.length === 0) return whole;
     this.scoped ??= new ScopedSchemas(whole);
     return this.scoped.for(principal);
   }
+}
+
+/** Nothing but the fields `rateLimit(dryRun: true)` runs. */
+function dryRunOf(
+  { schema, document, definition }: OperationRequest,
+  { deprecated }: KnownOperation,
+  { cost, dryRunFields }: PolicyDecision,
+  variables: Variables,
+): ValidatedOperation {
+  return {
+    document: withOnly(dryRunFields ?? [], definition, document),
+    schema,
+    withheld: [],
+    cacheDependencies: null,
+    cost,
+    isMutation: false,
+    personalData: null,
+    deprecated,
+    variables,
+    compiled: null,
+  };
 }
 
 function coerceVariables(
@@ -164,6 +144,6 @@ function coerceVariables(
   const [first] = errors;
   const [node] = first?.nodes ?? [];
   const name = node?.kind === Kind.VARIABLE_DEFINITION ? node.variable.name.value : 'variables';
-  const told = { message: first?.message ?? 'The variables do not fit the operation' };
-  throw new BadUserInputError((disclosure.suggestions ? told : withoutSuggestion(told)).message, name);
+  const shown = { message: first?.message ?? 'The variables do not fit the operation' };
+  throw new BadUserInputError((disclosure.suggestions ? shown : withoutSuggestion(shown)).message, name);
 }

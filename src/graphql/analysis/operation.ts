@@ -40,6 +40,14 @@ export interface SelectedField {
   readonly children: Map<string, SelectedField>;
 }
 
+/** The operation of a valid document that a request selects. */
+export interface OperationRequest {
+  readonly schema: GraphQLSchema;
+  readonly document: DocumentNode;
+  readonly definition: OperationDefinitionNode;
+  readonly variables: Variables;
+}
+
 /** What an operation selects, as a tree: made once a document. */
 export interface Operation {
   readonly definition: OperationDefinitionNode;

@@ -112,12 +112,12 @@ function keyOf({ responsePath }: SelectedField): string {
   return responsePath.at(-1) ?? '';
 }
 
-/** Counts whom an answer shows. Null: nobody. */
+/** Counts the users whose data is in a result. Null if there are none. */
 export function personalDataAccessOf(
-  footprint: PersonalDataSelection,
+  selection: PersonalDataSelection,
   data: unknown,
 ): PersonalDataAccess | null {
-  const { fields, places, last } = footprint;
+  const { fields, places, last } = selection;
   const people = fields.map(() => 0);
   let isEmpty = true;
   for (const place of places) {
@@ -128,8 +128,8 @@ export function personalDataAccessOf(
   }
   if (isEmpty) return null;
   if (last?.people.every((count, index) => count === people[index]) === true) return last;
-  footprint.last = { fields, people };
-  return footprint.last;
+  selection.last = { fields, people };
+  return selection.last;
 }
 
 function countAt(value: unknown, place: Place, depth: number): number {

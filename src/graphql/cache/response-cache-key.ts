@@ -1,13 +1,13 @@
 import { nameOfScopes, type Principal } from '../../auth/principal.js';
 
-/** Who asks what, in which form. It is looked up more than once: what stands for it is made once. */
+/** What identifies a request in the response cache: scopes, subject, media type and text. Each key is made once. */
 export class ResponseCacheKey {
   private shared: string | null = null;
   private own: string | null = null;
 
   /**
    * @param contentType the media type of the answer
-   * @param text the body, or of a GET the request target, as it came
+   * @param text the body as it was sent, or for a GET the request target
    */
   constructor(
     readonly principal: Principal | null,
@@ -15,33 +15,33 @@ export class ResponseCacheKey {
     private readonly text: string,
   ) {}
 
-  /** The same for all who ask this with the same scopes. */
+  /** The same for all principals with the same scopes. */
   get sharedKey(): string {
     this.shared ??= this.keyOf('');
     return this.shared;
   }
 
-  /** The same whenever the same one asks this. */
+  /** The same for one subject with the same scopes. */
   get ownKey(): string {
-    this.own ??= this.keyOf(this.principal === null ? '' : callerOf(this.principal).subject);
+    this.own ??= this.keyOf(this.principal === null ? '' : partsOf(this.principal).subject);
     return this.own;
   }
 
   private keyOf(subject: string): string {
-    const scopes = this.principal === null ? '-' : callerOf(this.principal).scopes;
+    const scopes = this.principal === null ? '-' : partsOf(this.principal).scopes;
     return `${scopes}\n${subject}\n${this.contentType}\n${this.text}`;
   }
 }
 
-/** The parts of keys that stand for who asks: a principal asks many times. */
-const callers = new WeakMap<Principal, { scopes: string; subject: string }>();
+/** The parts of keys for a principal, who sends many requests. */
+const principals = new WeakMap<Principal, { scopes: string; subject: string }>();
 
-function callerOf(principal: Principal): { scopes: string; subject: string } {
-  let caller = callers.get(principal);
+function partsOf(principal: Principal): { scopes: string; subject: string } {
+  let caller = principals.get(principal);
   if (caller === undefined) {
-    // A subject is the issuer's to spell: quoted, it cannot be taken for anything else.
+    // Quoted, because the issuer chooses the subject: it cannot be mistaken for another part.
     caller = { scopes: nameOfScopes(principal), subject: `of ${JSON.stringify(principal.subject)}` };
-    callers.set(principal, caller);
+    principals.set(principal, caller);
   }
   return caller;
 }

@@ -12,29 +12,26 @@ import type { OperationCost } from '../analysis/operation-cost.js';
 import type { OperationLabel } from '../analysis/operation-label.js';
 import type { ResponseCacheKey } from './response-cache-key.js';
 
-/** An answer as it went over the wire. */
+/** A response as it was sent. */
 export interface CachedResponse {
   readonly body: Buffer;
   readonly contentType: string;
-  /** Headers of its own; null: none. */
+  /** Headers of its own; null if there are none. */
   readonly headers: Readonly<Record<string, string>> | null;
-  /** It costs whoever asks again what it cost the first time. */
+  /** A cached response has the cost of the first one. */
   readonly cost: OperationCost;
-  /** The minute whose signed URLs are in it; null: it has none. */
+  /** The minute of its signed URLs; null if it has none. */
   readonly minute: number | null;
-  /** What it shows of people, to whoever is given it; null: nothing. */
-  readonly access: PersonalDataAccess | null;
+  /** Null if no personal data is in it. */
+  readonly personalData: PersonalDataAccess | null;
   readonly operation: OperationLabel | null;
-  /** The id of the revision that it was read from; null: nothing of it is in the directory. */
+  /** The id of the revision that it was read from; null if it contains nothing of the mirror. */
   readonly revision: string | null;
 }
 
-/**
- * Bytes of memory that an answer takes, as measured: where blocks are allocated some of each is lost, and every one has
- * objects of its own beside its text and its question's.
- */
-function sizeOf({ body }: CachedResponse, question: string): number {
-  return Math.ceil(1.25 * body.length) + question.length + 600;
+/** The memory of an entry, as measured: allocations have overhead, and there are objects beside the two texts. */
+function bytesOf({ body }: CachedResponse, key: string): number {
+  return Math.ceil(1.25 * body.length) + key.length + 600;
 }
 
 /** Signed URLs change at full minutes (docs/http.md). */
@@ -43,15 +40,15 @@ export function minuteOf(now: Date): number {
 }
 
 /**
- * Answers that are given again as they are, while the revision that they were read from is the one to be read
- * (docs/adr/0017). The data only changes with the revision, so none is ever stale.
+ * Responses of the current revision of the mirror, as they were sent (docs/adr/0017). Data changes with the revision only, so a
+ * cached response is never outdated.
  */
 @Injectable()
 export class ResponseCache {
-  private readonly kept: LRUCache<string, CachedResponse>;
-  /** The id of the revision that the answers are of. */
+  private readonly responses: LRUCache<string, CachedResponse>;
+  /** The id of the revision of the responses. */
   private revision: string | null = null;
-  private readonly doorkeeper = new CacheAdmissionFilter();
+  private readonly admissionFilter = new CacheAdmissionFilter();
   private readonly isOff: boolean;
   private hits = 0;
   private misses = 0;
@@ -62,73 +59,63 @@ export class ResponseCache {
   ) {
     const maxSize = limits.answerCacheMegabytes * 1_000_000;
     this.isOff = maxSize === 0;
-    this.kept = new LRUCache({
-      maxSize: Math.max(1, maxSize),
-      sizeCalculation: sizeOf,
-    });
+    this.responses = new LRUCache({ maxSize: Math.max(1, maxSize), sizeCalculation: bytesOf });
   }
 
-  /** The answer that was given to the same question, if it still is the one to give. */
-  find(question: ResponseCacheKey): CachedResponse | null {
+  /** Null if there is no response of the current revision and minute. */
+  find(key: ResponseCacheKey): CachedResponse | null {
     if (this.isOff || !this.isCurrent()) return null;
-    const answer =
-      this.kept.get(question.sharedKey) ??
-      (question.principal === null ? undefined : this.kept.get(question.ownKey));
-    if (answer === undefined || !(answer.minute === null || answer.minute === minuteOf(new Date()))) {
+    const response =
+      this.responses.get(key.sharedKey) ??
+      (key.principal === null ? undefined : this.responses.get(key.ownKey));
+    if (response === undefined || !(response.minute === null || response.minute === minuteOf(new Date()))) {
       this.misses++;
       return null;
     }
     this.hits++;
-    return answer;
+    return response;
   }
 
   get statistics(): CacheStatistics {
-    const { hits, misses, kept } = this;
-    return { hits, misses, entries: kept.size, bytes: kept.calculatedSize };
+    const { hits, misses, responses } = this;
+    return { hits, misses, entries: responses.size, bytes: responses.calculatedSize };
   }
 
-  /** Whether the answer is to be kept: the question has been asked before, of whichever revision. */
-  isWorthKeeping(question: ResponseCacheKey, cacheDependencies: ReadonlySet<CacheDependency>): boolean {
-    return !this.isOff && this.doorkeeper.admits(keyFor(question, cacheDependencies));
+  /** Whether a response is worth storing: the same request came before, for any revision. */
+  admits(key: ResponseCacheKey, dependencies: ReadonlySet<CacheDependency>): boolean {
+    return !this.isOff && this.admissionFilter.admits(textOf(key, dependencies));
   }
 
-  /** @param revision the id of the revision that all of the answer was read from; null: none, and it is any one's */
-  keep(
-    question: ResponseCacheKey,
-    answer: CachedResponse,
-    cacheDependencies: ReadonlySet<CacheDependency>,
-    revision: string | null,
-  ): void {
-    if (this.isOff || (revision === null && cacheDependencies.has('mirror'))) return;
+  /** Stores a response if it is of the current revision, or of none. */
+  store(key: ResponseCacheKey, response: CachedResponse, dependencies: ReadonlySet<CacheDependency>): void {
+    const { revision } = response;
+    if (this.isOff || (revision === null && dependencies.has('mirror'))) return;
     if (!this.isCurrent() || (revision ?? this.revision) !== this.revision) return;
-    this.kept.set(keyFor(question, cacheDependencies), answer);
+    this.responses.set(textOf(key, dependencies), response);
   }
 
-  /**
-   * What stands for a question that is asked now: of the same key, those with the same stamp are to have the same
-   * answer. Null while that cannot be told.
-   */
-  nameOf(
-    question: ResponseCacheKey,
-    cacheDependencies: ReadonlySet<CacheDependency>,
+  /** Identifies requests that must have the same response now. Null if the current revision is not known. */
+  flightKeyOf(
+    key: ResponseCacheKey,
+    dependencies: ReadonlySet<CacheDependency>,
     minute: number,
   ): FlightKey | null {
     const { current } = this.revisions;
     if (this.isOff || current === null) return null;
-    return { key: keyFor(question, cacheDependencies), stamp: `${current.id} ${minute}` };
+    return { key: textOf(key, dependencies), stamp: `${current.id} ${minute}` };
   }
 
-  /** The revision of the mirror is one, and it is known; what is of another one is forgotten. */
+  /** Whether the revision of the mirror is known. Clears the cache if it has changed. */
   private isCurrent(): boolean {
     const current = this.revisions.current?.id ?? null;
     if (current !== this.revision) {
-      this.kept.clear();
+      this.responses.clear();
       this.revision = current;
     }
     return current !== null;
   }
 }
 
-function keyFor(question: ResponseCacheKey, cacheDependencies: ReadonlySet<CacheDependency>): string {
-  return cacheDependencies.has('subject') ? question.ownKey : question.sharedKey;
+function textOf(key: ResponseCacheKey, dependencies: ReadonlySet<CacheDependency>): string {
+  return dependencies.has('subject') ? key.ownKey : key.sharedKey;
 }

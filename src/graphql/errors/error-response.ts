@@ -1,67 +1,25 @@
 import { Logger } from '@nestjs/common';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
-import { REALM, UnauthenticatedError } from '../../auth/authentication.error.js';
-import { ERROR_CODES, type ErrorCode, ServiceError } from '../../common/errors.js';
+import { ERROR_CODES, type ErrorCode, type ErrorDetails, ServiceError } from '../../common/errors.js';
 import { asServiceError } from '../../common/http-exception.js';
+import { type Rejection, toRejection } from '../../http/rejection.js';
 
-/** The HTTP status of an error that refuses a whole request. */
-const STATUS: Partial<Record<ErrorCode, number>> = {
-  UNAUTHENTICATED: 401,
-  INSUFFICIENT_SCOPE: 403,
-  FORBIDDEN: 403,
-  METHOD_NOT_ALLOWED: 405,
-  NOT_ACCEPTABLE: 406,
-  PAYLOAD_TOO_LARGE: 413,
-  UNSUPPORTED_MEDIA_TYPE: 415,
-  RATE_LIMITED: 429,
-  INTERNAL_SERVER_ERROR: 500,
-  STALE: 503,
-  SERVICE_UNAVAILABLE: 503,
-  TIMEOUT: 503,
-};
-
-/** What HTTP says of an error that refuses a whole request. */
-export function httpOf(error: ServiceError): { status: number; headers: Map<string, string> } {
-  const headers = new Map<string, string>();
-  const { retryAfter, requiredScopes } = error.details;
-  if (error.code === 'UNAUTHENTICATED') {
-    const challenge = error instanceof UnauthenticatedError ? error.challenge : `Bearer realm="${REALM}"`;
-    headers.set('www-authenticate', challenge);
-  }
-  if (error.code === 'INSUFFICIENT_SCOPE' && requiredScopes !== undefined) {
-    // RFC 6750 §3.1.
-    headers.set('www-authenticate', `Bearer error="insufficient_scope", scope="${requiredScopes.join(' ')}"`);
-  }
-  if (retryAfter !== undefined) headers.set('retry-after', String(Math.max(1, Math.ceil(retryAfter))));
-  return { status: STATUS[error.code] ?? 400, headers };
-}
-
-/** What HTTP says of an answer under which the database went away; null: it is there. */
-export function unavailabilityOf(errors: readonly GraphQLFormattedError[]): ReturnType<typeof httpOf> | null {
+/** The rejection that the errors of an operation mean for HTTP: the database could not be reached. Null if it could. */
+export function unavailabilityOf(errors: readonly GraphQLFormattedError[]): Rejection | null {
   const code = errors
     .map(({ extensions }) => extensions?.['code'])
     .find((each) => each === 'SERVICE_UNAVAILABLE' || each === 'TIMEOUT');
-  return code === undefined ? null : httpOf(new ServiceError(code, '', { retryAfter: 1 }));
+  return code === undefined ? null : toRejection(new ServiceError(code, ''));
 }
 
-/** A ServiceError as GraphQL carries it. `refuses`: the whole request, so that HTTP tells it too. */
-export function toGraphQLError(error: ServiceError, { refuses }: { refuses: boolean }): GraphQLError {
-  const { argument, requiredScopes, grantedScopes, maxStaleness, ageSeconds } = error.details;
-  return new GraphQLError(error.message, {
-    originalError: error,
-    extensions: {
-      code: error.code,
-      ...(argument === undefined ? {} : { argument }),
-      ...(requiredScopes === undefined ? {} : { requiredScopes }),
-      ...(grantedScopes === undefined ? {} : { grantedScopes }),
-      ...(maxStaleness === undefined ? {} : { maxStaleness }),
-      ...(ageSeconds === undefined ? {} : { ageSeconds }),
-      ...(refuses ? { http: httpOf(error) } : {}),
-    },
-  });
+/** What `extensions` says about an error, besides the id of the request. */
+export function extensionsOf(code: ErrorCode, details: ErrorDetails): Record<string, unknown> {
+  const { argument, requiredScopes, grantedScopes, maxStaleness, ageSeconds } = details;
+  const known = { argument, requiredScopes, grantedScopes, maxStaleness, ageSeconds };
+  return { code, ...Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined)) };
 }
 
-/** Words of Apollo's for cases that are ours to name. */
+/** Codes of Apollo for cases that have a code of this service. */
 const RENAMED: Record<string, ErrorCode> = {
   PERSISTED_QUERY_NOT_SUPPORTED: 'BAD_REQUEST',
   PERSISTED_QUERY_NOT_FOUND: 'BAD_REQUEST',
@@ -69,12 +27,12 @@ const RENAMED: Record<string, ErrorCode> = {
 
 const logger = new Logger('GraphQL');
 
-/** Errors that clients were told since the start, by code. */
-export const toldErrors = new Map<ErrorCode, number>();
+/** Errors in responses since the start, by code. */
+export const errorCounts = new Map<ErrorCode, number>();
 
 /**
- * The error as the client sees it: one of ours as it is, GraphQL's own with its code, anything else masked.
- * Masked ones are logged here, once, with the request's id.
+ * The error as the client sees it: with its own code, or masked if it is not meant for clients. Masked errors are logged here,
+ * once, with the id of the request.
  */
 export function formatError(
   formatted: GraphQLFormattedError,
@@ -88,12 +46,15 @@ export function formatError(
   };
   const known = asServiceError(original);
   if (known !== null) {
-    count(known.code);
-    const { extensions } = toGraphQLError(known, { refuses: false });
-    return { message: known.message, ...place, extensions: { ...extensions, requestId } };
+    countError(known.code);
+    return {
+      message: known.message,
+      ...place,
+      extensions: { ...extensionsOf(known.code, known.details), requestId },
+    };
   }
   const code = codeOf(formatted);
-  count(code);
+  countError(code);
   if (code !== 'INTERNAL_SERVER_ERROR') {
     return { message: formatted.message, ...place, extensions: { code, requestId } };
   }
@@ -101,19 +62,19 @@ export function formatError(
     `Request ${requestId} failed: ${original instanceof Error ? (original.stack ?? original.message) : 'no error object'}`,
   );
   return {
-    message: 'Something went wrong on our side: tell the operators this request id',
+    message: 'The request failed: report its id to the operators',
     ...place,
     extensions: { code, requestId },
   };
 }
 
-function count(code: ErrorCode): void {
-  toldErrors.set(code, (toldErrors.get(code) ?? 0) + 1);
+export function countError(code: ErrorCode): void {
+  errorCounts.set(code, (errorCounts.get(code) ?? 0) + 1);
 }
 
 /**
- * The words of graphql-js end with a name that would have been right. What is before them repeats what was sent, which can be
- * long and look the same: a regular expression would begin at each of those.
+ * The error without the names that graphql-js suggests at the end of a message. A regular expression would be slow on long
+ * messages, because they repeat what was sent.
  */
 export function withoutSuggestion(error: GraphQLFormattedError): GraphQLFormattedError {
   const { message } = error;

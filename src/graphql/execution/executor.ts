@@ -2,97 +2,74 @@ import { Injectable } from '@nestjs/common';
 import { execute, type ExecutionResult, GraphQLError } from 'graphql';
 import { ServiceUnavailableError } from '../../common/errors.js';
 import { Database } from '../../database/database.js';
-import type { ValidatedOperation } from '../analysis/operation-validator.js';
+import type { ValidatedOperation } from '../analysis/validated-operation.js';
 import type { RequestContext } from '../http/request-context.js';
 import { type Withheld, withheldError } from '../analysis/scope-rule.js';
 
-/** How often an answer is begun again because a revision was applied meanwhile. */
-const ATTEMPTS = 3;
+/** A query that read two revisions is executed again, this often at most. */
+const MAX_ATTEMPTS = 3;
 
-/** Variables and operation, as they were sent. */
-export interface Execution {
-  readonly variables: Readonly<Record<string, unknown>> | undefined;
-  readonly operationName: string | undefined;
-}
-
-/** Executes admitted operations. */
+/** Executes validated operations. */
 @Injectable()
 export class Executor {
   constructor(private readonly database: Database) {}
 
-  /** The answer, all of it from one revision. */
-  async execute(
-    admitted: ValidatedOperation,
-    execution: Execution,
-    context: RequestContext,
-  ): Promise<ExecutionResult> {
-    return admitted.isMutation
-      ? this.preview(admitted, execution, context)
-      : this.answer(admitted, execution, context);
+  execute(operation: ValidatedOperation, context: RequestContext): Promise<ExecutionResult> {
+    return operation.isMutation ? this.preview(operation, context) : this.query(operation, context);
   }
 
-  /** One that was read across the moment in which a revision was applied is thrown away and read again. */
-  private async answer(
-    admitted: ValidatedOperation,
-    execution: Execution,
-    context: RequestContext,
-  ): Promise<ExecutionResult> {
+  /** All of the result is of one revision, unless revisions come faster than three attempts. */
+  private async query(operation: ValidatedOperation, context: RequestContext): Promise<ExecutionResult> {
     for (let attempt = 1; ; attempt++) {
-      const result = await this.executeOnce(admitted, execution, context);
-      // Revisions seldom come so fast that this does not help, and that would be no reason to answer nothing.
-      if (context.revisions.size < 2 || attempt === ATTEMPTS) return result;
-      context.startAnew();
+      const result = await this.executeOnce(operation, context);
+      if (context.revisions.size < 2 || attempt === MAX_ATTEMPTS) return result;
+      context.reset();
     }
   }
 
-  /** Mutations run one after another, each with all that is below it, over one preview transaction: they build on one another. */
-  private async preview(
-    admitted: ValidatedOperation,
-    execution: Execution,
-    context: RequestContext,
-  ): Promise<ExecutionResult> {
+  /** Mutations run one after another, each with its selection, in one preview transaction: they build on one another. */
+  private async preview(operation: ValidatedOperation, context: RequestContext): Promise<ExecutionResult> {
     try {
       return await this.database.previewTransaction((transaction) => {
         context.startPreview(transaction);
-        return this.executeOnce(admitted, execution, context);
+        return this.executeOnce(operation, context);
       });
     } catch (error) {
-      // It came to nothing as a whole.
       const originalError =
-        error instanceof Error ? error : new Error('The preview failed in an unknown way');
+        error instanceof Error ? error : new Error('The preview failed for an unknown reason');
       return { data: null, errors: [new GraphQLError(originalError.message, { originalError })] };
     }
   }
 
   private async executeOnce(
-    admitted: ValidatedOperation,
-    execution: Execution,
+    operation: ValidatedOperation,
     context: RequestContext,
   ): Promise<ExecutionResult> {
-    const { data, errors = [] } = await this.run(admitted, execution, context);
-    const all = [...errors, ...admitted.withheld.map((each) => errorOf(each, context))];
+    const { data, errors = [] } = await this.run(operation, context);
+    const all = [...errors, ...operation.withheld.map((each) => errorOf(each, context))];
     return { data: data ?? null, ...(all.length > 0 ? { errors: all } : {}) };
   }
 
   private async run(
     { compiled, schema, document, variables: coerced }: ValidatedOperation,
-    { variables, operationName }: Execution,
     contextValue: RequestContext,
   ): Promise<ExecutionResult> {
+    const { variables, definition } = contextValue.parsed;
     if (compiled !== null) {
-      const result = await compiled(contextValue, coerced, variables ?? {});
-      if (!isDoubtful(result)) return result;
-      contextValue.startAnew();
+      const result = await compiled(contextValue, coerced, variables);
+      if (!hasSeveralErrors(result)) return result;
+      contextValue.reset();
     }
+    const operationName = definition.name?.value;
     return execute({ schema, document, contextValue, variableValues: variables, operationName });
   }
 }
 
 /**
- * Of several errors graphql-js tells those that it met before it gave up a part of the answer, and compiled operations
- * tell all: such an answer is made by graphql-js. Not while the database is away: that would only be waiting for it twice.
+ * graphql-js reports the errors that it meets before it gives up a part of the result, and compiled operations report all. Such
+ * a result is made again by graphql-js, except if the database could not be reached.
  */
-function isDoubtful({ errors = [] }: ExecutionResult): boolean {
+function hasSeveralErrors({ errors = [] }: ExecutionResult): boolean {
   return (
     errors.length > 1 && !errors.some(({ originalError }) => originalError instanceof ServiceUnavailableError)
   );

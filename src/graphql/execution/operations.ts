@@ -3,80 +3,111 @@ import type { FormattedExecutionResult } from 'graphql';
 import { AccessLog } from '../../access-log/access-log.js';
 import type { PersonalDataAccess } from '../../access-log/personal-data-access.js';
 import { Staleness } from '../../database/staleness.js';
-import type { ValidatedOperation } from '../analysis/operation-validator.js';
-import { ResponseCache, minuteOf } from '../cache/response-cache.js';
-import { formatError } from '../errors/error-response.js';
-import { type Execution, Executor } from './executor.js';
-import { type FlightKey, SingleFlight } from '../cache/single-flight.js';
+import type { ValidatedOperation } from '../analysis/validated-operation.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
+import { minuteOf, ResponseCache } from '../cache/response-cache.js';
+import { type FlightKey, SingleFlight } from '../cache/single-flight.js';
+import { formatError, unavailabilityOf } from '../errors/error-response.js';
+import type { PipelineRequest } from '../http/pipeline-request.js';
+import type { PipelineResponse } from '../http/pipeline-response.js';
 import type { RequestContext } from '../http/request-context.js';
+import { Executor } from './executor.js';
 
-/** Answers admitted operations, and remembers the answers. */
+/** What one execution came to. */
+interface Executed {
+  readonly result: FormattedExecutionResult;
+  /** Null if no personal data is in it. */
+  readonly personalData: PersonalDataAccess | null;
+  /** Whether other requests may get the same response. */
+  readonly isCacheable: boolean;
+  /** The minute in which it began. */
+  readonly minute: number;
+}
+
+/** The steps that execute a validated operation, write the response and cache it. */
 @Injectable()
 export class Operations {
   constructor(
     private readonly executor: Executor,
-    private readonly answers: ResponseCache,
-    private readonly flights: SingleFlight,
+    private readonly cache: ResponseCache,
+    private readonly singleFlight: SingleFlight,
     private readonly accessLog: AccessLog,
     private readonly staleness: Staleness,
   ) {}
 
-  /** The answer as the client sees it; `errors` first, where there are any, and `extensions` last. */
-  async answer(
-    admitted: ValidatedOperation,
-    execution: Execution,
+  async execute(request: PipelineRequest): Promise<PipelineResponse> {
+    const { context, validated, responseType: type } = request;
+    if (context === null || validated === null || type === null) throw new Error('Earlier steps are missing');
+    const executed = await this.run(validated, request, context);
+    const body = JSON.stringify(executed.result);
+    const headers = { ...validated.deprecated?.headers, 'cache-control': 'no-store' };
+    const unavailability = unavailabilityOf(executed.result.errors ?? []);
+    if (unavailability !== null) {
+      const { status, headers: more } = unavailability;
+      return { status, type, headers: { ...headers, ...more }, body };
+    }
+    return { status: 200, type, headers, body: this.store(body, executed, validated, request) };
+  }
+
+  private async run(
+    validated: ValidatedOperation,
+    request: PipelineRequest,
     context: RequestContext,
-  ): Promise<FormattedExecutionResult> {
+  ): Promise<Executed> {
     const minute = minuteOf(new Date());
     const before = this.staleness.asOf;
-    const { result, isOwn } = await this.flights.run(this.nameOf(context, admitted, minute), async () => {
-      const executed = await this.executor.execute(admitted, execution, context);
+    const key = this.flightKeyOf(request, validated, minute);
+    const { result, isOwn } = await this.singleFlight.run(key, async () => {
+      const executed = await this.executor.execute(validated, context);
       return { executed, revisions: context.revisions };
     });
     const [revision = null] = result.revisions;
-    context.request.mirrorRead = revision === null ? null : await this.staleness.describe(revision, before);
+    request.mirrorRead = revision === null ? null : await this.staleness.describe(revision, before);
     const { data = null, errors } = result.executed;
-    const access = admitted.personalData === null ? null : personalDataAccessOf(admitted.personalData, data);
-    if (access !== null && context.principal !== null) this.accessLog.note(context.principal, access);
-    const extensions = admitted.deprecated === null ? null : { deprecations: admitted.deprecated.uses };
-    if (errors !== undefined) {
-      const formatted = errors.map((error) => formatError(error.toJSON(), error, context.requestId));
-      return extensions === null ? { errors: formatted, data } : { errors: formatted, data, extensions };
-    }
-    if (isOwn) this.remember(context, admitted, minute, access);
-    return extensions === null ? { data } : { data, extensions };
+    const personalData =
+      validated.personalData === null ? null : personalDataAccessOf(validated.personalData, data);
+    if (personalData !== null && context.principal !== null)
+      this.accessLog.note(context.principal, personalData);
+    const extensions =
+      validated.deprecated === null ? null : { extensions: { deprecations: validated.deprecated.uses } };
+    const formatted = errors?.map((error) => formatError(error.toJSON(), error, request.id));
+    return {
+      // Errors come first in a response (GraphQL October 2021, §7.1).
+      result: { ...(formatted === undefined ? null : { errors: formatted }), data, ...extensions },
+      personalData,
+      isCacheable: isOwn && errors === undefined,
+      minute,
+    };
   }
 
-  /** The same for all whose answer is the same; null: it may be another one each time. */
-  private nameOf(
-    { request: { question } }: RequestContext,
+  /** Null if requests may not share an execution. */
+  private flightKeyOf(
+    { cacheKey }: PipelineRequest,
     { cacheDependencies }: ValidatedOperation,
     minute: number,
   ): FlightKey | null {
-    return question === null || cacheDependencies === null
+    return cacheKey === null || cacheDependencies === null
       ? null
-      : this.answers.nameOf(question, cacheDependencies, minute);
+      : this.cache.flightKeyOf(cacheKey, cacheDependencies, minute);
   }
 
-  /** An answer is kept as it is sent, if all of it is of one revision and its URLs are of one minute. */
-  private remember(
-    { request, revisions }: RequestContext,
+  /** Caches the response if all of it is of one revision and its URLs are of one minute. Returns its body. */
+  private store(
+    text: string,
+    { isCacheable, minute: begun, personalData }: Executed,
     { cacheDependencies, cost, deprecated }: ValidatedOperation,
-    begun: number,
-    access: PersonalDataAccess | null,
-  ): void {
-    const { question } = request;
-    const [revision = null, ...others] = revisions;
-    if (question === null || cacheDependencies === null || others.length > 0) return;
+    { cacheKey, responseType, operation, context }: PipelineRequest,
+  ): string | Buffer {
+    const [revision = null, ...others] = context?.revisions ?? [];
+    if (!isCacheable || cacheKey === null || cacheDependencies === null || others.length > 0) return text;
     const minute = cacheDependencies.has('minute') ? begun : null;
-    if (minute !== null && minute !== minuteOf(new Date())) return;
-    if (!this.answers.isWorthKeeping(question, cacheDependencies)) return;
-    request.keep = (body, contentType) => {
-      const headers = deprecated?.headers ?? null;
-      const { operation } = request;
-      const answer = { body, contentType, headers, cost, minute, access, operation, revision };
-      this.answers.keep(question, answer, cacheDependencies, revision);
-    };
+    if (minute !== null && minute !== minuteOf(new Date())) return text;
+    if (!this.cache.admits(cacheKey, cacheDependencies)) return text;
+    const body = Buffer.from(text);
+    const headers = deprecated?.headers ?? null;
+    const contentType = responseType ?? '';
+    const response = { body, contentType, headers, cost, minute, personalData, operation, revision };
+    this.cache.store(cacheKey, response, cacheDependencies);
+    return body;
   }
 }

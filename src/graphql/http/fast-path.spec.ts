@@ -1,69 +1,60 @@
 import type { IncomingMessage } from 'node:http';
 import { readConfig } from '../../config/config.js';
 import { LoadShedder } from '../rate-limit/load-shedder.js';
-import type { RateLimiter } from '../rate-limit/rate-limiter.js';
-import { type ShortAnswer, ShortWay } from './fast-path.js';
+import { FastPath } from './fast-path.js';
+import { RequestAdmission } from './request-admission.js';
 
-/** A gate that takes on as many as it may, and has just refused more than it could read. */
-function flooded(): LoadShedder {
-  const gate = new LoadShedder();
-  // So far ahead that no further look comes while it is asked.
+/** A load shedder at its limit that has just rejected more than it could read. */
+function overloaded(): LoadShedder {
+  const shedder = new LoadShedder();
+  // So far ahead that no further interval begins during the test.
   const now = performance.now() + 3_600_000;
-  gate.begin(now);
-  for (let taken = 1; taken < gate.standing.most; taken++) gate.begin(now);
-  for (let refused = 0; refused < 100; refused++) gate.begin(now);
-  // The next look, after its interval.
-  gate.begin(now + 150);
-  return gate;
+  shedder.begin(now);
+  for (let accepted = 1; accepted < shedder.state.limit; accepted++) shedder.begin(now);
+  for (let rejected = 0; rejected < 100; rejected++) shedder.begin(now);
+  // The next interval.
+  shedder.begin(now + 150);
+  return shedder;
 }
 
-/** The status of what is answered at once; null: that is left to others. */
-function ask(gate: LoadShedder, url: string, headers: IncomingMessage['headers'] = {}): number | null {
+/** The status of the response; null if the request is left to Fastify. */
+function send(shedder: LoadShedder, url: string, headers: IncomingMessage['headers'] = {}): number | null {
   const config = readConfig({ BASE_URL: 'http://127.0.0.1:3000/school' });
-  const nobody = null as never;
-  const way = new ShortWay(
-    nobody,
-    config,
-    nobody,
-    { isShared: true } as RateLimiter,
-    nobody,
-    gate,
-    nobody,
-    nobody,
-  );
+  const unused = null as never;
+  const admission = new RequestAdmission(shedder, unused, unused);
+  const fastPath = new FastPath(config, unused, admission, shedder);
   let status: number | null = null;
-  const send = (answer: ShortAnswer) => {
-    status = answer.status;
-  };
-  way.take(
-    { method: 'POST', url, headers, rawHeaders: [] as string[] } as IncomingMessage,
-    send,
+  fastPath.handle(
+    { method: 'GET', url, headers, rawHeaders: [] as string[] } as IncomingMessage,
     () => undefined,
+    (_request, response) => {
+      status = response.status;
+    },
   );
   return status;
 }
 
-describe('a flood', () => {
-  it('is refused at the endpoint, with the path of the service or without it, and counted', () => {
+describe('an overloaded service', () => {
+  it('rejects requests to the endpoint, with the path of BASE_URL or without it, and counts them', () => {
     for (const url of ['/graphql/v1', '/graphql/v1?query={a}', '/school/graphql/v1']) {
-      const gate = flooded();
-      const { refused } = gate.standing;
-      expect([url, ask(gate, url), gate.standing.refused]).toEqual([url, 503, refused + 1]);
+      const shedder = overloaded();
+      const { rejected } = shedder.state;
+      expect([url, send(shedder, url), shedder.state.rejected]).toEqual([url, 503, rejected + 1]);
     }
   });
 
   it.each(['/', '/_health', '/photo/v1/anna', '/graphql/v1x', '/graphql/v1/schema.graphql'])(
-    'leaves %s to others',
+    'leaves %s to Fastify',
     (url) => {
-      expect(ask(flooded(), url)).toBeNull();
+      expect(send(overloaded(), url)).toBeNull();
     },
   );
 
-  it('leaves pages of other origins to who tells them that they may read it', () => {
-    expect(ask(flooded(), '/graphql/v1', { origin: 'https://club.example.org' })).toBeNull();
+  it('leaves pages of other origins to Fastify, which adds their headers', () => {
+    expect(send(overloaded(), '/graphql/v1', { origin: 'https://club.example.org' })).toBeNull();
   });
 
-  it('is none where there is room', () => {
-    expect(ask(new LoadShedder(), '/graphql/v1')).toBeNull();
+  it('rejects nothing below its limit', () => {
+    expect(send(new LoadShedder(), '/graphql/v1')).toBeNull();
   });
 });

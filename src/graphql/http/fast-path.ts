@@ -1,199 +1,136 @@
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage } from 'node:http';
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
-import type { FastifyInstance } from 'fastify';
-import { AccessLog } from '../../access-log/access-log.js';
-import { OAuthGuard } from '../../auth/oauth.guard.js';
-import type { Principal } from '../../auth/principal.js';
-import { chooseRequestId } from '../../common/request-id.js';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Inject, Injectable } from '@nestjs/common';
+import { findFieldProblem } from '../../common/request-fields.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { Revisions } from '../../database/revisions/revisions.js';
-import { type CachedResponse, ResponseCache } from '../cache/response-cache.js';
+import type { HttpAdapter } from '../../http/http-adapter.js';
+import { GRAPHQL_PATH } from '../errors/rejection.js';
 import { LoadShedder } from '../rate-limit/load-shedder.js';
-import { headersOfRead, type MirrorRead } from '../../database/mirror-read.js';
-import type { OperationLabel } from '../analysis/operation-label.js';
-import { ResponseCacheKey } from '../cache/response-cache-key.js';
-import { RateLimiter, type RateLimitState } from '../rate-limit/rate-limiter.js';
-import { buildRefusal, GRAPHQL_PATH, refusalForNow, typeOfRefusal } from '../errors/rejection.js';
-import { recallHead } from './request-head.js';
 import { MAX_STALENESS } from '../../common/max-staleness.js';
+import { PreparsedRequest } from './pipeline-request.js';
+import type { PipelineResponse } from './pipeline-response.js';
+import { RequestAdmission } from './request-admission.js';
+import { RequestPipeline } from './request-pipeline.js';
 
-/** A request that Fastify has not seen, as far as it is known. */
-export interface ShortRequest {
-  readonly id: string;
-  readonly method: string;
-  readonly principal: Principal | null;
-  /** What was taken of limits. */
-  readonly rateLimits: RateLimitState[];
-  operation: OperationLabel | null;
-}
-
-/** What it is answered. */
-export interface ShortAnswer {
-  readonly request: ShortRequest;
-  readonly status: number;
-  /** The media type. */
-  readonly type: string;
-  /** Headers of its own. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer | string;
-}
-
-/** What has been found out of a request before Fastify sees it. */
-export interface Introduction {
-  readonly principal: Principal;
-  /** The media type of the answer. */
-  readonly answerType: string;
-  readonly bodyText: string;
-  /** Nothing that was remembered answers it. */
-  readonly question: ResponseCacheKey;
-}
-
-const NOT_STORED = { 'cache-control': 'no-store' };
-
-declare module 'node:http' {
-  interface IncomingMessage {
-    /** Where it has been looked at, and its body been read. */
-    introduction?: Introduction;
-  }
-}
+/** Called for each response of the fast path, with the time at which the request came (`performance.now()`). */
+export type FastPathObserver = (request: PreparsedRequest, response: ServerResponse, began: number) => void;
 
 /**
- * Answers what needs no more than a look, before Fastify makes a route, hooks and a reply of it, which take longer than all the
- * rest: what was answered before (docs/adr/0017), and in a flood what is one too many (docs/adr/0023). Whatever may be anything
- * but a plain request to the endpoint of a caller who is known goes on to Fastify, where all of this is decided as well.
+ * The fast path: the steps of the pipeline until the response cache, on the request of Node, before Fastify makes a route,
+ * hooks and a reply of it. That takes as long as all these steps (docs/adr/0017). Fastify continues where the fast path ends.
  */
 @Injectable()
-export class ShortWay implements OnModuleInit {
-  /** The endpoint as it may come: a proxy in front may keep the path of BASE_URL, or take it away. */
-  private readonly paths: readonly string[];
-  private readonly largestBody: number;
-  private readonly isTraced: boolean;
+export class FastPath {
+  observer: FastPathObserver | null = null;
+  /** A proxy may keep the path of BASE_URL or remove it. */
+  private readonly paths: ReadonlySet<string>;
+  private readonly maxBodyBytes: number;
+  /** Traces begin in a hook of Fastify, and shared limits are counted in one round trip with the cost. */
+  private readonly isAlone: boolean;
 
   constructor(
-    private readonly adapterHost: HttpAdapterHost,
     @Inject(CONFIG) { basePath, limits, monitoring }: Config,
-    private readonly guard: OAuthGuard,
-    private readonly limiter: RateLimiter,
-    private readonly answers: ResponseCache,
-    private readonly gate: LoadShedder,
-    private readonly accessLog: AccessLog,
-    private readonly revisions: Revisions,
+    private readonly pipeline: RequestPipeline,
+    private readonly admission: RequestAdmission,
+    private readonly shedder: LoadShedder,
   ) {
-    this.paths = [...new Set([GRAPHQL_PATH, `${basePath}${GRAPHQL_PATH}`])];
-    this.largestBody = limits.bodyBytes;
-    // Spans are begun by a hook.
-    this.isTraced = monitoring.traces !== null;
+    this.paths = new Set([GRAPHQL_PATH, `${basePath}${GRAPHQL_PATH}`]);
+    this.maxBodyBytes = limits.bodyBytes;
+    this.isAlone = monitoring.traces === null;
   }
 
-  onModuleInit(): void {
-    // Commands run without HTTP, and then there is no adapter, whatever its type says.
-    const adapter = this.adapterHost.httpAdapter as AbstractHttpAdapter | null | undefined;
-    const fastify = adapter?.getInstance<FastifyInstance>();
-    if (fastify?.hasDecorator('short') === true) fastify.short.way = this;
+  /** Registers the fast path on the adapter, once. */
+  register(adapter: HttpAdapter): void {
+    adapter.fastPath = (request, response, next) => {
+      const began = performance.now();
+      this.handle(request, next, (preparsed, answer) => {
+        const headers = { ...answer.headers, ...this.admission.headersOf(preparsed) };
+        adapter.respond(response, preparsed.id, { ...answer, headers });
+        this.observer?.(preparsed, response, began);
+      });
+    };
   }
 
-  /** Answers a request, or leaves it to others. */
-  take(request: IncomingMessage, send: (answer: ShortAnswer) => void, leave: () => void): void {
-    // Pages of other origins are told by headers of Fastify's that they may read the answer.
-    if (request.headers.origin !== undefined || !this.isForEndpoint(request.url ?? '')) {
-      leave();
-    } else if (request.headers[MAX_STALENESS] !== undefined) {
-      // How old the mirror is may have to be asked for.
-      leave();
-    } else if (this.gate.isFlooded && this.gate.refusesUnread(performance.now())) {
-      send(this.refuse(request));
-    } else if (!this.isPlain(request) || this.isTraced || this.limiter.isShared) {
-      leave();
-    } else {
-      // By then all of the body is there that came together with the head.
+  /** Responds, or leaves the request to Fastify. */
+  handle(
+    request: IncomingMessage,
+    next: () => void,
+    respond: (request: PreparsedRequest, response: PipelineResponse) => void,
+  ): void {
+    const { url = '', method, headers } = request;
+    // Fastify adds the headers for pages of other origins.
+    if (headers.origin !== undefined || !this.isForEndpoint(url)) next();
+    else if (this.shedder.isOverloaded) this.shedLoad(request, next, respond);
+    else if (method !== 'POST' || !this.paths.has(url) || !this.isPlain(request)) next();
+    else {
+      // A body that came together with the head is there by then.
       process.nextTick(() => {
-        const answer = this.recall(request);
-        if (answer === null) leave();
-        else send(answer);
+        this.runSteps(request, next, respond);
       });
     }
   }
 
-  private refuse(request: IncomingMessage): ShortAnswer {
-    const short = introduce(request, null);
-    const type = recallHead(request) ?? typeOfRefusal({ raw: request });
-    const { status, headers, body } = refusalForNow(short.id);
-    return { request: short, status, type, headers, body };
+  private shedLoad(
+    request: IncomingMessage,
+    next: () => void,
+    respond: (request: PreparsedRequest, response: PipelineResponse) => void,
+  ): void {
+    const preparsed = new PreparsedRequest(request);
+    const response = this.admission.shedLoad(preparsed);
+    if (response === undefined) next();
+    else respond(preparsed, response);
   }
 
-  /** What is behind the path may be too long, and is never what a POST asks for. */
-  private isPlain({ method, url = '', headers }: IncomingMessage): boolean {
-    return method === 'POST' && headers.expect === undefined && this.paths.includes(url);
+  private runSteps(
+    request: IncomingMessage,
+    next: () => void,
+    respond: (request: PreparsedRequest, response: PipelineResponse) => void,
+  ): void {
+    const principal = this.admission.recall(request);
+    const bodyText = principal === null ? null : this.readBody(request);
+    if (bodyText === null) {
+      next();
+      return;
+    }
+    const preparsed = new PreparsedRequest(request);
+    preparsed.principal = principal;
+    preparsed.bodyText = bodyText;
+    this.pipeline.runFast(preparsed, (error, response) => {
+      if (error !== null) respond(preparsed, this.admission.reject(error, preparsed));
+      else if (response !== undefined) respond(preparsed, response);
+      else {
+        request.preparsed = preparsed;
+        next();
+      }
+    });
   }
 
   private isForEndpoint(url: string): boolean {
-    return this.paths.some((path) => url === path || url.startsWith(`${path}?`));
+    if (this.paths.has(url)) return true;
+    for (const path of this.paths) if (url.startsWith(`${path}?`)) return true;
+    return false;
   }
 
-  /** The answer that was given to the same before; null: there is none, or it takes more than a look to tell. */
-  private recall(request: IncomingMessage): ShortAnswer | null {
+  /** Whether no step has to wait, and nothing in the head needs Fastify. */
+  private isPlain(request: IncomingMessage): boolean {
+    const { headers } = request;
+    return (
+      this.isAlone &&
+      headers.expect === undefined &&
+      headers[MAX_STALENESS] === undefined &&
+      findFieldProblem(request) === null
+    );
+  }
+
+  /** Null if the body is not there yet, too large or not UTF-8. */
+  private readBody(request: IncomingMessage): string | null {
     const length = Number(request.headers['content-length']);
-    if (request.readableLength !== length || length > this.largestBody) return null;
-    const answerType = recallHead(request);
-    const principal = answerType === undefined ? null : (this.guard.recall(request) ?? null);
-    if (answerType === undefined || principal === null) return null;
+    if (request.readableLength !== length || length > this.maxBodyBytes) return null;
     const body = request.read() as Buffer | null;
     if (body === null) return null;
-    if (!isUtf8(body)) {
-      request.unshift(body);
-      return null;
-    }
-    const bodyText = body.toString();
-    const question = new ResponseCacheKey(principal, answerType, bodyText);
-    const answer = this.answers.find(question);
-    const read = answer === null ? null : this.mirrorReadOf(answer);
-    if (answer === null || read === undefined) {
-      request.introduction = { principal, answerType, bodyText, question };
-      return null;
-    }
-    return this.repeat(answer, read, introduce(request, principal), answerType);
+    if (isUtf8(body)) return body.toString();
+    request.unshift(body);
+    return null;
   }
-
-  /** Null: the answer has nothing of the directory. Undefined: how fresh it is has to be asked for. */
-  private mirrorReadOf({ revision }: CachedResponse): MirrorRead | null | undefined {
-    if (revision === null) return null;
-    const asOf = this.revisions.freshness.asOfRevision(revision);
-    return asOf === null ? undefined : { revision, asOf };
-  }
-
-  /** Counts and prices it as if it had been worked out anew. */
-  private repeat(
-    answer: CachedResponse,
-    read: MirrorRead | null,
-    request: ShortRequest & { principal: Principal },
-    answerType: string,
-  ): ShortAnswer {
-    const { principal, rateLimits } = request;
-    // By whom it comes does not matter where it is known from whom.
-    const caller = { principal, ip: '', rateLimits };
-    try {
-      void this.limiter.countRequest(caller);
-      request.operation = answer.operation;
-      void this.limiter.charge(caller, answer.cost, false);
-    } catch (error) {
-      const { status, headers, body } = buildRefusal(error, request.id);
-      return { request, status, type: answerType, headers, body };
-    }
-    if (answer.access !== null) this.accessLog.note(principal, answer.access);
-    const headers = { ...NOT_STORED, ...answer.headers, ...(read === null ? null : headersOfRead(read)) };
-    return { request, status: 200, type: answer.contentType, headers, body: answer.body };
-  }
-}
-
-function introduce<Caller extends Principal | null>(request: IncomingMessage, principal: Caller) {
-  return {
-    id: chooseRequestId(request),
-    method: request.method ?? '',
-    principal,
-    rateLimits: [],
-    operation: null,
-  };
 }

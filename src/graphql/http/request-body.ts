@@ -1,11 +1,11 @@
-import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { ServiceError } from '../../common/errors.js';
+import type { PipelineRequest, RequestParameters } from './pipeline-request.js';
 import { parseStrictJson } from './strict-json.js';
 
-/** RFC-to-be «GraphQL over HTTP», §5.4: what a request has, whichever way it comes. Other members are ignored. */
+/** The members of a request (GraphQL over HTTP, draft, §5.4). Others are ignored. */
 const Shape = z.object({
-  // No document has one (GraphQL October 2021, §2.1.1), whatever parsers pass within strings.
+  // A document has no NUL (GraphQL October 2021, §2.1.1), but parsers accept it within strings.
   query: z
     .string()
     .min(1)
@@ -16,38 +16,18 @@ const Shape = z.object({
 });
 
 const EXPECTED: Record<string, string> = {
-  query: 'query must be there, as a text that is not empty and has no NUL',
-  operationName: 'operationName must be a text',
+  query: 'query is required: a string that is not empty and contains no NUL',
+  operationName: 'operationName must be a string',
   variables: 'variables must be a JSON object',
   extensions: 'extensions must be a JSON object',
 };
 
 /**
- * What a request asks for: `extensions` are accepted and not passed on, because some mean something to Apollo that is not
- * offered here.
- */
-export type RequestParameters = Omit<z.infer<typeof Shape>, 'extensions'>;
-
-/**
- * Checks the shape of a request.
+ * The step that reads the body, or the query string of a GET.
  * @throws ServiceError BAD_REQUEST
  */
-export function readRequest(request: FastifyRequest): RequestParameters {
-  return request.method === 'POST' ? parse(parseBody(request.bodyText)) : readSearch(request);
-}
-
-/** Leaves of a request what Apollo is to see. */
-export function passOn(request: FastifyRequest, parameters: RequestParameters): void {
-  if (request.method === 'POST') {
-    request.body = parameters;
-    // Apollo looks at it once more.
-    request.raw.headers['content-type'] = 'application/json';
-    return;
-  }
-  const [path = ''] = request.url.split('?', 1);
-  request.raw.url = `${path}?${searchOf(parameters)}`;
-  // A GET has no content whose type could matter; Apollo minds it.
-  delete request.raw.headers['content-type'];
+export function readParameters(request: PipelineRequest): RequestParameters {
+  return request.method === 'POST' ? parse(parseBody(request.bodyText)) : readSearch(request.url);
 }
 
 function parseBody(text: string | null): unknown {
@@ -55,17 +35,17 @@ function parseBody(text: string | null): unknown {
   try {
     return parseStrictJson(text);
   } catch {
-    throw new ServiceError('BAD_REQUEST', 'The body is not valid JSON, in which nothing has two meanings');
+    throw new ServiceError('BAD_REQUEST', 'The body is not valid JSON, or it contains duplicate keys');
   }
 }
 
 function parse(parameters: unknown): RequestParameters {
   if (Array.isArray(parameters))
-    throw new ServiceError('BAD_REQUEST', 'One operation a request: batches are not answered');
+    throw new ServiceError('BAD_REQUEST', 'A request contains one operation: batches are not supported');
   const result = Shape.safeParse(parameters);
   if (result.success) {
     const { query, operationName, variables } = result.data;
-    // An empty name is what forms send for none.
+    // Forms send an empty name for none.
     return {
       query,
       operationName: operationName === '' ? null : (operationName ?? null),
@@ -78,12 +58,12 @@ function parse(parameters: unknown): RequestParameters {
   });
 }
 
-function readSearch({ url }: FastifyRequest): RequestParameters {
+function readSearch(url: string): RequestParameters {
   const [, search = ''] = url.split(/\?(.*)/s);
   const given = new URLSearchParams(search);
   for (const name of Object.keys(EXPECTED)) {
     if (given.getAll(name).length > 1) {
-      throw new ServiceError('BAD_REQUEST', `${name} is given more than once`, { argument: name });
+      throw new ServiceError('BAD_REQUEST', `${name} is repeated`, { argument: name });
     }
   }
   return parse({
@@ -92,13 +72,6 @@ function readSearch({ url }: FastifyRequest): RequestParameters {
     variables: parseJson(given.get('variables'), 'variables'),
     extensions: parseJson(given.get('extensions'), 'extensions'),
   });
-}
-
-function searchOf({ query, operationName, variables }: RequestParameters): string {
-  const search = new URLSearchParams({ query });
-  if (operationName !== null && operationName !== undefined) search.set('operationName', operationName);
-  if (variables) search.set('variables', JSON.stringify(variables));
-  return search.toString();
 }
 
 function parseJson(text: string | null, name: string): unknown {

@@ -1,47 +1,47 @@
-import type { IncomingMessage } from 'node:http';
-import type { FastifyRequest } from 'fastify';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../common/errors.js';
-import { findFieldProblem } from '../../common/request-fields.js';
 import { parseUrl } from '../../common/url.js';
-import { responseType, StatusError } from '../errors/rejection.js';
+import { responseType } from '../errors/rejection.js';
+import { readMaxStaleness } from '../../common/max-staleness.js';
+import type { PipelineRequest } from './pipeline-request.js';
+import { RejectionError } from '../../http/rejection.js';
 
-/** Bytes of all header fields together. */
-const LARGEST_HEADERS = 16_384;
+/** The largest size of all header fields together. */
+const MAX_HEADER_BYTES = 16_384;
 
-/** Heads that are known to be good, with the media type of their answers: clients send the same again and again. */
-const good = new LRUCache<string, string>({ max: 1000 });
-/** Characters up to which a head is worth keeping. */
-const LONGEST_KEPT = 500;
-/** In the place of a field that is missing: no field has such a value. */
+/** Media types of the responses to heads that are correct: clients repeat the same head. */
+const correct = new LRUCache<string, string>({ max: 1000 });
+/** Longer heads are not cached. */
+const MAX_CACHED_LENGTH = 500;
+/** Replaces a missing field in keys: no field has this value. */
 const NONE = '\0';
 
 /**
- * Refuses whatever can be refused without reading a body.
- * @returns the media type of the answer
- * @throws ServiceError, with the status that the table of docs/http.md gives
+ * The step that checks the head, before the body is read.
+ * @throws ServiceError or RejectionError, with the status in the table of docs/http.md
  */
-export function readHead(request: FastifyRequest): string {
+export function readHead(request: PipelineRequest): void {
   const { method, raw } = request;
   if (method !== 'GET' && method !== 'POST') {
-    throw new ServiceError('METHOD_NOT_ALLOWED', 'The endpoint answers GET and POST');
+    const headers = { allow: 'GET, POST' };
+    throw new RejectionError(405, 'METHOD_NOT_ALLOWED', 'The endpoint accepts GET and POST', headers);
   }
-  if (sizeOf(raw.rawHeaders) > LARGEST_HEADERS) {
-    throw new StatusError(431, 'PAYLOAD_TOO_LARGE', `The headers are larger than ${LARGEST_HEADERS} bytes`);
+  if (sizeOf(raw.rawHeaders) > MAX_HEADER_BYTES) {
+    throw new RejectionError(
+      431,
+      'PAYLOAD_TOO_LARGE',
+      `The headers are larger than ${MAX_HEADER_BYTES} bytes`,
+    );
   }
+  request.maxStaleness = readMaxStaleness(raw.headers);
   const key = keyOf(raw);
-  let mediaType = good.get(key);
+  let mediaType = correct.get(key);
   if (mediaType === undefined) {
-    mediaType = decideHead(request);
-    if (key.length <= LONGEST_KEPT) good.set(key, mediaType);
+    mediaType = checkFields(request);
+    if (key.length <= MAX_CACHED_LENGTH) correct.set(key, mediaType);
   }
-  return mediaType;
-}
-
-/** The same for a request whose head is known to be good, and whose target is short; undefined: it has to be read. */
-export function recallHead(raw: IncomingMessage): string | undefined {
-  const isOrdinary = sizeOf(raw.rawHeaders) <= LARGEST_HEADERS && findFieldProblem(raw) === null;
-  return isOrdinary ? good.get(keyOf(raw)) : undefined;
+  request.responseType = mediaType;
 }
 
 function keyOf({ method, headers }: IncomingMessage): string {
@@ -60,11 +60,11 @@ function sizeOf(rawHeaders: readonly string[]): number {
   return bytes;
 }
 
-/** What depends on nothing but a few fields. */
-function decideHead(request: FastifyRequest): string {
-  if (!hasHost(request)) throw new ServiceError('BAD_REQUEST', 'The Host header is missing or malformed');
-  if (request.method === 'POST') refuseByBodyFields(request.headers);
-  const mediaType = responseType(request);
+/** Checks what depends on a few fields only. Returns the media type of the response. */
+function checkFields({ method, raw }: PipelineRequest): string {
+  if (!hasHost(raw)) throw new ServiceError('BAD_REQUEST', 'The Host header is missing or malformed');
+  if (method === 'POST') checkBodyFields(raw.headers);
+  const mediaType = responseType(raw);
   if (mediaType !== undefined) return mediaType;
   throw new ServiceError(
     'NOT_ACCEPTABLE',
@@ -73,11 +73,11 @@ function decideHead(request: FastifyRequest): string {
 }
 
 /** RFC 9112 §3.2: a request without a valid Host is answered with 400. */
-function hasHost({ headers: { host } }: FastifyRequest): boolean {
+function hasHost({ headers: { host } }: IncomingMessage): boolean {
   return host !== undefined && parseUrl(`http://${host}/`) !== null;
 }
 
-function refuseByBodyFields(headers: FastifyRequest['headers']): void {
+function checkBodyFields(headers: IncomingHttpHeaders): void {
   if (!isJson(headers['content-type'])) {
     throw new ServiceError(
       'UNSUPPORTED_MEDIA_TYPE',

@@ -2,7 +2,7 @@ import { LoadShedder } from './load-shedder.js';
 
 /** Operations that come and are answered, ten milliseconds at a time. */
 class Traffic {
-  readonly gate = new LoadShedder();
+  readonly shedder = new LoadShedder();
   underWay = 0;
   /** How many were refused before they were read. */
   unread = 0;
@@ -12,8 +12,8 @@ class Traffic {
   come(count: number): number {
     let taken = 0;
     for (let index = 0; index < count; index++) {
-      if (this.gate.refusesUnread(this.now)) this.unread++;
-      else if (this.gate.begin(this.now)) taken++;
+      if (this.shedder.rejectsUnread(this.now)) this.unread++;
+      else if (this.shedder.begin(this.now)) taken++;
     }
     this.underWay += taken;
     return taken;
@@ -21,7 +21,7 @@ class Traffic {
 
   answer(count: number): void {
     const answered = Math.min(count, this.underWay);
-    for (let index = 0; index < answered; index++) this.gate.end();
+    for (let index = 0; index < answered; index++) this.shedder.end();
     this.underWay -= answered;
   }
 
@@ -39,7 +39,7 @@ class Traffic {
   }
 }
 
-describe('the gate for operations', () => {
+describe('the load shedder', () => {
   let traffic: Traffic;
 
   beforeEach(() => {

@@ -1,88 +1,93 @@
 import { Injectable } from '@nestjs/common';
 
-/** Milliseconds between two looks at how fast the work goes. */
-const INTERVAL = 100;
-/** Milliseconds of work that may be waiting: whoever comes then would wait for longer than it takes to try again. */
-const PATIENCE = 500;
-/** Operations of which some wait for others: while there are as many, work is done as fast as it can be. */
-const BUSY = 16;
-/** Operations that are always taken on: fewer keep nobody waiting for long. */
-const FEWEST = 64;
-/** And at most, while it is not known how fast the work goes. */
-const MOST = 1000;
-/** Refusals for each operation that is done, above which to read what is refused costs as much as what is answered. */
-const FLOOD = 3;
-/** Refusals in an interval up to which reading them costs next to nothing, though hardly anything is answered. */
-const TRICKLE = 50;
+/** The interval of measuring. */
+const INTERVAL_MS = 100;
+/** An operation is rejected if it would wait longer. After this time a client does better to try again. */
+const MAX_WAIT_MS = 500;
+/** With this many operations under way, the process works at full speed. */
+const BUSY_OPERATIONS = 16;
+/** This many operations are always accepted: fewer make none of them wait long. */
+const MIN_OPERATIONS = 64;
+/** And this many at most, while the speed is not known. */
+const MAX_OPERATIONS = 1000;
+/** Above this number of rejections for each answered operation, rejected requests are not read. */
+const OVERLOAD_RATIO = 3;
+/** Up to this number of rejections in an interval, reading rejected requests costs almost nothing. */
+const FEW_REJECTIONS = 50;
+
+/** What the load shedder reports to metrics. */
+export interface LoadState {
+  readonly underWay: number;
+  /** The limit of operations under way. */
+  readonly limit: number;
+  /** Rejections since the start. */
+  readonly rejected: number;
+}
 
 /**
- * Takes on as many operations as can be answered in time, and no more: one that waits longer than its client does is
- * work for nothing, and keeps the next one waiting. While there is always something to do, what is done in an
- * interval tells how many may be under way (Little's law: as many as are done while one waits).
+ * Accepts as many operations as can be answered in time (docs/adr/0023). While the process is busy, the operations that were
+ * answered in an interval give the number that may be under way, by Little's law.
  */
 @Injectable()
 export class LoadShedder {
   private underWay = 0;
-  private most = MOST;
-  /** Milliseconds on a clock that is never set. */
+  private limit = MAX_OPERATIONS;
+  /** Milliseconds on a monotonic clock. */
   private intervalBegan = 0;
-  private doneWithin = 0;
+  private answeredWithin = 0;
   private fewestWithin = 0;
-  private refusedWithin = 0;
-  private flooded = false;
-  private refused = 0;
+  private rejectedWithin = 0;
+  private rejected = 0;
+  /** Whether most requests of the last interval were rejected. */
+  isOverloaded = false;
 
-  /** Takes on one operation, if it can be done in time: then `end` has to be called. */
+  /** Accepts an operation if it can be answered in time; then `end` must be called. */
   begin(now: number): boolean {
-    this.look(now);
-    if (this.underWay >= this.most) {
-      this.refuse();
+    this.measure(now);
+    if (this.underWay >= this.limit) {
+      this.reject();
       return false;
     }
     this.underWay++;
     return true;
   }
 
-  /** Whether a request is one to be refused before it is read: there is no room, and most of what comes is refused. */
-  refusesUnread(now: number): boolean {
-    this.look(now);
-    if (!this.flooded || this.underWay < this.most) return false;
-    this.refuse();
+  /** Whether a request is to be rejected before it is read: the limit is reached and most requests are rejected. */
+  rejectsUnread(now: number): boolean {
+    this.measure(now);
+    if (!this.isOverloaded || this.underWay < this.limit) return false;
+    this.reject();
     return true;
   }
 
-  /** Whether most of what came lately was refused. */
-  get isFlooded(): boolean {
-    return this.flooded;
-  }
-
-  /** An operation has been answered, in whichever way. */
+  /** An operation has ended. */
   end(): void {
     this.underWay--;
-    this.doneWithin++;
+    this.answeredWithin++;
     this.fewestWithin = Math.min(this.fewestWithin, this.underWay);
   }
 
-  /** Operations under way, how many may be, and how many were refused since the start. */
-  get standing(): { readonly underWay: number; readonly most: number; readonly refused: number } {
-    const { underWay, most, refused } = this;
-    return { underWay, most, refused };
+  get state(): LoadState {
+    const { underWay, limit, rejected } = this;
+    return { underWay, limit, rejected };
   }
 
-  private refuse(): void {
-    this.refused++;
-    this.refusedWithin++;
+  private reject(): void {
+    this.rejected++;
+    this.rejectedWithin++;
   }
 
-  private look(now: number): void {
+  private measure(now: number): void {
     const elapsed = now - this.intervalBegan;
-    if (elapsed < INTERVAL) return;
-    const wasBusy = this.fewestWithin >= BUSY;
-    this.most = wasBusy ? Math.max(FEWEST, (this.doneWithin / elapsed) * PATIENCE) : MOST;
-    this.flooded = this.refusedWithin > Math.max(TRICKLE, FLOOD * this.doneWithin);
+    if (elapsed < INTERVAL_MS) return;
+    const wasBusy = this.fewestWithin >= BUSY_OPERATIONS;
+    this.limit = wasBusy
+      ? Math.max(MIN_OPERATIONS, (this.answeredWithin / elapsed) * MAX_WAIT_MS)
+      : MAX_OPERATIONS;
+    this.isOverloaded = this.rejectedWithin > Math.max(FEW_REJECTIONS, OVERLOAD_RATIO * this.answeredWithin);
     this.intervalBegan = now;
-    this.doneWithin = 0;
-    this.refusedWithin = 0;
+    this.answeredWithin = 0;
+    this.rejectedWithin = 0;
     this.fewestWithin = this.underWay;
   }
 }

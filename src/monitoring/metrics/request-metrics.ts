@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ERROR_CODES } from '../../common/errors.js';
-import { toldErrors } from '../../graphql/errors/error-response.js';
+import { errorCounts } from '../../graphql/errors/error-response.js';
 import { LoadShedder } from '../../graphql/rate-limit/load-shedder.js';
 import { RateLimiter } from '../../graphql/rate-limit/rate-limiter.js';
 import { GRAPHQL_PATH } from '../../graphql/errors/rejection.js';
@@ -34,7 +34,7 @@ export class RequestMetrics implements MetricGroup {
     private readonly counts: RequestCounts,
     private readonly limiter: RateLimiter,
     private readonly failedLogins: FailedLogins,
-    private readonly gate: LoadShedder,
+    private readonly shedder: LoadShedder,
   ) {}
 
   register(metrics: Metrics): void {
@@ -87,17 +87,17 @@ export class RequestMetrics implements MetricGroup {
     const operations = all.filter(({ route }) => route === GRAPHQL_PATH);
     this.points.take(operations.map(({ operation, points }) => [{ operation }, points]));
     this.statements.take(operations.map(({ operation, statements }) => [{ operation }, statements]));
-    this.errors.take(ERROR_CODES.map((code) => [{ code }, toldErrors.get(code) ?? 0]));
-    const { underWay, most, refused } = this.gate.standing;
+    this.errors.take(ERROR_CODES.map((code) => [{ code }, errorCounts.get(code) ?? 0]));
+    const { underWay, limit, rejected } = this.shedder.state;
     const { requests, points } = this.limiter.refusals;
     this.refusals.take([
       [{ limit: 'requests' }, requests],
       [{ limit: 'points' }, points],
       [{ limit: 'failed_logins' }, this.failedLogins.rejections],
-      [{ limit: 'load' }, refused],
+      [{ limit: 'load' }, rejected],
     ]);
     this.underWay.set(underWay);
-    this.mostUnderWay.set(most);
+    this.mostUnderWay.set(limit);
   }
 }
 

@@ -1,8 +1,7 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { type Span, SpanStatusCode } from '@opentelemetry/api';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { operationChannel } from '../../graphql/analysis/operation-validator.js';
 import type { RequestContext } from '../../graphql/http/request-context.js';
 import { contextBelow, currentTrace } from './request-trace.js';
@@ -17,16 +16,14 @@ interface Traced {
 /** A span for each operation that is executed, until it is answered: what it is called, and what it costs. */
 @Injectable()
 export class OperationSpans implements OnModuleDestroy {
-  private readonly underWay = new WeakMap<FastifyRequest, Traced>();
+  private readonly underWay = new WeakMap<object, Traced>();
 
-  constructor(
-    host: HttpAdapterHost,
-    private readonly tracing: Tracing,
-  ) {
-    const adapter = host.httpAdapter as AbstractHttpAdapter | null | undefined;
-    if (!adapter) return;
+  constructor(private readonly tracing: Tracing) {}
+
+  /** Registers the end of operations on Fastify, once. */
+  register(fastify: FastifyInstance): void {
     diagnosticsChannel.subscribe(operationChannel.name, this.begin);
-    adapter.getInstance<FastifyInstance>().addHook('onSend', (request, _reply, payload, done) => {
+    fastify.addHook('onSend', (request, _reply, payload, done) => {
       const traced = this.underWay.get(request);
       if (traced !== undefined) end(traced, payload);
       done(null, payload);

@@ -7,7 +7,6 @@ import {
   SpanStatusCode,
 } from '@opentelemetry/api';
 import { Injectable } from '@nestjs/common';
-import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { contextOf, type RequestTrace } from './request-trace.js';
 import { Tracing } from './tracing.js';
@@ -20,13 +19,10 @@ import { Tracing } from './tracing.js';
 export class RequestSpans {
   private readonly contexts = new WeakMap<FastifyRequest, Context>();
 
-  constructor(
-    host: HttpAdapterHost,
-    private readonly tracing: Tracing,
-  ) {
-    const adapter = host.httpAdapter as AbstractHttpAdapter | null | undefined;
-    if (!adapter) return;
-    const fastify = adapter.getInstance<FastifyInstance>();
+  constructor(private readonly tracing: Tracing) {}
+
+  /** Registers the steps on Fastify, once. */
+  register(fastify: FastifyInstance): void {
     fastify.addHook('onRequest', (request, reply, done) => {
       context.with(this.begin(request, reply), done);
     });

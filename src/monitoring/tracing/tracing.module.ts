@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import type { FastifyInstance } from 'fastify';
 import { IssuerSpans } from './issuer-spans.js';
 import { OperationSpans } from './operation-spans.js';
 import { RequestSpans } from './request-spans.js';
@@ -10,4 +11,15 @@ import { Tracing } from './tracing.js';
 @Module({
   providers: [Tracing, IssuerSpans, OperationSpans, RequestSpans, StatementSpans, SynchronisationSpans],
 })
-export class TracingModule {}
+export class TracingModule {
+  constructor(
+    private readonly requests: RequestSpans,
+    private readonly operations: OperationSpans,
+  ) {}
+
+  /** Registers the spans of requests and operations on Fastify, once. */
+  register(fastify: FastifyInstance): void {
+    this.requests.register(fastify);
+    this.operations.register(fastify);
+  }
+}

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { buildSchema, type GraphQLSchema, isObjectType } from 'graphql';
 import type { Access } from '../../auth/access.js';
 import { ERROR_CODES } from '../../common/errors.js';
-import type { ProblemCode } from '../../media/problem.js';
+import type { RejectionCode } from '../../http/rejection.js';
 import { finishSchema } from '../../graphql/schema/schema.js';
 import { connectionsOf } from './diagram.js';
 import type { Example } from './example.js';
@@ -11,7 +11,7 @@ import { buildPages } from './pages.js';
 import { errorEntries } from './search-entries.js';
 
 /** Those that only pictures have. */
-const OF_PICTURES: ProblemCode[] = ['SIGNATURE_INVALID', 'URL_EXPIRED'];
+const OF_PICTURES: RejectionCode[] = ['SIGNATURE_INVALID', 'URL_EXPIRED'];
 const ERRORS = readFileSync('docs/errors.md', 'utf8');
 
 const USE = 'Use name. Deprecated since 2026-01-01, gone from 2027-01-01.';

@@ -43,11 +43,11 @@ export class ComparedAnswers {
         const result = await compiled(context, coerced, sent);
         // Made by graphql-js in any case.
         if ((result.errors ?? []).length > 1) return result;
-        context.startAnew();
+        context.reset();
         const answer = textOf(result);
         const expected = textOf(await interpret(context, sent));
         if (answer === expected) return result;
-        context.startAnew();
+        context.reset();
         if (attempt === ATTEMPTS) {
           this.differences.push(`Compiled: ${answer}\nBy graphql-js: ${expected}`);
           return result;

@@ -14,9 +14,9 @@ export class Executions {
   constructor(app: NestFastifyApplication) {
     const executor = app.get(Executor);
     const execute = executor.execute.bind(executor);
-    executor.execute = async (admitted, execution, context) => {
+    executor.execute = async (admitted, context) => {
       this.count++;
-      const result = await execute(admitted, execution, context);
+      const result = await execute(admitted, context);
       const { errors = [] } = result;
       // With several, it was made again by graphql-js.
       if (admitted.compiled !== null && errors.length < 2) this.compiled++;

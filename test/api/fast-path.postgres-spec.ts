@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FastifyInstance } from 'fastify';
 import { ResponseCache } from '../../src/graphql/cache/response-cache.js';
-import { ShortWay } from '../../src/graphql/http/fast-path.js';
+import { FastPath } from '../../src/graphql/http/fast-path.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { type HttpAnswer, post, refusalOf, send } from '../support/clients/http.js';
 import { TestService } from '../support/servers/service.js';
@@ -33,16 +32,11 @@ describe('a question that may be answered before Fastify sees it', () => {
       compared: false,
       environment: { LIMIT_POINTS_PER_HOUR: '40' },
     });
-    const way = service.app.get(ShortWay);
-    const fastify: FastifyInstance = service.app.getHttpAdapter().getInstance();
-    fastify.short.way = {
-      take: (request, answer, leave) => {
-        const tell: typeof answer = (given) => {
-          short.push(given.status);
-          answer(given);
-        };
-        way.take(request, tell, leave);
-      },
+    const fastPath = service.app.get(FastPath);
+    const { observer } = fastPath;
+    fastPath.observer = (request, response, began) => {
+      short.push(response.statusCode);
+      observer?.(request, response, began);
     };
     authorization = await service.accessToken('read');
     for (let time = 0; time < 3; time++) await post(service, { query: CLUB }, { authorization });

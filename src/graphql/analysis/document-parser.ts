@@ -1,0 +1,124 @@
+import type { ApolloServer, ApolloServerPlugin, GraphQLRequestListener } from '@apollo/server';
+import { HeaderMap } from '@apollo/server';
+import { Injectable } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import { GraphQLModule as NestGraphQLModule } from '@nestjs/graphql';
+import { type ApolloDriver, Plugin } from '@nestjs/apollo';
+import { type DocumentNode, getOperationAST, type OperationDefinitionNode, OperationTypeNode } from 'graphql';
+import { ServiceError } from '../../common/errors.js';
+import { Database } from '../../database/database.js';
+import { RejectionError } from '../../http/rejection.js';
+import type { PipelineRequest, RequestParameters } from '../http/pipeline-request.js';
+import type { PipelineResponse } from '../http/pipeline-response.js';
+import { RequestContext } from '../http/request-context.js';
+import { Documents, type ValidDocument } from './documents.js';
+
+/** Where Apollo leaves a document. It copies the context itself, but not what is in it. */
+interface ParseContext {
+  readonly found: {
+    /** Null if the text could not be parsed. */
+    document: DocumentNode | null;
+    valid: ValidDocument | null;
+  };
+}
+
+/** The step that parses and validates documents. Each is parsed once, by Apollo, and then remembered (docs/adr/0030). */
+@Injectable()
+export class DocumentParser {
+  private apollo: ApolloServer<ParseContext> | null = null;
+
+  constructor(
+    private readonly documents: Documents,
+    private readonly database: Database,
+    private readonly modules: ModuleRef,
+  ) {}
+
+  parse(request: PipelineRequest): undefined | Promise<PipelineResponse | undefined> {
+    const { parameters } = request;
+    if (parameters === null) throw new Error('Earlier steps are missing');
+    const known = this.documents.find(parameters.query);
+    if (known === null) return this.parseByApollo(parameters, request);
+    this.prepare(known, parameters, request);
+    return undefined;
+  }
+
+  /** Chooses the operation and makes the context of its execution. */
+  private prepare(
+    valid: ValidDocument,
+    { operationName, variables }: RequestParameters,
+    request: PipelineRequest,
+  ): void {
+    const definition = getOperationAST(valid.document, operationName);
+    if (!definition) {
+      const message = 'The operation to run is not clear: name one of the document in operationName';
+      throw new ServiceError('OPERATION_RESOLUTION_FAILURE', message, { argument: 'operationName' });
+    }
+    checkMethod(definition, request);
+    const parsed = { ...valid, definition, variables: variables ?? {} };
+    request.context = new RequestContext(request, parsed, this.database);
+  }
+
+  private async parseByApollo(
+    parameters: RequestParameters,
+    request: PipelineRequest,
+  ): Promise<PipelineResponse | undefined> {
+    this.apollo ??= this.findApollo();
+    const { query } = parameters;
+    const contextValue: ParseContext = { found: { document: null, valid: null } };
+    const { http, body } = await this.apollo.executeOperation({ query }, { contextValue });
+    const { document, valid } = contextValue.found;
+    if (valid !== null) {
+      this.prepare(valid, parameters, request);
+      return undefined;
+    }
+    checkMethod(document === null ? null : getOperationAST(document, parameters.operationName), request);
+    const { errors = [] } = body.kind === 'single' ? body.singleResult : {};
+    const shown = errors.map((error) => ({
+      ...error,
+      extensions: { ...error.extensions, requestId: request.id },
+    }));
+    return {
+      status: http.status ?? 400,
+      type: request.responseType ?? '',
+      headers: { 'cache-control': 'no-store' },
+      body: JSON.stringify({ errors: shown }),
+    };
+  }
+
+  private findApollo(): ApolloServer<ParseContext> {
+    const { graphQlAdapter } = this.modules.get(NestGraphQLModule, { strict: false });
+    return (graphQlAdapter as ApolloDriver).instance as unknown as ApolloServer<ParseContext>;
+  }
+}
+
+/** A GET must not change anything, whether its document is valid or not. */
+function checkMethod(
+  definition: OperationDefinitionNode | null | undefined,
+  { method }: PipelineRequest,
+): void {
+  if (!definition || method !== 'GET' || definition.operation === OperationTypeNode.QUERY) return;
+  const message = `A ${definition.operation} is sent by POST`;
+  throw new RejectionError(405, 'METHOD_NOT_ALLOWED', message, { allow: 'POST' });
+}
+
+/** Remembers the documents that Apollo has found valid, and ends its part before the execution. */
+@Plugin()
+export class DocumentPlugin implements ApolloServerPlugin<ParseContext> {
+  constructor(private readonly documents: Documents) {}
+
+  requestDidStart(): Promise<GraphQLRequestListener<ParseContext>> {
+    return Promise.resolve({
+      didResolveOperation: ({ source, document, schema, contextValue }) => {
+        contextValue.found.valid = { document, schema };
+        this.documents.keep(source, contextValue.found.valid);
+        return Promise.resolve();
+      },
+      willSendResponse: ({ document, contextValue }) => {
+        contextValue.found.document = document ?? null;
+        return Promise.resolve();
+      },
+      responseForOperation: () =>
+        Promise.resolve({ http: { headers: new HeaderMap() }, body: { kind: 'single', singleResult: {} } }),
+    });
+  }
+}

@@ -1,0 +1,126 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import type { Principal } from '../../auth/principal.js';
+import { chooseRequestId } from '../../common/request-id.js';
+import type { OperationLabel } from '../analysis/operation-label.js';
+import type { ValidatedOperation } from '../analysis/validated-operation.js';
+import type { ResponseCacheKey } from '../cache/response-cache-key.js';
+import type { MirrorRead } from '../../database/mirror-read.js';
+import type { RateLimitState } from '../rate-limit/rate-limiter.js';
+import type { RequestContext } from './request-context.js';
+
+/** The parameters of a request (GraphQL over HTTP, draft, §5.4). `extensions` are accepted and ignored. */
+export interface RequestParameters {
+  readonly query: string;
+  readonly operationName: string | null;
+  readonly variables: Readonly<Record<string, unknown>> | null;
+}
+
+/** What the steps of the pipeline know about a request. */
+export interface PipelineState {
+  /** Null if the request has no token. */
+  principal: Principal | null;
+  /** The rate limits that were charged, requests first; null outside of the endpoint. */
+  rateLimits: RateLimitState[] | null;
+  /** The media type of the response; null before the head was read. */
+  responseType: string | null;
+  /** Seconds that the mirror may be old; null if there is no limit. */
+  maxStaleness: number | null;
+  /** The body as it was sent; null if there is none. */
+  bodyText: string | null;
+  cacheKey: ResponseCacheKey | null;
+  /** Whether the load shedder counts it as an operation that is under way. */
+  isUnderWay: boolean;
+  parameters: RequestParameters | null;
+  context: RequestContext | null;
+  validated: ValidatedOperation | null;
+  /** The label for logs and metrics; null if there is no operation. */
+  operation: OperationLabel | null;
+  /** Statements that its operation has sent. */
+  statements: number;
+  /** What the response was read from; null if it contains nothing of the mirror. */
+  mirrorRead: MirrorRead | null;
+  /** How many steps of the pipeline are done. */
+  stepsDone: number;
+}
+
+/** A request as the steps see it: one of Fastify, or one that Fastify has not seen. */
+export type PipelineRequest = PipelineState &
+  Pick<FastifyRequest, 'id' | 'method' | 'url' | 'raw' | 'headers'> & { readonly ip: string };
+
+declare module 'fastify' {
+  // eslint-disable-next-line @typescript-eslint/no-empty-object-type
+  interface FastifyRequest extends PipelineState {}
+}
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** Set if the fast path has done some steps. */
+    preparsed?: PreparsedRequest;
+  }
+}
+
+/** The state of a request before the first step. */
+export const INITIAL_STATE: Readonly<PipelineState> = {
+  principal: null,
+  rateLimits: null,
+  responseType: null,
+  maxStaleness: null,
+  bodyText: null,
+  cacheKey: null,
+  isUnderWay: false,
+  parameters: null,
+  context: null,
+  validated: null,
+  operation: null,
+  statements: 0,
+  mirrorRead: null,
+  stepsDone: 0,
+};
+
+/** A request to the endpoint that Fastify has not seen. */
+export class PreparsedRequest implements PipelineRequest {
+  readonly id: string;
+  readonly method: string;
+  readonly url: string;
+  /** Unknown: behind a proxy, only Fastify finds it out. */
+  readonly ip = '';
+  principal: Principal | null = null;
+  rateLimits: RateLimitState[] | null = [];
+  responseType: string | null = null;
+  maxStaleness: number | null = null;
+  bodyText: string | null = null;
+  cacheKey: ResponseCacheKey | null = null;
+  isUnderWay = false;
+  parameters: RequestParameters | null = null;
+  context: RequestContext | null = null;
+  validated: ValidatedOperation | null = null;
+  operation: OperationLabel | null = null;
+  statements = 0;
+  mirrorRead: MirrorRead | null = null;
+  stepsDone = 0;
+
+  readonly headers: FastifyRequest['headers'];
+
+  constructor(readonly raw: IncomingMessage) {
+    this.id = chooseRequestId(raw);
+    this.headers = raw.headers;
+    this.method = raw.method ?? '';
+    this.url = raw.url ?? '';
+  }
+}
+
+/** Continues with a request of the fast path. Its body has been read, so Fastify must not expect one. */
+export function adoptPreparsed(request: FastifyRequest): void {
+  const { preparsed } = request.raw;
+  if (preparsed === undefined) return;
+  request.principal = preparsed.principal;
+  request.rateLimits = preparsed.rateLimits;
+  request.responseType = preparsed.responseType;
+  request.cacheKey = preparsed.cacheKey;
+  request.stepsDone = preparsed.stepsDone;
+  if (preparsed.bodyText === null) return;
+  request.bodyText = preparsed.bodyText;
+  request.raw.headers['content-type'] = undefined;
+  request.raw.headers['content-length'] = undefined;
+}

@@ -1,0 +1,110 @@
+import type { IncomingMessage } from 'node:http';
+import { Injectable, Logger } from '@nestjs/common';
+import { UnauthenticatedError } from '../../auth/authentication.error.js';
+import type { Principal } from '../../auth/principal.js';
+import { OAuthGuard } from '../../auth/oauth.guard.js';
+import { toRejection } from '../../http/rejection.js';
+import {
+  GRAPHQL_REJECTIONS,
+  OVERLOADED_HEADERS,
+  rejectionType,
+  writeOverloaded,
+} from '../errors/rejection.js';
+import { headersOfRead } from '../../database/mirror-read.js';
+import { LoadShedder } from '../rate-limit/load-shedder.js';
+import { headersOf } from '../rate-limit/rate-limit-headers.js';
+import { RateLimiter } from '../rate-limit/rate-limiter.js';
+import type { PipelineRequest } from './pipeline-request.js';
+import type { PipelineResponse } from './pipeline-response.js';
+
+/** The steps that decide whether a request is accepted at all. */
+@Injectable()
+export class RequestAdmission {
+  private readonly logger = new Logger('GraphQL');
+
+  constructor(
+    private readonly shedder: LoadShedder,
+    private readonly guard: OAuthGuard,
+    private readonly limiter: RateLimiter,
+  ) {}
+
+  /** Rejects requests unread while most of them are rejected anyway. */
+  shedLoad(request: PipelineRequest): PipelineResponse | undefined {
+    return this.shedder.rejectsUnread(performance.now()) ? overloaded(request) : undefined;
+  }
+
+  /** The principal, if it is identified and counted without waiting; otherwise null. */
+  recall(raw: IncomingMessage): Principal | null {
+    return this.limiter.isShared ? null : (this.guard.recall(raw) ?? null);
+  }
+
+  /** Identifies the principal, without a promise if the token is cached. */
+  authenticate(request: PipelineRequest): void | Promise<void> {
+    if (request.principal !== null) return;
+    const principal = this.guard.recall(request.raw);
+    if (principal === undefined) return this.verify(request);
+    request.principal = principal;
+  }
+
+  countRequest(request: PipelineRequest): void | Promise<void> {
+    return this.limiter.countRequest(request);
+  }
+
+  /** Rejects an operation that would not be answered in time. */
+  beginOperation(request: PipelineRequest): PipelineResponse | undefined {
+    if (!this.shedder.begin(performance.now())) return overloaded(request);
+    request.isUnderWay = true;
+    return undefined;
+  }
+
+  endOperation(request: PipelineRequest): void {
+    if (request.isUnderWay) this.shedder.end();
+    request.isUnderWay = false;
+  }
+
+  /**
+   * Counts a request that was not counted yet: limits that several processes share are counted once a request.
+   * @returns the rejection that replaces the response, or null; undefined if the request was counted
+   */
+  settle(request: PipelineRequest): Promise<PipelineResponse | null> | undefined {
+    if (this.limiter.isSettled(request)) return undefined;
+    return this.limiter.settle(request).then(
+      () => null,
+      (error: unknown) => this.reject(error, request),
+    );
+  }
+
+  /** The headers that every response has, rejections included. */
+  headersOf({ rateLimits, mirrorRead }: PipelineRequest): Record<string, string> {
+    return {
+      ...(rateLimits === null ? null : headersOf(rateLimits)),
+      ...(mirrorRead === null ? null : headersOfRead(mirrorRead)),
+    };
+  }
+
+  /** The response to an error. */
+  reject(error: unknown, { id, raw, responseType }: PipelineRequest): PipelineResponse {
+    const rejection = toRejection(error);
+    const { status } = rejection;
+    if (status === 500)
+      this.logger.error(`Request ${id} failed: ${error instanceof Error ? error.stack : ''}`);
+    const { body } = GRAPHQL_REJECTIONS.write(rejection, id, null);
+    const headers = { ...rejection.headers, 'cache-control': 'no-store' };
+    return { status, type: responseType ?? rejectionType(raw), headers, body };
+  }
+
+  private async verify(request: PipelineRequest): Promise<void> {
+    try {
+      request.principal = await this.guard.authenticate(request.raw, request.ip);
+    } catch (error) {
+      // Wrong tokens count as requests of their address.
+      if (error instanceof UnauthenticatedError) await this.limiter.countRequest(request);
+      throw error;
+    }
+  }
+}
+
+function overloaded({ id, raw, responseType }: PipelineRequest): PipelineResponse {
+  const type = responseType ?? rejectionType(raw);
+  return { status: 503, type, headers: OVERLOADED_HEADERS, body: writeOverloaded(id) };
+}

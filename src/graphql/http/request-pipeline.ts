@@ -1,0 +1,153 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { DocumentParser } from '../analysis/document-parser.js';
+import { OperationValidator } from '../analysis/operation-validator.js';
+import { CachedResponses } from '../cache/cached-responses.js';
+import { isEndpoint } from '../errors/rejection.js';
+import { Operations } from '../execution/operations.js';
+import type { PipelineResponse } from './pipeline-response.js';
+import { adoptPreparsed, INITIAL_STATE, type PipelineRequest } from './pipeline-request.js';
+import { readParameters } from './request-body.js';
+import { RequestAdmission } from './request-admission.js';
+import { readHead } from './request-head.js';
+
+type Outcome = PipelineResponse | undefined;
+
+/**
+ * A step throws to reject the request, returns a response (or a promise of one) to answer it, and otherwise leaves it to the next
+ * step.
+ */
+type Step = (request: PipelineRequest) => unknown;
+
+type Done = (error: Error | null, response?: PipelineResponse) => void;
+
+/**
+ * The pipeline of the GraphQL endpoint: every request to it goes through these steps, in this order. Before them,
+ * HttpAdapter chooses the request id; after them, RequestWatch writes the log. Between the two groups Fastify reads the body.
+ */
+@Injectable()
+export class RequestPipeline {
+  private readonly beforeBody: readonly Step[] = [
+    /* load shedding   */ (request) => this.admission.shedLoad(request),
+    /* head            */ readHead,
+    /* authenticate    */ (request) => this.admission.authenticate(request),
+    /* rate limit      */ (request) => this.admission.countRequest(request),
+  ];
+
+  private readonly afterBody: readonly Step[] = [
+    /* response cache  */ (request) => this.cached.respond(request),
+    /* load shedding   */ (request) => this.admission.beginOperation(request),
+    /* body            */ (request) => void (request.parameters = readParameters(request)),
+    /* parse, validate */ (request) => this.documents.parse(request),
+    /* policy          */ (request) => this.validator.applyPolicy(request),
+    /* execute         */ (request) => this.operations.execute(request),
+  ];
+
+  private readonly steps = [...this.beforeBody, ...this.afterBody];
+  /** The steps of the fast path: all that can be done without Fastify. */
+  private readonly fastSteps = this.beforeBody.length + 1;
+
+  constructor(
+    private readonly admission: RequestAdmission,
+    private readonly cached: CachedResponses,
+    private readonly documents: DocumentParser,
+    private readonly validator: OperationValidator,
+    private readonly operations: Operations,
+  ) {}
+
+  /** Registers the steps on Fastify, once. */
+  register(fastify: FastifyInstance): void {
+    for (const [name, value] of Object.entries(INITIAL_STATE)) {
+      if (!fastify.hasRequestDecorator(name)) fastify.decorateRequest(name, value as null);
+    }
+    fastify.addHook('onRequest', (request, reply, done) => {
+      if (!isEndpoint(request)) {
+        done();
+        return;
+      }
+      request.rateLimits = [];
+      adoptPreparsed(request);
+      this.run(request, this.beforeBody.length, (error, response) => {
+        if (response === undefined) done(error ?? undefined);
+        else send(response, reply);
+      });
+    });
+    fastify.addHook('preHandler', (request, reply, done) => {
+      if (!isEndpoint(request)) {
+        done();
+        return;
+      }
+      this.run(request, this.steps.length, (error, response) => {
+        if (response === undefined) done(error ?? new Error('No step of the pipeline has answered'));
+        else send(response, reply);
+      });
+    });
+    fastify.addHook('onSend', (request, reply, payload, done) => {
+      if (request.rateLimits === null) done(null, payload);
+      else this.finish(request, reply, payload, done);
+    });
+  }
+
+  /** Does the steps that can be done without Fastify. */
+  runFast(request: PipelineRequest, done: Done): void {
+    this.run(request, this.fastSteps, done);
+  }
+
+  /** Does steps until one answers or rejects the request. Steps that are not promises cost none. */
+  private run(request: PipelineRequest, end: number, done: Done): void {
+    try {
+      while (request.stepsDone < end) {
+        const outcome = this.steps[request.stepsDone++]?.(request) as Outcome | Promise<Outcome>;
+        if (outcome instanceof Promise) {
+          outcome.then((response) => {
+            if (response) done(null, response);
+            else this.run(request, end, done);
+          }, done);
+          return;
+        }
+        if (outcome) {
+          done(null, outcome);
+          return;
+        }
+      }
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
+    done(null);
+  }
+
+  /** The last step of every response, rejections included. */
+  private finish(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    done: (error: Error | null, payload?: unknown) => void,
+  ): void {
+    this.admission.endOperation(request);
+    const settling = this.admission.settle(request);
+    if (settling === undefined) {
+      void reply.headers(this.admission.headersOf(request));
+      done(null, payload);
+      return;
+    }
+    settling.then((rejection) => {
+      void reply.headers(this.admission.headersOf(request));
+      if (rejection === null) {
+        done(null, payload);
+        return;
+      }
+      const { status, headers, body } = rejection;
+      void reply
+        .code(status)
+        .headers(headers)
+        .removeHeader('content-length')
+        .removeHeader('www-authenticate');
+      done(null, body);
+    }, done);
+  }
+}
+
+function send({ status, headers, type, body }: PipelineResponse, reply: FastifyReply): void {
+  void reply.code(status).headers(headers).type(type).send(body);
+}

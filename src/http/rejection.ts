@@ -1,0 +1,153 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type ErrorCode, type ErrorDetails, ServiceError } from '../common/errors.js';
+import { asServiceError } from '../common/http-exception.js';
+
+/** The codes of rejections. The first two exist only for signed URLs. */
+export type RejectionCode = 'SIGNATURE_INVALID' | 'URL_EXPIRED' | ErrorCode;
+
+/** Why a request is rejected as a whole, before it is written in the form of its path. */
+export interface Rejection {
+  readonly status: number;
+  readonly code: RejectionCode;
+  /** For the client. It never repeats a part of the request, because a URL may contain a signature. */
+  readonly message: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly details: ErrorDetails;
+}
+
+/** The request that a rejection is written for. */
+export type RejectedRequest = Pick<FastifyRequest, 'id' | 'url' | 'routeOptions' | 'raw' | 'server'>;
+
+/** How rejections below some paths are written. */
+export interface RejectionForm {
+  matches(request: RejectedRequest): boolean;
+  /** @param request null for bytes that could not be parsed as a request */
+  write(
+    rejection: Rejection,
+    requestId: string,
+    request: RejectedRequest | null,
+  ): Pick<WrittenRejection, 'type' | 'headers' | 'body'>;
+}
+
+export interface WrittenRejection {
+  readonly status: number;
+  /** The media type. */
+  readonly type: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** An error whose status or headers do not follow from its code. */
+export class RejectionError extends Error implements Rejection {
+  readonly details = {};
+
+  constructor(
+    readonly status: number,
+    readonly code: RejectionCode,
+    message: string,
+    readonly headers: Readonly<Record<string, string>> = {},
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = 'RejectionError';
+  }
+}
+
+/** The protection space of all challenges (RFC 9110 §11.5). */
+export const REALM = 'directory';
+
+/** The status of a code, where it is not 400. */
+const STATUS: Partial<Record<RejectionCode, number>> = {
+  UNAUTHENTICATED: 401,
+  INSUFFICIENT_SCOPE: 403,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  NOT_ACCEPTABLE: 406,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  RATE_LIMITED: 429,
+  INTERNAL_SERVER_ERROR: 500,
+  STALE: 503,
+  SERVICE_UNAVAILABLE: 503,
+  TIMEOUT: 503,
+};
+
+/** Errors of Fastify by their status. Their own messages repeat parts of the request. */
+const FASTIFY_ERRORS: Record<number, [RejectionCode, string]> = {
+  400: ['BAD_REQUEST', 'The request is malformed'],
+  404: ['NOT_FOUND', 'There is nothing at this path'],
+  413: ['PAYLOAD_TOO_LARGE', 'The body is larger than LIMIT_BODY_BYTES allows'],
+  414: ['PAYLOAD_TOO_LARGE', 'The URL is too long'],
+  415: ['UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON: Content-Type: application/json'],
+};
+
+/** The rejection that an error means. Every error that is not meant for clients becomes the same one. */
+export function toRejection(error: unknown): Rejection {
+  if (error instanceof RejectionError) return error;
+  const known = asServiceError(error);
+  if (known !== null) return rejectionOf(known, error instanceof HttpException ? error.getStatus() : null);
+  const { statusCode: status = 0 } = error as { statusCode?: number };
+  const [code, message] = FASTIFY_ERRORS[status] ?? [];
+  return code === undefined || message === undefined
+    ? rejectionOf(
+        new ServiceError('INTERNAL_SERVER_ERROR', 'The request failed: report its id to the operators'),
+      )
+    : { status, code, message, headers: {}, details: {} };
+}
+
+function rejectionOf({ code, message, details }: ServiceError, given: number | null = null): Rejection {
+  const status = given ?? STATUS[code] ?? 400;
+  const headers: Record<string, string> = {};
+  const { challenge, requiredScopes, retryAfter } = details;
+  if (code === 'UNAUTHENTICATED') headers['www-authenticate'] = challenge ?? `Bearer realm="${REALM}"`;
+  if (code === 'INSUFFICIENT_SCOPE' && requiredScopes !== undefined) {
+    // RFC 6750 §3.1.
+    headers['www-authenticate'] = `Bearer error="insufficient_scope", scope="${requiredScopes.join(' ')}"`;
+  }
+  const seconds = retryAfter ?? (status === 503 ? 1 : null);
+  if (seconds !== null) headers['retry-after'] = String(Math.max(1, Math.ceil(seconds)));
+  return { status, code, message, headers, details };
+}
+
+/** Writes rejections in the form of their path. */
+export class RejectionWriter {
+  private readonly logger = new Logger('Http');
+
+  /**
+   * @param forms the first that matches is used, and the very first for bytes that are not a request
+   * @param fallback used if there is none
+   */
+  constructor(
+    private readonly forms: readonly RejectionForm[],
+    private readonly fallback: RejectionForm,
+  ) {}
+
+  write(error: unknown, requestId: string, request: RejectedRequest | null): WrittenRejection {
+    const rejection = toRejection(error);
+    const { status } = rejection;
+    if (status === 500) {
+      const reason = error instanceof Error ? (error.stack ?? error.message) : 'no error object';
+      this.logger.error(`Request ${requestId} failed`, reason);
+    }
+    const form = this.forms.find((each) => request === null || each.matches(request)) ?? this.fallback;
+    const { type, headers, body } = form.write(rejection, requestId, request);
+    return { status, type, headers: { ...rejection.headers, ...headers, 'cache-control': 'no-store' }, body };
+  }
+
+  /** Answers with a rejection. */
+  readonly send = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const { status, headers, type, body } = this.write(error, request.id, request);
+    // As bytes: Fastify adds a charset to text, which the media type of problems does not have.
+    return reply.code(status).headers(headers).type(type).send(Buffer.from(body));
+  };
+}
+
+/** Nest would answer errors in a form of its own: this passes them on to the RejectionWriter. */
+@Catch()
+export class PassOnFilter implements ExceptionFilter {
+  catch(error: unknown, _host: ArgumentsHost): never {
+    throw error;
+  }
+}
