@@ -4,14 +4,17 @@ import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import { Direct } from '../graphql/schema/direct.decorator.js';
 import { type Build, readBuild } from './build-info.js';
 
-@ObjectType({ description: 'Which build of the service answers.' })
+@ObjectType({ description: 'The build of the service.' })
 export class BuildInfo implements Build {
   @InheritAccess()
-  @Field(() => String, { description: 'The version, as in semantic versioning.' })
+  @Field(() => String, { description: 'The semantic version.' })
   version!: string;
 
   @InheritAccess()
-  @Field(() => String, { nullable: true, description: 'The commit that it was built from.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The commit from which the service was built. Null if it is unknown.',
+  })
   commit!: string | null;
 }
 
@@ -22,7 +25,7 @@ export class BuildInfoResolver {
   @Public()
   @Direct()
   @CachePolicy()
-  @Query(() => BuildInfo, { description: 'Which build of the service answers.' })
+  @Query(() => BuildInfo, { description: 'The version and the commit of the service.' })
   buildInfo(): BuildInfo {
     return this.build;
   }

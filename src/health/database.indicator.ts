@@ -4,13 +4,11 @@ import { Database } from '../database/database.js';
 import { Replicas } from '../database/connections/replicas.js';
 import { statement } from '../database/statements/statement.js';
 import { TAKES_WRITES } from '../database/connections/accepts-writes.js';
-import { within } from './within.js';
+import { withTimeout } from './check-timeout.js';
 
 const PROBE = statement(`select ${TAKES_WRITES}`);
-/** Milliseconds. */
-const PATIENCE = 1000;
 
-/** Without its database, the service can answer nothing; its replicas are reported only. */
+/** Down without the primary. Replicas are reported only. */
 @Injectable()
 export class DatabaseIndicator {
   constructor(
@@ -23,10 +21,10 @@ export class DatabaseIndicator {
     const indicator = this.indicators.check('database');
     const report: Record<string, unknown> = this.replicas === null ? {} : { replicas: this.replicas.count };
     try {
-      const [[takesWrites] = [false]] = await within(PATIENCE, this.database.read<[boolean]>(PROBE));
+      const [[takesWrites] = [false]] = await withTimeout(this.database.read<[boolean]>(PROBE));
       return takesWrites ? indicator.up(report) : indicator.down(report);
     } catch {
-      return indicator.down(report); // Why is in the log of whoever needed it; this answer is public.
+      return indicator.down(report); // Without the reason, because the response is public.
     }
   }
 }

@@ -1,7 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, ServiceUnavailableException } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 
-/** Terminus throws its report when a check has failed: this is how it is answered. */
+/** Sends the report that Terminus throws if a check has failed. */
 @Catch(ServiceUnavailableException)
 export class HealthFilter implements ExceptionFilter<ServiceUnavailableException> {
   catch(error: ServiceUnavailableException, host: ArgumentsHost): void {

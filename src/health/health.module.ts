@@ -1,24 +1,31 @@
 import { Module } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
 import { MirrorModule } from '../mirror/mirror.module.js';
 import { BuildInfoResolver } from './build-info.resolver.js';
 import { DatabaseIndicator } from './database.indicator.js';
-import { HealthController } from './health.controller.js';
+import { HealthController, READINESS_CHECKS, type ReadinessCheck } from './health.controller.js';
 import { IssuerIndicator } from './issuer.indicator.js';
 import { MirrorIndicator } from './mirror.indicator.js';
 import { RedisIndicator } from './redis.indicator.js';
 import { ShutdownIndicator } from './shutdown.indicator.js';
+
+/** The rule of readiness: each of these checks must be up. The last one is for installations with Redis. */
+const INDICATORS = [ShutdownIndicator, DatabaseIndicator, MirrorIndicator, IssuerIndicator, RedisIndicator];
 
 @Module({
   imports: [TerminusModule.forRoot({ logger: false }), MirrorModule],
   controllers: [HealthController],
   providers: [
     BuildInfoResolver,
-    DatabaseIndicator,
-    IssuerIndicator,
-    MirrorIndicator,
-    RedisIndicator,
-    ShutdownIndicator,
+    ...INDICATORS,
+    {
+      provide: READINESS_CHECKS,
+      inject: [CONFIG, ...INDICATORS],
+      useFactory: ({ redis }: Config, ...checks: ReadinessCheck[]) =>
+        redis === null ? checks.filter((each) => !(each instanceof RedisIndicator)) : checks,
+    },
   ],
 })
 export class HealthModule {}

@@ -3,18 +3,16 @@ import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/term
 import { ExternalIssuer } from '../auth/tokens/external-issuer.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { within } from './within.js';
+import { withTimeout } from './check-timeout.js';
 
-/** Milliseconds. */
-const PATIENCE = 1000;
-/** Milliseconds for which an answer is repeated: readiness is asked every few seconds by every balancer. */
-const REPEAT = 10_000;
+/** Time for which the result is cached: every balancer checks readiness every few seconds. */
+const CACHE_MS = 10_000;
 
-/** Whether the issuer answers: reported only, since known keys go on serving without it. */
+/** Reports whether the issuer answers. It is never down, because known keys work without the issuer. */
 @Injectable()
 export class IssuerIndicator {
   private last: { reachable: boolean; at: number } | null = null;
-  private asking: Promise<boolean> | null = null;
+  private running: Promise<boolean> | null = null;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -28,19 +26,18 @@ export class IssuerIndicator {
     return indicator.up({ reachable: await this.isReachable(issuer) });
   }
 
-  /** Everybody who asks meanwhile waits for the same answer: readiness needs no token, and the issuer is not to be flooded. */
+  /** Concurrent checks share one request, because readiness needs no token and must not cause a flood. */
   private isReachable(issuer: string): boolean | Promise<boolean> {
-    if (this.last !== null && performance.now() - this.last.at <= REPEAT) return this.last.reachable;
-    this.asking ??= this.ask(issuer).finally(() => {
-      this.asking = null;
+    if (this.last !== null && performance.now() - this.last.at <= CACHE_MS) return this.last.reachable;
+    this.running ??= this.request(issuer).finally(() => {
+      this.running = null;
     });
-    return this.asking;
+    return this.running;
   }
 
-  private async ask(issuer: string): Promise<boolean> {
-    // A new one each time: it keeps what it has learned, and here it is to ask.
-    const asked = within(PATIENCE, new ExternalIssuer(issuer, null).discover());
-    const reachable = await asked.then(
+  private async request(issuer: string): Promise<boolean> {
+    // A new client each time, because a client keeps its metadata and would send no request.
+    const reachable = await withTimeout(new ExternalIssuer(issuer, null).discover()).then(
       () => true,
       () => false,
     );

@@ -2,14 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
 import { Revisions } from '../database/revisions/revisions.js';
 import { describeTrouble, MirrorState } from '../mirror/status/mirror-state.js';
-import { within } from './within.js';
-
-/** Milliseconds. */
-const PATIENCE = 1000;
+import { withTimeout } from './check-timeout.js';
 
 /**
- * Whether there is a mirror at all: before the directory was read for the first time, nothing can be answered. Afterwards its
- * age is reported, and is no reason to send requests elsewhere, where it is the same.
+ * Down until the directory has been read for the first time. Afterwards the age of the mirror is reported only, because it is
+ * the same in all processes.
  */
 @Injectable()
 export class MirrorIndicator {
@@ -22,18 +19,18 @@ export class MirrorIndicator {
   async check(): Promise<HealthIndicatorResult> {
     const indicator = this.indicators.check('mirror');
     try {
-      const status = await within(PATIENCE, this.state.get());
+      const status = await withTimeout(this.state.get());
       const { state, revision } = status;
       if (revision === null) {
         const reason = describeTrouble(status) ?? 'The directory has not been read yet';
         return indicator.down({ state, ageSeconds: null, reason });
       }
-      const age = await within(PATIENCE, this.revisions.readAge());
-      // Infinity: a clock was set back, and nobody knows.
+      const age = await withTimeout(this.revisions.readAge());
+      // Infinity if a clock was set back and the age is unknown.
       const ageSeconds = age === null || !Number.isFinite(age) ? null : Math.round(age);
       return indicator.up({ state, ageSeconds });
     } catch {
-      // The database is away, and its own check says so.
+      // The database is down, which its own check reports.
       return indicator.up({ state: 'UNKNOWN', ageSeconds: null });
     }
   }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
 import { Limits } from '../limits/limits.js';
 
-/** Whether limits are shared: reported only, since each process goes on with its own. */
+/** Reports whether limits are shared. It is never down, because each process has limits of its own. */
 @Injectable()
 export class RedisIndicator {
   constructor(

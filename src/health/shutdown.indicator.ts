@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
 
-/** From the moment the process is asked to end, no new requests should come. */
+/** Down as soon as the process has got the signal to shut down. */
 @Injectable()
 export class ShutdownIndicator implements OnModuleDestroy {
   private ending = false;

@@ -9,7 +9,7 @@ import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
 import { buildSecret, buildToken, SECRET_BYTES } from './secret.js';
 import { ServiceAccountsService } from './service-accounts.service.js';
 
-/** The service account that is there to try the service with, where the identity provider is embedded. */
+/** The service account of the demonstration, for installations with the embedded identity provider. */
 @Injectable()
 export class DemoServiceAccount {
   private secret: string | null = null;
@@ -21,9 +21,8 @@ export class DemoServiceAccount {
   ) {}
 
   /**
-   * Makes the account, where there is a demonstration: with the sample directory, or with ALLOW_EMBEDDED. It reads
-   * everything, and its token is printed.
-   * @returns its token, the same at every start; null: there is no account, or it was revoked
+   * Creates the account for the sample directory, or with ALLOW_EMBEDDED. It reads everything, and its token is printed.
+   * @returns its token, which is the same at every start; null if there is no account, or if it was revoked
    */
   async ensure(): Promise<string | null> {
     if (!isSampleDirectory(this.config.directory) && !this.config.allowEmbedded) return null;
@@ -48,7 +47,7 @@ export class DemoServiceAccount {
     return this.find();
   }
 
-  /** The same, where `ensure` was called before. */
+  /** The token after `ensure`. */
   async find(): Promise<string | null> {
     if (this.secret === null) return null;
     const exists = (await this.accounts.list()).some(({ id }) => id === DEMO_ACCOUNT);

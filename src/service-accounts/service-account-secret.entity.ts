@@ -1,7 +1,7 @@
 import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import { ServiceAccountEntity } from './service-account.entity.js';
 
-/** A live secret of a service account, as its SHA-256: two during a rotation, else one. */
+/** The SHA-256 of a secret of a service account. There are two during a rotation, and one otherwise. */
 @Entity('service_account_secrets')
 @Check('service_account_secrets_sha256_length', 'octet_length(sha256) = 32')
 export class ServiceAccountSecretEntity {

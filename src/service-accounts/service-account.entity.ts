@@ -1,7 +1,7 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Scope } from '../auth/scopes.js';
 
-/** The account of a program. Not mirrored: an operator makes it with `directory service-account create`. */
+/** The account of a program. It is not mirrored: an operator creates it with `directory service-account create`. */
 @Entity('service_accounts')
 @Check('service_accounts_id_form', `id ~ '^[a-z0-9][a-z0-9-]{1,63}$'`)
 export class ServiceAccountEntity {
@@ -14,11 +14,11 @@ export class ServiceAccountEntity {
   @Column('text', { nullable: true })
   description!: string | null;
 
-  /** Whom to ask about it: an e-mail address, or a name; null: an account from before there was one. */
+  /** The responsible person: an e-mail address or a name. Null for accounts that are older than this column. */
   @Column('text', { nullable: true })
   contact!: string | null;
 
-  /** What it reads data of people for, and where that is allowed. */
+  /** Why it reads personal data, and what allows it. */
   @Column('text', { nullable: true })
   purpose!: string | null;
 

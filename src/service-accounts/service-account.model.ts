@@ -4,34 +4,40 @@ import type { Scope } from '../auth/scopes.js';
 import { DateTime } from '../graphql/schema/scalars.js';
 
 @ObjectType({
-  description: 'The account of a program that asks with a token of its own, on behalf of nobody.',
+  description: 'The account of a program. Its requests have a token of their own and act for no user.',
 })
 export class ServiceAccount {
   @InheritAccess()
-  @Field(() => ID, { description: 'The id that its token begins with.' })
+  @Field(() => ID, { description: 'The id, which is the first part of the token.' })
   id!: string;
 
   @InheritAccess()
-  @Field(() => String, { description: 'What it is called.' })
+  @Field(() => String, { description: 'The name of the program.' })
   name!: string;
 
   @InheritAccess()
-  @Field(() => String, { nullable: true, description: 'What it is for.' })
+  @Field(() => String, { nullable: true, description: 'The purpose of the account.' })
   description!: string | null;
 
   @InheritAccess()
-  @Field(() => [String], { description: 'The scopes that it was given.' })
+  @Field(() => [String], { description: 'The scopes of the account.' })
   scopes!: Scope[];
 
   @InheritAccess()
-  @Field(() => DateTime, { description: 'When it was made.' })
+  @Field(() => DateTime, { description: 'The time of creation.' })
   createdAt!: Date;
 
   @InheritAccess()
-  @Field(() => DateTime, { nullable: true, description: 'When it ends; null: it does not.' })
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'The time at which the account expires. Null if it does not expire.',
+  })
   expiresAt!: Date | null;
 
   @InheritAccess()
-  @Field(() => DateTime, { nullable: true, description: 'When it was last used, to the minute.' })
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'The time of the last use, with a precision of a minute. Null before the first use.',
+  })
   lastUsedAt!: Date | null;
 }

@@ -14,7 +14,7 @@ export class ServiceAccountsResolver {
   @CachePolicy('request')
   @Query(() => ServiceAccount, {
     nullable: true,
-    description: "The service account that asks; null for a person's token.",
+    description: 'The service account that makes the request. Null for access tokens.',
   })
   currentServiceAccount(@CurrentPrincipal() principal: Principal | null): Promise<ServiceAccount | null> {
     return this.accounts.findCurrent(principal);
