@@ -29,9 +29,10 @@ const SIDES = {
   members: {
     node: 'user',
     binding: 'members of a group',
-    // Only for what memberships do not carry.
+    // The join is only needed for columns that memberships do not carry.
     joined: 'join users u on u.key = m.user_key',
     alias: 'u',
+    ofAlias: /(?<!\w)u\./,
     parent: 'm.group_key',
     names: ['m.user_sort_name', 'm.user_key'],
     total: '(select counted.member_count from groups counted where counted.key = parent.key)',
@@ -41,6 +42,7 @@ const SIDES = {
     binding: 'groups of a person',
     joined: 'join groups g on g.key = m.group_key',
     alias: 'g',
+    ofAlias: /(?<!\w)g\./,
     parent: 'm.user_key',
     names: ['m.group_sort_name', 'm.group_key'],
     total: '(select counted.group_count from users counted where counted.key = parent.key)',
@@ -91,11 +93,11 @@ export class MembershipList<Node extends object> {
     { role: roleColumns, node }: MembershipColumns,
   ): PageSource {
     const { role, origin = MembershipOrigin.ANY, search } = filter ?? {};
-    const { binding, joined, alias, parent, total } = SIDES[this.side];
+    const { binding, joined, ofAlias, parent, total } = SIDES[this.side];
     const columns = [...roleColumns.columns, ...node.columns];
     const values = new Values();
     const conditions = this.conditionsOf(filter ?? {}, values);
-    const isJoined = [...columns, ...conditions].some((sql) => new RegExp(`(?<!\\w)${alias}\\.`).test(sql));
+    const isJoined = [...columns, ...conditions].some((sql) => ofAlias.test(sql));
     const byField = this.userFields.flatMap(({ name, filter: isFilter }) =>
       isFilter === undefined ? [] : [[name, filter?.[name]]],
     );

@@ -90,9 +90,9 @@ function typeIn(schema: GraphQLSchema, text: string): GraphQLType {
   return type;
 }
 
-/** The members of a filter for the fields of a table that can be filtered by. */
+/** The members of a filter. A field that needs a scope has none: its values could be guessed without the scope. */
 export function filtersOf(fields: readonly Field[]): DerivedField[] {
-  return fields.flatMap(({ name, filter }) =>
-    filter === undefined ? [] : [{ name, type: 'String', description: filter }],
+  return fields.flatMap(({ name, filter, scopes }) =>
+    filter === undefined || scopes !== undefined ? [] : [{ name, type: 'String', description: filter }],
   );
 }

@@ -121,7 +121,8 @@ function groupColumns({ groups }: DirectoryMapping, now: Date): WrittenColumn<Ha
 
 /** The columns of the fields, and what users and groups have in common. */
 function entryColumns(fields: readonly Field[], now: Date): WrittenColumn<Hashed<Person | Group>>[] {
-  const searched = fields.filter(({ isSearchable }) => isSearchable === true);
+  // A search needs no scope of a field: it does not find by a field that needs one.
+  const searched = fields.filter(({ isSearchable, scopes }) => isSearchable === true && scopes === undefined);
   const textOf = (value: Person | Group) =>
     searchText(searched.flatMap(({ name }) => (typeof value[name] === 'string' ? [value[name]] : [])));
   const column = (
