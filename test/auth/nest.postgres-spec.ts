@@ -1,3 +1,5 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   BadRequestException,
   type CallHandler,
@@ -46,12 +48,14 @@ import { readConfig } from '../../src/config/config.js';
 import { CachePolicy } from '../../src/graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../../src/graphql/http/request-context.js';
 import { Direct } from '../../src/graphql/schema/direct.decorator.js';
+import { MirrorService } from '../../src/mirror/mirror.service.js';
 import { HttpAdapter } from '../../src/http/http-adapter.js';
 import { REJECTION_FORMS } from '../../src/create-app.js';
 import { PassOnFilter } from '../../src/http/rejection.js';
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
+import { buildLdif } from '../support/builders/directory.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
-import { createDatabase, type TestDatabase } from '../support/servers/store.js';
+import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 
 /** Lets a request pass that has the header `x-allowed`. */
 @Injectable()
@@ -201,10 +205,12 @@ class PetsModule {}
 /** The application with another module. */
 async function createAppWith(module: Type, database: TestDatabase): Promise<NestFastifyApplication> {
   const port = await findFreePort();
+  const file = join(mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'nest-')), 'directory.ldif');
+  writeFileSync(file, buildLdif([{ id: 'anna' }]));
   const config = readConfig({
     PORT: String(port),
     DATABASE_URL: database.url,
-    DIRECTORY_URL: 'file:test/nothing.ldif',
+    DIRECTORY_URL: `file:${file}`,
     LOG_LEVEL: 'fatal',
   });
   @Module({})
@@ -219,6 +225,8 @@ async function createAppWith(module: Type, database: TestDatabase): Promise<Nest
     await app.close().catch(() => undefined);
     throw error;
   });
+  // Without a revision of the mirror nothing is cached.
+  await app.get(MirrorService).start();
   return app;
 }
 

@@ -41,7 +41,7 @@ export function rejectInvalidClaims(token: string, { issuers }: Expected): void 
   if (!isCanonical(token)) throw new errors.JWTInvalid('Not the canonical spelling');
   const payload = decodeJwt(token);
   if (payload.iss === undefined || !issuers.includes(payload.iss)) throw wrongClaim(payload, 'iss');
-  if (typeof payload.sub !== 'string' || payload.sub === '') throw wrongClaim(payload, 'sub');
+  if (!isText(payload.sub)) throw wrongClaim(payload, 'sub');
   if (typeof payload.exp !== 'number' || payload.exp > LATEST_INSTANT) throw wrongClaim(payload, 'exp');
   const now = Date.now() / 1000;
   if (payload.exp + CLOCK_TOLERANCE <= now) throw new errors.JWTExpired('Expired', payload, 'exp');
@@ -49,6 +49,10 @@ export function rejectInvalidClaims(token: string, { issuers }: Expected): void 
   if (payload.iat !== undefined && payload.iat - CLOCK_TOLERANCE > now) throw wrongClaim(payload, 'iat');
   // RFC 7800: a token that is bound to a key needs a proof of possession, and no proof is supported.
   if ((payload['cnf'] ?? null) !== null) throw wrongClaim(payload, 'cnf');
+}
+
+function isText(claim: unknown): boolean {
+  return typeof claim === 'string' && claim !== '';
 }
 
 /**
