@@ -9,10 +9,10 @@ import { ServiceProcesses } from '../support/servers/service-processes.js';
 
 const ROUNDS = 3;
 /** Through each of the two balancers. */
-const REQUESTS = repetitions({ usually: 1500, long: 5000 });
+const REQUESTS = repetitions({ usually: 600, long: 5000 });
 const CLIENTS = 12;
 /** Milliseconds between an answer and the next request of a client. */
-const PAUSE = 40;
+const PAUSE = 150;
 
 const QUERY = JSON.stringify({
   query: '{ user(user: {id: "anna"}) { id name groups(first: 3) { totalCount } } }',

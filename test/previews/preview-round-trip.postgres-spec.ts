@@ -8,7 +8,7 @@ import type { Payload } from '../support/clients/previews.js';
 import { GROUP, ldifOf, type Mutation, RoundTrip, USER } from '../support/clients/round-trip.js';
 
 /** Mutations that go into one operation: it has ten seconds. */
-const CHUNK = 120;
+const CHUNK = 40;
 
 /** The strings that can be a name, and with that a description. */
 const TEXTS = [...new Set(NAUGHTY_STRINGS.map((text) => text.trim()))].filter((name) =>

@@ -6,7 +6,7 @@ import type { ValidatedOperation } from '../analysis/validated-operation.js';
 import type { RequestContext } from '../http/request-context.js';
 import { type Withheld, withheldError } from '../analysis/scope-rule.js';
 
-/** A query that read two revisions is executed again, this often at most. */
+/** Attempts to read one revision without a transaction. */
 const MAX_ATTEMPTS = 3;
 
 /** Executes validated operations. */
@@ -15,20 +15,32 @@ export class Executor {
   constructor(private readonly database: Database) {}
 
   execute(operation: ValidatedOperation, context: RequestContext): Promise<ExecutionResult> {
-    return operation.isMutation ? this.preview(operation, context) : this.query(operation, context);
+    return operation.isMutation
+      ? this.executeInTransaction(operation, context)
+      : this.query(operation, context);
   }
 
-  /** All of the result is of one revision, unless revisions come faster than three attempts. */
+  /**
+   * A result that was read from two revisions is discarded and read again: statements without a transaction are faster, and
+   * a revision seldom comes between them. In the end it is read in one transaction, which sees one revision.
+   */
   private async query(operation: ValidatedOperation, context: RequestContext): Promise<ExecutionResult> {
-    for (let attempt = 1; ; attempt++) {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const result = await this.executeOnce(operation, context);
-      if (context.revisions.size < 2 || attempt === MAX_ATTEMPTS) return result;
+      if (context.revisions.size < 2) return result;
       context.reset();
     }
+    return this.executeInTransaction(operation, context);
   }
 
-  /** Mutations run one after another, each with its selection, in one preview transaction: they build on one another. */
-  private async preview(operation: ValidatedOperation, context: RequestContext): Promise<ExecutionResult> {
+  /**
+   * Executes the operation in one transaction, which is rolled back. Mutations run one after another, each with its selection:
+   * each sees the changes of those before it.
+   */
+  private async executeInTransaction(
+    operation: ValidatedOperation,
+    context: RequestContext,
+  ): Promise<ExecutionResult> {
     try {
       return await this.database.previewTransaction((transaction) => {
         context.startPreview(transaction);
@@ -36,7 +48,7 @@ export class Executor {
       });
     } catch (error) {
       const originalError =
-        error instanceof Error ? error : new Error('The preview failed for an unknown reason');
+        error instanceof Error ? error : new Error('The transaction failed for an unknown reason');
       return { data: null, errors: [new GraphQLError(originalError.message, { originalError })] };
     }
   }
