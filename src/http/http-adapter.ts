@@ -9,7 +9,7 @@ import { chooseRequestId } from '../common/request-id.js';
 import type { Config } from '../config/config.js';
 import { findHeadProblem } from './request-head-check.js';
 import { PROBLEM_FORM } from './problem.js';
-import { type RejectionForm, RejectionWriter, type WrittenRejection } from './rejection.js';
+import { type RejectionForm, RejectionWriter } from './rejection.js';
 import { closeSlowReaders } from './slow-readers.js';
 import { securityHeaders } from './security-headers.js';
 import { MAX_HEAD_BYTES, type UnparsedRejection, UnparsedRequests } from './unparsed-requests.js';
@@ -126,15 +126,24 @@ export class HttpAdapter extends FastifyAdapter {
     else this.fastPath(request, response, next);
   }
 
-  /** Writes a response without Fastify. The fields are a list, because V8 keeps objects of spreads for long. */
+  /**
+   * Writes a response without Fastify. The fields are a list, because V8 keeps objects of spreads for long.
+   * @param headers several sets, each of which may be missing
+   */
   respond(
     response: ServerResponse,
     requestId: string,
-    { status, type, headers, body }: Omit<WrittenRejection, 'body'> & { readonly body: string | Buffer },
+    {
+      status,
+      type,
+      body,
+    }: { readonly status: number; readonly type: string; readonly body: string | Buffer },
+    headers: readonly (Readonly<Record<string, string>> | null)[],
   ): void {
     const fields = ['x-request-id', requestId, 'content-type', type];
     fields.push('content-length', String(Buffer.byteLength(body)));
-    for (const some of [this.headers, headers]) {
+    for (const name in this.headers) fields.push(name, this.headers[name] ?? '');
+    for (const some of headers) {
       for (const name in some) fields.push(name, some[name] ?? '');
     }
     response.writeHead(status, fields).end(body);

@@ -1,6 +1,7 @@
 // Loaded before a service (node --import): tells whoever started it what the process has been doing since it last told.
 import 'reflect-metadata';
 import diagnosticsChannel from 'node:diagnostics_channel';
+import { Session } from 'node:inspector/promises';
 import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers';
 import v8 from 'node:v8';
@@ -9,6 +10,8 @@ import { Executor } from '../../dist/graphql/execution/executor.js';
 
 let operations = 0;
 let statements = 0;
+let session;
+const DIST = new URL('../../dist/', import.meta.url).href;
 
 v8.setFlagsFromString('--expose-gc');
 const collectGarbage = vm.runInNewContext('gc');
@@ -38,6 +41,31 @@ const ACTIONS = {
     for (let time = 0; time < 2; time++) collectGarbage();
     const { heapUsed, external } = process.memoryUsage();
     process.send({ megabytes: (heapUsed + external) / 1e6 });
+  },
+
+  /** Begins to count the files of dist/ that are executed. */
+  async startCoverage() {
+    session ??= new Session();
+    session.connect();
+    await session.post('Profiler.enable');
+    await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+    process.send({ started: true });
+  },
+
+  /** The files of dist/ of which a function was called since then. */
+  async takeCoverage() {
+    const { result } = await session.post('Profiler.takePreciseCoverage');
+    await session.post('Profiler.stopPreciseCoverage');
+    session.disconnect();
+    const called = result.filter(({ functions }) =>
+      functions.some(({ functionName, ranges }) => functionName !== '' && ranges[0].count > 0),
+    );
+    process.send({
+      files: called
+        .filter(({ url }) => url.startsWith(DIST))
+        .map(({ url }) => url.slice(DIST.length, -'.js'.length))
+        .sort(),
+    });
   },
 
   /** Lets nothing else happen for so many milliseconds. */

@@ -138,6 +138,18 @@ export class WatchedService {
     return megabytes;
   }
 
+  /** The files of dist/ of which functions were called during some work: paths without the extension. */
+  async filesExecutedDuring(work: () => Promise<unknown>): Promise<string[]> {
+    const started = once(this.child, 'message');
+    this.child.send({ action: 'startCoverage' });
+    await started;
+    await work();
+    const taken = once(this.child, 'message') as Promise<[{ files: string[] }]>;
+    this.child.send({ action: 'takeCoverage' });
+    const [{ files }] = await taken;
+    return files;
+  }
+
   /** Holds its event loop, until it is over. */
   hold(milliseconds: number): Promise<unknown> {
     const done = once(this.child, 'message');

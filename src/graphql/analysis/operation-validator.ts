@@ -12,7 +12,7 @@ import { withoutSuggestion } from '../errors/error-response.js';
 import { findDeprecatedUses } from './deprecated-uses.js';
 import { type Operation, type OperationRequest, unfoldOperation, type Variables } from './operation.js';
 import type { ValidatedOperation } from './validated-operation.js';
-import { labelOf } from './operation-label.js';
+import { labelOf } from './operation.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import { withOnly } from './cost-dry-run.js';
 import type { PipelineRequest } from '../http/pipeline-request.js';

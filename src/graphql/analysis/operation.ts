@@ -10,6 +10,7 @@ import {
   isObjectType,
   Kind,
   type OperationDefinitionNode,
+  type OperationTypeNode,
   type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
@@ -330,4 +331,39 @@ function addDependences(selected: SelectedField, into: Set<CacheDependency>): vo
 
 function declaredBy({ field }: SelectedField): readonly CacheDependency[] | null {
   return (field.extensions['dependsOn'] as readonly CacheDependency[] | undefined) ?? null;
+}
+
+/** Longer names of operations are not shown: clients choose them. */
+const MAX_NAME_LENGTH = 40;
+
+/** How logs and metrics name an operation. It contains no data of the request. */
+export interface OperationLabel {
+  readonly type: `${OperationTypeNode}`;
+  /** The name that its client gives it; null if there is none, or if it is too long. */
+  readonly name: string | null;
+  /** Its root field; `several`, or `schema` if it selects introspection only. */
+  readonly field: string;
+}
+
+const labels = new WeakMap<Operation, OperationLabel>();
+
+export function labelOf(operation: Operation): OperationLabel {
+  let label = labels.get(operation);
+  if (label === undefined) {
+    const { operation: type } = operation.definition;
+    label = { type, name: nameOf(operation.definition), field: fieldOf(operation) };
+    labels.set(operation, label);
+  }
+  return label;
+}
+
+function nameOf({ name }: OperationDefinitionNode): string | null {
+  const given = name?.value ?? null;
+  return given === null || given.length > MAX_NAME_LENGTH ? null : given;
+}
+
+function fieldOf({ roots }: Operation): string {
+  const names = new Set([...roots.values()].map(({ field }) => field.name));
+  const [name = 'schema', ...others] = names;
+  return others.length > 0 ? 'several' : name;
 }

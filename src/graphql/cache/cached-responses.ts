@@ -65,6 +65,6 @@ export class CachedResponses {
     request.mirrorRead = read;
     if (personalData !== null && request.principal !== null)
       this.accessLog.note(request.principal, personalData);
-    return { status: 200, type: contentType, headers: { ...headers, 'cache-control': 'no-store' }, body };
+    return { status: 200, type: contentType, headers, body };
   }
 }

@@ -9,15 +9,14 @@ import type { CacheDependency } from './cache-policy.decorator.js';
 import { CacheAdmissionFilter } from './cache-admission-filter.js';
 import type { FlightKey } from './single-flight.js';
 import type { OperationCost } from '../analysis/operation-cost.js';
-import type { OperationLabel } from '../analysis/operation-label.js';
+import type { OperationLabel } from '../analysis/operation.js';
 import type { ResponseCacheKey } from './response-cache-key.js';
 
 /** A response as it was sent. */
 export interface CachedResponse {
   readonly body: Buffer;
   readonly contentType: string;
-  /** Headers of its own; null if there are none. */
-  readonly headers: Readonly<Record<string, string>> | null;
+  readonly headers: Readonly<Record<string, string>>;
   /** A cached response has the cost of the first one. */
   readonly cost: OperationCost;
   /** The minute of its signed URLs; null if it has none. */

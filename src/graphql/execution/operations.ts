@@ -46,7 +46,7 @@ export class Operations {
       const { status, headers: more } = unavailability;
       return { status, type, headers: { ...headers, ...more }, body };
     }
-    return { status: 200, type, headers, body: this.store(body, executed, validated, request) };
+    return { status: 200, type, headers, body: this.store(body, headers, executed, validated, request) };
   }
 
   private async run(
@@ -94,8 +94,9 @@ export class Operations {
   /** Caches the response if all of it is of one revision and its URLs are of one minute. Returns its body. */
   private store(
     text: string,
+    headers: Readonly<Record<string, string>>,
     { isCacheable, minute: begun, personalData }: Executed,
-    { cacheDependencies, cost, deprecated }: ValidatedOperation,
+    { cacheDependencies, cost }: ValidatedOperation,
     { cacheKey, responseType, operation, context }: PipelineRequest,
   ): string | Buffer {
     const [revision = null, ...others] = context?.revisions ?? [];
@@ -104,7 +105,6 @@ export class Operations {
     if (minute !== null && minute !== minuteOf(new Date())) return text;
     if (!this.cache.admits(cacheKey, cacheDependencies)) return text;
     const body = Buffer.from(text);
-    const headers = deprecated?.headers ?? null;
     const contentType = responseType ?? '';
     const response = { body, contentType, headers, cost, minute, personalData, operation, revision };
     this.cache.store(cacheKey, response, cacheDependencies);

@@ -45,8 +45,10 @@ export class FastPath {
     adapter.fastPath = (request, response, next) => {
       const began = performance.now();
       this.handle(request, next, (preparsed, answer) => {
-        const headers = { ...answer.headers, ...this.admission.headersOf(preparsed) };
-        adapter.respond(response, preparsed.id, { ...answer, headers });
+        adapter.respond(response, preparsed.id, answer, [
+          answer.headers,
+          ...this.admission.headersOf(preparsed),
+        ]);
         this.observer?.(preparsed, response, began);
       });
     };

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../../auth/principal.js';
 import { chooseRequestId } from '../../common/request-id.js';
-import type { OperationLabel } from '../analysis/operation-label.js';
+import type { OperationLabel } from '../analysis/operation.js';
 import type { ValidatedOperation } from '../analysis/validated-operation.js';
 import type { ResponseCacheKey } from '../cache/response-cache-key.js';
 import type { MirrorRead } from '../../database/mirror-read.js';

@@ -12,8 +12,7 @@ import {
 } from '../errors/rejection.js';
 import { headersOfRead } from '../../database/mirror-read.js';
 import { LoadShedder } from '../rate-limit/load-shedder.js';
-import { headersOf } from '../rate-limit/rate-limit-headers.js';
-import { RateLimiter } from '../rate-limit/rate-limiter.js';
+import { rateLimitHeaders, RateLimiter } from '../rate-limit/rate-limiter.js';
 import type { PipelineRequest } from './pipeline-request.js';
 import type { PipelineResponse } from './pipeline-response.js';
 
@@ -75,11 +74,11 @@ export class RequestAdmission {
   }
 
   /** The headers that every response has, rejections included. */
-  headersOf({ rateLimits, mirrorRead }: PipelineRequest): Record<string, string> {
-    return {
-      ...(rateLimits === null ? null : headersOf(rateLimits)),
-      ...(mirrorRead === null ? null : headersOfRead(mirrorRead)),
-    };
+  headersOf({ rateLimits, mirrorRead }: PipelineRequest): (Record<string, string> | null)[] {
+    return [
+      rateLimits === null ? null : rateLimitHeaders(rateLimits),
+      mirrorRead === null ? null : headersOfRead(mirrorRead),
+    ];
   }
 
   /** The response to an error. */

@@ -4,7 +4,7 @@ import type { PreviewTransaction } from '../../database/statements/preview-trans
 import type { Reader } from '../../database/statements/reader.js';
 import type { Statement } from '../../database/statements/statement.js';
 import type { OperationRequest, PathKey } from '../analysis/operation.js';
-import type { OperationLabel } from '../analysis/operation-label.js';
+import type { OperationLabel } from '../analysis/operation.js';
 import { Batches } from '../execution/batches.js';
 
 /** What an operation was charged, and what the principal has left. */

@@ -117,6 +117,11 @@ export class RequestPipeline {
     done(null);
   }
 
+  private setHeaders(request: FastifyRequest, reply: FastifyReply): void {
+    for (const headers of this.admission.headersOf(request))
+      if (headers !== null) void reply.headers(headers);
+  }
+
   /** The last step of every response, rejections included. */
   private finish(
     request: FastifyRequest,
@@ -127,12 +132,12 @@ export class RequestPipeline {
     this.admission.endOperation(request);
     const settling = this.admission.settle(request);
     if (settling === undefined) {
-      void reply.headers(this.admission.headersOf(request));
+      this.setHeaders(request, reply);
       done(null, payload);
       return;
     }
     settling.then((rejection) => {
-      void reply.headers(this.admission.headersOf(request));
+      this.setHeaders(request, reply);
       if (rejection === null) {
         done(null, payload);
         return;

@@ -145,3 +145,28 @@ function rateLimitStateOf(limit: Limit, count: Count | undefined, cost: number |
 function rateLimited(message: string, { reset }: RateLimitState): ServiceError {
   return new ServiceError('RATE_LIMITED', message, { retryAfter: reset });
 }
+
+/** The policy of a limit never changes. */
+const policies = new WeakMap<Limit, string>();
+
+/** The fields of draft-ietf-httpapi-ratelimit-headers. */
+export function rateLimitHeaders(rateLimits: readonly RateLimitState[]): Record<string, string> | null {
+  let policy = '';
+  let limits = '';
+  for (const { limit, remaining, reset, cost } of rateLimits) {
+    const separator = policy === '' ? '' : ', ';
+    policy += separator + policyOf(limit);
+    limits += `${separator}"${limit.name}";r=${remaining};t=${reset}`;
+    if (cost !== null) limits += `;directory-cost=${cost}`;
+  }
+  return policy === '' ? null : { 'ratelimit-policy': policy, ratelimit: limits };
+}
+
+function policyOf(limit: Limit): string {
+  let policy = policies.get(limit);
+  if (policy === undefined) {
+    policy = `"${limit.name}";q=${limit.amount};w=${limit.window}`;
+    policies.set(limit, policy);
+  }
+  return policy;
+}
