@@ -142,7 +142,7 @@ function copyProject(): string {
     'bench',
   ])
     symlinkSync(join(process.cwd(), name), join(directory, name));
-  for (const name of ['src/database', 'deploy', 'examples']) {
+  for (const name of ['src', 'deploy', 'examples']) {
     mkdirSync(dirname(join(directory, name)), { recursive: true });
     cpSync(name, join(directory, name), { recursive: true });
   }
