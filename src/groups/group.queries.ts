@@ -1,16 +1,21 @@
 import { bindCursor } from '../common/cursor.js';
 import type { Field } from '../common/field.js';
-import { foldSearch } from '../common/fold.js';
-import { sqlOfField } from '../database/fields/field-columns.js';
-import { fieldConditions } from '../database/fields/filter-conditions.js';
+import { listConditions } from '../database/fields/filter-conditions.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
-import { byName, type NameColumns, type PageOrder, type PageSource } from '../database/paging/page-source.js';
-import { searchCondition } from '../database/paging/search-condition.js';
+import {
+  byName,
+  byUpdate,
+  type NameColumns,
+  type PageOrder,
+  type PageSource,
+} from '../database/paging/page-source.js';
 import { Values } from '../database/statements/values.js';
 import { OrderDirection } from '../graphql/schema/order.js';
 import { roleConditionOf } from './group-role.js';
 import { type GroupListArguments, GroupOrderField } from './group-list.inputs.js';
 import type { Group } from './group.model.js';
+
+const DEFAULT_ORDER = { field: GroupOrderField.NAME, direction: OrderDirection.ASC };
 
 export const GROUP_TABLE = { table: 'groups', alias: 'g', noun: 'group', total: 'g.member_count' } as const;
 
@@ -35,18 +40,9 @@ export function groupSource(
       `g.key in (select n.inner_key from nestings n where n.outer_key = ${values.add(parentKey)}::integer)`,
     );
   }
-  if (filter?.search !== undefined && filter.search !== null) {
-    conditions.push(searchCondition('g', foldSearch(filter.search, 'search'), values));
-  }
-  const equals = (field: Field, value: string) =>
-    `coalesce(${sqlOfField(field, 'g')}, '') = nullif(${value}, '')`;
-  conditions.push(...fieldConditions(fields, filter ?? {}, values, equals));
+  conditions.push(...listConditions(GROUP_TABLE, filter ?? {}, fields, values));
   return {
-    binding: bindCursor(
-      'groups',
-      orderBy ?? { field: GroupOrderField.NAME, direction: OrderDirection.ASC },
-      filter ?? {},
-    ),
+    binding: bindCursor('groups', orderBy ?? DEFAULT_ORDER, filter ?? {}),
     from: userKey === null ? 'groups g' : 'effective_memberships m join groups g on g.key = m.group_key',
     columns,
     instants,
@@ -73,13 +69,7 @@ function orderOf(orderBy: GroupListArguments['orderBy'], name: NameColumns): Pag
       };
     }
     case GroupOrderField.UPDATED_AT:
-      return {
-        columns: [
-          { sql: 'g.updated_at', type: 'timestamp' },
-          { sql: 'g.key', type: 'integer' },
-        ],
-        direction,
-      };
+      return { columns: byUpdate('g'), direction };
     default:
       return { columns: byName(name), direction };
   }

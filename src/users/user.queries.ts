@@ -1,16 +1,21 @@
 import { bindCursor } from '../common/cursor.js';
 import type { Field } from '../common/field.js';
-import { foldSearch } from '../common/fold.js';
-import { sqlOfField } from '../database/fields/field-columns.js';
-import { fieldConditions } from '../database/fields/filter-conditions.js';
+import { listConditions } from '../database/fields/filter-conditions.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
-import { byName, type NameColumns, type PageOrder, type PageSource } from '../database/paging/page-source.js';
-import { searchCondition } from '../database/paging/search-condition.js';
+import {
+  byName,
+  byUpdate,
+  type NameColumns,
+  type PageOrder,
+  type PageSource,
+} from '../database/paging/page-source.js';
 import { Values } from '../database/statements/values.js';
 import { OrderDirection } from '../graphql/schema/order.js';
 import { roleConditionOf } from '../groups/group-role.js';
 import { type UserListArguments, UserOrderField } from './user-list.inputs.js';
 import type { User } from './user.model.js';
+
+const DEFAULT_ORDER = { field: UserOrderField.NAME, direction: OrderDirection.ASC };
 
 export const USER_TABLE = { table: 'users', alias: 'u', noun: 'user', total: 'u.group_count' } as const;
 
@@ -29,21 +34,11 @@ export function userSource(
   const conditions: string[] = [];
   if (groupKey !== null) conditions.push(`m.group_key = ${values.add(groupKey)}::integer`);
   if (filter?.role) conditions.push(roleConditionOf(filter.role, values));
-  if (filter?.search !== undefined && filter.search !== null) {
-    conditions.push(searchCondition('u', foldSearch(filter.search, 'search'), values));
-  }
-  // The left side as the index has it. No user has an empty value, and an absent value does not match an empty one.
-  const equals = (field: Field, value: string) =>
-    `coalesce(${sqlOfField(field, 'u')}, '') = nullif(${value}, '')`;
-  conditions.push(...fieldConditions(fields, filter ?? {}, values, equals));
+  conditions.push(...listConditions(USER_TABLE, filter ?? {}, fields, values));
   if (filter?.updatedSince)
     conditions.push(`u.updated_at >= ${values.add(filter.updatedSince)}::timestamptz`);
   return {
-    binding: bindCursor(
-      'users',
-      orderBy ?? { field: UserOrderField.NAME, direction: OrderDirection.ASC },
-      filter ?? {},
-    ),
+    binding: bindCursor('users', orderBy ?? DEFAULT_ORDER, filter ?? {}),
     from: groupKey === null ? 'users u' : 'effective_memberships m join users u on u.key = m.user_key',
     columns,
     instants,
@@ -67,13 +62,7 @@ function orderOf(orderBy: UserListArguments['orderBy'], name: NameColumns): Page
         direction,
       };
     case UserOrderField.UPDATED_AT:
-      return {
-        columns: [
-          { sql: 'u.updated_at', type: 'timestamp' },
-          { sql: 'u.key', type: 'integer' },
-        ],
-        direction,
-      };
+      return { columns: byUpdate('u'), direction };
     default:
       return { columns: byName(name), direction };
   }

@@ -1,6 +1,9 @@
 import type { Field } from '../../common/field.js';
-import { asLabel } from '../../common/fold.js';
+import { asLabel, foldSearch } from '../../common/fold.js';
+import { searchCondition } from '../paging/search-condition.js';
 import type { Values } from '../statements/values.js';
+import { sqlOfField } from './field-columns.js';
+import type { TableNames } from './object-table.js';
 
 /**
  * The SQL conditions for the fields by which a list is filtered.
@@ -18,4 +21,20 @@ export function fieldConditions(
     if (field.filter === undefined || typeof wanted !== 'string') return [];
     return [conditionOf(field, `${values.add(asLabel(wanted))}::text`)];
   });
+}
+
+/** The conditions that filters of users and of groups have in common: by a part of the name or id, and by fields. */
+export function listConditions(
+  { alias }: Pick<TableNames, 'alias'>,
+  filter: Readonly<Record<string, unknown>>,
+  fields: readonly Field[],
+  values: Values,
+): string[] {
+  const { search } = filter;
+  const searched =
+    typeof search === 'string' ? [searchCondition(alias, foldSearch(search, 'search'), values)] : [];
+  // The left side as the index has it. No object has an empty value, and an absent value does not match an empty one.
+  const equals = (field: Field, value: string) =>
+    `coalesce(${sqlOfField(field, alias)}, '') = nullif(${value}, '')`;
+  return [...searched, ...fieldConditions(fields, filter, values, equals)];
 }

@@ -62,3 +62,11 @@ export function byName([sortName, key]: NameColumns): OrderColumn[] {
     { sql: key, type: 'integer' },
   ];
 }
+
+/** The order by the time of the last change, then by key. */
+export function byUpdate(alias: string): OrderColumn[] {
+  return [
+    { sql: `${alias}.updated_at`, type: 'timestamp' },
+    { sql: `${alias}.key`, type: 'integer' },
+  ];
+}
