@@ -72,27 +72,16 @@ export interface ChangeSubjects {
  * The log, oldest first. A cursor is a position in the log and can be used with any filter.
  * @param days for which changes are kept
  */
-export function changeSource(
-  { kinds, since }: ChangeFilter,
-  { userKey, groupKey }: ChangeSubjects,
-  days: number,
-): PageSource {
+export function changeSource(filter: ChangeFilter, subjects: ChangeSubjects, days: number): PageSource {
   const values = new Values();
+  const kinds = filter.kinds ?? null;
+  const since = filter.since ?? null;
   const kept = changesKeptSince(`${values.add(days)}::integer`);
-  const from =
-    since === undefined || since === null ? kept : `greatest(${kept}, ${values.add(since)}::timestamptz)`;
-  const numbers = kinds === undefined || kinds === null ? null : [...new Set(kinds)].map(numberOfKind);
-  const isOfSubject = userKey !== null || groupKey !== null;
-  const conditions = [
-    `c.id >= (select f.id from changes f where f.at >= ${from} order by f.at, f.id limit 1)`,
-  ];
-  if (userKey !== null) conditions.push(`c.user_key = ${values.add(userKey)}::integer`);
-  if (groupKey !== null) conditions.push(`c.group_key = ${values.add(groupKey)}::integer`);
-  // A user or a group has few changes. Without one, each kind is read from its own range of an index.
-  const isNarrow = isOfSubject || numbers?.length === 0;
-  if (numbers !== null && isNarrow) conditions.push(`c.kind = any (${values.add(numbers)}::smallint[])`);
-  const stretches = isNarrow ? null : numbers?.map((number) => `c.kind = ${values.add(number)}::smallint`);
-  const isEverything = !isOfSubject && numbers === null && (since === undefined || since === null);
+  const from = since === null ? kept : `greatest(${kept}, ${values.add(since)}::timestamptz)`;
+  const ofSubjects = subjectConditions(subjects, values);
+  const first = `c.id >= (select f.id from changes f where f.at >= ${from} order by f.at, f.id limit 1)`;
+  const ofKinds = kinds === null ? {} : kindConditions(kinds, ofSubjects.length > 0, values);
+  const isEverything = ofSubjects.length === 0 && kinds === null && since === null;
   return {
     binding: CHANGE_BINDING,
     cursorsTellRevision: true,
@@ -101,11 +90,30 @@ export function changeSource(
     instants: ['c.at'],
     parent: null,
     order: { columns: [{ sql: 'c.id', type: 'bigint' }], direction: 'ASC' },
-    conditions,
-    ...(stretches ? { stretches } : {}),
+    ...ofKinds,
+    conditions: [first, ...ofSubjects, ...(ofKinds.conditions ?? [])],
     values,
     ...(isEverything ? { total: totalSince(from) } : {}),
   };
+}
+
+function subjectConditions({ userKey, groupKey }: ChangeSubjects, values: Values): string[] {
+  return [
+    ...(userKey === null ? [] : [`c.user_key = ${values.add(userKey)}::integer`]),
+    ...(groupKey === null ? [] : [`c.group_key = ${values.add(groupKey)}::integer`]),
+  ];
+}
+
+/** A user or a group has few changes. Without one, each kind is read from its own range of an index. */
+function kindConditions(
+  kinds: readonly ChangeKind[],
+  isOfSubject: boolean,
+  values: Values,
+): Partial<Pick<PageSource, 'conditions' | 'stretches'>> {
+  const numbers = [...new Set(kinds)].map(numberOfKind);
+  if (isOfSubject || numbers.length === 0)
+    return { conditions: [`c.kind = any (${values.add(numbers)}::smallint[])`] };
+  return { stretches: numbers.map((number) => `c.kind = ${values.add(number)}::smallint`) };
 }
 
 /**
