@@ -53,7 +53,8 @@ function megabytesOf(process: number): number {
     return Number(kilobytes) / 1024;
   } catch (error) {
     // A connection without room for another statement is replaced.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ESRCH') return 0;
     throw error;
   }
 }
