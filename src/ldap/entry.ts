@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/** A value that should be text is not UTF-8. It names the attribute, so that the caller can leave that one out. */
+/** A value that should be text is not UTF-8. The error names the attribute, so the caller can omit it. */
 export class InvalidEncodingError extends Error {
   constructor(readonly attribute: string) {
     super(`a value of ${attribute} is not UTF-8`);
@@ -11,8 +11,8 @@ export class InvalidEncodingError extends Error {
 const NOTHING: readonly Buffer[] = [];
 
 /**
- * The name under which an entry keeps an attribute: type and options without regard to case or to the order of
- * the options (RFC 4512 §2.5). `;binary` says how a value is transferred and is no part of the name (RFC 4522 §3).
+ * The key of an attribute in an entry: type and options, case-insensitive and with the options in any order
+ * (RFC 4512 §2.5). `;binary` only selects a transfer encoding and is not part of the key (RFC 4522 §3).
  */
 export function attributeKey(description: string): string {
   const lowered = description.toLowerCase();
@@ -25,15 +25,14 @@ export function attributeKey(description: string): string {
 }
 
 /**
- * An entry of the directory as it was read, from a file or from a server: its DN as written, and its attributes
- * as bytes. An attribute with options, such as `cn;lang-fr`, is an attribute of its own, found only by its full
- * description.
+ * A directory entry as read from a file or a server: its DN as written, and its attributes as bytes. An
+ * attribute with options, such as `cn;lang-fr`, is a separate attribute, found only by its full description.
  */
 export class Entry {
   /** Values by attributeKey, in the order in which they were read. */
   readonly attributes: ReadonlyMap<string, readonly Buffer[]>;
 
-  /** A description may come more than once, in any spelling: the values are joined. */
+  /** A description may occur more than once, in any spelling: its values are concatenated. */
   constructor(
     readonly dn: string,
     attributes: Iterable<readonly [description: string, values: readonly Buffer[]]>,
@@ -47,15 +46,15 @@ export class Entry {
     this.attributes = joined;
   }
 
-  /** The values as they are; none when the entry has no such attribute. */
+  /** The values as bytes; empty when the entry has no such attribute. */
   bytes(name: string): readonly Buffer[] {
     return this.attributes.get(attributeKey(name)) ?? NOTHING;
   }
 
   /**
-   * The values as text; none when the entry has no such attribute.
+   * The values as text; empty when the entry has no such attribute.
    *
-   * @throws {InvalidEncodingError} when one of them is not UTF-8
+   * @throws {InvalidEncodingError} when a value is not UTF-8
    */
   text(name: string): string[] {
     return this.bytes(name).map((value) => {
@@ -68,7 +67,7 @@ export class Entry {
   }
 }
 
-/** The text that the bytes encode, or null when they are not UTF-8. A byte order mark is a character like any other. */
+/** The text that the bytes encode; null when they are not UTF-8. A byte order mark is kept. */
 export function decodeUtf8(bytes: Buffer): string | null {
   return isUtf8(bytes) ? bytes.toString('utf8') : null;
 }

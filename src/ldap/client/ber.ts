@@ -12,11 +12,12 @@ export const Tag = {
 } as const;
 
 /**
- * Reads BER that a server sent, element by element. Whatever is not there, does not end where it should or has
- * another tag is an LdapProtocolError.
+ * Reads BER from a server, element by element. A missing element, a wrong length or an unexpected tag is an
+ * LdapProtocolError.
  *
- * BerReader alone is too trusting for that: it takes a length of four octets for a signed number and then moves
- * backwards, answers null for what is cut off, and enters sequences that are longer than what is there.
+ * BerReader alone does not reject malformed input: it reads a length of four octets as a signed number and
+ * then moves backwards, returns null for truncated data, and enters sequences that are longer than the
+ * available bytes.
  */
 export class BerInput {
   private readonly reader: BerReader;
@@ -29,12 +30,11 @@ export class BerInput {
     return this.reader.remain === 0;
   }
 
-  /** Whether an element with this tag comes next. */
   isNext(tag: number): boolean {
     return this.reader.peek() === tag;
   }
 
-  /** The contents of the next element. They are a view of the message, not a copy. */
+  /** The contents of the next element, as a view of the message and not a copy. */
   readOctets(tag: number = Tag.octetString): Buffer {
     const found = this.reader.peek();
     if (found !== tag) throw new LdapProtocolError(`${nameOf(found)} instead of ${nameOf(tag)}`);
@@ -57,7 +57,7 @@ export class BerInput {
     return octets.readIntBE(0, octets.length);
   }
 
-  /** Any tag: what may stand in a place for what we do not read. */
+  /** Skips the next element, with any tag. */
   skip(): void {
     this.readOctets(this.nextTag());
   }
@@ -68,7 +68,7 @@ export class BerInput {
     return octets[0] !== 0;
   }
 
-  /** What is inside the next element. */
+  /** A reader for the contents of the next element. */
   enter(tag: number = Tag.sequence): BerInput {
     return new BerInput(this.readOctets(tag));
   }
@@ -79,7 +79,7 @@ export class BerInput {
     return tag;
   }
 
-  /** Reads the length, and gives where the contents begin. */
+  /** Reads the length octets, and returns the offset at which the contents begin. */
   private readLengthAt(position: number): number {
     let contents: number | null;
     try {

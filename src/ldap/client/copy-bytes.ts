@@ -1,7 +1,7 @@
-/** Below this a loop is quicker than Buffer.copy, which makes a view of the source first. */
+/** Up to this size a loop is faster than Buffer.copy, which first makes a view of the source. */
 const LOOP_BYTES = 64;
 
-/** Copies source[start, end) into the target, which has room for it from `position` on. */
+/** Copies source[start, end) to the target at `position`. The target must be large enough. */
 export function copyBytes(
   source: Buffer,
   start: number,

@@ -1,16 +1,16 @@
 import { LdapTimeoutError } from './ldap-error.js';
 
 export interface Deadline {
-  /** How long to wait; 0 waits for ever. */
+  /** The longest wait in milliseconds; 0 means no limit. */
   readonly milliseconds: number;
-  /** The message of the error when that is over. */
+  /** The message of the error when the time is over. */
   readonly tooLate: string;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Settles as the work does, unless time runs out or the signal is aborted before. The work itself goes on, and is
- * the caller's to end.
+ * Settles with the result of the work, unless the time runs out or the signal is aborted first. The work
+ * itself is not canceled; the caller has to stop it.
  *
  * @throws {LdapTimeoutError} or the signal's reason
  */
@@ -18,7 +18,7 @@ export async function within<Value>(
   { milliseconds, tooLate, signal }: Deadline,
   work: Promise<Value>,
 ): Promise<Value> {
-  // The one that loses is not waited for, and must not go unhandled.
+  // If the work loses the race, a later rejection of it must not be reported as unhandled.
   work.catch(() => undefined);
   signal?.throwIfAborted();
   const { promise: interrupted, reject } = newInterruption();

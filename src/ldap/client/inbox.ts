@@ -5,13 +5,13 @@ interface Arrived {
   readonly bytes: number;
 }
 
-/** What has arrived for one operation and has not been taken yet. */
+/** Queue of the messages that have arrived for one operation and have not been read. */
 export class Inbox {
   private readonly arrived: Arrived[] = [];
   private end: Error | null = null;
   private wake: () => void = () => undefined;
 
-  /** @param onTake told of the bytes of each message that leaves */
+  /** @param onTake called with the size in bytes of each message that leaves the queue */
   constructor(private readonly onTake: (bytes: number) => void) {}
 
   put(message: LdapMessage, bytes: number): void {
@@ -19,13 +19,13 @@ export class Inbox {
     this.wake();
   }
 
-  /** Nothing more will come. What has arrived can still be taken. */
+  /** Marks the end of the messages. Messages that have arrived can still be taken. */
   fail(error: Error): void {
     this.end ??= error;
     this.wake();
   }
 
-  /** The next message, if it is there. */
+  /** The next message; null when none has arrived. */
   takeArrived(): LdapMessage | null {
     const first = this.arrived.shift();
     if (first === undefined) return null;
@@ -34,8 +34,8 @@ export class Inbox {
   }
 
   /**
-   * The next message, as soon as there is one. One caller at a time.
-   * @throws what ended the connection, after the last message
+   * Waits for the next message. Only one caller may wait at a time.
+   * @throws the error that ended the connection, after the last message
    */
   async take(): Promise<LdapMessage> {
     for (;;) {
@@ -48,7 +48,7 @@ export class Inbox {
     }
   }
 
-  /** Lets go of everything that has arrived. */
+  /** Discards all messages that have arrived. */
   clear(): void {
     while (this.takeArrived() !== null);
   }

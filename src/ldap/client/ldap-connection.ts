@@ -14,61 +14,65 @@ import { encodeBind, encodeSearch, type SearchRequest } from './requests.js';
 import { ResultCode, resultCodeName } from './result-code.js';
 
 export interface ConnectionOptions extends SocketOptions {
-  /** Without one the connection is anonymous. */
+  /** If omitted, the connection is anonymous. */
   readonly bindDn?: string | undefined;
   readonly bindPassword?: string | undefined;
   readonly timeouts?: Partial<Timeouts> | undefined;
 }
 
-/** In milliseconds. */
+/** Timeouts in milliseconds. */
 export interface Timeouts extends SocketTimeouts {
   readonly bind: number;
   /** The longest wait for the next message of a search. */
   readonly idle: number;
 }
 
-/** Somebody who is waited for in vain is found out, and asked anew, within a minute. */
+/** With these values, a server that does not respond is detected and the request retried within a minute. */
 const TIMEOUTS: Timeouts = { connect: 10_000, tls: 10_000, bind: 10_000, idle: 45_000 };
 
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
-  /** The longest wait for the next message, in milliseconds; 0 is for ever. 45 seconds unless the connection says so. */
+  /**
+   * The longest wait for the next message, in milliseconds; 0 means no limit. Defaults to the idle timeout of
+   * the connection (45 seconds if not set).
+   */
   readonly idleTimeout?: number | undefined;
 }
 
 export interface SearchOptions extends Omit<WaitOptions, 'idleTimeout'> {
   readonly controls?: readonly Control[];
-  /** As in WaitOptions; a function is asked anew for each message. */
+  /** As in WaitOptions; a function is called again for each message. */
   readonly idleTimeout?: number | (() => number | undefined) | undefined;
 }
 
-/** What a search brings, in the order in which the server sends it. */
+/** The messages of a search, in the order in which the server sends them. */
 export type SearchMessage =
   | { readonly kind: 'entry'; readonly entry: Entry; readonly controls: readonly ResponseControl[] }
   | { readonly kind: 'intermediate'; readonly oid: string | null; readonly value: Buffer }
   | {
-      /** The last one: the search succeeded. */
+      /** The last message: the search succeeded. */
       readonly kind: 'done';
       readonly controls: readonly ResponseControl[];
-      /** References to other servers that came along (RFC 4511 §4.5.3): they are never followed. */
+      /** Number of references to other servers (RFC 4511 §4.5.3). References are never followed. */
       readonly references: number;
     };
 
 /**
- * A connection to a directory server, with any number of searches at a time (docs/adr/0014).
+ * A connection to a directory server, with any number of concurrent searches (docs/adr/0014).
  *
- * Messages that nobody takes make the server wait, and with it every search of the connection: a loop over one
- * search that waits in its body for another can wait in vain, until the time of that one is up.
+ * Unread messages pause the socket, which delays all searches of the connection. If the body of a loop over
+ * one search waits for another search, that other search can time out.
  */
 export class LdapConnection {
   /**
-   * Connects, makes the connection safe and binds.
-   * @throws {LdapError} of the class that says what failed; the signal's reason
+   * Connects, sets up TLS if configured, and binds.
+   * @throws {LdapError} of the class that describes the failure; the signal's reason
    */
   static async connect(options: ConnectionOptions): Promise<LdapConnection> {
     const timeouts = { ...TIMEOUTS, ...options.timeouts };
     const { bindDn = '', bindPassword = '', signal } = options;
-    // Without a password it would be an anonymous bind, which succeeds (RFC 4513 §5.1.2), and nobody means that.
+    // A bind without a password is an anonymous bind, which succeeds (RFC 4513 §5.1.2) and is not what the
+    // configuration intends.
     if (bindDn !== '' && bindPassword === '')
       throw new LdapConnectError(`There is no password for ${bindDn}`);
     const channel = new MessageChannel(await openSocket(options, timeouts));
@@ -84,7 +88,7 @@ export class LdapConnection {
 
   private constructor(
     private readonly channel: MessageChannel,
-    /** Who is bound; null: nobody. */
+    /** The DN of the bound account; null when the connection is anonymous. */
     readonly bindDn: string | null,
     private readonly timeouts: Timeouts,
   ) {}
@@ -94,11 +98,11 @@ export class LdapConnection {
   }
 
   /**
-   * Searches, message by message. Nothing is sent before the first one is asked for, and whoever leaves the loop
-   * early abandons the search.
+   * Yields the messages of a search. The request is sent when the first message is requested. Leaving the
+   * loop early abandons the search.
    *
-   * @throws {LdapResultError} when the server ends it with anything but success
-   * @throws {LdapError} when the connection ends, or the server says nothing for too long; the signal's reason
+   * @throws {LdapResultError} when the server ends the search with any result but success
+   * @throws {LdapError} when the connection ends, or no message arrives in time; the signal's reason
    */
   async *search(
     request: SearchRequest,
@@ -121,8 +125,8 @@ export class LdapConnection {
   }
 
   /**
-   * Says good-bye to the server.
-   * @param reason with what searches end that are still under way
+   * Sends an unbind request and closes the connection.
+   * @param reason the error with which active searches end
    */
   close(reason: LdapError = new LdapClosedError('The connection to the directory server was closed')): void {
     this.channel.close(reason);
@@ -139,7 +143,7 @@ export class LdapConnection {
       const reason = `${resultCodeName(code)} (${code})`;
       throw new LdapResultError(message.result, `The directory server does not let ${dn} in: ${reason}`);
     } finally {
-      // Binds cannot be abandoned.
+      // A bind cannot be abandoned (RFC 4511 §4.11).
       operation.end(true);
     }
   }

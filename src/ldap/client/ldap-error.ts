@@ -1,8 +1,8 @@
 import { ResultCode, resultCodeName } from './result-code.js';
 
 /**
- * Whatever goes wrong between us and a directory server. Messages are made for the operator: they never have a
- * password or a value of an entry in them.
+ * Base class of all errors in communication with a directory server. Messages are written for the operator
+ * and never contain a password or a value of an entry.
  */
 export abstract class LdapError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -11,15 +11,18 @@ export abstract class LdapError extends Error {
   }
 }
 
-/** There is no connection to be had: refused, unreachable, or a name that does not resolve. */
+/** The connection failed: it was refused, the host is unreachable, or its name does not resolve. */
 export class LdapConnectError extends LdapError {}
 
-/** The connection cannot be made safe: the certificate, the host name, or a server that does not want to. */
+/** TLS cannot be established, because of the certificate, the host name, or a server that refuses TLS. */
 export class LdapTlsError extends LdapError {}
 
-/** The server sent what is not LDAP, or not what it may send here. The connection has been ended. */
+/**
+ * The server sent bytes that are not LDAP, or a message that is not valid at this point. The connection has
+ * been closed.
+ */
 export class LdapProtocolError extends LdapError {
-  /** @param what was sent, such as «a message that ends too early» */
+  /** @param what a description of what was sent, such as "a message that ends too early" */
   constructor(what: string, options?: ErrorOptions) {
     super(`The directory server sent ${what}`, options);
   }
@@ -28,26 +31,26 @@ export class LdapProtocolError extends LdapError {
 /** The server did not answer in time. */
 export class LdapTimeoutError extends LdapError {}
 
-/** The connection has ended, by either side, before the answer was complete. */
+/** Either side closed the connection before the response was complete. */
 export class LdapClosedError extends LdapError {}
 
-/** What a server says of an operation that is over (LDAPResult, RFC 4511 §4.1.9). */
+/** The result of a completed operation (LDAPResult, RFC 4511 §4.1.9). */
 export interface LdapResult {
   readonly code: number;
-  /** The server's own words, for a log and for nobody else. */
+  /** The diagnostic message of the server. It may only be written to a log. */
   readonly diagnostic: string;
 }
 
-/** The server answered, and it is not what was asked for. */
+/** The server completed the operation with a result code other than the expected one. */
 export class LdapResultError extends LdapError implements LdapResult {
-  /** The number, as in RFC 4511 Appendix A. */
+  /** The numeric result code (RFC 4511 Appendix A). */
   readonly code: number;
-  /** The name of that number, `noSuchObject` for 32. */
+  /** The name of the result code, such as `noSuchObject` for 32. */
   readonly codeName: string;
-  /** The server's own words, which are not part of the message. */
+  /** The diagnostic message of the server, which is not part of the error message. */
   readonly diagnostic: string;
 
-  /** @param message what this means here; without one, the name and the number of the code */
+  /** @param message the meaning of the code in this context; defaults to the name and number of the code */
   constructor({ code, diagnostic }: LdapResult, message?: string) {
     super(message ?? messageOf(code));
     this.code = code;

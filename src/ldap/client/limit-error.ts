@@ -1,15 +1,15 @@
 import { type LdapResult, LdapResultError } from './ldap-error.js';
 import { ResultCode, resultCodeName } from './result-code.js';
 
-/** The server stopped at a limit that it has for this account: what was read so far is not everything. */
+/** The server stopped at a limit for this account: the entries read so far are incomplete. */
 export class LimitExceededError extends LdapResultError {}
 
 /** More entries than the account may read (sizeLimitExceeded). */
 export class SizeLimitError extends LimitExceededError {}
 
 /**
- * What to make of a result code that stands for a limit; null for all others. The message has what has to be
- * added to the configuration of OpenLDAP, for the account that is bound.
+ * The error for a result code that means an exceeded limit; null for all other codes. The message contains
+ * the statement to add to the configuration of OpenLDAP for the bound account.
  */
 export function toLimitError(result: LdapResult, bindDn: string | null): LimitExceededError | null {
   switch (result.code) {
@@ -18,7 +18,8 @@ export function toLimitError(result: LdapResult, bindDn: string | null): LimitEx
     case ResultCode.timeLimitExceeded:
       return new LimitExceededError(result, messageOf(result.code, bindDn, 'size=unlimited time=unlimited'));
     case ResultCode.adminLimitExceeded: {
-      // A search whose candidates the indexes cannot narrow has a bound of its own.
+      // OpenLDAP has a separate limit for searches whose candidates the indexes cannot narrow
+      // (size.unchecked).
       const limits = 'size=unlimited size.unchecked=unlimited time=unlimited';
       return new LimitExceededError(result, messageOf(result.code, bindDn, limits));
     }

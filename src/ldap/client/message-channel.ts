@@ -7,22 +7,22 @@ import { MessageFrames } from './message-frames.js';
 import { encodeAbandon, encodeUnbind } from './requests.js';
 import { resultCodeName } from './result-code.js';
 
-/** What may wait to be taken, over all operations, before the server is made to wait. */
+/** Limits on unread messages, over all operations. When one is reached, the socket is paused. */
 const HIGH_WATER = { messages: 1000, bytes: 8 * 1024 * 1024 };
 
-/** A request that is under way, and its answers. */
+/** An active request and its response. */
 export interface Operation {
   /**
-   * The next message of the answer.
-   * @param milliseconds how long to wait for it; 0 is for ever
-   * @throws {LdapError} when the connection has ended, or time is up; the signal's reason
+   * The next message of the response.
+   * @param milliseconds how long to wait for it; 0 means no limit
+   * @throws {LdapError} when the connection has ended, or the time is over; the signal's reason
    */
   next(milliseconds: number, signal?: AbortSignal): Promise<LdapMessage>;
-  /** Nothing more is wanted. An answer that is not complete is abandoned. */
+  /** Ends the operation. A response that is not complete is abandoned. */
   end(isComplete: boolean): void;
 }
 
-/** Requests and answers by their number (RFC 4511 §4.1.1.1), over a socket that is connected. */
+/** Sends requests and matches responses by message ID (RFC 4511 §4.1.1.1), over a connected socket. */
 export class MessageChannel {
   private readonly frames = new MessageFrames();
   private readonly inboxes = new Map<number, Inbox>();
@@ -49,8 +49,8 @@ export class MessageChannel {
 
   /**
    * Sends a request.
-   * @param encode makes its bytes out of its number
-   * @throws {LdapError} what has ended the channel
+   * @param encode returns the bytes of the request for its message ID
+   * @throws {LdapError} the error that ended the channel
    */
   begin(encode: (id: number) => Buffer): Operation {
     if (this.reason !== null) throw this.reason;
@@ -75,8 +75,8 @@ export class MessageChannel {
   }
 
   /**
-   * Says good-bye (RFC 4511 §4.3).
-   * @param reason with what operations end that are still under way
+   * Sends an unbind request (RFC 4511 §4.3) and ends the channel.
+   * @param reason the error with which active operations end
    */
   close(reason: LdapError): void {
     if (!this.isOpen) return;
@@ -96,7 +96,7 @@ export class MessageChannel {
         this.dispatch(parseMessage(frame), frame.length);
       }
     } catch (error) {
-      // There is no telling what the next bytes mean.
+      // After a protocol error, the boundaries of the following messages are unknown.
       if (!(error instanceof LdapProtocolError)) throw error;
       this.fail(error);
     }
@@ -109,13 +109,13 @@ export class MessageChannel {
     }
     if (message.id > this.lastId) throw new LdapProtocolError('an answer to what was never asked');
     const inbox = this.inboxes.get(message.id);
-    // What was abandoned may still be answered for a while.
+    // The server may still send messages for an abandoned operation.
     if (inbox === undefined) return;
     this.count(1, bytes);
     inbox.put(message, bytes);
   }
 
-  /** Of what comes unasked, one kind means something (RFC 4511 §4.4). */
+  /** Handles an unsolicited notification. Only the Notice of Disconnection has a meaning (RFC 4511 §4.4). */
   private receiveNotice(message: LdapMessage): void {
     if (message.kind !== 'result' || message.of !== 'extended') {
       throw new LdapProtocolError('an answer without a number');
@@ -133,12 +133,12 @@ export class MessageChannel {
     else if (load <= 0.5 && this.socket.isPaused()) this.socket.resume();
   }
 
-  /** Ends the channel, and tells everybody who waits. Only the first reason counts. */
+  /** Ends the channel and fails all waiting operations. Only the first reason is kept. */
   private fail(reason: LdapError): void {
     if (!this.isOpen) return;
     this.reason = reason;
     for (const inbox of this.inboxes.values()) inbox.fail(reason);
-    // What has been written still goes out.
+    // Data that has been written is still sent.
     this.socket.destroySoon();
   }
 }

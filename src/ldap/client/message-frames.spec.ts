@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { LdapProtocolError } from './ldap-error.js';
 import { MessageFrames } from './message-frames.js';
 
-/** A message with so many bytes in it, its length written in so many octets: 0 is the short form. */
+/**
+ * A message with the given number of content bytes, and the given number of length octets (0 for the short
+ * form).
+ */
 function frame(length: number, octets: number): Buffer {
   const head = Buffer.alloc(2 + octets);
   head[0] = 0x30;

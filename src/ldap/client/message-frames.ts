@@ -1,16 +1,16 @@
 import { Tag } from './ber.js';
 import { LdapProtocolError } from './ldap-error.js';
 
-/** A picture of 16 MB and its group of attributes pass; what is larger is no entry of a directory. */
+/** Large enough for an entry with a picture of 16 MB. No valid directory entry is expected to exceed it. */
 export const MAXIMUM_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 const LONG_FORM = 0x80;
 const MAXIMUM_LENGTH_OCTETS = 4;
 
 /**
- * Cuts the bytes of a connection into LDAP messages (RFC 4511 §5.1), wherever the chunks begin and end. Memory is
- * what has arrived of one message, whatever length it claims. A message has its bytes for itself, so that a value
- * of it keeps nothing else alive.
+ * Splits the bytes of a connection into LDAP messages (RFC 4511 §5.1), independently of the chunk boundaries.
+ * Memory use depends on the bytes that have arrived, and not on the length that a message claims. Each
+ * message has its own buffer, so that a retained value does not keep other messages in memory.
  */
 export class MessageFrames {
   private frame = Buffer.alloc(0);
@@ -20,14 +20,14 @@ export class MessageFrames {
 
   constructor(private readonly maximumBytes = MAXIMUM_MESSAGE_BYTES) {}
 
-  /** Whether nothing of a next message has arrived. */
+  /** Whether no part of the next message has arrived. */
   get isEmpty(): boolean {
     return this.filled === 0;
   }
 
   /**
-   * The messages that this chunk completes.
-   * @throws {LdapProtocolError} at bytes that begin no message, or one that is too large
+   * Yields the messages that this chunk completes.
+   * @throws {LdapProtocolError} for bytes that do not begin an LDAP message, or a message that is too large
    */
   *push(chunk: Buffer): Generator<Buffer, void, undefined> {
     let position = 0;
@@ -51,7 +51,7 @@ export class MessageFrames {
     this.filled = needed;
   }
 
-  /** Tag and length: two octets, and as many more as the second says. */
+  /** Reads the tag and the length: two octets, and as many more as the second octet specifies. */
   private readHeader(): void {
     const [tag, first = 0] = this.frame;
     if (tag !== Tag.sequence) throw new LdapProtocolError('bytes that begin no LDAP message');

@@ -10,7 +10,7 @@ export interface ResponseControl {
   readonly value: Buffer;
 }
 
-/** What a server sends, as far as a reader of directories meets it. */
+/** A message from a server, of the kinds that a client receives that only reads. */
 export type LdapMessage = { readonly id: number; readonly controls: readonly ResponseControl[] } & (
   | { readonly kind: 'entry'; readonly entry: Entry }
   | { readonly kind: 'reference' }
@@ -24,12 +24,18 @@ export type LdapMessage = { readonly id: number; readonly controls: readonly Res
     }
 );
 
-/** `[APPLICATION 25]` (RFC 4511 §4.13), which ldapts does not know. */
+/** The tag `[APPLICATION 25]` (RFC 4511 §4.13), which ldapts does not define. */
 const INTERMEDIATE_RESPONSE = 0x79;
-/** The OID that a message without a request carries when the server is about to leave (RFC 4511 §4.4.1). */
+/**
+ * The OID of the unsolicited notification by which a server announces that it closes the connection (RFC 4511
+ * §4.4.1).
+ */
 export const NOTICE_OF_DISCONNECTION = '1.3.6.1.4.1.1466.20036';
 
-/** Active Directory gives more than 1,500 values in parts: the first alone would look as if the others were gone. */
+/**
+ * Active Directory returns more than 1,500 values in ranges. Reading only the first range would make the
+ * other values appear deleted.
+ */
 const RANGE = /;range=/i;
 
 const RESULTS = new Map<number, 'bind' | 'search' | 'extended'>([
@@ -45,8 +51,8 @@ type Operation = LdapMessage extends infer Each
   : never;
 
 /**
- * Reads one message (RFC 4511 §4.1.1).
- * @throws {LdapProtocolError} for bytes that are none, and for operations that no answer to a reader has
+ * Parses one message (RFC 4511 §4.1.1).
+ * @throws {LdapProtocolError} for malformed bytes, and for operations that no response to a read request has
  */
 export function parseMessage(frame: Buffer): LdapMessage {
   const message = new BerInput(frame).enter();
@@ -93,7 +99,7 @@ function parseResult(of: 'bind' | 'search' | 'extended', body: BerInput): Operat
   const diagnostic = body.readText();
   let oid: string | null = null;
   while (!body.isAtEnd) {
-    // Referrals, SASL credentials and the value of an extended response are of no use here.
+    // Referrals, SASL credentials and the value of an extended response are not used.
     if (of === 'extended' && body.isNext(0x8a)) oid = body.readText(0x8a);
     else body.skip();
   }

@@ -7,32 +7,32 @@ import { LdapConnectError, LdapError, LdapTlsError } from './ldap-error.js';
 import { startTls } from './start-tls.js';
 import { toTlsError } from './tls-error.js';
 
-/** How a connection is kept from being read on its way. */
+/** How a connection is encrypted. */
 export type TlsMode = 'none' | 'starttls' | 'ldaps';
 
 export interface SocketOptions {
   readonly host: string;
   readonly port: number;
   readonly tls: TlsMode;
-  /** Certificates (PEM) of the authorities to trust; without them, those that Node trusts. */
+  /** Certificates (PEM) of the trusted authorities. Defaults to those that Node trusts. */
   readonly ca?: Buffer | string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How long to wait for a connection and for TLS, in milliseconds. */
+/** Timeouts for the TCP connection and for the TLS handshake, in milliseconds. */
 export interface SocketTimeouts {
   readonly connect: number;
   readonly tls: number;
 }
 
-/** After this silence the operating system asks ten times, once a second, whether the other side is still there. */
+/** Idle time before TCP keep-alive starts. The operating system then sends ten probes, one per second. */
 const KEEP_ALIVE_MILLISECONDS = 30_000;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /**
- * A connected socket, with TLS where that is asked for: then the certificate and the host name are verified.
+ * Opens a socket, with TLS if configured. The certificate and the host name are then verified.
  *
- * @throws {LdapError} when it cannot be had; the signal's reason
+ * @throws {LdapError} when the connection or the handshake fails; the signal's reason
  */
 export async function openSocket(options: SocketOptions, timeouts: SocketTimeouts): Promise<Socket> {
   const socket = await openTcp(options, timeouts.connect);
@@ -83,15 +83,15 @@ function wrapInTls(socket: Socket, { host, ca }: SocketOptions): Socket {
   return connectTls({
     socket,
     host,
-    // Said here, it is not for the environment to change (NODE_TLS_REJECT_UNAUTHORIZED).
+    // An explicit value takes precedence over the environment (NODE_TLS_REJECT_UNAUTHORIZED).
     rejectUnauthorized: true,
-    // An address is no server name (RFC 6066 §3). The certificate is compared with it all the same.
+    // An IP address is not a valid server name (RFC 6066 §3). The certificate is still checked against it.
     ...(isIP(host) === 0 ? { servername: host } : {}),
     ...(ca === undefined ? {} : { ca: readCertificates(ca.toString()) }),
   });
 }
 
-/** Node passes over what is no certificate in silence, and then trusts nobody. */
+/** Node silently ignores invalid certificates, and then trusts no authority. */
 function readCertificates(pem: string): string[] {
   const certificates = pem.match(CERTIFICATE) ?? [];
   try {
@@ -104,7 +104,7 @@ function readCertificates(pem: string): string[] {
   return certificates;
 }
 
-/** Ends a socket of which nothing more is wanted, its last errors included. */
+/** Destroys a socket and ignores its later errors. */
 function discard(socket: Socket): void {
   socket.on('error', () => undefined).destroy();
 }

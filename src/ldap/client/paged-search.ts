@@ -15,9 +15,9 @@ export interface PagedOptions extends WaitOptions {
 const PAGE_SIZE = 500;
 
 /**
- * Codes with which servers refuse the control of paged results. OpenLDAP answers adminLimitExceeded where the limits of
- * the account have `size.prtotal=disabled`, and unwillingToPerform where a client left a paged search of glued databases
- * before its end.
+ * Result codes by which servers refuse the control of paged results. OpenLDAP answers adminLimitExceeded if
+ * the limits of the account have `size.prtotal=disabled`, and unwillingToPerform if a client left a paged
+ * search of glued databases before its end.
  */
 const REFUSALS: readonly number[] = [
   ResultCode.protocolError,
@@ -26,20 +26,21 @@ const REFUSALS: readonly number[] = [
   ResultCode.unwillingToPerform,
 ];
 
-/** Connections whose server has refused pages and then answered without them. */
+/** Connections whose server refused paged results and then answered the same search without the control. */
 const withoutPages = new WeakSet<LdapConnection>();
 
-/** Whether the server of a connection has refused to send pages, and all entries at once were read instead. */
+/** Whether the server of a connection refused paged results, so that entries were read in one response. */
 export function hasRefusedPages(connection: LdapConnection): boolean {
   return withoutPages.has(connection);
 }
 
 /**
- * Reads the entries of a search page by page (RFC 2696), from a server without pages all at once. One at a time on a
- * connection: OpenLDAP remembers one place for each.
+ * Reads the entries of a search page by page (RFC 2696), or in one response if the server does not support
+ * pages. Only one paged search may run on a connection at a time, because OpenLDAP keeps one position per
+ * connection.
  *
  * @throws {LimitExceededError} when the account may not read everything, SizeLimitError among them
- * @throws {LdapError} for everything else that goes wrong; the signal's reason
+ * @throws {LdapError} for every other failure; the signal's reason
  */
 export async function* readPaged(
   connection: LdapConnection,
@@ -71,7 +72,7 @@ async function* readPages(
         else if (message.kind === 'done') cookie = nextPage(message.controls);
       }
     } catch (error) {
-      // An error that the reader of the entries raises does not get here.
+      // An error thrown by the consumer of the entries is not caught here.
       const isRefused = error instanceof LdapResultError && REFUSALS.includes(error.code);
       if (hasBegun || !isRefused) throw error;
       yield* readAtOnce(connection, request, options);
@@ -90,7 +91,7 @@ async function* readAtOnce(
   }
 }
 
-/** The place to go on from; null after the last page, and when the server knows no pages. */
+/** The cookie of the next page; null after the last page, or when the server does not support pages. */
 function nextPage(controls: readonly ResponseControl[]): Buffer | null {
   const control = controls.find(({ oid }) => oid === PagedResultsControl.type);
   if (control === undefined) return null;

@@ -4,12 +4,12 @@ import { LdapResultError } from './ldap-error.js';
 import { ANY_ENTRY } from './requests.js';
 import { ResultCode } from './result-code.js';
 
-/** Codes for what is not there, or is kept from this account. */
+/** Result codes for an entry that does not exist, or that is hidden from this account. */
 const HIDDEN: readonly number[] = [ResultCode.noSuchObject, ResultCode.insufficientAccessRights];
 
 /**
- * An entry by its DN; null when the server shows nothing of it.
- * @throws {LdapError} for everything else that goes wrong; the signal's reason
+ * Reads an entry by its DN; null when it does not exist or is hidden from the account.
+ * @throws {LdapError} for every other failure; the signal's reason
  */
 export async function readOne(
   connection: LdapConnection,
@@ -30,7 +30,10 @@ export async function readOne(
   }
 }
 
-/** Values for which no wrong byte is worth failing. */
+/**
+ * The values of an attribute as text. Bytes that are not UTF-8 become replacement characters instead of an
+ * error.
+ */
 export function textOf(entry: Entry | null, attribute: string): string[] {
   return entry?.bytes(attribute).map((value) => value.toString('utf8')) ?? [];
 }

@@ -9,16 +9,16 @@ import {
 import { EncodedFilter } from '../filter/filter-encoder.js';
 import type { Filter } from '../filter/filter-parser.js';
 
-/** What to look for (RFC 4511 §4.5.1). Aliases are not followed. */
+/** The parameters of a search (RFC 4511 §4.5.1). Aliases are not followed. */
 export interface SearchRequest {
   readonly base: string;
   readonly scope: 'base' | 'one' | 'sub';
   readonly filter: Filter;
-  /** Attribute descriptions; `*` are all that users write, `+` all that the server keeps. */
+  /** Attribute descriptions; `*` means all user attributes, `+` all operational attributes. */
   readonly attributes: readonly string[];
 }
 
-/** The filter that every entry passes. */
+/** A filter that matches every entry. */
 export const ANY_ENTRY: Filter = { kind: 'present', attribute: 'objectClass' };
 
 export function encodeBind(messageId: number, dn: string, password: string): Buffer {
@@ -29,7 +29,10 @@ export function encodeUnbind(messageId: number): Buffer {
   return new UnbindRequest({ messageId }).write();
 }
 
-/** Without limits of ours: the server has its own, and silence is counted here. */
+/**
+ * Encodes a search without size or time limit: the server has its own limits, and the client applies an idle
+ * timeout.
+ */
 export function encodeSearch(
   messageId: number,
   { base, scope, filter, attributes }: SearchRequest,
@@ -47,7 +50,7 @@ export function encodeSearch(
   }).write();
 }
 
-/** RFC 4511 §4.11; ldapts has no message for it. */
+/** Encodes an abandon request (RFC 4511 §4.11), which ldapts does not provide. */
 export function encodeAbandon(messageId: number, abandoned: number): Buffer {
   const writer = new BerWriter();
   writer.startSequence();

@@ -1,4 +1,4 @@
-/** Result codes that something is decided by. */
+/** Result codes that this service handles. */
 export const ResultCode = {
   success: 0,
   protocolError: 2,
@@ -15,7 +15,7 @@ export const ResultCode = {
   syncRefreshRequired: 4096,
 } as const;
 
-/** The names of RFC 4511 Appendix A, and that of RFC 4533 §2.6. */
+/** The names in RFC 4511 Appendix A, and the one in RFC 4533 §2.6. */
 const NAMES: Readonly<Record<number, string>> = {
   0: 'success',
   1: 'operationsError',
@@ -59,7 +59,7 @@ const NAMES: Readonly<Record<number, string>> = {
   4096: 'e-syncRefreshRequired',
 };
 
-/** What a result code is called; `unknown` for a number that no standard knows. */
+/** The name of a result code; `unknown` for a number that is not in these standards. */
 export function resultCodeName(code: number): string {
   return NAMES[code] ?? 'unknown';
 }

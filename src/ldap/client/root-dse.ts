@@ -1,14 +1,14 @@
 import type { LdapConnection, WaitOptions } from './ldap-connection.js';
 import { readOne, textOf } from './read-one.js';
 
-/** What a server tells of itself (RFC 4512 §5.1, RFC 3045). */
+/** The properties that a server publishes in its root DSE (RFC 4512 §5.1, RFC 3045). */
 export interface RootDse {
   readonly namingContexts: readonly string[];
   /** OIDs. */
   readonly supportedControls: readonly string[];
   /** OIDs. */
   readonly supportedExtensions: readonly string[];
-  /** OpenLDAP, which does not give its name, is known by the class of the entry. */
+  /** The vendor name. OpenLDAP does not publish one and is recognized by the object class of the root DSE. */
   readonly vendorName: string | null;
   readonly vendorVersion: string | null;
 }

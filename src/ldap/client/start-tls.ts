@@ -8,14 +8,15 @@ import { resultCodeName } from './result-code.js';
 
 const START_TLS = '1.3.6.1.4.1.1466.20037';
 const MESSAGE_ID = 1;
-/** The answer is a few dozen bytes. */
+/** Bound on the StartTLS response, which normally has a few dozen bytes. */
 const MAXIMUM_ANSWER_BYTES = 65_536;
 
 /**
- * Asks the server to go on in TLS (RFC 4511 §4.14), as the first thing on a connection. Afterwards the socket is
- * silent until the handshake: whatever came along with the answer could be from anybody, and is refused.
+ * Requests StartTLS (RFC 4511 §4.14) as the first operation on a connection. On return, the socket is paused
+ * until the handshake. No plain data may follow the response: bytes that arrive with it could be injected by
+ * an attacker, and are rejected.
  *
- * @throws {LdapTlsError} when the server does not want to; {LdapProtocolError | LdapClosedError}
+ * @throws {LdapTlsError} when the server refuses; {LdapProtocolError | LdapClosedError}
  */
 export async function startTls(socket: Socket): Promise<void> {
   socket.write(new ExtendedRequest({ messageId: MESSAGE_ID, oid: START_TLS }).write());
@@ -30,13 +31,13 @@ export async function startTls(socket: Socket): Promise<void> {
   }
 }
 
-/** Waits for one message that comes alone. */
+/** Waits for one message that no other bytes follow. */
 async function readOnlyFrame(socket: Socket): Promise<Buffer> {
   const frames = new MessageFrames(MAXIMUM_ANSWER_BYTES);
   for await (const [chunk] of on(socket, 'data', { close: ['close'] }) as AsyncIterable<[Buffer]>) {
     const [frame, ...others] = [...frames.push(chunk)];
     if (frame === undefined) continue;
-    // Paused before anything else can come: what follows is for TLS.
+    // The socket is paused before more data can arrive: the following bytes belong to TLS.
     socket.pause();
     if (others.length > 0 || !frames.isEmpty) {
       throw new LdapProtocolError('more than the answer to StartTLS before TLS');

@@ -18,7 +18,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ECONNRESET: 'it ended the connection during the handshake',
 };
 
-/** What went wrong with TLS, in words that a person can do something about. */
+/** Converts a TLS error to one whose message states what the operator can correct. */
 export function toTlsError(error: NodeJS.ErrnoException, host: string): LdapTlsError {
   return new LdapTlsError(`No TLS with ${host}: ${reasonOf(error, host)}`, { cause: error });
 }

@@ -18,8 +18,8 @@ const ANY = 0x81;
 const FINAL = 0x82;
 
 /**
- * A filter as a request carries it (RFC 4511 §4.5.1.7). The filters of ldapts keep values as text, in which an
- * escaped byte that is no UTF-8 would be lost.
+ * The BER encoding of a filter in a request (RFC 4511 §4.5.1.7). The filters of ldapts store values as text,
+ * which loses escaped bytes that are not UTF-8.
  */
 export class EncodedFilter extends LdaptsFilter {
   readonly type: SearchFilterValues;
@@ -68,7 +68,7 @@ function writePieces(pieces: readonly Buffer[], writer: BerWriter): void {
   writer.startSequence();
   pieces.forEach((piece, index) => {
     const tag = index === 0 ? INITIAL : index === pieces.length - 1 ? FINAL : ANY;
-    // Nothing before the first asterisk or after the last one: there is no such piece.
+    // A piece before the first asterisk or after the last one is omitted when it is empty.
     if (piece.length > 0) writer.writeBuffer(piece, tag);
   });
   writer.endSequence();

@@ -1,4 +1,4 @@
-/** The text is no filter, or uses a kind of match that only a server knows. */
+/** The text is not a valid filter, or uses a kind of match that only a server can evaluate. */
 export class InvalidFilterError extends Error {
   constructor(reason: string) {
     super(`invalid filter: ${reason}`);
@@ -19,7 +19,7 @@ export type Filter =
   | {
       readonly kind: 'substrings';
       readonly attribute: string;
-      /** What stood between the asterisks: at least two pieces, of which the first and the last may be empty. */
+      /** The pieces between the asterisks: at least two, of which the first and the last may be empty. */
       readonly pieces: readonly Buffer[];
     };
 
@@ -34,12 +34,13 @@ const ITEM =
 const KINDS = { '=': 'equal', '~=': 'approximate', '>=': 'greaterOrEqual', '<=': 'lessOrEqual' } as const;
 
 /**
- * Parses the string representation of a search filter (RFC 4515 §3), with the empty `(&)` and `(|)` of RFC 4526.
- * The outermost parentheses may be missing, as they may for most tools. Extensible matches are refused.
+ * Parses the string representation of a search filter (RFC 4515 §3), including the empty `(&)` and `(|)` of
+ * RFC 4526. The outermost parentheses are optional, as in most tools. Extensible matches are rejected.
  *
- * ldapts has a parser, which takes `(&(a=b)` and `(!(a=b)x` for filters and reads `\c3\a9` as two letters.
+ * The parser of ldapts is not used: it accepts `(&(a=b)` and `(!(a=b)x`, and decodes `\c3\a9` as two
+ * characters.
  *
- * @throws {InvalidFilterError} with the position of what is wrong
+ * @throws {InvalidFilterError} with the position of the error
  */
 export function parseFilter(text: string): Filter {
   const trimmed = text.trim();

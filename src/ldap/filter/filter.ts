@@ -2,15 +2,16 @@ import { foldPiece, foldValue } from '../naming/case-ignore-match.js';
 import { decodeUtf8, type Entry } from '../entry.js';
 import { type Filter, InvalidFilterError, parseFilter } from './filter-parser.js';
 
-/** Whether an entry is chosen by a filter. */
+/** Whether an entry matches a filter. */
 export type EntryPredicate = (entry: Entry) => boolean;
 
 /**
- * Makes a predicate of a search filter (RFC 4515), to choose entries where there is no server to do it.
+ * Compiles a search filter (RFC 4515) to a predicate, to select entries without a server.
  *
- * Without a schema every value is compared by caseIgnoreMatch, `>=` and `<=` by the order of its characters, and
- * `~=` as `=` (RFC 4511 §4.5.1.7.6 allows that). A value that is not UTF-8 matches only the same bytes. An item is
- * about exactly the attribute it names: `(cn=…)` does not look into `cn;lang-fr`.
+ * No schema is used: every value is compared by caseIgnoreMatch, `>=` and `<=` compare by the order of
+ * characters, and `~=` is the same as `=` (RFC 4511 §4.5.1.7.6 permits that). A value that is not UTF-8
+ * matches only the same bytes. An item applies only to the attribute that it names: `(cn=…)` does not match
+ * `cn;lang-fr`.
  *
  * @throws {InvalidFilterError} for malformed text, and for matches that need a server
  */
@@ -59,10 +60,13 @@ function compileEquality(attribute: string, value: Buffer): EntryPredicate {
   return someText(attribute, (candidate) => candidate === folded);
 }
 
-/** The pieces in their order, without overlap: the first where the value begins, the last where it ends. */
+/**
+ * Matches the pieces in order and without overlap: the first at the beginning of the value, the last at its
+ * end.
+ */
 function compilePieces(pieces: readonly Buffer[]): (value: string) => boolean {
   const folded = pieces.map((piece) => foldPiece(textOf(piece)));
-  // The ends of a value are trimmed, so a space there could never be found.
+  // The ends of a value are trimmed, so a space there could never match.
   const initial = (folded[0] ?? '').trimStart();
   const final = (folded.at(-1) ?? '').trimEnd();
   const inner = folded.slice(1, -1);

@@ -1,9 +1,9 @@
 /**
- * An LDIF file that cannot be read. The message names the line and what is wrong, and never repeats what stands
- * there, since it goes to logs and a directory is personal data.
+ * An LDIF file cannot be read. The message gives the line number and the reason, and never the content of the
+ * line, because the message is logged and the directory contains personal data.
  */
 export class LdifError extends Error {
-  /** @param line physical line, counted from 1; of a folded line, the first */
+  /** @param line number of the physical line, counted from 1; the first one of a folded line */
   constructor(
     readonly line: number,
     reason: string,

@@ -1,12 +1,15 @@
 import { copyBytes } from '../client/copy-bytes.js';
 import { LdifError } from './ldif-error.js';
 
-/** A line with its continuations joined. The bytes are only good until the next line is asked for. */
+/** A line with its continuations joined. The bytes are valid only until the next line is requested. */
 export interface LogicalLine {
-  /** Holds the line from its beginning, and what is left of longer lines after it: a view of each would cost time. */
+  /**
+   * The line, from offset 0. Bytes beyond `length` are remains of longer lines: creating a view for each line
+   * would cost time.
+   */
   readonly bytes: Buffer;
   readonly length: number;
-  /** Where the first physical line of it stands, counted from 1. */
+  /** Number of the first physical line, counted from 1. */
   readonly number: number;
 }
 
@@ -18,28 +21,30 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const INITIAL_CAPACITY = 4096;
 
 /**
- * Joins chunks of a file into lines and unfolds them (RFC 2849, notes 2 and 3). Everything happens on bytes, so
- * that neither a chunk nor a fold can split a character. Memory is one line, whatever the size of the file.
+ * Joins chunks of a file into lines and unfolds them (RFC 2849, notes 2 and 3). The class works on bytes, so
+ * that neither a chunk boundary nor a fold can split a character. Memory use is one line, independent of the
+ * size of the file.
  *
- * Chunks are copied into one growing buffer: a view of each would be quicker for short lines, but a photo is
- * folded into ten thousand lines, and as many views weigh more than the photo.
+ * Chunks are copied into one growing buffer. A view of each piece would be faster for short lines, but a
+ * photo is folded into ten thousand lines, and as many views take more memory than the photo.
  */
 export class LdifLines {
   private buffer = Buffer.allocUnsafeSlow(INITIAL_CAPACITY);
   private length = 0;
-  /** Where in the buffer the current physical line begins. */
+  /** Offset in the buffer at which the current physical line begins. */
   private physicalStart = 0;
   private physicalNumber = 0;
   private number = 0;
   private atLineStart = true;
 
-  /** @param maximumBytes largest line, unfolded */
+  /** @param maximumBytes size of the largest accepted line after unfolding, in bytes */
   constructor(private readonly maximumBytes: number) {}
 
   /**
-   * The lines that are complete once this chunk is known.
+   * Yields the lines that this chunk completes.
    *
-   * @throws {LdifError} for a line that is too long, continues nothing, or has a NUL or a stray carriage return
+   * @throws {LdifError} for a line that is too long, for a continuation without a line before it, and for a
+   *   NUL or a carriage return inside a line
    */
   *push(chunk: Buffer): Generator<LogicalLine> {
     let start = 0;
@@ -67,7 +72,7 @@ export class LdifLines {
     }
   }
 
-  /** The last line, which need not end in a line feed. */
+  /** Yields the last line, which need not end in a line feed. */
   *end(): Generator<LogicalLine> {
     if (!this.atLineStart) {
       this.endPhysicalLine();

@@ -141,7 +141,7 @@ function addition(dn: string, list: readonly string[]): ChangeRecord {
   return { dn, changetype: 'add', attributes: [{ attribute: 'cn', values: list }] };
 }
 
-/** The lines of a record, each as its description and value; `-` stands alone. */
+/** The lines of a record, each as its description and value; `-` has no value. */
 function textsOf(of: ChangeRecord): string[][] {
   const head = [
     ['dn', of.dn],
@@ -161,7 +161,7 @@ function textsOf(of: ChangeRecord): string[][] {
   ];
 }
 
-/** Reads change records with what reads the lines and the values of content files. */
+/** Reads change records with the parsers for lines and values of content files. */
 function readBack(ldif: string): string[][][] {
   const records: string[][][] = [];
   let current: string[][] = [];

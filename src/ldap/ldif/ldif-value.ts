@@ -2,10 +2,10 @@ import { copyBytes } from '../client/copy-bytes.js';
 import { LdifError } from './ldif-error.js';
 import { type LogicalLine } from './ldif-lines.js';
 
-/** An attribute description and one value, as a line gives them. */
+/** The attribute description and the value of one line. */
 export interface AttributeValue {
   readonly description: string;
-  /** A copy: it outlives the line, and holds none of the file besides. */
+  /** A copy that stays valid after the line and keeps no other part of the file in memory. */
   readonly value: Buffer;
 }
 
@@ -21,12 +21,13 @@ for (const byte of Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 }
 
 /**
- * Reads an attrval-spec (RFC 2849): `description: text` or `description:: base64`. Text may be any bytes without
- * NUL, line feed and carriage return: tools write UTF-8 where the grammar asks for base64. Spaces after the colon
- * are skipped, spaces at the end are part of the value. The description is not checked.
+ * Parses an attrval-spec (RFC 2849): `description: text` or `description:: base64`. Text may contain any
+ * bytes except NUL, line feed and carriage return, because tools write UTF-8 where the grammar requires
+ * base64. Spaces after the colon are skipped; trailing spaces are part of the value. The description is not
+ * validated.
  *
- * @throws {LdifError} for a line without a colon, for base64 that is not, and for `:<`, since a directory must not
- *   make this service open URLs
+ * @throws {LdifError} for a line without a colon, for invalid base64, and for `:<`, because a directory must
+ *   not make this service open URLs
  */
 export function parseAttributeValue(line: LogicalLine): AttributeValue {
   const { bytes, length, number } = line;
@@ -65,7 +66,10 @@ function indexOfColon(bytes: Buffer, length: number): number {
   return -1;
 }
 
-/** RFC 4648 §4, with its padding. Node's decoder skips whatever it does not know, and would shorten a value silently. */
+/**
+ * Whether bytes are base64 with padding (RFC 4648 §4). Node's decoder ignores invalid characters, which would
+ * silently shorten a value.
+ */
 function isStrictBase64(bytes: Buffer, start: number, length: number): boolean {
   let end = length;
   if ((end - start) % 4 !== 0) {

@@ -4,7 +4,7 @@ import { Entry } from '../entry.js';
 import { LdifError } from './ldif-error.js';
 import { readLdif } from './ldif.js';
 
-/** Decides how a file is written and cut, by the numbers it was made of, in turn. */
+/** Decides how a file is written and split, from a list of numbers that it uses in turn. */
 type Choices = () => number;
 
 const choices = fc.array(fc.nat(), { minLength: 1, maxLength: 50 });

@@ -51,7 +51,7 @@ describe('readLdif', () => {
     const content = Buffer.from(
       `\ufeffversion: 1\r\n# a fol\r\n ded comment: é\r\ndn:: ${base64('cn=É,dc=a')}\r\nsn: fol\r\n ded  \r\ncn:: w6\r\n lsb2RpZQ==\r\n\r\ndn: cn=b\r\nsn: b`,
     );
-    // The last split puts a fold between the two bytes of a letter.
+    // The last split puts a fold between the two bytes of a character.
     const split = Buffer.concat([content, Buffer.from([0xc3, 0x0a, 0x20, 0xa9, 0x0a])]);
     for (let chunkBytes = 1; chunkBytes <= split.length; chunkBytes += 1) {
       const entries = await read(split, undefined, chunkBytes);

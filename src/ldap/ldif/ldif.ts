@@ -5,25 +5,32 @@ import { LdifLines, type LogicalLine } from './ldif-lines.js';
 import { parseAttributeValue } from './ldif-value.js';
 
 export interface LdifOptions {
-  /** Largest line after unfolding, in bytes; a photo in base64 is one line. 32 MiB unless told. */
+  /**
+   * Size of the largest accepted line after unfolding, in bytes; a photo in base64 is one line. Default: 32
+   * MiB.
+   */
   readonly maximumLineBytes?: number;
 }
 
 const DEFAULT_MAXIMUM_LINE_BYTES = 32 * 1024 * 1024;
 const HASH = 0x23;
 const DESCRIPTION = /^(?:[A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+)(?:;[A-Za-z0-9-]+)*$/;
-/** A file has a few dozen descriptions; the bound is for one that invents a new one on every line. */
+/**
+ * Bound on cached descriptions. A file normally has a few dozen; the bound protects against one that has a
+ * new description on every line.
+ */
 const MAXIMUM_KNOWN_DESCRIPTIONS = 1000;
 
 /**
- * Reads an LDIF content file (RFC 2849) entry by entry. Memory is one entry, and about a hundred bytes for each DN,
- * since a DN that comes twice is an error.
+ * Reads an LDIF content file (RFC 2849) entry by entry. Memory use is one entry, plus about a hundred bytes
+ * for each DN, because a duplicate DN is an error.
  *
- * Beyond the grammar it takes a byte order mark, several blank lines, UTF-8 that is not in base64, and a record
- * that has only a DN. What `ldapsearch` writes without `-LLL` is refused with the rest of records without a DN:
- * such a record may say that the search was cut short, and an entry left out would look deleted.
+ * Beyond the grammar, the reader accepts a byte order mark, several blank lines, UTF-8 outside base64, and a
+ * record that has only a DN. Records without a DN are rejected, including the trailer that `ldapsearch`
+ * writes without `-LLL`: it may state that the search was truncated, and the omitted entries would appear
+ * deleted.
  *
- * @throws {LdifError} at the first thing that is wrong; entries that came before have been yielded already
+ * @throws {LdifError} at the first error; the entries before it have already been yielded
  */
 export async function* readLdif(
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
@@ -51,7 +58,7 @@ export async function* readLdif(
   }
 }
 
-/** Collects lines into entries. */
+/** Assembles lines into entries. */
 class LdifRecords {
   private dn: string | null = null;
   private attributes = new Map<string, Buffer[]>();
@@ -59,7 +66,7 @@ class LdifRecords {
   private readonly seen = new Set<string>();
   private readonly knownDescriptions = new Map<string, string>();
 
-  /** The entry that this line completes, if it does. */
+  /** The entry that this line completes; null when it completes none. */
   push(line: LogicalLine): Entry | null {
     if (line.length === 0) {
       return this.end();
@@ -80,7 +87,7 @@ class LdifRecords {
     return null;
   }
 
-  /** The entry that the end of the record completes, if there is one. */
+  /** The entry that the end of the record completes; null when no record is open. */
   end(): Entry | null {
     if (this.dn === null) {
       return null;
@@ -121,7 +128,7 @@ class LdifRecords {
     this.attributes.set(key, [value]);
   }
 
-  /** Checks the first line of a record and gives its DN as written. */
+  /** Validates the first line of a record and returns its DN as written. */
   private beginRecord(key: string, value: Buffer, line: number): string {
     if (key === 'version') {
       throw new LdifError(line, 'the version stands only at the beginning of a file');

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { InvalidDnError, normaliseDn } from './dn.js';
 
 /**
- * Stands for a DN wherever entries are looked up by it: the first half of the SHA-256 of the normalised DN, written
- * as a UUID. A DN may have thousands of characters, and an index entry has not; equal keys mean equal DNs. What is
- * no DN has a key too, of its text as it is, and so names nothing.
+ * The lookup key of a DN: the first 128 bits of the SHA-256 of the normalized DN, formatted as a UUID. A DN
+ * may have thousands of characters, which is too long for an index entry. Equal keys mean equal DNs. Text
+ * that is not a valid DN is hashed without normalization; its key matches no entry.
  */
 export function keyOfDn(dn: string): string {
   const digest = hash('sha256', normaliseOrKeep(dn), 'hex');

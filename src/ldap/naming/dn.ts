@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { foldValue } from './case-ignore-match.js';
 import { isOrdinaryDn } from './ordinary-dn.js';
 
-/** One `type=value` of a relative DN. The value is bytes where the DN gave the BER encoding (`#04024869`). */
+/** One `type=value` pair of a relative DN. The value is bytes if it was BER-encoded (`#04024869`). */
 export interface AttributeTypeAndValue {
   readonly type: string;
   readonly value: string | Buffer;
@@ -11,10 +11,13 @@ export interface AttributeTypeAndValue {
 /** A relative distinguished name: one pair, or several joined by `+`. */
 export type Rdn = readonly AttributeTypeAndValue[];
 
-/** A distinguished name, from the entry itself up to the root. The root is the empty list. */
+/** A distinguished name, from the entry up to the root. The root DN is the empty list. */
 export type Dn = readonly Rdn[];
 
-/** The text is no distinguished name. The message gives a position, never the text: names are personal data. */
+/**
+ * The text is not a distinguished name. The message gives a position and never the text, because names are
+ * personal data.
+ */
 export class InvalidDnError extends Error {
   constructor(reason: string) {
     super(`invalid DN: ${reason}`);
@@ -22,7 +25,10 @@ export class InvalidDnError extends Error {
   }
 }
 
-/** OpenLDAP stops at 8,192 bytes. A bound keeps a hostile text from exhausting the regular expressions below. */
+/**
+ * OpenLDAP accepts at most 8,192 bytes. The bound limits the time that the regular expressions below spend on
+ * hostile text.
+ */
 const MAXIMUM_LENGTH = 65_536;
 
 const TYPE = / *([A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+) *= */y;
@@ -32,8 +38,8 @@ const ESCAPES = /((?:\\[0-9A-Fa-f]{2})+)|\\(.)/g;
 const PLAIN = /[^\0"+,;<>\\]*/y;
 
 /**
- * Parses the string representation of a DN (RFC 4514 §3). Spaces around `,`, `+` and `=` are skipped, since
- * tools write them (RFC 2253 §4); quoted values and `;` as a separator, which RFC 4514 dropped, are refused.
+ * Parses the string representation of a DN (RFC 4514 §3). Spaces around `,`, `+` and `=` are skipped, because
+ * tools write them (RFC 2253 §4). Quoted values and `;` as a separator, which RFC 4514 removed, are rejected.
  *
  * @throws {InvalidDnError} for malformed text, escapes that are not UTF-8, or more than 65,536 characters
  */
@@ -89,7 +95,7 @@ function readValue(text: string, start: number): { value: string | Buffer; end: 
 
 function readString(text: string, start: number): { value: string; end: number } {
   let position = start;
-  // Spaces at the end belong to the value only where they are escaped.
+  // Trailing spaces belong to the value only if they are escaped.
   let valueEnd = start;
   for (;;) {
     PLAIN.lastIndex = position;
@@ -140,12 +146,13 @@ function resolveEscapes(text: string): string {
 }
 
 /**
- * The comparison key of a DN: two DNs name the same entry exactly when their keys are equal. Types and values are
- * folded (RFC 4517 §4.2.15 and §4.2.11), the pairs of a relative DN sorted, escapes written in one way. The key
- * is itself a DN. Without a schema, every value counts as one without regard to case, `cn` and `commonName`
- * are two types, and a value given as `#…` equals only another one given so.
+ * The comparison key of a DN: two DNs name the same entry if and only if their keys are equal. Types and
+ * values are folded (RFC 4517 §4.2.15 and §4.2.11), the pairs of a relative DN are sorted, and escapes have
+ * one form. The key is itself a DN. No schema is used: every value is compared case-insensitively, `cn` and
+ * `commonName` are two types, and a value given as `#…` equals only another value given as `#…`.
  *
- * An ordinary DN costs a scan of its text, since a run does this for every member of every group.
+ * An ordinary DN (see isOrdinaryDn) needs only a scan of its text, because a synchronization run calls this
+ * function for every member of every group.
  *
  * @throws {InvalidDnError} as parseDn does
  */
@@ -166,8 +173,8 @@ function pairKey({ type, value }: AttributeTypeAndValue): string {
 }
 
 /**
- * Whether an entry is the base or lies anywhere below it, as the scope wholeSubtree counts (RFC 4511 §4.5.1.2).
- * Either argument may be a DN as it was written, or a key.
+ * Whether an entry is the base or a descendant of it, as in the scope wholeSubtree (RFC 4511 §4.5.1.2).
+ * Either argument may be a DN as written or a normalized DN.
  *
  * @throws {InvalidDnError} when either is malformed
  */
@@ -180,13 +187,13 @@ export function isBelow(dn: string, base: string): boolean {
   if (!key.endsWith(`,${baseKey}`)) {
     return false;
   }
-  // `cn=a\,ou=x` ends in `,ou=x` and is not below it: that comma belongs to the value.
+  // `cn=a\,ou=x` ends in `,ou=x` but is not below it: the comma is escaped and belongs to the value.
   const above = key.slice(0, -baseKey.length - 1);
   const backslashes = above.length - above.replace(/\\+$/, '').length;
   return backslashes % 2 === 0;
 }
 
-/** Escapes text so that it can stand as a value in a DN (RFC 4514 §2.4). */
+/** Escapes text for use as a value in a DN (RFC 4514 §2.4). */
 export function escapeDnValue(value: string): string {
   return value.replace(/[\0"+,;<>\\]|^[ #]| $/g, (character) =>
     character === '\0' ? '\\00' : `\\${character}`,

@@ -5,12 +5,15 @@ import { decodeUtf8, type Entry } from '../entry.js';
 /** The namespace of X.500 DNs (RFC 9562 §6.6). */
 const NAMESPACE = Buffer.from('6ba7b8149dad11d180b400c04fd430c8', 'hex');
 
-/** Some directories keep the identity of an entry as bytes (objectGUID of Active Directory). */
+/** Length in bytes of an identifier that is stored in binary form (objectGUID of Active Directory). */
 const UUID_BYTES = 16;
 
 /**
- * The identity of an entry: the UUID in an attribute, as text (RFC 4530) or as bytes; where the entry has no such
- * attribute, the UUID of its DN. In lower case, with dashes; null for what is neither.
+ * The UUID that identifies an entry: the value of the attribute, as text (RFC 4530) or as 16 bytes. If the
+ * entry does not have the attribute, the UUID is derived from its DN.
+ *
+ * @returns the UUID in lower case with dashes; null when the value is not a UUID, or when the DN is needed
+ *   and malformed
  */
 export function uuidOfEntry(entry: Entry, attribute: string): string | null {
   const [bytes] = entry.bytes(attribute);
@@ -29,14 +32,14 @@ function parseUuid(bytes: Buffer): string | null {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text) ? text : null;
 }
 
-/** Sixteen bytes as text, in lower case. */
+/** Formats 16 bytes as a UUID in lower case with dashes. */
 export function formatUuid(bytes: Buffer): string {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
 /**
- * The identity of an entry that has no entryUUID: the version-5 UUID (RFC 9562 §5.5) of its normalised DN, in lower
- * case. The same DN gives the same UUID in every run and spelling; a renamed entry is another one.
+ * The identifier of an entry without entryUUID: the version-5 UUID (RFC 9562 §5.5) of its normalized DN, in
+ * lower case. All spellings of a DN give the same UUID in every run. A renamed entry gets a different UUID.
  *
  * @throws {InvalidDnError} when the DN is malformed
  */

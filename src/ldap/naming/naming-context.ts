@@ -1,6 +1,10 @@
 import { InvalidDnError, isBelow } from './dn.js';
 
-/** The database that a base is in: where one is below another, the innermost. */
+/**
+ * The naming context (database suffix) that contains a base. If several contain it, the innermost one.
+ *
+ * @returns undefined when no naming context contains the base, or a DN is malformed
+ */
 export function suffixOf(base: string, namingContexts: readonly string[]): string | undefined {
   try {
     return namingContexts
@@ -10,7 +14,7 @@ export function suffixOf(base: string, namingContexts: readonly string[]): strin
         undefined,
       );
   } catch (error) {
-    // The server is asked all the same, and says what it makes of such a name.
+    // The search is sent to the server anyway, and the server reports the malformed name.
     if (error instanceof InvalidDnError) return undefined;
     throw error;
   }

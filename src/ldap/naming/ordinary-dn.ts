@@ -1,7 +1,7 @@
 const TYPE_CHARACTER = 1;
 const VALUE_CHARACTER = 2;
 
-/** For each ASCII code, where the character may stand in an ordinary DN. */
+/** For each ASCII code, the positions in which the character may occur in an ordinary DN. */
 const CLASSES = Uint8Array.from({ length: 128 }, (_, code) => {
   const character = String.fromCharCode(code);
   const inType = /[A-Za-z0-9-]/.test(character) ? TYPE_CHARACTER : 0;
@@ -16,10 +16,12 @@ const EQUALS = 0x3d;
 const LAST_DIGIT = 0x39;
 
 /**
- * Whether a DN is ASCII without escapes, several values in one RDN or insignificant spaces, so that lowering
- * its case is all there is to normalising it. False says nothing: such a text may be malformed or merely rare.
+ * Whether a DN is ASCII without escapes, multi-valued RDNs or insignificant spaces, so that converting it to
+ * lower case normalizes it completely. False is inconclusive: the text may be malformed, or valid and
+ * unusual.
  *
- * A loop over character codes, because the obvious regular expression takes several times as long.
+ * The function loops over character codes because the equivalent regular expression takes several times as
+ * long.
  */
 export function isOrdinaryDn(text: string): boolean {
   let inType = true;
@@ -46,7 +48,7 @@ export function isOrdinaryDn(text: string): boolean {
   return text === '' || (!inType && previous !== SPACE);
 }
 
-/** A space or a hash that begins a value needs the full parser, and so does a second space in a row. */
+/** Values that begin with a space or a hash, or contain two spaces in a row, need the full parser. */
 function mayFollow(code: number, previous: number): boolean {
   return (
     (code !== SPACE || (previous !== SPACE && previous !== EQUALS)) && (code !== HASH || previous !== EQUALS)

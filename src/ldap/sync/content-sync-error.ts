@@ -1,13 +1,14 @@
 import { LdapError, LdapResultError } from '../client/ldap-error.js';
 
 /**
- * The server cannot go on from the cookie (RFC 4533 §2.6), and the content has to be asked for without one. Only then
- * is it known whether the server refuses altogether.
+ * The server cannot continue from the cookie (RFC 4533 §2.6). The content has to be requested without a
+ * cookie; only that request shows whether the server refuses content synchronization altogether.
  */
 export class RefreshRequiredError extends LdapResultError {}
 
 /**
- * The server has no content synchronisation, has none for this account, or has one that cannot be believed at the
- * moment: the content can be read by searches all the same. The result code, if there is one, is that of the cause.
+ * The server does not offer content synchronization, does not offer it to this account, or its results are
+ * currently unreliable. The content can still be read by searches. The cause carries the LDAP result code, if
+ * there is one.
  */
 export class ContentSyncRefusedError extends LdapError {}

@@ -10,15 +10,18 @@ import { readRootDse } from '../client/root-dse.js';
 import { SYNC_REQUEST, SyncRequestControl } from './sync-messages.js';
 import { type ContentEvent, SyncStage } from './sync-stage.js';
 
-/** The wait is that of the refresh: afterwards a directory may have nothing to say for days. */
+/** The idle timeout applies to the refresh only: after it, a directory may send nothing for days. */
 export interface ContentRequest extends SearchRequest, WaitOptions {
-  /** What the last event that had one gave; null: nothing is known of the content. */
+  /** The cookie of the last event that had one; null when nothing is known of the content. */
   readonly cookie: Buffer | null;
-  /** Goes on with every change after the refresh, until the connection or the signal ends it. */
+  /** Whether to deliver changes after the refresh, until the connection ends or the signal is aborted. */
   readonly persist: boolean;
 }
 
-/** Codes with which servers say that this is not to be had: not at all, not here, or not by this account. */
+/**
+ * Result codes by which servers refuse content synchronization: in general, for this search, or for this
+ * account.
+ */
 const REFUSALS: readonly number[] = [
   ResultCode.protocolError,
   ResultCode.unavailableCriticalExtension,
@@ -28,18 +31,19 @@ const REFUSALS: readonly number[] = [
 ];
 
 /**
- * Of these, the ones that may be about the cookie: OpenLDAP is unwilling when it knows less than the cookie does,
- * which happens after a crash or when it was restored from a backup.
+ * The subset of REFUSALS that can be caused by the cookie. OpenLDAP answers unwillingToPerform when its state
+ * is older than the cookie, which happens after a crash or a restore from a backup.
  */
 const REFUSALS_OF_COOKIES: readonly number[] = [ResultCode.protocolError, ResultCode.unwillingToPerform];
 
 /**
- * Follows the content of a search by LDAP content synchronisation (RFC 4533). Ends after `refreshed`, or with
- * `persist` never. Cookies are held back until the refresh is over: one that comes earlier stands for less than what
- * its reader has been told.
+ * Follows the content of a search by LDAP content synchronization (RFC 4533). Without `persist` the generator
+ * ends after `refreshed`; with `persist` it never returns normally. Cookies are withheld until the refresh is
+ * complete, because an earlier cookie covers less than the events that the consumer has received.
  *
- * @throws {RefreshRequiredError} when the cookie is too old or not understood: begin again without one
- * @throws {ContentSyncRefusedError} when there is no content synchronisation to be had, or none to be believed
+ * @throws {RefreshRequiredError} when the cookie is too old or not understood: start again without a cookie
+ * @throws {ContentSyncRefusedError} when content synchronization is not available, or its results are not
+ *   reliable
  * @throws {LimitExceededError} when the account may not read everything, SizeLimitError among them
  * @throws {LdapError} when the connection fails; the signal's reason
  */
@@ -66,8 +70,10 @@ export async function* followContent(
 }
 
 /**
- * Asks the server what it says of itself, before it is believed.
- * @throws {ContentSyncRefusedError} when it cannot do it, or would leave out entries (see readContext)
+ * Checks the root DSE and the contextCSN of the server before its results are used.
+ *
+ * @throws {ContentSyncRefusedError} when the server lacks the control, or would omit entries (see
+ *   readContext)
  */
 async function refuseWhatIsOfNoUse(connection: LdapConnection, request: ContentRequest): Promise<void> {
   const { namingContexts, supportedControls } = await readRootDse(connection, request);
@@ -83,7 +89,10 @@ async function refuseWhatIsOfNoUse(connection: LdapConnection, request: ContentR
   );
 }
 
-/** Once the refresh is over, a server that ends it does not refuse it: that is asked anew. */
+/**
+ * A result after the end of the refresh is not a refusal of content synchronization: the caller can request
+ * it again.
+ */
 function toSyncError(
   error: LdapResultError,
   { cookie, isRefreshed }: { cookie: Buffer | null; isRefreshed: boolean },

@@ -3,23 +3,23 @@ import type { LdapConnection, WaitOptions } from '../client/ldap-connection.js';
 import { LdapResultError } from '../client/ldap-error.js';
 import { readOne, textOf } from '../client/read-one.js';
 
-/** How far a database has come, by its own account. */
+/** The state of a database according to its contextCSN. */
 export interface Context {
-  /** One for each server that writes, sorted. */
+  /** One CSN for each server that accepts writes, sorted. */
   readonly csns: readonly string[];
-  /** There are entries that are newer: nothing can be concluded from the values. */
+  /** Whether entries exist that are newer than the CSNs. If true, the CSNs do not describe the content. */
   readonly isBehind: boolean;
 }
 
-/** Between an entry and what is told of it there is a moment in a busy server. */
+/** On a busy server, the contextCSN follows the write of an entry with a short delay. */
 const MOMENT_MILLISECONDS = 100;
 
 /**
- * The contextCSN of a database. OpenLDAP writes it down every now and then only (`syncprov-checkpoint`), and after
- * a crash goes on from an old one: until the next change, content synchronisation then leaves out every entry that is
- * newer, as if it had been deleted.
+ * The contextCSN of a database. OpenLDAP stores it only at intervals (`syncprov-checkpoint`), and after a
+ * crash continues from an old value. Until the next change, content synchronization then omits every newer
+ * entry, as if it had been deleted.
  *
- * @returns null when the server has none, or does not show it
+ * @returns null when the server has no contextCSN, or hides it
  * @throws {LdapError} and the signal's reason
  */
 export async function readContext(
@@ -39,7 +39,7 @@ export async function readContext(
   return { csns, isBehind: (csns.at(-1) ?? '') < newer };
 }
 
-/** The CSN of some entry that is newer; null when there is none, or the server does not let us look. */
+/** The CSN of any newer entry; null when there is none, or the server does not permit the search. */
 async function findNewer(
   connection: LdapConnection,
   suffix: string,
@@ -51,7 +51,8 @@ async function findNewer(
 }
 
 /**
- * The CSNs of the entries that are newer; none when the server does not let us look. CSNs are ordered as their text is.
+ * The CSNs of the entries that are newer; none when the server does not permit the search. The order of CSNs
+ * is the order of their text.
  * @throws {LdapError} and the signal's reason
  */
 export async function* readNewerCsns(

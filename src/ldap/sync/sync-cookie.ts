@@ -1,16 +1,16 @@
 import { type CsnVector, mergeVectors, vectorOf } from './csn-vector.js';
 
-/** What the cookies of OpenLDAP say: `rid=000,sid=001,csn=…;…,delcsn=…`. */
+/** The content of an OpenLDAP cookie: `rid=000,sid=001,csn=…;…,delcsn=…`. */
 export interface SyncCookie {
-  /** The server that made the cookie; null: it has no server ID. */
+  /** The ID of the server that made the cookie; null when the cookie has no server ID. */
   readonly serverId: number | null;
   readonly csns: CsnVector;
 }
 
-/** `delcsn` is for consumers that replay a log: it says nothing about the content. */
+/** `delcsn` is for consumers that replay a log and does not describe the content. */
 const FIELD = /^(rid|sid|csn|delcsn)=(.*)$/;
 
-/** @returns null for the cookie of another kind of server, which only that server understands */
+/** @returns null for the cookie of another server product, which is opaque */
 export function parseSyncCookie(cookie: Buffer): SyncCookie | null {
   const fields = new Map<string, string>();
   for (const part of cookie.toString('latin1').split(',')) {
@@ -27,13 +27,15 @@ export function parseSyncCookie(cookie: Buffer): SyncCookie | null {
 }
 
 /**
- * Adds what a cookie says to what is known. A cookie of the persist stage names only the server ID of its change, and
- * one that relays changes may name none; the server counts the IDs, and starts from nothing when one is missing.
+ * Merges a received cookie into the known one. A cookie of the persist stage has only the server ID of its
+ * change, and the cookie of a relayed change may have none. OpenLDAP counts the server IDs, and sends the
+ * full content when one is missing.
  *
- * The result has no `sid`: a server does not send a consumer the changes that were first written on the server with
- * the ID of the consumer. It has a `rid`: without one, OpenLDAP answers with empty cookies.
+ * The result has no `sid`: a server does not send a consumer the changes that were first written on the
+ * server with the ID of the consumer. The result has a `rid`: without one, OpenLDAP answers with empty
+ * cookies.
  *
- * @returns null as long as there is nothing to go on from
+ * @returns null as long as no CSN is known
  */
 export function mergeCookies(known: Buffer | null, told: Buffer): Buffer | null {
   const parsed = parseSyncCookie(told);
@@ -42,7 +44,7 @@ export function mergeCookies(known: Buffer | null, told: Buffer): Buffer | null 
   return csns.size === 0 ? null : formatSyncCookie(csns);
 }
 
-/** What a cookie says about each server ID; nothing, when it is of another kind of server. */
+/** The CSN of each server ID in a cookie; empty when the cookie is null or from another server product. */
 export function csnsOf(cookie: Buffer | null): CsnVector {
   return (cookie === null ? null : parseSyncCookie(cookie))?.csns ?? new Map<number, string>();
 }

@@ -3,7 +3,7 @@ import { BerInput, Tag } from '../client/ber.js';
 import { LdapProtocolError } from '../client/ldap-error.js';
 import type { ResponseControl } from '../client/message.js';
 
-/** RFC 4533 §2.2 to §2.5. */
+/** OIDs of content synchronization (RFC 4533 §2.2 to §2.5). */
 export const SYNC_REQUEST = '1.3.6.1.4.1.4203.1.9.1.1';
 const SYNC_STATE = '1.3.6.1.4.1.4203.1.9.1.2';
 const SYNC_DONE = '1.3.6.1.4.1.4203.1.9.1.3';
@@ -18,27 +18,33 @@ const REFRESH_DELETE = 0xa1;
 const REFRESH_PRESENT = 0xa2;
 const SYNC_ID_SET = 0xa3;
 
-/** What became of the entry that carries it (RFC 4533 §2.3). */
+/**
+ * The Sync State Control of an entry (RFC 4533 §2.3): whether the entry is unchanged, added, modified or
+ * deleted.
+ */
 export interface SyncState {
   readonly state: (typeof STATES)[number];
   readonly uuid: string;
   readonly cookie: Buffer | null;
 }
 
-/** How a refresh ended (RFC 4533 §2.4). */
+/** The Sync Done Control at the end of a refresh (RFC 4533 §2.4). */
 export interface SyncDone {
   readonly refreshDeletes: boolean;
   readonly cookie: Buffer | null;
 }
 
-/** What a server tells between entries (RFC 4533 §2.5). */
+/** The Sync Info Message, sent between entries (RFC 4533 §2.5). */
 export type SyncInfo = { readonly cookie: Buffer | null } & (
   | { readonly kind: 'newCookie' }
   | { readonly kind: 'refreshPresent' | 'refreshDelete'; readonly refreshDone: boolean }
   | { readonly kind: 'idSet'; readonly refreshDeletes: boolean; readonly uuids: readonly string[] }
 );
 
-/** Asks for synchronisation (RFC 4533 §2.2); critical, since a plain search would be taken for a full refresh. */
+/**
+ * The Sync Request Control (RFC 4533 §2.2). It is critical, because the result of a plain search would be
+ * mistaken for a full refresh.
+ */
 export class SyncRequestControl extends Control {
   constructor(private readonly request: { readonly persist: boolean; readonly cookie: Buffer | null }) {
     super(SYNC_REQUEST, { critical: true });
@@ -54,7 +60,7 @@ export class SyncRequestControl extends Control {
   }
 }
 
-/** @throws {LdapProtocolError} when an entry does not say what became of it */
+/** @throws {LdapProtocolError} when the Sync State Control is missing or malformed */
 export function parseSyncState(controls: readonly ResponseControl[]): SyncState {
   const value = valueOf(controls, SYNC_STATE);
   if (value === null) throw new LdapProtocolError('an entry without its synchronisation state');
@@ -63,7 +69,7 @@ export function parseSyncState(controls: readonly ResponseControl[]): SyncState 
   return { state, uuid: readUuid(value), cookie: readCookie(value) };
 }
 
-/** Null when there is no such control. */
+/** @returns null when the control is absent */
 export function parseSyncDone(controls: readonly ResponseControl[]): SyncDone | null {
   const value = valueOf(controls, SYNC_DONE);
   if (value === null) return null;
@@ -93,7 +99,7 @@ function valueOf(controls: readonly ResponseControl[], oid: string): BerInput | 
   return control === undefined ? null : new BerInput(control.value).enter();
 }
 
-/** A copy: a cookie outlives the message that it came in. */
+/** Copies the cookie, because it outlives the message that contains it. */
 function readCookie(input: BerInput): Buffer | null {
   return input.isNext(Tag.octetString) ? Buffer.from(input.readOctets()) : null;
 }
@@ -109,7 +115,7 @@ function readUuids(input: BerInput): string[] {
   return uuids;
 }
 
-/** An entryUUID in 16 octets (RFC 4533 §2.1), as it is written: in lower case, with dashes. */
+/** Reads an entryUUID of 16 octets (RFC 4533 §2.1) as text, in lower case with dashes. */
 function readUuid(input: BerInput): string {
   const octets = input.readOctets();
   if (octets.length !== 16) throw new LdapProtocolError(`an entryUUID of ${octets.length} octets`);

@@ -58,7 +58,7 @@ function done(cookie?: string, refreshDeletes?: boolean): SearchMessage {
   return { kind: 'done', controls: [{ oid: DONE, value }], references: 0 };
 }
 
-/** What the events say, cookies as text. */
+/** The events, with cookies as text. */
 function run(hasCookie: boolean, ...messages: SearchMessage[]): unknown[] {
   const stage = new SyncStage(hasCookie);
   return messages.flatMap((message) => [...stage.take(message)]).map(show);

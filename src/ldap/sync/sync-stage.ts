@@ -7,31 +7,37 @@ import { ResultCode } from '../client/result-code.js';
 import { parseSyncDone, parseSyncInfo, parseSyncState, SYNC_INFO, type SyncInfo } from './sync-messages.js';
 
 /**
- * What to do with a set of entries to make it the content of the server. UUIDs are written in lower case, with
- * dashes. A cookie, which is bytes that only the server understands, stands for the content after its event.
+ * A change that makes a set of entries equal to the content of the server. UUIDs are in lower case with
+ * dashes. A cookie is opaque bytes that represent the content after its event.
  */
 export type ContentEvent =
-  /** This entry is in the content, as it is here: new or changed. */
+  /** The entry is in the content, with these attributes: it is new or changed. */
   | { readonly kind: 'entry'; readonly uuid: string; readonly entry: Entry; readonly cookie: Buffer | null }
-  /** These entries are in the content still, unchanged. */
+  /** The entries are still in the content, unchanged. */
   | { readonly kind: 'present'; readonly uuids: readonly string[] }
   | { readonly kind: 'deleted'; readonly uuids: readonly string[]; readonly cookie: Buffer | null }
-  /** Once, when the set is up to date, but for entries that no event has mentioned if those are gone. */
+  /**
+   * Sent once, when the refresh is complete. If `unmentionedAreGone`, entries that no event has mentioned
+   * were deleted; otherwise they are unchanged.
+   */
   | { readonly kind: 'refreshed'; readonly unmentionedAreGone: boolean; readonly cookie: Buffer | null }
-  /** Nothing of the content has changed since the last event. */
+  /** A new cookie; the content has not changed since the last event. */
   | { readonly kind: 'cookie'; readonly cookie: Buffer };
 
 /**
- * Where a synchronisation is, and what a message means there (RFC 4533 §3.3 and §3.4). A refresh tells either what
- * is still present, after which the rest is gone, or what has been deleted, after which the rest is present; or the
- * one and then the other.
+ * The stage of a content synchronization, and the meaning of each message in it (RFC 4533 §3.3 and §3.4). A
+ * refresh lists the entries that are still present (all others were deleted), or the entries that were
+ * deleted (all others are still present), or first the present entries and then the deleted ones.
  */
 export class SyncStage {
   private refreshed = false;
   private unmentionedAreGone: boolean;
   private cookie: Buffer | null = null;
 
-  /** @param hasCookie without one, whatever is not mentioned is gone: the server cannot know what we have */
+  /**
+   * @param hasCookie if false, entries that are not mentioned are gone, because the server cannot know the
+   *   consumer's content
+   */
   constructor(private readonly hasCookie: boolean) {
     this.unmentionedAreGone = !hasCookie;
   }
@@ -40,7 +46,10 @@ export class SyncStage {
     return this.refreshed;
   }
 
-  /** @throws {LdapProtocolError} when it means nothing; {RefreshRequiredError} when the cookie meant nothing */
+  /**
+   * @throws {LdapProtocolError} when the message is invalid in this stage
+   * @throws {RefreshRequiredError} when the server did not understand the cookie
+   */
   *take(message: SearchMessage): Generator<ContentEvent, void, undefined> {
     if (message.kind === 'entry') yield this.takeEntry(message.entry, message.controls);
     else if (message.kind === 'done') yield* this.takeDone(message.controls);
@@ -92,13 +101,16 @@ export class SyncStage {
     yield { kind: 'refreshed', unmentionedAreGone: this.unmentionedAreGone, cookie: this.cookie };
   }
 
-  /** What may be told of a cookie now: during the refresh nothing, and an empty one is none. */
+  /**
+   * The cookie to pass to the consumer now. During the refresh none is passed; an empty cookie counts as
+   * none.
+   */
   private pass(cookie: Buffer | null): Buffer | null {
     if (cookie === null) return null;
     if (cookie.length === 0) {
       if (!this.hasCookie || this.refreshed) return null;
-      // OpenLDAP does so where it makes nothing of ours. It sends everything as new, but ends as if it had told
-      // what was deleted.
+      // OpenLDAP sends an empty cookie when it does not understand the request's cookie. It then sends all
+      // entries as new, but ends the refresh as if it had listed the deleted entries.
       throw new RefreshRequiredError({ code: ResultCode.syncRefreshRequired, diagnostic: '' });
     }
     if (this.refreshed) return cookie;
