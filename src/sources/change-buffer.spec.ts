@@ -1,7 +1,7 @@
 import { Entry } from '../ldap/entry.js';
 import { ChangeBuffer } from './change-buffer.js';
 
-/** Every entry takes up more than the half of it. */
+/** Each entry takes up more than half of this capacity. */
 const CAPACITY = 1000;
 const entryOf = (uuid: string) => new Entry(`uid=${uuid}`, [['description', [Buffer.alloc(200)]]]);
 

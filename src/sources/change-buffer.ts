@@ -3,22 +3,22 @@ import type { Entry } from '../ldap/entry.js';
 import { DeltaBuilder } from './delta.js';
 import { type EntryKind } from './source.js';
 
-/** What has changed in a directory, as far as a session has been told. */
+/** The changes of a directory that a session has received. */
 export interface Changes {
   readonly delta: DeltaBuilder;
-  /** The entryUUIDs of changed entries that were too much to keep: they have to be read. */
+  /** The entryUUIDs of changed entries that exceeded the capacity and have to be read again. */
   readonly unread: ReadonlySet<string>;
 }
 
 /**
- * Changes on their way from the streams of a session to the mirror.
+ * Buffer for changes between the streams of a session and the mirror.
  *
- * It takes everything at once: a stream that waited would make the server wait, and with it every other search on the
- * connection, among them those that the mirror needs to take changes over. Memory is bounded all the same: beyond the
- * capacity only the identity of an entry is kept.
+ * The buffer accepts all events immediately. A stream that waited would stop the server, and with it every
+ * other search on the connection, including those that the mirror needs to apply changes. Memory is still
+ * bounded: beyond the capacity, only the identifier of an entry is kept.
  */
 export class ChangeBuffer {
-  /** The latest cookie of each kind: it stands for everything that has come. */
+  /** The latest cookie of each kind. It covers everything that has arrived. */
   readonly cookies = new Map<EntryKind, Buffer>();
   private delta = new DeltaBuilder();
   private unread = new Set<string>();
@@ -26,10 +26,10 @@ export class ChangeBuffer {
   private error: Error | null = null;
   private wake: () => void = () => undefined;
 
-  /** @param capacity bytes of entries, about, that are kept */
+  /** @param capacity approximate number of bytes of entries that are kept */
   constructor(private readonly capacity: number) {}
 
-  /** Events since the last take. */
+  /** Number of events since the last take. */
   get count(): number {
     return this.arrived;
   }
@@ -59,13 +59,13 @@ export class ChangeBuffer {
     this.note();
   }
 
-  /** Something has come. */
+  /** Counts an event and wakes the waiting reader. */
   note(): void {
     this.arrived++;
     this.wake();
   }
 
-  /** A stream has ended. The first error counts. */
+  /** Marks the end of a stream. The first error is kept. */
   fail(error: Error): void {
     this.error ??= error;
     this.wake();
@@ -75,7 +75,7 @@ export class ChangeBuffer {
     if (this.error !== null) throw this.error;
   }
 
-  /** Everything that has come. */
+  /** Returns and removes all buffered changes. */
   take(): Changes {
     const { delta, unread } = this;
     this.delta = new DeltaBuilder();
@@ -85,10 +85,10 @@ export class ChangeBuffer {
   }
 
   /**
-   * Waits until more than this many events have come since the last take.
-   * @param milliseconds how long at most
-   * @returns whether they have
-   * @throws what a stream ended with, once everything before has been taken
+   * Waits until more than `beyond` events have arrived since the last take.
+   * @param milliseconds the longest wait
+   * @returns whether they have arrived
+   * @throws the error that ended a stream, once all earlier changes have been taken
    */
   async wait(milliseconds: number, beyond = 0): Promise<boolean> {
     if (this.arrived <= beyond && this.error === null) {

@@ -1,22 +1,22 @@
 import type { Entry } from '../ldap/entry.js';
 import type { EntryKind } from './source.js';
 
-/** What has changed in a directory since it was last read, by entryUUID. */
+/** The changes of a directory since it was last read, by entryUUID. */
 export interface Delta {
   readonly people: ReadonlyMap<string, Entry>;
   readonly groups: ReadonlyMap<string, Entry>;
-  /** Who is no longer there, or is no longer one of the people. */
+  /** Entries that were deleted, or that are no longer people. */
   readonly gonePeople: ReadonlySet<string>;
   readonly goneGroups: ReadonlySet<string>;
 }
 
-/** Gathers what has changed: of an entry that changes more than once, the last word counts. */
+/** Collects changes. If an entry changes more than once, the last change counts. */
 export class DeltaBuilder implements Delta {
   readonly people = new Map<string, Entry>();
   readonly groups = new Map<string, Entry>();
   readonly gonePeople = new Set<string>();
   readonly goneGroups = new Set<string>();
-  /** About as many bytes as its entries take up. */
+  /** Approximate size of the entries in bytes. */
   weight = 0;
 
   put(kind: EntryKind, uuid: string, entry: Entry): void {
@@ -33,7 +33,7 @@ export class DeltaBuilder implements Delta {
     gone.add(uuid);
   }
 
-  /** Takes what came later. */
+  /** Adds later changes. */
   absorb(later: Delta): void {
     for (const [uuid, entry] of later.people) this.put('person', uuid, entry);
     for (const [uuid, entry] of later.groups) this.put('group', uuid, entry);
@@ -41,13 +41,13 @@ export class DeltaBuilder implements Delta {
     for (const uuid of later.goneGroups) this.remove('group', uuid);
   }
 
-  /** Everything has been taken over. */
+  /** Removes all changes, after they have been applied. */
   clear(): void {
     for (const each of [this.people, this.groups, this.gonePeople, this.goneGroups]) each.clear();
     this.weight = 0;
   }
 
-  /** What is known of one kind. */
+  /** The collections of one kind. */
   of(kind: EntryKind): { entries: Map<string, Entry>; gone: Set<string> } {
     return kind === 'person'
       ? { entries: this.people, gone: this.gonePeople }
@@ -55,10 +55,10 @@ export class DeltaBuilder implements Delta {
   }
 }
 
-/** What an entry, and each of its values, takes up besides the bytes. */
+/** Estimated overhead in bytes of an entry, and of each of its values, in addition to the content. */
 const OVERHEAD = 200;
 
-/** About as many bytes as an entry takes up. */
+/** Approximate size of an entry in bytes. */
 export function weigh(entry: Entry | undefined): number {
   if (entry === undefined) return 0;
   let weight = OVERHEAD;

@@ -8,7 +8,7 @@ import { LdifSource } from './ldif/ldif-source.js';
 import type { DirectorySource } from './source.js';
 
 /**
- * The directory that the settings name; nothing has been asked of it yet.
+ * Creates the source for the configured directory, without a request to it.
  * @throws ConfigError when a filter or a base is malformed
  */
 export function openSource(config: DirectoryConfig): DirectorySource {
@@ -19,7 +19,7 @@ export function openSource(config: DirectoryConfig): DirectorySource {
   return source.kind === 'file' ? new LdifSource(config, source) : new LdapSource(config, source);
 }
 
-/** What is wrong with the settings that say where entries of a kind are, one line for each. */
+/** The problems in the settings that locate the entries of a kind, one line each. */
 function problemsOf(
   kind: 'PEOPLE' | 'GROUPS',
   { base, filter }: { base: string; filter: string },

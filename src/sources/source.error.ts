@@ -1,4 +1,7 @@
-/** The source gives nothing that could be mirrored. The message goes to everybody: it says nothing of contents. */
+/**
+ * The source cannot be mirrored. The message is shown to all clients, so it contains nothing from the
+ * directory.
+ */
 export class SourceError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -4,28 +4,37 @@ import { groupFields } from '../groups/group.fields.js';
 import type { Entry } from '../ldap/entry.js';
 import { userFields } from '../users/user.fields.js';
 
-/** Changes when the meaning of mapped content does, so that every row is compared anew. */
+/**
+ * The version of the mapping. It is incremented when the meaning of mapped content changes, so that every row
+ * is compared again.
+ */
 export const CONTENT_VERSION = 3;
 
 export type EntryKind = 'person' | 'group';
 
-/** A directory that can be read from one end to the other. */
+/** A directory that can be read completely. */
 export interface DirectorySource {
   /**
-   * Stands for what there is to read, as far as that can be told without reading it.
-   * @throws SourceError when the directory is not there
+   * A value that changes with the content, as far as that can be determined without reading it.
+   * @throws SourceError when the directory is not available
    */
   fingerprint(): Promise<string>;
   /**
-   * Every person and group, each once.
-   * @throws SourceError, or what the room ldap throws, when it cannot be read to its end
+   * Yields every person and group once.
+   * @throws SourceError, or an error of src/ldap, when the directory cannot be read completely
    */
   read(signal: AbortSignal): AsyncIterable<{ kind: EntryKind; entry: Entry }>;
-  /** Once it has been read: from where changes can be followed, in the source's own words; null: nowhere. */
+  /**
+   * After a complete read, the position from which changes can be followed, in the source's own format; null
+   * when changes cannot be followed.
+   */
   position(): string | null;
 }
 
-/** Stands for everything but the directory itself that the content of a row depends on. */
+/**
+ * A hash of everything except the directory itself that the content of a row depends on: mapping, fields, URL
+ * and account.
+ */
 export function fingerprintOf({ source, mapping }: DirectoryConfig): string {
   const from = source.kind === 'file' ? [] : [source.url, source.bind?.dn];
   const fields = [...userFields(mapping.people), ...groupFields(mapping.groups)].map(

@@ -3,7 +3,7 @@ import { followContent } from '../../ldap/sync/content-sync.js';
 import { attributeKey, type Entry } from '../../ldap/entry.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
 
-/** Counts entries, and in how many of them each attribute is. */
+/** Counts entries, and the entries that have each attribute. */
 export class Tally {
   total = 0;
   private readonly counts = new Map<string, number>();
@@ -18,7 +18,7 @@ export class Tally {
   }
 }
 
-/** The entries of a search as they are read by content synchronisation. */
+/** Yields the entries of a search by content synchronization. */
 export async function* readFollowed(
   connection: LdapConnection,
   request: SearchRequest,

@@ -19,19 +19,19 @@ const ENCRYPTION = {
   ldaps: 'encrypted (ldaps)',
 } as const satisfies Record<LdapServerConfig['security'], string>;
 
-/** Entries between two reports of progress. */
+/** Number of entries between two progress reports. */
 const PROGRESS_INTERVAL = 1000;
 
-/** Nothing was changed at this instant or later (RFC 4517 §3.3.13). */
+/** No entry was changed at or after this time (RFC 4517 §3.3.13). */
 const END_OF_TIME = '99991231235959Z';
 
 const PLURALS = { person: 'people', group: 'groups' } as const satisfies Record<EntryKind, string>;
 
 /**
- * Finds out whether a directory server gives everything that the service needs, in the way in which the service asks
- * for it; all that is wrong is told together.
- * @param progress is told now and then how many entries have been read
- * @throws InvalidFilterError when a filter of the settings is malformed; the signal's reason
+ * Checks that a directory server provides everything that the service needs, with the same kinds of requests
+ * that the service uses. All findings are reported together.
+ * @param progress called at intervals with the number of entries that have been read
+ * @throws InvalidFilterError when a configured filter is malformed; the signal's reason
  */
 export async function examineDirectory(
   config: DirectoryConfig,
@@ -44,7 +44,8 @@ export async function examineDirectory(
   const findings = risk === null ? [] : [warning('directory password', risk)];
   let connection: LdapConnection | null = null;
   try {
-    // Each of them may have to stand in for the others; the first that lets the account in is looked at.
+    // Every server is checked, because each may have to replace the others. The directory is examined on the
+    // first one that accepts the account.
     for (const server of source.servers) {
       const entered = await enter(directory, server, signal);
       findings.push(entered.finding);
@@ -79,7 +80,7 @@ async function enter(
   }
 }
 
-/** A server that answers, and lets nobody in, is there. */
+/** A server that rejects the account is available; the problem is the account. */
 function explainEntrance(error: unknown, { url }: LdapServerConfig): Finding {
   if (!(error instanceof LdapError)) throw error;
   return error instanceof LdapResultError
@@ -96,9 +97,9 @@ async function describeServer(
   return ok('directory server', `${url}, ${ENCRYPTION[security]}, ${vendor}`);
 }
 
-/** What is seen of a directory once the server has let us in. */
+/** Checks the directory on a connection that is bound. */
 class Examination {
-  /** Why changes are not told by the server; null: they are. */
+  /** Why the server does not report changes; null when it does. */
   private notTold: string | null = null;
   private readonly references: ReferenceTally;
 
@@ -135,28 +136,29 @@ class Examination {
       together.entries += tally.total;
       together.dated += tally.having(people.modifiedAt);
     }
-    // Of a part it cannot be told what is missing.
+    // Missing references can only be determined if everything was read.
     if (isWhole) yield* this.references.findings();
     if (this.notTold !== null && missing.size === 0) await this.tryToAsk();
     yield this.describeChanges(together);
   }
 
-  /** Finds out what the server refuses of what is asked for changes. */
+  /** Sends the request for changes once, to determine which parts the server refuses. */
   private async tryToAsk(): Promise<void> {
     try {
       await this.directory.listChangedSince(this.connection, END_OF_TIME).next();
     } catch (error) {
-      // The entries were counted before, and whatever fails was told there.
+      // The entries were counted before, and that step reported every failure.
       if (!(error instanceof LdapResultError)) throw error;
     }
   }
 
-  /** Null: the entry is there. */
+  /** The reason why an entry is not found; null when it exists. */
   private async findAbsence(dn: string): Promise<string | null> {
     try {
       const request = { base: dn, scope: 'base', filter: ANY_ENTRY, attributes: ['1.1'] } as const;
       const messages = this.connection.search(request, { signal: this.signal });
-      // The entry itself may be hidden from an account that sees what is below it: only an error counts.
+      // The entry itself may be hidden from an account that can read the entries below it: only an error
+      // counts.
       for await (const { kind } of messages) if (kind === 'done') break;
       return null;
     } catch (error) {
@@ -166,7 +168,7 @@ class Examination {
     }
   }
 
-  /** @param hasBases all bases are there, so that each one can be tried */
+  /** @param hasBases whether all bases exist, so that each one can be checked */
   private async findWhyNotTold(hasBases: boolean): Promise<string | null> {
     if (await this.directory.offersContentSync(this.connection))
       return hasBases ? this.findWhatIsNotCovered() : null;
@@ -182,13 +184,16 @@ class Examination {
       return null;
     } catch (error) {
       if (error instanceof ContentSyncRefusedError) return error.message;
-      // The entries are counted in the same way, and whatever fails is told there.
+      // The entries are counted with the same request, and that step reports every failure.
       if (error instanceof LdapResultError) return null;
       throw error;
     }
   }
 
-  /** Counts in the way in which the service will read: the limits of an account differ from way to way. */
+  /**
+   * Counts the entries with the kind of request that the service will use, because the limits of an account
+   * differ between kinds.
+   */
   private async count(kind: EntryKind, tally: Tally): Promise<Finding | null> {
     const { people, groups } = this.config.mapping;
     const { uuid, id, modifiedAt } = kind === 'person' ? people : groups;
@@ -249,7 +254,7 @@ class Examination {
       : ok('members', counts.join(', '));
   }
 
-  /** @param dated entries that say when they were changed */
+  /** @param dated number of entries whose modification time is visible */
   private describeChanges({ entries, dated }: { entries: number; dated: number }): Finding {
     if (this.notTold === null) return ok('changes', 'told by the server as they happen (RFC 4533)');
     const { syncSeconds, mapping } = this.config;

@@ -5,13 +5,13 @@ import { ReferenceTally } from './reference-statistics.js';
 import { LdifSource } from '../ldif/ldif-source.js';
 import { SourceError } from '../source.error.js';
 
-/** Entries between two reports of progress. */
+/** Number of entries between two progress reports. */
 const PROGRESS_INTERVAL = 1000;
 
 /**
- * Reads a directory file to its end, as the service will, and counts whom it finds.
- * @param progress is told now and then how many entries have been read
- * @throws InvalidFilterError, InvalidDnError: see openSource, which looks first
+ * Reads a directory file completely, as the service does, and counts people and groups.
+ * @param progress called at intervals with the number of entries that have been read
+ * @throws InvalidFilterError, InvalidDnError: openSource validates filters and bases first
  */
 export async function examineFile(
   config: DirectoryConfig,

@@ -1,7 +1,7 @@
 import { isLoopback } from '../../common/loopback.js';
 import type { LdapSourceConfig } from '../../config/settings/directory.js';
 
-/** Whether the password of the account can be read on its way to the server, in words; null: nothing is wrong (pure). */
+/** A warning if the password of the account crosses the network unencrypted; null when it does not (pure). */
 export function passwordRisk({ bind, servers }: LdapSourceConfig): string | null {
   const hosts = servers.flatMap(({ security, host }) =>
     security === 'none' && !isLoopback(host) ? [host] : [],

@@ -6,19 +6,19 @@ import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import type { EntryKind } from '../source.js';
 
-/** Of this share of references, in percent, a directory may have lost track without a word. */
+/** The highest percentage of references without a mirrored entry that causes no warning. */
 const TOLERATED_PERCENT = 5;
 
-/** An entry with a usable id of its own, as far as it counts for references. */
+/** An entry with a usable identifier and id, reduced to the data that is needed to count references. */
 interface Candidate {
   readonly dnKey: string;
   readonly id: string;
 }
 
-/** Counts the DNs in groups, and those of them behind which no entry is mirrored. */
+/** Counts the DNs in groups, and the DNs among them that belong to no mirrored entry. */
 export class ReferenceTally {
   private readonly candidates: Record<EntryKind, Candidate[]> = { person: [], group: [] };
-  /** How many groups name a DN, by keyOfDn. */
+  /** The number of groups that refer to a DN, by keyOfDn. */
   private readonly named = new Map<string, number>();
 
   constructor(private readonly mapping: DirectoryMapping) {}
@@ -27,13 +27,16 @@ export class ReferenceTally {
     const { uuid, id } = kind === 'person' ? this.mapping.people : this.mapping.groups;
     const [bytes] = entry.bytes(id);
     const text = bytes === undefined ? '' : (decodeUtf8(bytes) ?? '').trim();
-    // Without an identity or an id the entry is put aside, and so are all entries with one id.
+    // The mirror rejects an entry without an identifier or an id, and all entries that share an id.
     if (text !== '' && uuidOfEntry(entry, uuid) !== null)
       this.candidates[kind].push({ dnKey: keyOfDn(entry.dn), id: foldId(text) });
     if (kind === 'group') this.addReferences(entry);
   }
 
-  /** A warning when so many references name nothing that memberships are missing; says nothing of who or where. */
+  /**
+   * A warning when the share of dangling references suggests that memberships are missing. It contains no
+   * names or DNs.
+   */
   *findings(): Generator<Finding> {
     const mirrored = new Set([...mirroredOf(this.candidates.person), ...mirroredOf(this.candidates.group)]);
     let total = 0;
@@ -58,7 +61,7 @@ export class ReferenceTally {
   }
 }
 
-/** The DNs, by keyOfDn, of those whose id no other entry of their kind has. */
+/** The DNs, by keyOfDn, of the entries whose id is unique in their kind. */
 function mirroredOf(candidates: readonly Candidate[]): string[] {
   const counts = new Map<string, number>();
   for (const { id } of candidates) counts.set(id, (counts.get(id) ?? 0) + 1);

@@ -13,39 +13,42 @@ import type { EntryKind } from '../source.js';
 type Cookies = Extract<Position, { kind: 'cookies' }>;
 
 export interface SessionOptions {
-  /** Null: nothing is known, everything is read. */
+  /** Null when no content is known: the session then reads everything. */
   readonly from: Cookies | null;
-  /** Goes on with every change after the refresh. */
+  /** Whether changes after the refresh are followed. */
   readonly follows: boolean;
   readonly signal: AbortSignal;
 }
 
-/** Milliseconds of quiet after which what has come is taken together: one operation of a client is often several. */
+/**
+ * Milliseconds without an event after which the changes are taken as one batch: one operation of a client
+ * often causes several changes.
+ */
 const QUIET = 10;
-/** Milliseconds that a change waits at most for others to come. */
+/** The longest time in milliseconds that a change waits for others. */
 const LONGEST_WAIT = 200;
-/** Milliseconds after which a wait begins anew; the connection has its own limits. */
+/** Milliseconds after which a wait is restarted. The connection has its own timeouts. */
 const LONG = 60_000;
-/** About as many bytes of changes as are taken together at most: a picture has up to millions. */
+/** Approximate number of bytes of changes in one batch. A picture can have millions of bytes. */
 const LARGEST_BATCH = 32_000_000;
 
-/** What is followed: people, groups, and what they stand below. */
+/** The searches that are followed: people, groups, and the containers above them. */
 type Stream = EntryKind | 'container';
 
 /**
- * The people and groups of a server, followed by content synchronisation (RFC 4533), over the connection that everything
- * else is asked on. Behind one address there may be several servers: a second connection might reach one that is
- * behind, and what it answers would undo what the first one told.
+ * Follows the people and groups of a server by content synchronization (RFC 4533). All other searches use the
+ * same connection: one address may represent several servers, and a second connection could reach a server
+ * that is behind, whose responses would revert changes that the first one delivered.
  */
 export class ContentSession {
   private readonly streams = new Map<Stream, AsyncGenerator<ContentEvent>>();
   private readonly buffer = new ChangeBuffer(LARGEST_BATCH);
   private readonly containers = new Map<string, string>();
-  /** The identities of each kind that its refresh has mentioned. */
+  /** The entryUUIDs of each kind that its refresh has mentioned. */
   private readonly mentioned = new Map<EntryKind, Set<string>>();
-  /** The kinds whose refresh is over, and whether what it did not mention is gone. */
+  /** The kinds whose refresh is complete, and whether the entries that it did not mention are gone. */
   private readonly refreshed = new Map<EntryKind, boolean>();
-  /** Ends the searches, and leaves the connection open. */
+  /** Ends the searches and keeps the connection open. */
   private readonly stop = new AbortController();
   private cookies = new Map<EntryKind, Buffer>();
   private moved = false;
@@ -56,7 +59,10 @@ export class ContentSession {
     private readonly options: SessionOptions,
   ) {}
 
-  /** @throws ContentSyncRefusedError when the server refuses content synchronisation; LdapError when the connection ends */
+  /**
+   * @throws ContentSyncRefusedError when the server refuses content synchronization
+   * @throws LdapError when the connection ends
+   */
   static async open(
     directory: LdapDirectory,
     connection: LdapConnection,
@@ -64,7 +70,7 @@ export class ContentSession {
   ): Promise<ContentSession> {
     const session = new ContentSession(directory, connection, options);
     try {
-      // First, so that whatever is renamed while the others are read is seen to have been.
+      // Containers are followed first, so that renames during the other refreshes are detected.
       if (options.follows) await session.openContainers();
       for (const kind of KINDS) session.openKind(kind);
       return session;
@@ -75,8 +81,8 @@ export class ContentSession {
   }
 
   /**
-   * The refresh of a session that knows nothing: every entry, each once. Between two entries no other search on the
-   * connection may be waited for.
+   * The refresh of a session without a known state: yields every entry once. Between two entries, the caller
+   * must not wait for another search on the connection.
    */
   async *readAll(): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
     for (const kind of KINDS) {
@@ -92,10 +98,10 @@ export class ContentSession {
   }
 
   /**
-   * The refresh of a session that goes on where another one ended: what has changed since, piece by piece. The position
-   * is that of the other session until the last piece.
-   * @param known gives the entryUUIDs that the other one had come to know
-   * @throws ServerBehindError when the server does not have all that the other one had seen
+   * The refresh of a session that continues an earlier one: yields the changes since then in batches. Until
+   * the last batch, the position remains that of the earlier session.
+   * @param known returns the entryUUIDs that the earlier session knew
+   * @throws ServerBehindError when the server lacks changes that the earlier session received
    */
   async *readChanges(
     known: (kind: EntryKind) => Promise<readonly string[]>,
@@ -127,8 +133,8 @@ export class ContentSession {
 
   /**
    * Waits for changes.
-   * @param patience milliseconds
-   * @returns whether there are any
+   * @param patience the longest wait in milliseconds
+   * @returns whether there are changes
    * @throws LdapError when the server or the connection ends the session
    */
   waitForChanges(patience: number): Promise<boolean> {
@@ -136,7 +142,7 @@ export class ContentSession {
   }
 
   /**
-   * The changes that have come, with those that belong to them.
+   * Returns the changes that have arrived, after a short wait for related ones.
    * @throws LdapError as waitForChanges
    */
   async nextChanges(): Promise<Changes> {
@@ -147,7 +153,10 @@ export class ContentSession {
     return this.takeAll();
   }
 
-  /** Something that people or groups stand below has come, gone or been renamed since takeMoved: so may have they. */
+  /**
+   * Whether a container of people or groups was added, deleted or renamed since takeMoved. The people and
+   * groups below it may have moved as well.
+   */
   get hasMoved(): boolean {
     return this.moved;
   }
@@ -158,7 +167,10 @@ export class ContentSession {
     return moved;
   }
 
-  /** From where the next session goes on; null before the refresh, and where the server gives no cookies. */
+  /**
+   * The position from which the next session continues; null before the refresh, and when the server sends no
+   * cookies.
+   */
   position(): string | null {
     const person = this.cookies.get('person');
     const group = this.cookies.get('group');
@@ -167,7 +179,7 @@ export class ContentSession {
       : formatPosition({ kind: 'cookies', person, group });
   }
 
-  /** Ends the searches; the connection stays. */
+  /** Ends the searches and keeps the connection open. */
   close(): void {
     this.stop.abort(new Error('The session was closed'));
   }
@@ -184,14 +196,14 @@ export class ContentSession {
   private async openContainers(): Promise<void> {
     const stream = this.openStream('container', this.directory.containers, null);
     for await (const event of refreshOf(stream)) this.noteContainer(event);
-    // They are only come to be known.
+    // The first refresh lists the containers and is not a change.
     this.moved = false;
     void this.pump('container');
   }
 
   /**
-   * Asks for what follows the refresh also where it is not wanted: without, OpenLDAP leaves out of the refresh every
-   * entry that is changed during it, as if it had been deleted.
+   * Starts a search that persists, even if only the refresh is wanted. In a search that does not persist,
+   * OpenLDAP omits every entry that is changed during the refresh, as if it had been deleted.
    */
   private openStream(
     kind: Stream,
@@ -210,13 +222,13 @@ export class ContentSession {
     return stream;
   }
 
-  /** Everything that has come, with the cookies that stand for it. */
+  /** Returns all buffered changes, and updates the cookies that represent them. */
   private takeAll(): Changes {
     this.cookies = new Map(this.buffer.cookies);
     return this.buffer.take();
   }
 
-  /** Takes the events of a stream as they come. */
+  /** Processes the events of a stream as they arrive. */
   private async pump(kind: Stream): Promise<void> {
     try {
       for await (const event of this.streamOf(kind)) {
@@ -249,7 +261,8 @@ export class ContentSession {
       const known = stateOf(from);
       const current = stateOf({ ...from, [kind]: cookie ?? Buffer.alloc(0) });
       if (cookie !== null) refuseBehind(known, current);
-      // Without an end that says how far the server is, what it did not mention may be what it lacks.
+      // If the end of the refresh does not show the state of the server, an entry that it did not mention may
+      // be one that the server does not have yet.
       const hidden = describeHidden(known, current);
       if (unmentionedAreGone && hidden !== null) throw new ServerBehindError(hidden);
     }
@@ -270,7 +283,7 @@ export class ContentSession {
   }
 }
 
-/** The events of a stream up to the end of its refresh; the stream is left open. */
+/** Yields the events of a stream up to the end of its refresh, and leaves the stream open. */
 async function* refreshOf(stream: AsyncGenerator<ContentEvent>): AsyncGenerator<ContentEvent> {
   for (;;) {
     const next = await stream.next();
@@ -280,7 +293,7 @@ async function* refreshOf(stream: AsyncGenerator<ContentEvent>): AsyncGenerator<
   }
 }
 
-/** The protocol gives the identity, also where the account may not read the attribute. */
+/** Adds the entryUUID from the protocol, which is known even if the account may not read the attribute. */
 function withUuid(entry: Entry, uuid: string): Entry {
   if (entry.bytes('entryUUID').length > 0) return entry;
   return new Entry(entry.dn, [...entry.attributes, ['entryUUID', [Buffer.from(uuid)]]]);

@@ -7,16 +7,17 @@ import { readPaged } from '../../ldap/client/paged-search.js';
 import { ANY_ENTRY, type SearchRequest } from '../../ldap/client/requests.js';
 import { KINDS, type LdapDirectory } from './ldap-directory.js';
 
-/** Attribute lists with this name alone ask for no attributes (RFC 4511 §4.5.1.8). */
+/** An attribute list with only this name requests no attributes (RFC 4511 §4.5.1.8). */
 const NO_ATTRIBUTES = ['1.1'];
 
 /**
- * Checks that content synchronisation tells of all people and groups. A server can have several databases below one
- * suffix, and each one has the overlay syncprov or lacks it. A search in a database without it is refused. A search
- * above such a database succeeds, and OpenLDAP leaves out its entries and their changes without an error.
+ * Checks that content synchronization covers all people and groups. A server can have several databases below
+ * one suffix, and each one has the overlay syncprov or lacks it. A search in a database without it is
+ * refused. A search above such a database succeeds, and OpenLDAP omits its entries and their changes without
+ * an error.
  *
- * @throws {ContentSyncRefusedError} when a part is refused or left out
- * @throws {LdapError} for everything else that goes wrong; the signal's reason
+ * @throws {ContentSyncRefusedError} when a part is refused or omitted
+ * @throws {LdapError} for every other failure; the signal's reason
  */
 export async function requireCoverage(
   directory: LdapDirectory,
@@ -41,8 +42,8 @@ export async function requireCoverage(
 }
 
 /**
- * The DN of a container of people or groups that a search shows and content synchronisation does not; null when there
- * is none. The top entry of a database is a container, so a database that is left out is found by it.
+ * The DN of a container of people or groups that a search returns and content synchronization omits; null
+ * when there is none. The top entry of a database is a container, so this check finds every omitted database.
  */
 async function findLeftOut(
   directory: LdapDirectory,
@@ -56,12 +57,12 @@ async function findLeftOut(
     ([uuid, dn]) => !told.has(uuid) && bases.some((base) => isRelated(dn, base)),
   );
   if (missing.length === 0) return null;
-  // An entry that was deleted between the two searches is not left out.
+  // An entry that was deleted between the two searches is not omitted.
   const shownAfter = await readShown(connection, directory.containers, signal);
   return missing.find(([uuid]) => shownAfter.has(uuid))?.[1] ?? null;
 }
 
-/** Whether one of the two DNs is below the other one. */
+/** Whether either DN is below the other, or they are equal. */
 function isRelated(dn: string, base: string): boolean {
   try {
     return isBelow(dn, base) || isBelow(base, dn);
@@ -71,7 +72,7 @@ function isRelated(dn: string, base: string): boolean {
   }
 }
 
-/** The DNs that a search gives, by entryUUID. */
+/** The DNs that a search returns, by entryUUID. */
 async function readShown(
   connection: LdapConnection,
   request: SearchRequest,
@@ -87,8 +88,8 @@ async function readShown(
 }
 
 /**
- * The entryUUIDs that the refresh of a content synchronisation gives. It has to be one that persists: of glued databases
- * OpenLDAP leaves out the lower ones only then.
+ * The entryUUIDs that the refresh of a content synchronization returns. The request must persist: OpenLDAP
+ * omits the lower glued databases only in that case.
  */
 async function readTold(
   connection: LdapConnection,

@@ -1,9 +1,9 @@
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import type { Position } from './position.js';
 
-/** The latest instant at which an entry was changed, by the directory's own clock (RFC 4517 §3.3.13). */
+/** The latest time at which an entry was changed, by the directory's own clock (RFC 4517 §3.3.13). */
 export class DirectoryClock {
-  /** @param latest what is known already; an empty text is before every instant */
+  /** @param latest the latest known time; an empty text precedes every time */
   constructor(
     private readonly attribute: string,
     public latest = '',
@@ -12,16 +12,17 @@ export class DirectoryClock {
   note(entry: Entry): void {
     const [bytes] = entry.bytes(this.attribute);
     const instant = bytes === undefined ? null : decodeUtf8(bytes);
-    // One server writes all of them in one form, in which their order is that of their characters.
+    // One server writes all timestamps in one format, in which their order is the order of their text.
     if (instant !== null && instant > this.latest) this.latest = instant;
   }
 }
 
 /**
- * From which instant on the next look asks (pure).
- * @param latest the latest change that this look saw
- * @param isLater this look began a second or more after the one before had ended: in the second of a change that it
- *   saw then, nothing can be changed any more. Otherwise what an import changed in one second would be read for ever
+ * The time from which the next poll reads changes (pure).
+ * @param latest the latest change that this poll read
+ * @param isLater this poll began at least one second after the previous one had ended. The second of the
+ *   latest change that the previous poll read is then over, and no more changes can occur in it. Otherwise,
+ *   entries that an import changed within one second would be read again in every poll
  */
 export function sinceAfter(
   position: Pick<Extract<Position, { kind: 'look' }>, 'since' | 'latest'>,
@@ -32,7 +33,7 @@ export function sinceAfter(
   return next > position.since ? next : position.since;
 }
 
-/** The first instant after one in whole seconds (RFC 4517 §3.3.13); others stay as they are. */
+/** The next time in whole seconds (RFC 4517 §3.3.13). Times in other formats are returned unchanged. */
 function instantAfter(instant: string): string {
   const [, date = '', hour, minute, second, zone = ''] =
     /^(\d{8})(\d\d)(\d\d)(\d\d)((?:\.0+)?Z)$/.exec(instant) ?? [];

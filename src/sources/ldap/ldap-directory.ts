@@ -19,16 +19,19 @@ import { readReachedState, readServerState } from './server-state.js';
 import type { EntryKind } from '../source.js';
 import { SourceError } from '../source.error.js';
 
-/** The control of content synchronisation (RFC 4533 §2.2). */
+/** The OID of the Sync Request Control (RFC 4533 §2.2). */
 const SYNC_REQUEST = '1.3.6.1.4.1.4203.1.9.1.1';
 
-/** What OpenLDAP changes with every change of an entry; other servers do not know it. */
+/** The attribute that OpenLDAP updates with every change of an entry. Other servers do not have it. */
 const ENTRY_CSN = 'entryCSN';
 
-/** Values that are asked for at once: a filter has a bound too. */
+/** The number of values in one filter. Servers limit the size of a filter. */
 const AT_ONCE = 100;
 
-/** Classes of the entries that others stand below: when one is renamed, so are all below, and none of them tells. */
+/**
+ * Object classes of containers. When a container is renamed, all entries below it are renamed, and the server
+ * reports none of them.
+ */
 const CONTAINERS = ['organizationalUnit', 'organization', 'locality', 'domain', 'dcObject', 'container'];
 
 export const KINDS = ['person', 'group'] as const satisfies readonly EntryKind[];
@@ -39,18 +42,18 @@ export interface KnownEntry {
   readonly entry: Entry;
 }
 
-/** An entry by where it was seen. */
+/** An entry by its kind, identifier and last known DN. */
 export interface ListedEntry {
   readonly kind: EntryKind;
   readonly uuid: string;
   readonly dn: string;
 }
 
-/** The people and groups of one LDAP server: what is asked for, as the mapping has it. */
+/** The searches for the people and groups of one LDAP server, according to the mapping. */
 export class LdapDirectory {
-  /** Everything about people, and about groups. */
+  /** The searches for people and for groups, with all mapped attributes. */
   readonly searches: Readonly<Record<EntryKind, SearchRequest>>;
-  /** The DNs of what people and groups stand below. */
+  /** The search for the containers of people and groups: their DNs and entryUUIDs. */
   readonly containers: SearchRequest;
   readonly servers: LdapServers;
   private readonly mapping: DirectoryMapping;
@@ -88,7 +91,10 @@ export class LdapDirectory {
     return this.servers.connect(signal);
   }
 
-  /** Whether entries are seen with their identity: else only a whole directory can be compared with another one. */
+  /**
+   * Whether the account can read the identifiers of entries. Without them, only a complete read can be
+   * compared with the mirror.
+   */
   async showsIdentity(connection: LdapConnection): Promise<boolean> {
     const attributes = [this.mapping.people.uuid];
     for (const kind of KINDS) {
@@ -105,28 +111,34 @@ export class LdapDirectory {
     return entry.bytes(this.mapping.people.uuid).length > 0;
   }
 
-  /** Whether the server says of itself that its content can be followed. The identity has to be its own word for it. */
+  /**
+   * Whether the server offers content synchronization. The mapping must also use entryUUID as the identifier,
+   * because the protocol reports entries by it.
+   */
   async offersContentSync(connection: LdapConnection): Promise<boolean> {
     const { supportedControls } = await readRootDse(connection);
     return supportedControls.includes(SYNC_REQUEST) && this.mapping.people.uuid.toLowerCase() === 'entryuuid';
   }
 
-  /** Whether it can be followed by what the server tells. */
+  /** Whether the server can report changes by content synchronization. */
   async canTellChanges(connection: LdapConnection): Promise<boolean> {
     return (await this.offersContentSync(connection)) && (await this.showsIdentity(connection));
   }
 
-  /** How far the server has come, by its contextCSN. */
+  /** The state of the server by its contextCSN. */
   readState(connection: LdapConnection): Promise<ServerState> {
     return readServerState(connection, this.searches);
   }
 
-  /** The same, and by its entries: see Position. */
+  /** The state of the server by its contextCSN and its entries: see Position. */
   readReached(connection: LdapConnection, state: ServerState): Promise<ServerState> {
     return readReachedState(connection, this.searches, state);
   }
 
-  /** Entries by their identity; those that are not there, or not chosen, are left out. */
+  /**
+   * Reads entries by their identifiers. Entries that do not exist, or that the filters do not select, are
+   * omitted.
+   */
   async readAgain(connection: LdapConnection, uuids: readonly string[]): Promise<KnownEntry[]> {
     const found: KnownEntry[] = [];
     for (const some of pieces(uuids, AT_ONCE)) {
@@ -138,7 +150,7 @@ export class LdapDirectory {
     return found;
   }
 
-  /** The groups that name one of these DNs, in whatever role. */
+  /** The groups that refer to one of these DNs as a member, admin or owner. */
   async readNaming(connection: LdapConnection, dns: readonly string[]): Promise<KnownEntry[]> {
     const { member, admin, owner } = this.mapping.groups;
     const found: KnownEntry[] = [];
@@ -153,8 +165,9 @@ export class LdapDirectory {
   }
 
   /**
-   * Every entry of a kind.
-   * @param isWhole with all that is mirrored; else with nothing but its identity and what `stampOf` needs
+   * Reads every entry of a kind.
+   * @param isWhole whether to read all mirrored attributes; otherwise only the identifier and the attributes
+   *   that `stampOf` needs
    */
   readAll(connection: LdapConnection, kind: EntryKind, isWhole: boolean): AsyncGenerator<KnownEntry> {
     const { uuid, modifiedAt } = this.mapping.people;
@@ -162,7 +175,7 @@ export class LdapDirectory {
     return this.readIdentified(connection, kind, attributes);
   }
 
-  /** Whether the server still shows an entry of a kind under its DN. */
+  /** Whether the server still returns an entry of a kind under its DN. */
   async isListed(connection: LdapConnection, { kind, uuid, dn }: ListedEntry): Promise<boolean> {
     const attributes = [this.mapping.people.uuid];
     const request = { ...this.searches[kind], base: dn, scope: 'base', attributes } as const;
@@ -178,7 +191,7 @@ export class LdapDirectory {
     }
   }
 
-  /** Differs when the server says that an entry was changed; null where the server says nothing of it. */
+  /** Changes when the server records a change of the entry; null when the server records none. */
   stampOf(entry: Entry): string | null {
     const values = [ENTRY_CSN, this.mapping.people.modifiedAt].flatMap((attribute) => entry.bytes(attribute));
     return values.length === 0
@@ -189,7 +202,7 @@ export class LdapDirectory {
           .replaceAll('\0', ' ');
   }
 
-  /** What the server has refused so far, and what is done instead; a sentence each. */
+  /** The requests that the server has refused so far and the alternatives in use, one sentence each. */
   refusals(connection: LdapConnection): string[] {
     const pages = 'The directory server refuses to send pages: all entries are read at once';
     const instants = `The directory server refuses to compare times: ${this.mapping.people.modifiedAt} of all entries is listed each time`;
@@ -197,8 +210,8 @@ export class LdapDirectory {
   }
 
   /**
-   * Entries that have been changed at an instant or later, by the directory's own clock; with nothing but when. An entry
-   * may come twice.
+   * Yields the entries that were changed at or after a time of the directory's own clock, with only their
+   * identifier and the time of the change. An entry may occur twice.
    */
   async *listChangedSince(connection: LdapConnection, instant: string): AsyncGenerator<KnownEntry> {
     const { uuid, modifiedAt } = this.mapping.people;
@@ -214,14 +227,14 @@ export class LdapDirectory {
     if (!this.refusesInstants) return;
     for (const kind of KINDS) {
       for await (const known of this.readChosen(connection, kind, undefined, attributes)) {
-        // One server writes all instants in one form, in which their order is that of their characters.
+        // One server writes all timestamps in one format, in which their order is the order of their text.
         const [changedAt] = known.entry.bytes(modifiedAt);
         if (changedAt !== undefined && changedAt.toString('latin1') >= instant) yield known;
       }
     }
   }
 
-  /** The entryUUIDs of the groups whose members the server may find by a search of its own. */
+  /** The entryUUIDs of the groups whose members the server may compute by a search. */
   async listDynamicGroups(connection: LdapConnection): Promise<string[]> {
     const filters = DYNAMIC_ATTRIBUTES.map((attribute): Filter => ({ kind: 'present', attribute }));
     const attributes = ['objectClass', this.mapping.groups.uuid, ...DYNAMIC_ATTRIBUTES];
@@ -235,19 +248,19 @@ export class LdapDirectory {
       ))
         if (isDynamicGroup(entry)) found.push(uuid);
     } catch (error) {
-      // A server that does not know the attributes has no such groups.
+      // A server that does not know these attributes has no such groups.
       if (!(error instanceof LdapResultError) || error instanceof LimitExceededError) throw error;
     }
     return found;
   }
 
-  /** Every entry with nothing but the time at which it was changed. */
+  /** Reads every entry with only the time of its last change. */
   async *readTimes(connection: LdapConnection): AsyncGenerator<Entry> {
     const attributes = [this.mapping.people.modifiedAt];
     for (const kind of KINDS) yield* readPaged(connection, { ...this.searches[kind], attributes });
   }
 
-  /** @throws SourceError when an entry does not show its identity, and would look as if it were gone */
+  /** @throws SourceError when the identifier of an entry is hidden: the entry would appear deleted */
   private async *readIdentified(
     connection: LdapConnection,
     kind: EntryKind,
@@ -262,7 +275,7 @@ export class LdapDirectory {
     }
   }
 
-  /** @param condition beside the one by which the kind is chosen */
+  /** @param condition a filter in addition to the one that selects the kind */
   private async *readChosen(
     connection: LdapConnection,
     kind: EntryKind,

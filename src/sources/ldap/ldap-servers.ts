@@ -4,21 +4,21 @@ import { LdapConnectError, LdapError } from '../../ldap/client/ldap-error.js';
 import { describeBehind, type ServerState } from './position.js';
 import { type Bases, readReachedState, readServerState } from './server-state.js';
 
-/** A server that can be asked. */
+/** A connected server and its state. */
 export interface Choice {
   readonly connection: LdapConnection;
   readonly state: ServerState;
-  /** How the server is behind what is known, in words; null: it is not. */
+  /** How the server is behind the known state, as a sentence; null when it is not behind. */
   readonly behind: string | null;
 }
 
-/** The servers that hold one directory, in the order in which they are preferred. */
+/** The servers of one directory, in order of preference. */
 export class LdapServers {
   constructor(private readonly source: LdapSourceConfig) {}
 
   /**
-   * Connects to the first server that lets the account in.
-   * @throws LdapError when none does; the signal's reason
+   * Connects to the first server that accepts the account.
+   * @throws LdapError when no server accepts it; the signal's reason
    */
   async connect(signal: AbortSignal): Promise<LdapConnection> {
     const errors: LdapError[] = [];
@@ -34,8 +34,8 @@ export class LdapServers {
   }
 
   /**
-   * Connects to the first server that has everything that is known; when there is none, to the first that is behind.
-   * @throws LdapError when none lets the account in; the signal's reason
+   * Connects to the first server that has all known changes; when there is none, to the first that is behind.
+   * @throws LdapError when no server accepts the account; the signal's reason
    */
   async choose(known: ServerState, bases: Bases, signal: AbortSignal): Promise<Choice> {
     const errors: LdapError[] = [];
@@ -83,7 +83,7 @@ export class LdapServers {
     }
   }
 
-  /** @throws LdapError when the server does not let the account in; the signal's reason */
+  /** @throws LdapError when the server does not accept the account; the signal's reason */
   connectTo({ host, port, security }: LdapServerConfig, signal: AbortSignal): Promise<LdapConnection> {
     const { certificates, bind } = this.source;
     return LdapConnection.connect({

@@ -10,7 +10,7 @@ import { KINDS, LdapDirectory } from './ldap-directory.js';
 import { formatPosition } from './position.js';
 import { type DirectorySource, type EntryKind, fingerprintOf } from '../source.js';
 
-/** A whole LDAP directory, read in one go: by content synchronisation where there is such, else page by page. */
+/** A complete LDAP directory, read by content synchronization if available, and otherwise page by page. */
 export class LdapSource implements DirectorySource {
   private readonly directory: LdapDirectory;
   private reached: string | null = null;
@@ -70,7 +70,8 @@ export class LdapSource implements DirectorySource {
     connection: LdapConnection,
     signal: AbortSignal,
   ): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
-    // These are read first: the next look finds what changes while the entries are read.
+    // The state and the times are read first, so that the next poll finds changes made while the entries are
+    // read.
     const state = await this.directory.readState(connection);
     const reached = await this.directory.readReached(connection, state);
     const { modifiedAt } = this.config.mapping.people;

@@ -9,29 +9,34 @@ import { csnsOf, parseSyncCookie } from '../../ldap/sync/sync-cookie.js';
 import { ServerBehindError } from './server-behind.error.js';
 import type { EntryKind } from '../source.js';
 
-/** How far a server has come in the databases of people and of groups; null: it does not show it. */
+/** The replication state of a server, for people and for groups; null where the server hides it. */
 export type ServerState = Readonly<Record<EntryKind, CsnVector | null>>;
 
 /**
- * From where a directory can be followed: the cookies of content synchronisation, or what a later look is compared
- * with. Kept as text beside the revision that it belongs to.
+ * The position from which changes of a directory can be followed: the cookies of content synchronization, or
+ * the state that the next poll is compared with (kind `look`). It is stored as text with the revision that it
+ * belongs to.
  */
 export type Position =
   | { readonly kind: 'cookies'; readonly person: Buffer; readonly group: Buffer }
   | {
       readonly kind: 'look';
-      /** How far the server had come, by its contextCSN. */
+      /** The state of the server by its contextCSN. */
       readonly state: ServerState;
       /**
-       * How far it had come by its entries too: after a crash they are newer than the contextCSN. No later state is
-       * compared with this one, since the newest entry can be deleted.
+       * The state of the server by its entries as well: after a crash they are newer than the contextCSN.
+       * Later states are not compared with this one, because the newest entry can be deleted.
        */
       readonly reached: ServerState;
-      /** Whatever was changed before has been seen; by the directory's clock, as it writes it. */
+      /**
+       * All changes before this instant have been read. The text is a timestamp of the directory's own clock,
+       * in its format.
+       */
       readonly since: string;
       /**
-       * The latest change that was seen. Of what changed while entries were read some came too late to be seen, and may
-       * be older: only from another look on is nothing older than this missing.
+       * The latest change that was read. Some changes made while entries were read came too late to be
+       * included, and may be older than this one: only a later poll guarantees that no older change is
+       * missing.
        */
       readonly latest: string;
     };
@@ -49,7 +54,10 @@ export function formatPosition(position: Position): string {
   );
 }
 
-/** Null for what was not written by formatPosition, and for a cookie that names a server (see readCookie). */
+/**
+ * @returns null for text that formatPosition did not write, and for a cookie that contains a server ID (see
+ *   readCookie)
+ */
 export function parsePosition(text: string | null): Position | null {
   if (text === null) return null;
   const value = parse(text);
@@ -61,7 +69,7 @@ export function parsePosition(text: string | null): Position | null {
   return { kind: 'look', state: parseState(state), reached: parseState(reached), since, latest };
 }
 
-/** How far the server had come that a position is of, as far as the position says. */
+/** The state of the server at a position; null for a kind whose state the position does not contain. */
 export function stateOf(position: Position | null): ServerState {
   if (position === null) return { person: null, group: null };
   if (position.kind === 'cookies') {
@@ -70,17 +78,20 @@ export function stateOf(position: Position | null): ServerState {
   return position.state;
 }
 
-/** How far the server had really come: see Position. */
+/** The state of the server at a position, by its entries as well: see Position. */
 export function reachedOf(position: Position | null): ServerState {
   return position?.kind === 'look' ? position.reached : stateOf(position);
 }
 
-/** A state, and of what it does not show what was known before. */
+/** Completes a state: where the server hides it, the known state is used. */
 export function withKnown(state: ServerState, known: ServerState): ServerState {
   return { person: state.person ?? known.person, group: state.group ?? known.group };
 }
 
-/** Compares two states of a directory, possibly of two servers. What one of them does not show is left out. */
+/**
+ * Compares two states of a directory, possibly of two servers. A kind that either state does not contain is
+ * ignored.
+ */
 export function compareStates(known: ServerState, current: ServerState): CsnDifference {
   const [people, groups] = (['person', 'group'] as const).map((kind) => {
     const before = known[kind];
@@ -93,15 +104,13 @@ export function compareStates(known: ServerState, current: ServerState): CsnDiff
   };
 }
 
-/**
- * @throws ServerBehindError when a server with this state does not have everything that is known
- */
+/** @throws ServerBehindError when a server with this state lacks changes that are known */
 export function refuseBehind(known: ServerState, current: ServerState): void {
   const reason = describeBehind(known, current);
   if (reason !== null) throw new ServerBehindError(reason);
 }
 
-/** In words, how a server with this state is behind what is known; null: it is not. */
+/** Describes how a server with this state is behind the known state; null when it is not behind. */
 export function describeBehind(known: ServerState, current: ServerState): string | null {
   const { behind } = compareStates(known, current);
   if (behind.length === 0) return null;
@@ -112,7 +121,7 @@ export function describeBehind(known: ServerState, current: ServerState): string
   return `The directory server is behind what is known since ${since} (server ID ${behind.join(', ')})`;
 }
 
-/** In words, what a server with this state does not show any more; null: it shows as much as before. */
+/** Describes that a server with this state hides a state that was visible before; null when it does not. */
 export function describeHidden(known: ServerState, current: ServerState): string | null {
   const isHidden = (['person', 'group'] as const).some(
     (kind) => known[kind] !== null && current[kind] === null,
@@ -136,8 +145,8 @@ function shownIn(csns: CsnVector): CsnVector | null {
 }
 
 /**
- * Null for a cookie with the ID of a server, which a former release kept: sent back, it made the server leave out its own
- * changes, so the mirror has to be compared with everything.
+ * @returns null for a cookie with a server ID, which an earlier release stored. When such a cookie was sent
+ *   back, the server omitted its own changes, so the mirror has to be compared with the whole directory.
  */
 function readCookie(text: unknown): Buffer | null {
   if (typeof text !== 'string') return null;

@@ -1,4 +1,7 @@
 import { SourceError } from '../source.error.js';
 
-/** The server does not have changes that are mirrored already: it lags behind another one, or was restored from a backup. */
+/**
+ * The server lacks changes that are already mirrored: it lags behind another server, or was restored from a
+ * backup.
+ */
 export class ServerBehindError extends SourceError {}

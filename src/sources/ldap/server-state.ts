@@ -7,14 +7,14 @@ import { readRootDse } from '../../ldap/client/root-dse.js';
 import type { ServerState } from './position.js';
 import type { EntryKind } from '../source.js';
 
-/** Milliseconds for what a server says of itself: it has that at hand. */
+/** Idle timeout in milliseconds for reading the state of a server, which it can answer immediately. */
 const PATIENCE = 10_000;
 
-/** Where people and groups are. */
+/** The base DNs of people and groups. */
 export type Bases = Readonly<Record<EntryKind, { readonly base: string }>>;
 
 /**
- * How far a server has come, by its contextCSN.
+ * Reads the state of a server by its contextCSN.
  * @throws {LdapError} and the signal's reason
  */
 export async function readServerState(connection: LdapConnection, bases: Bases): Promise<ServerState> {
@@ -26,9 +26,9 @@ export async function readServerState(connection: LdapConnection, bases: Bases):
 }
 
 /**
- * How far a server has come, by its contextCSN and by its entries: after a crash OpenLDAP has entries that are newer
- * than its contextCSN, until the next change.
- * @param state by its contextCSN
+ * Reads the state of a server by its contextCSN and its entries: after a crash, OpenLDAP has entries that are
+ * newer than its contextCSN, until the next change.
+ * @param state the state by the contextCSN
  * @throws {LdapError} and the signal's reason
  */
 export async function readReachedState(
@@ -48,7 +48,7 @@ export async function readReachedState(
   });
 }
 
-/** Reads something of the databases of people and of groups: once, where both are in one. */
+/** Reads a value from the databases of people and of groups; only once if both are in the same database. */
 async function ofBothKinds(
   connection: LdapConnection,
   bases: Bases,

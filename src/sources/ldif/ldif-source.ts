@@ -8,15 +8,18 @@ import { readLdif } from '../../ldap/ldif/ldif.js';
 import { type DirectorySource, type EntryKind, fingerprintOf } from '../source.js';
 import { SourceError } from '../source.error.js';
 
-/** Bytes that are read from the disk at once. */
+/** Bytes per read from the file. */
 const CHUNK = 1 << 18;
 
-/** A directory in an LDIF content file. */
+/** A directory that is stored in an LDIF content file. */
 export class LdifSource implements DirectorySource {
   private readonly isPerson: (entry: Entry) => boolean;
   private readonly isGroup: (entry: Entry) => boolean;
 
-  /** @throws InvalidFilterError, InvalidDnError: see openSource, which looks first */
+  /**
+   * @throws InvalidFilterError, InvalidDnError: openSource validates filters and bases before it creates this
+   *   source
+   */
   constructor(
     private readonly config: DirectoryConfig,
     private readonly source: FileSourceConfig,
@@ -27,8 +30,8 @@ export class LdifSource implements DirectorySource {
   }
 
   /**
-   * Stands for the file as it is now, and for how it is mapped: equal ones mean that nothing has to be read.
-   * @throws SourceError when the file is not there
+   * A value that changes with the file and with the mapping. If it is unchanged, the file need not be read.
+   * @throws SourceError when the file does not exist or cannot be read
    */
   async fingerprint(): Promise<string> {
     const { ino, size, mtimeMs } = await this.stat();
@@ -36,8 +39,9 @@ export class LdifSource implements DirectorySource {
   }
 
   /**
-   * The people and groups of the file, in its order.
-   * @throws LdifError when the file is broken; SourceError when it cannot be read or changes meanwhile
+   * Yields the people and groups in the order of the file.
+   * @throws LdifError when the file is malformed; SourceError when it cannot be read or changes during the
+   *   read
    */
   async *read(): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
     const before = await this.fingerprint();
@@ -48,7 +52,7 @@ export class LdifSource implements DirectorySource {
     if ((await this.fingerprint()) !== before) throw new SourceError('The file changed while it was read');
   }
 
-  /** A file is read as a whole. */
+  /** Null, because a file is always read completely. */
   position(): null {
     return null;
   }
