@@ -7,7 +7,7 @@ import { MirrorService } from './mirror.service.js';
 import { MirrorState } from './status/mirror-state.js';
 import { Synchroniser } from './sync/synchronizer.js';
 
-/** The copy of the directory: the only writer of its rows. */
+/** The mirror of the directory. This module is the only writer of its rows. */
 @Module({
   providers: [
     DirectoryStatusResolver,

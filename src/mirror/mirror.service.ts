@@ -22,10 +22,13 @@ import { MirrorState } from './status/mirror-state.js';
 import { RunReporter } from './sync/run-reporter.js';
 import { Synchroniser } from './sync/synchronizer.js';
 
-/** Milliseconds that work for the mirror has to end, once it is told to: after that, its connections have been lost. */
+/**
+ * Milliseconds that the synchronization may take to stop after it is asked to. After that, its database
+ * connections are considered lost.
+ */
 const ENDING = 10_000;
 
-/** Keeps the mirror true to its source for as long as the service runs. */
+/** Keeps the mirror synchronized with its source while the service runs. */
 @Injectable()
 export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown {
   private readonly logger = new Logger('Mirror');
@@ -41,7 +44,10 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
     private readonly leadership: Leadership,
   ) {}
 
-  /** Brings the mirror up to date once, unless another process does, and goes on doing so. */
+  /**
+   * Starts to keep the mirror synchronized. Resolves after the first run, or when this process has to wait
+   * for another process or for the database.
+   */
   async start(): Promise<void> {
     const follower = this.makeFollower();
     await new Promise<void>((settled) => {
@@ -53,7 +59,7 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
     this.stopping.abort();
   }
 
-  /** A run that is under way ends before its database is closed. */
+  /** Waits for the end of a current run before the database is closed. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.following;
   }
@@ -73,7 +79,9 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
       : new LdapFollower(directory, source, this.dataSource, this.synchroniser, this.state, reporter);
   }
 
-  /** One process synchronises, and the others wait for its end. An embedded database has one process only. */
+  /**
+   * Only one process synchronizes; the others wait until it ends. An embedded database has only one process.
+   */
   private followAlone(follower: Follower, settled: () => void): Promise<void> {
     const { database } = this.config;
     const { signal } = this.stopping;
@@ -102,7 +110,10 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
     });
   }
 
-  /** Ends what waits for an answer that never comes: a network that drops packets tells neither side. */
+  /**
+   * Closes the database connections if the work does not end in time, because it may wait for a response that
+   * never arrives: a network that drops packets notifies neither side.
+   */
   private async breakOffLater(signal: AbortSignal, following: Promise<void>): Promise<void> {
     const ended = new AbortController();
     const end = () => {

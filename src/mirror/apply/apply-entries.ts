@@ -9,15 +9,15 @@ import { userFields } from '../../users/user.fields.js';
 import type { Hashed, HashedGroup, Plan, ReferenceChange, RoleChange } from '../plan/plan.js';
 import { type Group, type Person, rankOfNaming } from '../map/snapshot.js';
 
-/** Rows that are sent at once. */
+/** Maximum number of rows in one statement. */
 const BATCH = 2000;
 const ROLE_BATCH = 20_000;
-/** Characters of a folded name that take part in the order: an index entry has a bound. */
+/** Number of characters of a folded name that are used for sorting. The size of an index entry is limited. */
 const SORTED_CHARACTERS = 256;
-/** Between pairs of characters on their way to the database; folded text has no control characters. */
+/** Separates pairs of characters in a parameter. Folded text contains no control characters. */
 const SEPARATOR = '\u001f';
 
-/** Writes people, groups and who is named by which group; what follows from it is worked out afterwards. */
+/** Writes people, groups and the references between them. Effective roles are computed afterwards. */
 export async function applyEntries(
   writer: Writer,
   plan: Plan,
@@ -53,7 +53,10 @@ export async function applyEntries(
   await touchGroups(writer, plan, now);
 }
 
-/** What groups name, as far as nobody can see it; all that is left of a plan where nothing else has changed. */
+/**
+ * Writes the invisible part of a plan: reference hashes and unresolved references. A plan may have no other
+ * changes.
+ */
 export async function applyReferences(
   writer: Writer,
   { regrouped, unresolved }: Pick<Plan, 'regrouped' | 'unresolved'>,
@@ -87,7 +90,7 @@ export async function applyReferences(
   }
 }
 
-/** A group has changed when those whom it names have. */
+/** A group counts as updated when its direct members or nested groups have changed. */
 async function touchGroups(writer: Writer, plan: Plan, now: Date): Promise<void> {
   const groups = new Set([...plan.memberships, ...plan.nestings].map(({ group }) => group));
   if (groups.size === 0) return;
@@ -119,9 +122,9 @@ function groupColumns({ groups }: DirectoryMapping, now: Date): WrittenColumn<Ha
   ];
 }
 
-/** The columns of the fields, and what users and groups have in common. */
+/** Returns the columns of the fields and the columns that users and groups have in common. */
 function entryColumns(fields: readonly Field[], now: Date): WrittenColumn<Hashed<Person | Group>>[] {
-  // A search needs no scope of a field: it does not find by a field that needs one.
+  // A search requires no scope of a field, so fields that require one are not searchable.
   const searched = fields.filter(({ isSearchable, scopes }) => isSearchable === true && scopes === undefined);
   const textOf = (value: Person | Group) =>
     searchText(searched.flatMap(({ name }) => (typeof value[name] === 'string' ? [value[name]] : [])));
@@ -145,7 +148,7 @@ function entryColumns(fields: readonly Field[], now: Date): WrittenColumn<Hashed
     column('name', 'text', ({ name }) => name),
     column('sort_name', 'text', ({ name }) => [...fold(name).trim()].slice(0, SORTED_CHARACTERS).join('')),
     column('search_text', 'text', textOf),
-    // Arrays of different lengths cannot be sent as one: they are split on the other side.
+    // Arrays of different lengths cannot be sent as one array parameter. The statement splits the text.
     column('search_pairs', 'text', (value) => searchPairs(textOf(value)).join(SEPARATOR)),
     column('content_hash', 'bytea', (_value, contentHash) => contentHash),
     column('created_at', 'timestamptz', ({ createdAt }) => createdAt ?? now),
@@ -153,7 +156,10 @@ function entryColumns(fields: readonly Field[], now: Date): WrittenColumn<Hashed
   ];
 }
 
-/** One statement for the whole batch: an array a column, which costs a tenth of a row of values each. */
+/**
+ * Upserts the whole batch with one statement and one array for each column. This costs a tenth of a list of
+ * values for each row.
+ */
 async function upsert<Each>(
   writer: Writer,
   table: string,
@@ -165,7 +171,8 @@ async function upsert<Each>(
   const selected = names.map((name) =>
     name === 'search_pairs' ? `string_to_array(search_pairs, '${SEPARATOR}')` : name,
   );
-  // The time of creation is the directory's, or else when the entry was first seen: never this run's.
+  // The creation time is from the directory, or else the time at which the entry was first seen, never that
+  // of this run.
   const assignments = names
     .filter((name) => name !== 'entry_uuid')
     .map((name) =>

@@ -12,29 +12,32 @@ import { ChangeRecorder } from './record-changes.js';
 import type { Quarantined } from '../map/snapshot.js';
 import type { Identities } from '../plan/stored.js';
 
-/** Rows after which PostgreSQL's statistics are worth renewing at once instead of when it gets round to it. */
+/**
+ * Number of changed rows above which PostgreSQL's statistics are updated at once, not when autovacuum does
+ * it.
+ */
 const MANY_CHANGES = 1000;
 
-/** What is written together with a plan. */
+/** The input of applying a plan. */
 export interface Application {
   readonly plan: Plan;
   readonly mapping: DirectoryMapping;
-  /** The id of the revision that the plan was made against; null: there was none. */
+  /** The id of the revision that the plan is based on, or null if there was none. */
   readonly basedOn: string | null;
-  /** The entryUUIDs of what was read for the plan; null: everything there is. */
+  /** The entryUUIDs of the entries that were read for the plan, or null if the whole source was read. */
   readonly covers: Identities | null;
-  /** What of that is left out. */
+  /** The omitted entries and attributes among those read. */
   readonly quarantined: readonly Quarantined[];
-  /** Somebody has looked at the plan: what it deletes does not count against later ones. */
+  /** An operator has confirmed the plan. Its deletions do not count against later plans. */
   readonly confirmed: boolean;
   readonly now: Date;
   readonly asOf: Date;
-  /** For which changes are kept. */
+  /** Number of days for which changes are kept. */
   readonly changesDays: number;
   readonly fingerprint: string;
-  /** From where the source can be followed, in its own words. */
+  /** The position from which the source can be followed, in the source's own format. */
   readonly position: string | null;
-  /** Ends the work between two statements: then nothing of it stays. */
+  /** Aborts the work between two statements. The transaction is then rolled back. */
   readonly signal: AbortSignal;
 }
 
@@ -47,9 +50,9 @@ export class OutdatedPlanError extends Error {
 }
 
 /**
- * Applies a plan as one new revision, in the caller's transaction: readers see all of it or nothing.
+ * Applies a plan as one new revision, in the caller's transaction. Readers see all of it or nothing.
  * @returns the new revision
- * @throws OutdatedPlanError when the mirror is no longer what the plan was made against
+ * @throws OutdatedPlanError if the mirror has changed since the plan was made
  */
 export async function applyPlan(manager: EntityManager, application: Application): Promise<Revision> {
   const { plan, mapping, now, signal } = application;
@@ -78,7 +81,8 @@ export async function applyPlan(manager: EntityManager, application: Application
 }
 
 /**
- * Keeps what nobody can see of a plan that is empty otherwise, in the caller's transaction: there is no new revision.
+ * Stores the invisible part of a plan that has no visible changes, in the caller's transaction. It creates no
+ * revision.
  * @throws OutdatedPlanError as applyPlan
  */
 export async function applyUnseen(manager: EntityManager, application: Application): Promise<void> {
@@ -96,7 +100,7 @@ async function begin(manager: EntityManager, { basedOn }: Application): Promise<
   if ((state?.id ?? null) !== basedOn) throw new OutdatedPlanError();
 }
 
-/** @param revision the number of the new one; null: it stays what it is */
+/** @param revision the number of the new revision, or null if the revision stays the same */
 async function writeState(
   manager: EntityManager,
   { plan, asOf, fingerprint, position }: Application,
@@ -116,16 +120,16 @@ async function writeState(
   );
 }
 
-/** Removes pictures that no row points at any more. */
+/** Deletes pictures that no row references any more. */
 class SweptPictures {
   private constructor(
     private readonly manager: EntityManager,
     private readonly columns: readonly string[],
-    /** Null: whichever may be left over. */
+    /** The pictures that may be unused, or null to check all pictures. */
     private readonly candidates: readonly Buffer[] | null,
   ) {}
 
-  /** To be called before rows are written: afterwards nobody knows what they pointed at. */
+  /** Must be called before rows are written, because the previous references are not known afterwards. */
   static async note(manager: EntityManager, { plan, covers, mapping }: Application): Promise<SweptPictures> {
     const columns = pictureFields(userFields(mapping.people)).map(({ name, column }) => column ?? name);
     if (covers === null) return new SweptPictures(manager, columns, null);
@@ -156,7 +160,7 @@ class SweptPictures {
   }
 }
 
-/** Written anew for what was read. */
+/** Replaces the quarantine of the entries that were read. */
 async function writeQuarantine(manager: EntityManager, { covers, quarantined }: Application): Promise<void> {
   if (covers === null) await manager.query('delete from quarantined_entries');
   else {

@@ -9,16 +9,17 @@ interface Place {
 }
 
 /**
- * Runs a transaction that writes to the mirror: fenced by the lease, watched while it lasts, and as long as it takes.
- * @param signal ends the transaction, also while it waits for a lock; so does the end of the term
- * @throws NotLeadingError when this process does not lead
+ * Runs a transaction that writes to the mirror. The transaction is fenced by the lease and monitored, and has
+ * no statement timeout.
+ * @param signal aborts the transaction, even while it waits for a lock; the end of the term aborts it too
+ * @throws NotLeadingError if this process is not the leader
  */
 export async function inApplyingTransaction<Result>(
   { dataSource, leadership }: Place,
   work: (manager: EntityManager) => Promise<Result>,
   signal?: AbortSignal,
 ): Promise<Result> {
-  // An embedded database has none, and nothing else uses it.
+  // An embedded database has no URL, and no other session can block it.
   const { url } = dataSource.options as PostgresDataSourceOptions;
   const ends = [signal, leadership.signal].filter((each) => each !== undefined);
   let watch: TransactionWatch | null = null;

@@ -3,11 +3,11 @@ import { carriedColumns } from '../../database/fields/field-columns.js';
 import { groupFields } from '../../groups/group.fields.js';
 import { userFields } from '../../users/user.fields.js';
 
-/** Statements with the columns that memberships carry of users and groups. */
+/** Statements that contain the user and group columns that memberships duplicate. */
 export interface CarryingStatements {
-  /** Writes rows and counters. */
+  /** Write the changed rows and the counters. */
   readonly write: readonly string[];
-  /** Updates what memberships carry of the users, or the groups, with the entryUUIDs $1. */
+  /** Updates the duplicated columns of the users, or of the groups, with the entryUUIDs $1. */
   readonly carryPeople: string;
   readonly carryGroups: string;
 }
@@ -26,7 +26,7 @@ function prefixed(prefix: string, columns: Record<string, string>): Record<strin
   return Object.fromEntries(Object.entries(columns).map(([name, sql]) => [`${prefix}${name}`, sql]));
 }
 
-/** Only rows in which something differs are written. */
+/** Writes only rows in which a value differs. */
 function carryAgain(carried: Record<string, string>, from: string, condition: string): string {
   const columns = Object.keys(carried);
   const values = Object.values(carried);

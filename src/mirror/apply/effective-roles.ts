@@ -3,27 +3,32 @@ import type { Writer } from '../../database/statements/writer.js';
 import type { Plan } from '../plan/plan.js';
 import { type CarryingStatements, carryingStatements } from './carrying-statements.js';
 
-/** Places up to which each is looked at on its own; of more, whole groups are worked out together. */
+/**
+ * Maximum number of pairs of a user and a group that are compared individually. Above it, whole groups are
+ * compared.
+ */
 const FEW = 2000;
 
-/** A person in a group, by key. */
+/** A user in a group, by key. */
 interface Place {
   readonly group: number;
   readonly person: number;
 }
 
-/** A group that goes, and one that contains it, by key. */
+/** A deleted group and a group that contains it, by key. */
 interface GoneNesting {
   readonly outer: number;
   readonly inner: number;
 }
 
 /**
- * Keeps `effective_memberships` and the counters true to memberships, nestings, people and groups (docs/adr/0007). What a plan can have
- * changed is worked out anew and compared with the rows; those that differ are written, and no other is written or
- * locked. In the plan's transaction: begin before its rows are written, finish after.
+ * Keeps `effective_memberships` and the counters consistent with memberships, nestings, people and groups
+ * (docs/adr/0007). The roles that a plan may have changed are recomputed and compared with the rows. Only
+ * rows that differ are written or locked. All of this runs in the plan's transaction: `begin` before the rows
+ * of the plan are written, `finish` afterwards.
  *
- * What has changed stays in the temporary table `effective_changes` until the transaction ends or begins anew.
+ * The changes stay in the temporary table `effective_changes` until the transaction ends or calls `begin`
+ * again.
  */
 export class EffectiveRoles {
   private constructor(
@@ -32,11 +37,11 @@ export class EffectiveRoles {
     private readonly gone: readonly GoneNesting[],
   ) {}
 
-  /** Notes what is about to go: afterwards nobody knows where it was. */
+  /** Records the memberships of entries that the plan deletes, because they are not known afterwards. */
   static async begin(writer: Writer, plan: Plan, mapping: DirectoryMapping): Promise<EffectiveRoles> {
     const people = plan.deletedPeople.map(({ uuid }) => uuid);
     const groups = plan.deletedGroups.map(({ uuid }) => uuid);
-    // Several plans in one transaction find it there already.
+    // If one transaction applies several plans, the table exists already.
     await writer.query(EFFECTIVE_CHANGES);
     await writer.query('delete from effective_changes');
     if (people.length + groups.length > 0) await writer.query(LOST, [people, groups]);
@@ -44,7 +49,7 @@ export class EffectiveRoles {
     return new EffectiveRoles(writer, carryingStatements(mapping), gone);
   }
 
-  /** Works out the roles anew where they can have changed. */
+  /** Recomputes the roles that may have changed. */
   async finish(plan: Plan): Promise<void> {
     const touched = await this.listTouched(plan);
     if (touched === null) await this.compareGroups(plan);
@@ -53,7 +58,10 @@ export class EffectiveRoles {
     await this.carry(plan);
   }
 
-  /** Where roles can have changed, before the groups around are looked at; null: in too many places to list. */
+  /**
+   * Returns the pairs whose role may have changed, without the groups that contain them, or null if there are
+   * too many to list.
+   */
   private async listTouched({ memberships, nestings }: Plan): Promise<Place[] | null> {
     if (memberships.length > FEW) return null;
     if (memberships.length + nestings.length + this.gone.length === 0) return [];
@@ -81,7 +89,7 @@ export class EffectiveRoles {
     await this.writer.query('analyze effective_changes');
   }
 
-  /** What memberships carry of people and groups that have changed. */
+  /** Updates the columns that memberships duplicate from changed people and groups. */
   private async carry({ updatedPeople, updatedGroups }: Plan): Promise<void> {
     if (updatedPeople.length > 0)
       await this.writer.query(this.statements.carryPeople, [updatedPeople.map(({ value }) => value.uuid)]);
@@ -100,7 +108,7 @@ const EFFECTIVE_CHANGES = `
     inherited_from integer[]
   ) on commit drop`;
 
-/** What goes with the people ($1) and groups ($2) that are deleted. */
+/** The memberships that end because people ($1) and groups ($2) are deleted. */
 const LOST = `
   insert into effective_changes (group_key, user_key, role_before)
   select m.group_key, m.user_key, m.role
@@ -114,8 +122,8 @@ const GONE = `
   from groups g join nestings n on n.inner_key = g.key where g.entry_uuid = any ($1::uuid[])`;
 
 /**
- * People ($2) in the groups ($1) that name them or no longer do; those of a group ($4) in the one ($3) that names it
- * or no longer does; and those that were in a group that has gone ($6) in the one that contained it ($5).
+ * Users ($2) in the groups ($1) that name them or no longer do; users of a group ($4) in the group ($3) that
+ * names it or no longer does; and former users of a deleted group ($6) in the group ($5) that contained it.
  */
 const TOUCHED = `
   select g.key as group, u.key as person
@@ -134,8 +142,9 @@ const TOUCHED = `
   limit ${FEW + 1}`;
 
 /**
- * Compares the roles that follow from `claims` with the rows of `present`. A claim is one way in which somebody
- * belongs to a group: by name, or with the role of the group directly inside (`via`) through which the way leads.
+ * Compares the roles that follow from `claims` with the rows of `present`. A claim is one path by which a
+ * user belongs to a group: either the group names the user, or the path leads through a directly nested group
+ * (`via`), whose role applies.
  */
 function compare(tables: string): string {
   return `
@@ -160,9 +169,9 @@ function compare(tables: string): string {
 }
 
 /**
- * Of everybody in the groups with the entryUUIDs $1 and the keys $2, and in all groups around them. `reach` follows
- * every way from such a group inwards, once for each group directly inside it; a way never comes back to the group
- * it began at, which is where cycles are cut.
+ * Compares the roles of all users in the groups with the entryUUIDs $1 and the keys $2, and in all groups
+ * that contain these. `reach` follows every path from such a group inward, once for each directly nested
+ * group. A path never returns to its first group, which breaks cycles.
  */
 const IN_GROUPS = compare(`
   affected (group_key) as (
@@ -187,8 +196,9 @@ const IN_GROUPS = compare(`
   present as (select m.* from effective_memberships m join affected a on a.group_key = m.group_key)`);
 
 /**
- * In single places, people ($2) in groups ($1), and in all groups around. `walk` goes the other way: from the groups
- * that name a person outwards, never through the group whose role is asked for.
+ * Compares the roles of single users ($2) in groups ($1), and in all groups that contain these. `walk`
+ * follows the opposite direction: from the groups that name a user outward, never through the group whose
+ * role is computed.
  */
 const IN_PLACES = compare(`
   affected (group_key, user_key) as (

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { inspectPicture } from '../../media/rendering/inspect-picture.js';
 
-/** Bytes of pictures that wait to be written together. */
+/** Maximum number of bytes of pictures that are collected before they are written together. */
 const BATCH_BYTES = 4_000_000;
-/** Bytes of one picture; a photo straight from a camera has fewer. */
+/** Maximum number of bytes of one picture. An unprocessed photo from a camera is smaller. */
 const LARGEST_PICTURE = 16_000_000;
 
-/** What became of a picture: its name in the store, or why it is left out. */
+/** The result of storing a picture: its key in the store, or the reason why it is omitted. */
 export type StoredPicture = { readonly sha256: Buffer } | { readonly reason: string };
 
-/** Why a picture cannot be shown; null: it can. */
+/** Returns the reason why a picture cannot be displayed, or null if it can. */
 export async function faultOfPicture(bytes: Buffer): Promise<string | null> {
   if (bytes.length > LARGEST_PICTURE) return `has more than ${LARGEST_PICTURE} bytes`;
   const inspection = await inspectPicture(bytes);
@@ -18,8 +18,8 @@ export async function faultOfPicture(bytes: Buffer): Promise<string | null> {
 }
 
 /**
- * Puts pictures where rows can point at them, under the SHA-256 of their bytes, while entries are still being
- * read: so that a run holds none in memory. One that no row points at in the end is swept out (see applyPlan).
+ * Stores pictures under the SHA-256 of their bytes while entries are still being read, so that a run does not
+ * hold them in memory. A picture that no row references in the end is deleted (see applyPlan).
  */
 export class PictureStore {
   private readonly known = new Set<string>();
@@ -29,7 +29,10 @@ export class PictureStore {
 
   constructor(private readonly dataSource: DataSource) {}
 
-  /** A store that knows from the start what it holds: for a whole directory, where asking each time would take long. */
+  /**
+   * Creates a store that loads the keys of all stored pictures first. It is for runs over a whole directory,
+   * where one query for each picture would take long.
+   */
   static async withAllKnown(dataSource: DataSource): Promise<PictureStore> {
     const store = new PictureStore(dataSource);
     const rows: { sha256: string }[] = await dataSource.query(
@@ -40,7 +43,7 @@ export class PictureStore {
     return store;
   }
 
-  /** Known pictures are neither looked at nor written again. */
+  /** Stores a picture. A known picture is neither inspected nor written again. */
   async put(bytes: Buffer): Promise<StoredPicture> {
     const sha256 = createHash('sha256').update(bytes).digest();
     const name = sha256.toString('hex');
@@ -48,7 +51,7 @@ export class PictureStore {
     const reason = await faultOfPicture(bytes);
     if (reason !== null) return { reason };
     this.known.add(name);
-    // A copy: the bytes are part of a larger piece of the file, which would be kept alive.
+    // The bytes are a view of a larger buffer of the file. A copy lets that buffer be released.
     this.waiting.push({ sha256, bytes: Buffer.from(bytes) });
     this.waitingBytes += bytes.length;
     if (this.waitingBytes > BATCH_BYTES) await this.flush();
@@ -62,7 +65,7 @@ export class PictureStore {
     return rows.length > 0;
   }
 
-  /** Writes what still waits. */
+  /** Writes the collected pictures. */
   async flush(): Promise<void> {
     if (this.waiting.length === 0) return;
     const batch = this.waiting;

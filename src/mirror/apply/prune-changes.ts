@@ -2,12 +2,13 @@ import { advance, hasRecovered, LEAP_HOURS, type LogClock } from '../../changes/
 import { PORTION } from '../../changes/retention.js';
 import type { Writer } from '../../database/statements/writer.js';
 
-/** The stored clock may lag by so much: it is not worth a write each time. */
+/** Milliseconds by which the stored clock may lag, so that it is not written each time. */
 const LAG = 3_600_000;
 
 /**
- * The instant of the changes of a revision, in its transaction: what the clock of the database says, but never before an
- * earlier change. What was written while that clock was wrong by more than a day is first put back in front of it.
+ * Returns the time for the changes of a revision, in its transaction: the database's clock, but never before
+ * an earlier change. Changes that were recorded while that clock was wrong by more than a day are first moved
+ * back to the present.
  */
 export async function stampChanges(writer: Writer): Promise<Date> {
   await tick(writer);
@@ -19,8 +20,8 @@ export async function stampChanges(writer: Writer): Promise<Date> {
 }
 
 /**
- * Deletes changes that are past, or some of them where they are many, in the caller's transaction.
- * @param days for which changes are kept
+ * Deletes expired changes, at most PORTION of them, in the caller's transaction.
+ * @param days number of days for which changes are kept
  */
 export async function pruneChanges(writer: Writer, days: number): Promise<void> {
   await tick(writer);
@@ -32,7 +33,8 @@ export async function pruneChanges(writer: Writer, days: number): Promise<void> 
     [days],
   );
   if (row === undefined || row.id === null) return;
-  // As whoever applies a revision does: two that delete would wait for each other.
+  // Takes the same lock as a process that applies a revision. Two deletions would otherwise wait for each
+  // other.
   await writer.query('select from mirror_state for update');
   await writer.query(
     `with gone as (
@@ -42,7 +44,7 @@ export async function pruneChanges(writer: Writer, days: number): Promise<void> 
   );
 }
 
-/** Compares the clock of the log with that of the database. */
+/** Compares the clock of the change log with that of the database. */
 async function tick(writer: Writer): Promise<void> {
   const [row]: (LogClock & { now: Date })[] = await writer.query(
     `select changes_clock as at, changes_clock_doubted_since as "doubtedSince", clock_timestamp() as now
@@ -61,7 +63,10 @@ async function tick(writer: Writer): Promise<void> {
   if (hasRecovered(clock, now)) await writer.query(PUT_BACK, [clock.at]);
 }
 
-/** What was written while the clock was doubted is younger than everything else, and older than now. */
+/**
+ * Changes that were recorded while the clock was doubted are later than all others, and not later than the
+ * present.
+ */
 const PUT_BACK = `
   with wild as (select $1::timestamptz + interval '${LEAP_HOURS} hours' as since)
   update changes c

@@ -7,10 +7,10 @@ import { stampChanges } from './prune-changes.js';
 
 type Table = 'users' | 'groups';
 type Entry = { readonly value: { readonly uuid: string; readonly id: string } };
-/** What all changes of a revision have in common. */
+/** The values that all changes of a revision have in common. */
 type Stamp = readonly [revision: number, at: Date];
 
-/** An entry as it was before, which is deleted or gets another id. */
+/** The previous state of an entry that is deleted or whose id changes. */
 interface Former {
   readonly uuid: string;
   readonly key: number;
@@ -18,7 +18,7 @@ interface Former {
   readonly idFolded: string;
 }
 
-/** What cannot be read any more once the rows are written. */
+/** Values that cannot be read any more after the rows are written. */
 interface Noted {
   readonly table: Table;
   readonly gone: readonly Former[];
@@ -26,9 +26,10 @@ interface Noted {
 }
 
 /**
- * Writes down what a plan changes (docs/changes.md), in the plan's transaction: begin before its rows are written,
- * finish after, when the effective roles are worked out. The transaction holds the lock on the state of the mirror from
- * its beginning to its end: so ids come into sight in their order, and whoever has seen one has seen all before it.
+ * Records the changes of a plan (docs/changes.md), in the plan's transaction: `begin` before the rows of the
+ * plan are written, `finish` after the effective roles are computed. The transaction holds the lock on the
+ * state of the mirror from its start to its end. Change ids therefore become visible in their order: a reader
+ * that sees one id can see all earlier ones.
  */
 export class ChangeRecorder {
   private constructor(
@@ -38,7 +39,7 @@ export class ChangeRecorder {
     private readonly groups: Noted,
   ) {}
 
-  /** Notes the entries that are deleted or get another id: afterwards nobody knows what their ids were. */
+  /** Reads the ids of entries that are deleted or whose id changes, because they are not known afterwards. */
   static async begin(writer: Writer, plan: Plan): Promise<ChangeRecorder> {
     const { deletedPeople, updatedPeople, deletedGroups, updatedGroups } = plan;
     return new ChangeRecorder(
@@ -50,9 +51,9 @@ export class ChangeRecorder {
   }
 
   /**
-   * In an order in which a client can apply them one by one: no id is given to an entry before the entry that had it has
-   * given it up, unless entries pass their ids round in a circle. Who leaves a group is named by the ids of before, because
-   * that comes first.
+   * Records changes in an order in which a client can apply them one by one. No entry receives an id before
+   * the previous holder has released it, unless entries exchange their ids in a cycle. Removals from groups
+   * come first and therefore use the previous ids.
    */
   async finish(revision: number): Promise<void> {
     const { plan, people, groups } = this;
@@ -125,7 +126,7 @@ export class ChangeRecorder {
   }
 }
 
-/** Keys, ids and entryUUIDs, as parameters of a statement. */
+/** Returns the keys, ids and entryUUIDs as parameters of a statement. */
 function columnsOf(entries: readonly Former[]): unknown[] {
   return [entries.map(({ key }) => key), entries.map(({ id }) => id), entries.map(({ uuid }) => uuid)];
 }
@@ -176,7 +177,7 @@ function recordDeletions(noun: string): string {
 const ROLE_COLUMNS = `
     revision, at, kind, user_key, user_id, user_uuid, group_key, group_id, group_uuid, role_before, role_after`;
 
-/** Who leaves a group, under the ids of before. */
+/** Members who leave a group, with the previous ids. */
 const REMOVALS = `
   insert into changes (${ROLE_COLUMNS})
   select $1::integer, $2::timestamptz, ${numberOfKind(ChangeKind.MEMBER_REMOVED)},
@@ -191,7 +192,9 @@ const REMOVALS = `
   where c.role_before is not null and c.role_after is null
   order by c.group_key, c.user_key`;
 
-/** First those who stay in a group, then those who come. What is only held in another way is no news. */
+/**
+ * First changed roles, then new members. A role that is only inherited in a different way is not recorded.
+ */
 const ROLES = `
   insert into changes (${ROLE_COLUMNS})
   select $1::integer, $2::timestamptz,

@@ -6,19 +6,24 @@ import { destroyConnection, SocketClient } from '../../database/connections/sock
 import { settlesWithin } from '../../database/connections/settles-within.js';
 import type { Leadership } from '../sync/leadership.js';
 
-/** Milliseconds between two looks. A transaction that is shorter is not looked at, and has a second to end by itself. */
+/**
+ * Milliseconds between two checks. A shorter transaction is not checked, and has one second to end by itself.
+ */
 const INTERVAL = 1000;
-/** Milliseconds that the database may take for one look. */
+/** Timeout of one check, in milliseconds. */
 const PATIENCE = 2000;
 
-/** An open transaction holds a lock on its own number. */
+/** An open transaction holds a lock on its own virtual transaction ID. */
 const IDENTIFY = `
   select pid, virtualtransaction as number from pg_locks
   where pid = pg_backend_pid() and locktype = 'virtualxid' and granted`;
 
 const IS_OPEN = `(select from pg_locks o where o.pid = $1 and o.virtualtransaction = $2 and o.locktype = 'virtualxid')`;
 
-/** The transaction, and the sessions that it waits for; a prepared transaction has the number 0. */
+/**
+ * Whether the transaction is open, and the sessions that it waits for. A prepared transaction has the process
+ * ID 0.
+ */
 const LOOK = `
   select blocking.pid, a.state, exists ${IS_OPEN} as "isOpen"
   from (values (1)) one left join unnest(pg_blocking_pids($1)) as blocking (pid) on true
@@ -26,7 +31,10 @@ const LOOK = `
 
 const END = `select pg_terminate_backend($1::integer) where exists ${IS_OPEN}`;
 
-/** Looks in succession that find no transaction, after which its connection is given up: the answer to its end may be under way. */
+/**
+ * Number of consecutive checks that find no open transaction before its connection is closed. After one such
+ * check, the response to its end may still be in transit.
+ */
 const MOST_MISSED = 2;
 
 interface Blocking {
@@ -41,9 +49,10 @@ interface Seen {
 }
 
 /**
- * Looks at a transaction from a connection of its own: says when it waits for a lock that another session holds, and ends it
- * when it is told to. The process that waits for an answer cannot do either on the same connection. It also gives up a connection
- * on which an answer is waited for although the server has no such transaction any more: the network lost it.
+ * Monitors a transaction over a separate connection. It logs when the transaction waits for a lock of another
+ * session, and ends the transaction when the signal aborts. A process that waits for a response cannot do
+ * either on the same connection. It also closes a connection that waits for a response although the server no
+ * longer has the transaction, because the network has lost that response.
  */
 export class TransactionWatch {
   private readonly logger = new Logger('Mirror');
@@ -60,7 +69,7 @@ export class TransactionWatch {
     private readonly leadership: Leadership,
   ) {}
 
-  /** @param manager of the transaction */
+  /** @param manager the manager of the transaction */
   static async begin(url: string, manager: EntityManager, leadership: Leadership): Promise<TransactionWatch> {
     const connection = (await manager.queryRunner?.connect()) as pg.ClientBase;
     const [row]: { pid: number; number: string }[] = await manager.query(IDENTIFY);
@@ -73,13 +82,13 @@ export class TransactionWatch {
     this.running = this.run(signal);
   }
 
-  /** To be called when the transaction has ended. */
+  /** Must be called when the transaction has ended. */
   async end(): Promise<void> {
     this.ended.abort();
     await this.running;
   }
 
-  /** Never throws: the transaction goes on without being watched, and it is tried again. */
+  /** Never throws. If a check fails, the transaction continues and the next check is tried. */
   private async run(signal: AbortSignal): Promise<void> {
     for (;;) {
       await sleep(INTERVAL, undefined, { signal: this.ended.signal }).catch(() => undefined);
@@ -94,7 +103,7 @@ export class TransactionWatch {
     await this.close();
   }
 
-  /** Asked anew each time: it may have happened while something was waited for. */
+  /** Read again each time, because the transaction may have ended during a wait. */
   private get isEnded(): boolean {
     return this.ended.signal.aborted;
   }
@@ -129,7 +138,7 @@ export class TransactionWatch {
       connectionTimeoutMillis: PATIENCE,
       query_timeout: PATIENCE,
     });
-    // A connection that is lost makes the next look fail.
+    // A lost connection makes the next check fail.
     client.on('error', () => undefined);
     try {
       await client.connect();

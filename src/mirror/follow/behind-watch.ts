@@ -1,26 +1,26 @@
-/** What to do about a server that does not have everything that is mirrored. */
+/** What to do about a server that lacks some of the mirrored changes. */
 export type BehindStep =
-  /** Its contents may be those of the mirror all the same: compare them, and take nothing over that is different. */
+  /** Its contents may still equal the mirror. Compare them, and apply nothing if they differ. */
   | 'compare'
-  /** It may be catching up. */
+  /** The server may be catching up. */
   | 'wait'
-  /** It does not seem to: an operator decides. */
+  /** The server does not seem to catch up. An operator decides. */
   | 'hold'
-  /** An operator has been asked already, about these very contents. */
+  /** An operator has already been asked about the same state of the server. */
   | 'await';
 
-/** Milliseconds between two comparisons: each reads the whole directory. */
+/** Milliseconds between two comparisons. Each comparison reads the whole directory. */
 const COMPARE_INTERVAL = 30_000;
 
-/** How long a server that is behind what is mirrored is waited for. */
+/** Decides how long to wait for a server that is behind the mirror. */
 export class BehindWatch {
   private since: number | null = null;
   private compared: { readonly state: string; readonly at: number } | null = null;
   private held: string | null = null;
 
   /**
-   * @param patience milliseconds
-   * @param now milliseconds on a clock that only goes forward
+   * @param patience milliseconds to wait
+   * @param now milliseconds on a monotonic clock
    */
   constructor(
     private readonly patience: number,
@@ -28,8 +28,8 @@ export class BehindWatch {
   ) {}
 
   /**
-   * @param state of the server
-   * @param isHeld a plan waits for an operator
+   * @param state state of the server
+   * @param isHeld whether a plan waits for an operator
    */
   next(state: string, isHeld: boolean): BehindStep {
     this.begin();
@@ -39,24 +39,24 @@ export class BehindWatch {
     return 'hold';
   }
 
-  /** A server turned out to be behind. */
+  /** Records that a server is behind. The wait starts with the first call. */
   begin(): void {
     this.since ??= this.now();
   }
 
-  /** Whether it was waited for long enough. */
+  /** Whether the wait has ended. */
   get isOver(): boolean {
     return this.since !== null && this.now() - this.since >= this.patience;
   }
 
-  /** A server has everything that is mirrored. */
+  /** Records that a server has all mirrored changes. */
   clear(): void {
     this.since = null;
     this.compared = null;
     this.held = null;
   }
 
-  /** Whether a comparison could tell anything new, and the last one was long ago. */
+  /** Whether a comparison could have a new result, and the last one was long enough ago. */
   private isNew(state: string): boolean {
     const now = this.now();
     if (this.compared?.state === state) return false;

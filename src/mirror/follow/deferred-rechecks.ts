@@ -9,21 +9,24 @@ import { identitiesIn } from '../plan/planning.js';
 import { readStoredEntries, readStoredReferences } from '../plan/stored.js';
 
 /**
- * Groups that the server may rewrite because of a change to somebody whom they name, without a word. OpenLDAP's
- * overlay refint does, a moment after an entry was renamed or deleted: such a group gets neither a message (RFC 4533)
- * nor a new entryCSN or modifyTimestamp.
+ * Groups that the server may rewrite without notice because an entry that they name has changed. OpenLDAP's
+ * overlay refint does so a moment after an entry is renamed or deleted. Such a group causes no message (RFC
+ * 4533), and has no new entryCSN or modifyTimestamp.
  */
 export interface Consequences {
-  /** By entryUUID: those that name an entry by a DN which it no longer has. */
+  /** entryUUIDs of groups that name an entry by a DN that it no longer has. */
   readonly groups: ReadonlySet<string>;
-  /** DNs of entries that were not mirrored: whoever names them may have been rewritten when they were moved here. */
+  /**
+   * DNs of entries that were not mirrored before. Groups that name them may have been rewritten when the
+   * entries moved here.
+   */
   readonly dns: ReadonlySet<string>;
 }
 
-/** More new entries than this at once are an import, and were not moved here. */
+/** A larger number of new entries at once is an import; such entries were not moved here. */
 const MANY = 1000;
 
-/** DNs that are no longer those of somebody, or have become so; by keyOfDn. */
+/** DNs that entries have lost or received, by keyOfDn. */
 interface TouchedDns {
   readonly gone: string[];
   readonly renamed: string[];
@@ -31,10 +34,10 @@ interface TouchedDns {
 }
 
 /**
- * What a change may entail, by what the mirror knows. Groups that it takes to name a DN that is now somebody's are
- * among it: they may have been rewritten while nobody was behind it.
- * @returns also whether groups name somebody who is still there by a former DN: read too early, they would look as if
- *   the person had left
+ * Returns the groups that a change may affect, according to the mirror. They include groups that name a DN
+ * that an entry now has, because they may have been rewritten while no entry had it.
+ * @returns also whether groups name an existing entry by a former DN. If they were read too early, the
+ *   entry would appear to have left them
  */
 export async function findConsequences(
   manager: Writer,
@@ -72,7 +75,7 @@ function compareDns(
   return created;
 }
 
-/** Adds the groups, as they are now, to a change. */
+/** Adds the current state of the groups to a change. */
 export async function addConsequences(
   delta: DeltaBuilder,
   { groups, dns }: Consequences,
@@ -86,25 +89,25 @@ export async function addConsequences(
   for (const { kind, uuid, entry } of found) delta.put(kind, uuid, entry);
 }
 
-/** Milliseconds after which is looked again: a server rewrites groups in its own time. */
+/** Milliseconds after which the groups are read again. A server rewrites groups with an unknown delay. */
 const DELAYS = [1_000, 5_000, 30_000, 120_000];
 
-/** What may still be entailed by changes that have been taken over. */
+/** Rechecks that are due after applied changes. */
 export class Aftermath {
   private waiting: { at: number; consequences: Consequences }[] = [];
 
-  /** @param now milliseconds, as those below */
+  /** @param now milliseconds, on the same clock as in the other methods */
   expect(consequences: Consequences, now: number): void {
     if (consequences.groups.size + consequences.dns.size === 0) return;
     for (const delay of DELAYS) this.waiting.push({ at: now + delay, consequences });
   }
 
-  /** Milliseconds until it is time to look; infinite when nothing is expected. */
+  /** Milliseconds until the next recheck, or Infinity if there is none. */
   patience(now: number): number {
     return Math.max(0, Math.min(...this.waiting.map(({ at }) => at - now)));
   }
 
-  /** What it is time to look at. */
+  /** Removes and returns the rechecks that are due. */
   take(now: number): Consequences {
     const due = this.waiting.filter(({ at }) => at <= now);
     this.waiting = this.waiting.filter(({ at }) => at > now);

@@ -9,9 +9,12 @@ import { mapGroup } from '../map/map.js';
 import { hashGroup } from '../map/content-hash.js';
 import { readStoredEntries } from '../plan/stored.js';
 
-/** Groups that are read at once. */
+/** Number of groups that are read together. */
 const AT_ONCE = 20;
-/** After a reading of all dynamic groups so many times its duration passes before the next one, up to milliseconds. */
+/**
+ * After all dynamic groups have been read, the next reading waits for this multiple of the duration, up to
+ * LONGEST_REST milliseconds.
+ */
 const REST_FACTOR = 9;
 const LONGEST_REST = 30_000;
 
@@ -22,17 +25,17 @@ interface Surroundings {
 }
 
 /**
- * Groups whose members the server finds by a search of its own (OpenLDAP's overlay dynlist). A message of content
- * synchronisation tells of such a group without members, and a change of a person changes the members without a
- * message or a new entryCSN. So they are read by searches only: when a message tells of them, and when anything else
- * has changed.
+ * Groups whose members the server finds by its own search (OpenLDAP's overlay dynlist). A content
+ * synchronization message about such a group has no members, and a change of a person changes the members
+ * without a message or a new entryCSN. Therefore these groups are read only by searches: when a message names
+ * one, and when any other entry has changed.
  */
 export class DynamicGroups {
-  /** By entryUUID; null: they have not been looked for yet. */
+  /** entryUUIDs of the dynamic groups, or null before the first search for them. */
   private known: Set<string> | null = null;
-  /** Something has changed since all of them were read. */
+  /** Whether any entry has changed since all dynamic groups were read. */
   private isStale = false;
-  /** On the clock of performance.now(). */
+  /** Time of the next allowed reading, on the clock of performance.now(). */
   private restsUntil = -Infinity;
 
   constructor(
@@ -40,12 +43,15 @@ export class DynamicGroups {
     private readonly connection: LdapConnection,
   ) {}
 
-  /** Milliseconds until it is time to read them; infinite when nothing has changed. */
+  /** Milliseconds until the groups have to be read, or Infinity if nothing has changed. */
   get patience(): number {
     return this.isStale ? Math.max(0, this.restsUntil - performance.now()) : Infinity;
   }
 
-  /** Adds them to a change as they are now, where the change tells of them or may have changed their members. */
+  /**
+   * Adds the current state of dynamic groups to a change that contains them or may have changed their
+   * members.
+   */
   async addTo(delta: DeltaBuilder): Promise<void> {
     const { directory } = this.surroundings;
     this.known ??= new Set(await directory.listDynamicGroups(this.connection));
@@ -75,7 +81,7 @@ export class DynamicGroups {
     this.restsUntil = ended + Math.min((ended - begun) * REST_FACTOR, LONGEST_REST);
   }
 
-  /** Adds those that are not as they are mirrored. */
+  /** Adds the groups that differ from the mirror. */
   private async addChanged(delta: DeltaBuilder, uuids: readonly string[]): Promise<void> {
     const { directory, manager, config } = this.surroundings;
     for (let start = 0; start < uuids.length; start += AT_ONCE) {

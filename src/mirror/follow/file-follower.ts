@@ -6,16 +6,16 @@ import { type MirrorState, SyncState } from '../status/mirror-state.js';
 import type { RunReporter } from '../sync/run-reporter.js';
 import type { Synchroniser } from '../sync/synchronizer.js';
 
-/** Milliseconds between two looks at the file. */
+/** Milliseconds between two checks of the file. */
 const LOOK_INTERVAL = 250;
 
-/** Keeps the mirror true to a file, by looking whether it is still the same. */
+/** Keeps the mirror synchronized with a file, by polling the file for changes. */
 export class FileFollower implements Follower {
-  /** What was tried last, by fingerprint. */
+  /** Fingerprint of the last file that was tried. */
   private tried: string | null = null;
-  /** It was broken: reading it again and again is no use. */
+  /** Whether that file was invalid. It is not read again before it changes. */
   private isBroken = false;
-  /** On a clock that only goes forward: that of the machine may be set back. */
+  /** Milliseconds on a monotonic clock, because the system clock may be set back. */
   private confirmedAt = 0;
 
   constructor(
@@ -36,7 +36,7 @@ export class FileFollower implements Follower {
       const fingerprint = await this.look();
       const hasSettled = fingerprint === seen;
       seen = fingerprint;
-      // A file that somebody is still writing changes from one look to the next.
+      // A file that is still being written changes between two checks.
       if (!hasSettled) continue;
       const quiet = fingerprint === this.tried;
       if (quiet && performance.now() - this.confirmedAt < this.config.syncSeconds * 1000) continue;
@@ -48,12 +48,15 @@ export class FileFollower implements Follower {
     }
   }
 
-  /** The source's fingerprint, or a name for its absence, which is a change too. */
+  /**
+   * Returns the source's fingerprint, or a constant if the file is absent, because its absence is a change
+   * too.
+   */
   private async look(): Promise<string> {
     return this.source.fingerprint().catch(() => 'absent');
   }
 
-  /** Asked of the database: another process may have confirmed the plan that was held. */
+  /** Reads the state from the database, because another process may have confirmed the held plan. */
   private async isBlocked(): Promise<boolean> {
     const { state } = await this.state.get().catch(() => ({ state: SyncState.IDLE }));
     return state === SyncState.BLOCKED;
@@ -68,7 +71,7 @@ export class FileFollower implements Follower {
       this.isBroken = outcome.kind === 'failed' && outcome.isFinal;
       this.tried = fingerprint;
     } catch (error) {
-      // The database is away: the next look tries again.
+      // The database is unavailable. The next check tries again.
       this.reporter.tellInterruption(error);
       await sleep(1000, undefined, { signal }).catch(() => undefined);
     }

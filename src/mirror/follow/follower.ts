@@ -1,8 +1,8 @@
-/** Keeps the mirror true to one kind of directory. */
+/** Keeps the mirror synchronized with one kind of directory. */
 export interface Follower {
   /**
-   * Follows the directory until it is told to stop. Whatever goes wrong is told, and tried again.
-   * @param settled to be called when the first run has ended, well or badly
+   * Follows the directory until the signal aborts. Every error is logged, and the work is tried again.
+   * @param settled called when the first run has ended, successfully or not
    */
   follow(signal: AbortSignal, settled: () => void): Promise<void>;
 }

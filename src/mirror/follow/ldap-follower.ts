@@ -32,20 +32,26 @@ import { StampedSource } from '../reconcile/stamped-source.js';
 import { isOfSource, type Synchroniser } from '../sync/synchronizer.js';
 import { type IsWell, ToldChanges } from './pushed-changes.js';
 
-/** Milliseconds after which a server that refused to tell of changes is asked whether it does now. */
+/** Milliseconds after which a server that refused content synchronization is asked again. */
 const RETRY_INTERVAL = 60_000;
-/** Milliseconds at most between two looks whether a server that is behind has caught up. */
+/** Maximum number of milliseconds between two checks whether a server that is behind has caught up. */
 const BEHIND_INTERVAL = 2000;
-/** Milliseconds between two looks whether somebody has decided about a plan that is held. */
+/** Milliseconds between two checks whether an operator has decided about a held plan. */
 const DECISION_INTERVAL = 2000;
 
-/** Keeps the mirror true to an LDAP server: told by it where it tells, else by asking. */
+/**
+ * Keeps the mirror synchronized with an LDAP server: by content synchronization if the server supports it,
+ * otherwise by polling.
+ */
 export class LdapFollower implements Follower {
   private readonly directory: LdapDirectory;
   private readonly behind: BehindWatch;
-  /** Everything has to be read: the server cannot go on from the position, or too much differs. */
+  /**
+   * Whether the whole directory has to be read, because the server cannot continue from the position or too
+   * much differs.
+   */
   private readsWhole = false;
-  /** Why everything has to be read, if a comparison has found it. */
+  /** The comparison that requires reading the whole directory, or null if no comparison does. */
   private found: ScanResult | null = null;
 
   constructor(
@@ -84,7 +90,10 @@ export class LdapFollower implements Follower {
     settled();
   }
 
-  /** Until something ends it; without an error when it is only to be begun again. */
+  /**
+   * Follows the directory over one connection until something ends it. Returns without an error if following
+   * only has to start again.
+   */
   private async followOnce(signal: AbortSignal, isWell: IsWell): Promise<void> {
     const before = await this.state.get();
     const known = stateOf(parsePosition(before.position));
@@ -92,7 +101,7 @@ export class LdapFollower implements Follower {
     const { connection } = choice;
     let refusal = 'It does not offer to (RFC 4533), or does not show who is who';
     let latest = Infinity;
-    // A server that says nothing would hold up the end of the process for as long as an answer is waited for.
+    // Without this, a server that does not respond would delay the shutdown until the response times out.
     const close = () => {
       connection.close();
     };
@@ -131,15 +140,16 @@ export class LdapFollower implements Follower {
   }
 
   /**
-   * A server that went back, or has other server IDs than before, may differ from the mirror in any entry: all contents are
-   * compared at once. That is kept in the database before the position goes on, so no failure and no restart loses it.
+   * Makes a comparison of all contents due if the server went back or has different server IDs than before,
+   * because any entry may then differ from the mirror. This is stored in the database before the position
+   * advances, so it survives a failure or a restart.
    */
   private async noteServer({ behind, state }: Choice, known: ServerState): Promise<void> {
     const isOther = behind !== null || compareStates(known, state).added.length > 0;
     if (isOther) await forgetReconciliation(this.dataSource.manager, 'contents');
   }
 
-  /** Follows by an intake of its own, and ends what that one began in the background. */
+  /** Follows with a new Intake, and ends the background work of that Intake afterwards. */
   private async withIntake(
     connection: LdapConnection,
     signal: AbortSignal,
@@ -161,9 +171,9 @@ export class LdapFollower implements Follower {
   }
 
   /**
-   * A server that is behind is taken over if its contents are those of the mirror all the same; else it is waited for,
-   * and at last an operator has to decide.
-   * @throws ServerBehindError while it is waited for
+   * Accepts a server that is behind if its contents equal the mirror. Otherwise waits for the server, and
+   * finally asks an operator to decide.
+   * @throws ServerBehindError while it waits
    */
   private async faceServerBehind(
     { behind, state }: Choice,
@@ -182,7 +192,10 @@ export class LdapFollower implements Follower {
     await this.awaitDecision(signal);
   }
 
-  /** By content synchronisation: changes come by themselves. Ends when a plan is held, or there is no going on. */
+  /**
+   * Follows by content synchronization: the server sends changes. Returns when a plan is held, or when the
+   * whole directory has to be read.
+   */
   private async listen(
     intake: Intake,
     connection: LdapConnection,
@@ -207,15 +220,15 @@ export class LdapFollower implements Follower {
     await this.awaitDecision(signal);
   }
 
-  /** Whether the server cannot go on from where the mirror is, or has been behind for too long. */
+  /** Whether the server cannot continue from the position of the mirror, or has been behind for too long. */
   private hasToReadWhole(error: unknown, before: MirrorStatus): boolean {
     if (error instanceof RefreshRequiredError) return true;
-    // The server hides how far it is, and only its cookies have shown it.
+    // The server does not publish its state; only its cookies have shown that it is behind.
     if (!(error instanceof ServerBehindError)) return false;
     return this.behind.next('', before.state === SyncState.BLOCKED) === 'hold';
   }
 
-  /** By asking: what has changed since the last time, and what is still there. */
+  /** Follows by polling: reads what has changed since the last poll, and which entries still exist. */
   private async ask(
     intake: Intake,
     connection: LdapConnection,
@@ -237,7 +250,7 @@ export class LdapFollower implements Follower {
     }
   }
 
-  /** Reads and takes over everything within a session. */
+  /** Reads and applies the whole directory within a session. */
   private async runWhole(source: DirectorySource, intake: Intake, signal: AbortSignal): Promise<Outcome> {
     const begun = performance.now();
     const { uuid } = this.config.mapping.people;
@@ -252,7 +265,7 @@ export class LdapFollower implements Follower {
     return outcome;
   }
 
-  /** @throws SourceError when the directory cannot be read */
+  /** @throws SourceError if the directory cannot be read; ServerBehindError if the server is behind */
   private async run(
     source: DirectorySource,
     signal: AbortSignal,
@@ -266,7 +279,10 @@ export class LdapFollower implements Follower {
     return outcome;
   }
 
-  /** Until somebody has decided about a plan that is held, or it is worth looking whether it still is the plan. */
+  /**
+   * Waits until an operator has decided about the held plan, or until it is time to check whether the plan is
+   * still current.
+   */
   private async awaitDecision(signal: AbortSignal): Promise<void> {
     const latest = performance.now() + this.config.syncSeconds * 1000;
     for (;;) {
@@ -291,12 +307,12 @@ export class LdapFollower implements Follower {
       return;
     }
     this.reporter.tellFailure(error.message);
-    // The database may be away as well: that is told by whoever needs it.
+    // The database may be unavailable too. The code that needs it reports that.
     await this.state.markFailing(error.message).catch(() => undefined);
   }
 }
 
-/** Stands for how far a server is. */
+/** Returns a key for the state of a server. */
 function keyOfState({ person, group }: ServerState): string {
   return [...(person?.values() ?? []), '', ...(group?.values() ?? [])].join(' ');
 }

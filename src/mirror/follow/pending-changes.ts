@@ -17,26 +17,33 @@ import { writeStamps } from '../reconcile/stored-scan.js';
 import type { Synchroniser } from '../sync/synchronizer.js';
 
 /**
- * Milliseconds in which a directory gets from one state that is right to another: a server rewrites the groups that name
- * somebody who was renamed, and of two people who swap their ids both have the same one for a moment.
+ * Milliseconds within which a directory changes from one consistent state to another. A server rewrites the
+ * groups that name a renamed entry after a delay, and two users who swap their ids both have the same one for
+ * a moment.
  */
 const MOMENT = 250;
-/** Entries that are read again at once: each may have a picture of megabytes. */
+/** Number of entries that are read again together. Each may have a picture of several megabytes. */
 const AT_ONCE = 20;
-/** Differences that a reconciliation has found and that are taken over together; of more, everything is read again. */
+/**
+ * Maximum number of differences of one reconciliation that are applied together. Above it, the whole
+ * directory is read.
+ */
 const MOST_DIFFERENCES = 1000;
-/** About as many bytes of changes as wait at most while others are still being looked for. */
+/** Approximate maximum number of bytes of pending changes while further changes are being collected. */
 const LARGEST_PENDING = 32_000_000;
 
-/** How far the mirror is once everything that is pending has been taken over. */
+/** The position and time of the mirror after all pending changes have been applied. */
 export interface Reached {
   readonly position: string | null;
   readonly asOf: Date;
 }
 
-/** More differs than is taken over together: everything has to be read, and planned as a whole. */
+/**
+ * More entries differ than can be applied together. The whole directory has to be read, and planned as a
+ * whole.
+ */
 export class WholeReadingNeededError extends Error {
-  /** @param found by a comparison, and not taken over */
+  /** @param found the result of the comparison, which was not applied */
   constructor(readonly found: ScanResult) {
     super('More entries differ than can be taken over together: everything has to be read');
     this.name = 'WholeReadingNeededError';
@@ -53,15 +60,15 @@ interface Surroundings {
 }
 
 /**
- * What is known to have changed, with everything that has to be looked at before it can be taken over. One for each
- * connection, since nothing may be missed between two.
+ * The pending changes, together with everything that has to be read before they can be applied. There is one
+ * Intake for each connection, because no change may be missed between two connections.
  */
 export class Intake {
   private readonly pending = new DeltaBuilder();
   private readonly aftermath = new Aftermath();
   private readonly dynamicGroups: DynamicGroups;
   private readonly reconciler: Reconciler;
-  /** What a comparison has found, while it is among what is pending. */
+  /** The result of a comparison, while its entries are among the pending changes. */
   private found: ScanResult | null = null;
 
   constructor(
@@ -79,10 +86,10 @@ export class Intake {
   }
 
   /**
-   * Everything has just been read and taken over.
-   * @param stamps what the server has said of the entries
-   * @param seconds that it took
-   * @param found by the comparison that asked for it; null: none did
+   * Records that the whole directory has just been read and applied.
+   * @param stamps the stamps of the entries on the server
+   * @param seconds duration
+   * @param found the comparison that required it, or null if none did
    */
   async noteWhole(
     outcome: Outcome,
@@ -99,7 +106,7 @@ export class Intake {
     await this.reconciler.noteWhole(seconds, healing);
   }
 
-  /** Milliseconds that nothing has to be looked at for. */
+  /** Milliseconds until the next check is due. */
   get patience(): number {
     return Math.min(
       this.reconciler.patience,
@@ -113,15 +120,15 @@ export class Intake {
     return this.reconciler.hasFinding;
   }
 
-  /** Ends what goes on in the background. */
+  /** Ends the background work. */
   async close(): Promise<void> {
     await this.reconciler.close();
   }
 
   /**
-   * Adds entries as they are now.
-   * @param before how far the mirror is without them
-   * @returns null; or the outcome, when some of it was too much to be kept and is held
+   * Adds the current state of entries.
+   * @param before the position and time of the mirror without them
+   * @returns null, or the outcome if the pending changes became too large, were applied early, and are held
    */
   async readAgain(wanted: Iterable<string>, before: Reached): Promise<Outcome | null> {
     const { directory } = this.surroundings;
@@ -136,13 +143,15 @@ export class Intake {
   }
 
   /**
-   * Adds what no message tells of: what earlier changes entailed, and what a reconciliation in the background has found.
-   * @param before as for readAgain, and what comes back too
-   * @throws WholeReadingNeededError
+   * Adds changes that no message reports: the consequences of earlier changes, and the findings of a
+   * reconciliation in the background.
+   * @param before as for readAgain; the return value is the same too
+   * @throws WholeReadingNeededError if too much differs
    */
   async lookAround(before: Reached): Promise<Outcome | null> {
     const { directory } = this.surroundings;
-    // What ends meanwhile waits for the next time: changes that are older than its findings may be under way.
+    // A comparison that ends from now on waits for the next call: changes older than its findings may still
+    // be in transit.
     const finding = this.reconciler.takeFinding();
     await addConsequences(this.pending, this.aftermath.take(performance.now()), directory, this.connection);
     if (finding !== null) return this.heal(finding, before);
@@ -150,18 +159,24 @@ export class Intake {
     return null;
   }
 
-  /** Adds, at once, what has moved or is hidden. As lookAround. */
+  /** Adds moved and hidden entries at once. Parameters, result and errors are those of lookAround. */
   async compareNow(before: Reached): Promise<Outcome | null> {
     return this.heal(await this.reconciler.scanNow(this.connection, 'look'), before);
   }
 
-  /** Compares, before anything is said to be as it is in the directory, what went unseen while it was not. As lookAround. */
+  /**
+   * Adds changes that were missed during a failure, before the mirror is reported as current. Parameters,
+   * result and errors are those of lookAround.
+   */
   async compareAfterTrouble(before: Reached): Promise<Outcome | null> {
     const depth = await this.reconciler.getDepthDue();
     return this.heal(await this.reconciler.scanNow(this.connection, depth), before);
   }
 
-  /** Takes over what is pending. Held by the guard, it has to be read again from where the mirror is: it may be large. */
+  /**
+   * Applies the pending changes. If the deletion guard holds them, they are discarded because they may be
+   * large, and have to be read again from the position of the mirror.
+   */
   async takeOver({ position, asOf }: Reached): Promise<Outcome> {
     const { synchroniser, reporter, manager } = this.surroundings;
     const { pending: delta, signal } = this;
@@ -177,10 +192,11 @@ export class Intake {
     return outcome;
   }
 
-  /** Adds entries that differ, as they are now. */
+  /** Adds the current state of entries that differ. */
   private async heal(result: ScanResult, before: Reached): Promise<Outcome | null> {
     const { depth, suspects } = result;
-    // Of a look at most DNs differ, which may be taken over in pieces: nothing of what the guard watches is lost by that.
+    // Entries found by a `look` scan differ at most in their DNs. They may be applied in parts, because this
+    // removes nothing that the deletion guard counts.
     const isPiecemeal = depth === 'look';
     if (!isPiecemeal && suspects.length > MOST_DIFFERENCES) throw new WholeReadingNeededError(result);
     for (let start = 0; start < suspects.length; start += AT_ONCE) {
@@ -195,9 +211,10 @@ export class Intake {
   }
 
   /**
-   * Adds entries as they are now. One is only taken to be gone when it was neither listed by the comparison nor is found
-   * by its identity: a server whose index of identities is incomplete lists entries that it does not find.
-   * @returns false when the server is such a one
+   * Adds the current state of entries. An entry counts as deleted only if the comparison did not list it and
+   * a search by its identity does not find it. A server with an incomplete index of identities lists entries
+   * that it does not find.
+   * @returns false if the server has such an incomplete index
    */
   private async addSuspects(suspects: readonly Suspect[]): Promise<boolean> {
     const { directory, config, reporter } = this.surroundings;
@@ -209,7 +226,8 @@ export class Intake {
       const entries = found.filter((each) => each.kind === kind && each.uuid === uuid);
       const [entry] = entries;
       if (entry === undefined && dn === null) this.pending.remove(kind, uuid);
-      // Two with one identity are in quarantine, or a reading of everything puts them there.
+      // Two entries with the same identity are quarantined already, or will be when the whole directory is
+      // read.
       else if (entry !== undefined && entries.length === 1) this.pending.put(kind, uuid, entry.entry);
       else if (
         entry === undefined &&
@@ -225,7 +243,7 @@ export class Intake {
     return true;
   }
 
-  /** What the server says of the entries that are pending. */
+  /** Returns the stamps of the pending entries on the server. */
   private stampsOfPending(): Map<string, string> {
     const { directory } = this.surroundings;
     const stamps = new Map<string, string>();
@@ -238,14 +256,14 @@ export class Intake {
     return stamps;
   }
 
-  /** Takes over what is pending when it is much. */
+  /** Applies the pending changes early if they are large. */
   private async relieve(before: Reached): Promise<Outcome | null> {
     if (this.pending.weight < LARGEST_PENDING) return null;
     const outcome = await this.takeOver(before);
     return outcome.kind === 'blocked' ? outcome : null;
   }
 
-  /** Adds what else has to be looked at. */
+  /** Adds the further entries that the pending changes affect. */
   private async complete(): Promise<void> {
     const { config, directory, manager } = this.surroundings;
     const { pending, connection, signal } = this;

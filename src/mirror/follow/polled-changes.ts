@@ -17,7 +17,7 @@ interface Surroundings {
   readonly reporter: RunReporter;
 }
 
-/** Keeps the mirror true to a server that tells nothing by itself, over one connection. */
+/** Keeps the mirror synchronized with a server that does not send changes, over one connection. */
 export class AskedChanges {
   constructor(
     private readonly surroundings: Surroundings,
@@ -26,10 +26,10 @@ export class AskedChanges {
   ) {}
 
   /**
-   * Takes over what has changed since the last look.
-   * @param position where the last look ended
-   * @param isLater the last look ended a second ago or longer
-   * @throws ServerBehindError when the position is of another server, which was ahead of this one
+   * Applies what has changed since the last poll.
+   * @param position the position at the end of the last poll
+   * @param isLater whether the last poll ended at least one second ago
+   * @throws ServerBehindError if the position is from another server, which was ahead of this one
    */
   async take(
     before: MirrorStatus,
@@ -59,7 +59,7 @@ export class AskedChanges {
     for (const risk of directory.refusals(connection)) reporter.tellRisk(risk);
   }
 
-  /** The time of a change tells neither what is gone nor what was renamed. */
+  /** The modification time shows neither deleted nor renamed entries, so a comparison is necessary. */
   private async compare(state: SyncState, before: Reached): Promise<Outcome | null> {
     const { intake } = this;
     if (state !== SyncState.IDLE) return intake.compareAfterTrouble(before);

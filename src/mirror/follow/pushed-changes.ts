@@ -13,12 +13,15 @@ import type { Outcome } from '../sync/outcome.js';
 import type { RunReporter } from '../sync/run-reporter.js';
 import { readKnown } from '../plan/stored.js';
 
-/** Milliseconds that a change may take from the server to us: before nothing is said to be new. */
+/**
+ * Milliseconds that a change may take from the server to this process. Only after this time does the follower
+ * assume that there are no further changes.
+ */
 const IN_FLIGHT = 250;
 
 const TOLD = 'The directory tells of changes by itself (RFC 4533)';
 
-/** Told how the last run ended. */
+/** Receives the outcome of the last run. */
 export type IsWell = (outcome: Outcome) => void;
 
 interface Surroundings {
@@ -28,17 +31,17 @@ interface Surroundings {
   readonly reporter: RunReporter;
 }
 
-/** What the follower does for it. */
+/** The functions that the follower provides. */
 interface Conduct {
-  /** A run over the whole directory. */
+  /** Runs over the whole directory. */
   readonly run: (source: DirectorySource) => Promise<Outcome>;
-  /** Called when the mirror is up to date, or a plan is held. */
+  /** Called when the mirror is up to date, or when a plan is held. */
   readonly isWell: IsWell;
 }
 
-/** Keeps the mirror true to a server that tells of changes (RFC 4533), over one connection. */
+/** Keeps the mirror synchronized with a server that sends changes (RFC 4533), over one connection. */
 export class ToldChanges {
-  /** What was changed before is among the changes that the session has given out. */
+  /** Every change made before this instant is among those that the session has returned. */
   private asOf = new Date(0);
 
   constructor(
@@ -48,10 +51,12 @@ export class ToldChanges {
   ) {}
 
   /**
-   * Ends when a plan is held.
-   * @param from where the last session ended; null: everything is read
-   * @throws RefreshRequiredError when the server cannot go on from there; ServerBehindError when it is not that far
-   * @throws ContentSyncRefusedError when the server refuses to tell; LdapError when the connection ends
+   * Follows the server. Returns when a plan is held.
+   * @param from the position at the end of the last session, or null to read the whole directory
+   * @throws RefreshRequiredError if the server cannot continue from there; ServerBehindError if the server
+   *   is behind it
+   * @throws ContentSyncRefusedError if the server refuses content synchronization; LdapError if the
+   *   connection ends
    */
   async follow(
     before: MirrorStatus,
@@ -81,14 +86,15 @@ export class ToldChanges {
       position: () => session.position(),
     };
     const outcome = await run(source).catch((error: unknown) => {
-      // The run only tells the reason. A refusal has to be seen as one, since the directory can be read otherwise.
+      // The run keeps only the reason of a failure. A refusal has to keep its class, because the directory
+      // can still be read by polling.
       throw refusals[0] ?? error;
     });
     reporter.tellWay(TOLD);
     return outcome;
   }
 
-  /** Takes over what has happened since the last session. */
+  /** Applies what has changed since the last session. */
   private async catchUp(session: ContentSession, before: MirrorStatus): Promise<Outcome> {
     const begun = performance.now();
     const behind = () => ({ position: session.position(), asOf: before.asOf ?? this.asOf });
@@ -99,7 +105,8 @@ export class ToldChanges {
       intake.add(changes.delta);
       const isTooMuch = await intake.readAgain(changes.unread, behind());
       if (isTooMuch !== null) return isTooMuch;
-      // A server that shows less than before told nothing of it, and whatever was wrong may still be.
+      // A server that hides entries it showed before sends no message about them, and the cause of the
+      // earlier failure may persist.
       const isHeld =
         isLast && before.state !== SyncState.IDLE && (await intake.compareAfterTrouble(behind()));
       if (isHeld) return isHeld;
@@ -120,22 +127,26 @@ export class ToldChanges {
     const isQuiet = !received;
     if (isQuiet) {
       this.asOf = await readClock(manager);
-      // The answer tells that the server is there, and that everything before was on its way.
+      // The response shows that the server is available, and that all earlier changes have been sent.
       await directory.readState(connection);
     }
     const { asOf } = this;
     if (isQuiet || session.hasMoved || intake.isHealing) {
-      // What is still under way is older than what is read again: it must not come after it.
+      // Changes in transit are older than the entries that are read again, and must not be applied after
+      // them.
       const late = await this.receive(session, IN_FLIGHT);
       if (typeof late === 'object') return late;
     }
     const reached = { position: session.position(), asOf };
-    // Nothing may be left over: then this only tells that everything is as it was.
+    // There may be no pending changes. Then this only confirms that the mirror is current.
     const held = session.takeMoved() ? await intake.compareNow(reached) : await intake.lookAround(reached);
     return held ?? intake.takeOver(reached);
   }
 
-  /** Adds the next changes. @returns whether there were any; the outcome, when some of it is held */
+  /**
+   * Adds the next changes.
+   * @returns whether there were any, or the outcome if some of them are held
+   */
   private async receive(session: ContentSession, patience: number): Promise<boolean | Outcome> {
     const before = { position: session.position(), asOf: this.asOf };
     if (!(await session.waitForChanges(patience))) return false;

@@ -31,7 +31,7 @@ function hashOf(person: Person): string {
 }
 
 describe('the content hash', () => {
-  // Another form would make every mirrored entry look changed.
+  // A different form would make every mirrored entry appear changed.
   it('has the form of earlier releases', () => {
     const head = [3, 'uid=anna', 'anna', 'Anna'];
     const source = [

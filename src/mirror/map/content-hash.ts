@@ -4,18 +4,19 @@ import type { Hashed, HashedGroup, RoleChange, StoredEntry, Visible } from '../p
 import type { Group, Person } from './snapshot.js';
 
 /**
- * Fields whose values have a fixed place in the hash, as the first releases wrote it. All others are hashed by name and only
- * where they have a value: a field that is added to a table changes the hash of the entries that have it, and of no other.
+ * Fields whose values have a fixed position in the hash, as in the first releases. All other fields are
+ * hashed by name, and only if they have a value. A new field of a table therefore changes the hash of only
+ * those entries that have a value for it.
  */
 const PERSON_PLACES = ['givenName', 'familyName', 'schoolYear', 'photo', 'picture'];
 const GROUP_PLACES = ['description', 'website'];
 
-/** A person with the hash of the content. */
+/** Returns a person with the hash of the content. */
 export function hashPerson(person: Person): Hashed<Person> {
   return { value: person, contentHash: hashContent(person, PERSON_PLACES) };
 }
 
-/** A group with the hashes of its content and of whom it names. */
+/** Returns a group with the hash of its content and the hash of its references. */
 export function hashGroup(group: Group): HashedGroup {
   return {
     value: group,
@@ -43,8 +44,8 @@ function hashed(value: unknown): unknown {
 }
 
 /**
- * What names a plan: SHA-256, in hexadecimal. Piece by piece: a first run has hundreds of thousands of roles, which are not held a second
- * time as text.
+ * Returns the hash that identifies a plan: SHA-256, in hexadecimal. Items are hashed one by one, because a
+ * first run has hundreds of thousands of roles, which would otherwise be in memory a second time as text.
  */
 export function hashPlan(plan: Visible): string {
   const hash = createHash('sha256');
@@ -74,7 +75,10 @@ export function hashPlan(plan: Visible): string {
   return hash.digest('hex');
 }
 
-/** What is in the lists has a fixed length, or a form without this character: none runs into the next. */
+/**
+ * Every list item has a fixed length or a format without this character. Two adjacent lists are therefore
+ * never ambiguous.
+ */
 const END_OF_LIST = '\n';
 
 function byGroupAndSubject(left: RoleChange, right: RoleChange): number {

@@ -8,13 +8,19 @@ import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import type { EntryKind } from '../../sources/source.js';
 import type { NamedAs, Quarantined, SourceValues } from './snapshot.js';
 
-/** Characters that an attribute may have: what is longer is no name, and would not fit an index either. */
+/**
+ * Maximum number of characters of a value. A longer value is not a name, and does not fit into an index
+ * either.
+ */
 export const LONGEST_LINE = 512;
 export const LONGEST_TEXT = 10_000;
-/** A label, such as a school year, shares an index entry with a name. */
+/** Maximum number of characters of a label, such as a school year. It shares an index entry with a name. */
 export const LONGEST_LABEL = 64;
 
-/** What became of an entry: something to mirror, unless it was quarantined, and what of it was left out. */
+/**
+ * The result of mapping an entry: the mapped value, or null if the entry is quarantined, and what was
+ * omitted.
+ */
 export interface Mapped<Value> {
   readonly value: Value | null;
   readonly quarantined: readonly Quarantined[];
@@ -29,7 +35,7 @@ interface Identity {
   readonly createdAt: Date | null;
 }
 
-/** Takes attributes out of one entry and notes what is wrong with them. */
+/** Reads attributes of one entry and records what is wrong with them. */
 export class EntryReader {
   private readonly quarantined: Quarantined[] = [];
   private knownUuid: string | null = null;
@@ -47,7 +53,7 @@ export class EntryReader {
     return { value: null, quarantined: this.quarantined };
   }
 
-  /** What every entry needs; null, and a reason, when it is not there. */
+  /** Returns the values that every entry needs. If one is missing, returns null and records the reason. */
   identity(mapping: EntryMapping): Identity | null {
     const { dn } = this.entry;
     const uuid = (this.knownUuid = uuidOfEntry(this.entry, mapping.uuid));
@@ -64,12 +70,12 @@ export class EntryReader {
     return { uuid, dn, dnKey: keyOfDn(dn), id, name, createdAt: this.instant(mapping.createdAt) };
   }
 
-  /** The values of the fields of a table that are read one by one, by name. */
+  /** Returns the values of those fields of a table that are read one by one, by field name. */
   values(fields: readonly Field[]): Record<string, unknown> {
     return Object.fromEntries(mappedFields(fields).map((field) => [field.name, this.firstOf(field)]));
   }
 
-  /** The value of the first attribute that has one. */
+  /** Returns the value of the first attribute that has one. */
   private firstOf({ attributes, reader }: Field): unknown {
     for (const attribute of attributes) {
       const value = this.value(attribute, reader);
@@ -101,7 +107,7 @@ export class EntryReader {
     }
   }
 
-  /** RFC 2079: a URL, and after the first space a label. */
+  /** RFC 2079: a URL, optionally followed by a space and a label. */
   private website(attribute: string): string | null {
     const url = this.single(attribute, LONGEST_TEXT)?.split(' ')[0] ?? null;
     const fault = url === null ? null : faultOfWebsite(url);
@@ -116,7 +122,7 @@ export class EntryReader {
     return this.quarantine(attribute, 'is neither TRUE nor FALSE');
   }
 
-  /** All values, sorted; null when there is none. */
+  /** Returns all values, sorted, or null if there are none. */
   private lines(attribute: string): string[] | null {
     const values = this.entry.bytes(attribute).map((bytes) => this.usable(attribute, bytes, LONGEST_LINE));
     const lines = values.filter((value) => value !== null).sort();
@@ -124,8 +130,8 @@ export class EntryReader {
   }
 
   /**
-   * Adds the DNs that an attribute holds. One that is not UTF-8 is left out alone: leaving out the attribute would
-   * look as if everybody had left the group.
+   * Adds the DNs in an attribute. If one is not UTF-8, only that value is omitted: without the whole
+   * attribute, all members would appear to have left the group.
    */
   addReferences(references: Map<string, NamedAs>, attribute: string, namedAs: NamedAs): void {
     let unreadable = 0;
@@ -142,7 +148,8 @@ export class EntryReader {
   }
 
   /**
-   * What the attributes that a preview may change hold beyond the value shown; null: nothing (see SourceValues).
+   * Returns what the attributes that a preview may change hold beyond the projected value, or null if nothing
+   * (see SourceValues).
    * @param shown the values of the fields
    */
   sourceValues(
@@ -163,14 +170,14 @@ export class EntryReader {
     return Object.keys(values).length === 0 ? null : values;
   }
 
-  /** Null: one of them is no text that the database could keep. */
+  /** Returns null if one of the values is not text that the database can store. */
   private rawValues(attribute: string): string[] | null {
     const values = this.entry.bytes(attribute).map(decodeUtf8);
     const texts = values.filter((value) => value !== null && !value.includes('\0'));
     return texts.length === values.length ? (texts as string[]) : null;
   }
 
-  /** The first value, without surrounding white space; null when there is none, or none that can be used. */
+  /** Returns the first value, without surrounding white space, or null if there is none or it is unusable. */
   private single(attribute: string, longest: number): string | null {
     const [bytes] = this.entry.bytes(attribute);
     return bytes === undefined ? null : this.usable(attribute, bytes, longest);
@@ -197,7 +204,10 @@ export class EntryReader {
   }
 }
 
-/** Generalized Time (RFC 4517 §3.3.13) as directories write it, in UTC; null when it is written otherwise. */
+/**
+ * Parses Generalized Time (RFC 4517 §3.3.13) in the form that directories write, in UTC. Returns null for any
+ * other form.
+ */
 export function parseGeneralizedTime(text: string): Date | null {
   const parts = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})(?:[.,]\d+)?Z$/.exec(text);
   if (parts === null) return null;

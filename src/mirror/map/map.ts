@@ -12,11 +12,14 @@ import {
   type Person,
 } from './snapshot.js';
 
-/** The auxiliary classes that the project ships (ldap/directory.schema). */
+/** The auxiliary object classes that the project ships (ldap/directory.schema). */
 export const PERSON_CLASS = 'directoryPerson';
 export const GROUP_CLASS = 'directoryGroup';
 
-/** Maps the entry of a person (pure). Its pictures are the bytes of the entry, not their digests. */
+/**
+ * Maps the entry of a person (pure). The pictures in the result are the bytes of the entry, not their
+ * digests.
+ */
 export function mapPerson(
   entry: Entry,
   mapping: DirectoryMapping['people'],

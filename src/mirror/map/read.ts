@@ -9,21 +9,21 @@ import { gather } from './relate.js';
 import type { Group, Person, Quarantined, Snapshot } from './snapshot.js';
 import type { EntryKind } from '../../sources/source.js';
 
-/** How far a run has come: so many entries have been read, or what comes after that has begun. */
+/** The progress of a run: the number of entries read so far, or the start of a later stage. */
 export type Step =
   | { readonly stage: 'read'; readonly entries: number }
   | { readonly stage: 'plan' }
   | { readonly stage: 'apply' };
 
-/** Is told now and then how far a run has come. */
+/** Receives the progress of a run from time to time. */
 export type Progress = (step: Step) => void;
 
 /** Entries between two reports of progress. */
 const PROGRESS_INTERVAL = 1000;
 
 /**
- * Reads entries to their end: anything but success on the way ends the run, and nothing has been changed.
- * @throws what the entries throw; the signal's reason when it is told to stop
+ * Reads entries to the end of the source. Any error ends the run before the mirror has changed.
+ * @throws the errors of the source, or the signal's reason when the run is aborted
  */
 export async function readSnapshot(
   entries: AsyncIterable<{ kind: EntryKind; entry: Entry }> | Iterable<{ kind: EntryKind; entry: Entry }>,
@@ -56,7 +56,7 @@ export async function readSnapshot(
   return gather(people, groups, quarantined);
 }
 
-/** A picture that cannot be shown is left out, and the person stays. */
+/** Omits a picture that cannot be displayed, and keeps the person. */
 async function withPictures(
   person: Person,
   fields: readonly Field[],

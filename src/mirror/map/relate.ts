@@ -2,18 +2,18 @@ import { foldId } from '../../common/fold.js';
 import type { EntryKind } from '../../sources/source.js';
 import type { Group, Person, Quarantined, Skipped, Snapshot } from './snapshot.js';
 
-/** Somebody, or a group, behind a DN. */
+/** The person or group that a DN refers to. */
 export interface Subject {
   readonly kind: EntryKind;
   readonly uuid: string;
 }
 
-/** Who is behind which DN, by keyOfDn. */
+/** The person or group for each DN, by keyOfDn. */
 export type Subjects = ReadonlyMap<string, Subject>;
 
 /**
- * Puts people and groups together, and entries aside that cannot both be right (pure).
- * @param quarantined what was put aside before
+ * Combines people and groups, and quarantines entries that conflict with each other (pure).
+ * @param quarantined entries and attributes that were quarantined before
  */
 export function gather(
   people: readonly Person[],
@@ -28,7 +28,10 @@ export function gather(
   };
 }
 
-/** Of entries with one id or one entryUUID, none is known to be the right one: all of them are put aside. */
+/**
+ * If several entries share an id or an entryUUID, none is known to be the correct one, so all of them are
+ * quarantined.
+ */
 function withoutDuplicates<Each extends Person | Group>(
   kind: EntryKind,
   entries: readonly Each[],
@@ -56,7 +59,7 @@ function countBy<Each>(entries: readonly Each[], keyOf: (entry: Each) => string)
   return counts;
 }
 
-/** Who is behind the DNs of a snapshot (pure). What is a person and a group at once counts as a person. */
+/** Returns the person or group for each DN of a snapshot (pure). An entry that is both counts as a person. */
 export function subjectsOf({ people, groups }: Pick<Snapshot, 'people' | 'groups'>): Map<string, Subject> {
   const subjects = new Map<string, Subject>();
   for (const { dnKey, uuid } of groups.values()) subjects.set(dnKey, { kind: 'group', uuid });
@@ -64,7 +67,7 @@ export function subjectsOf({ people, groups }: Pick<Snapshot, 'people' | 'groups
   return subjects;
 }
 
-/** Counts what is skipped of a whole directory, without being wrong (pure). */
+/** Counts what is skipped in a whole directory although no entry has an error (pure). */
 export function countSkipped({ groups }: Snapshot, subjects: Subjects): Skipped {
   let dangling = 0;
   let placeholders = 0;
@@ -82,7 +85,10 @@ export function countSkipped({ groups }: Snapshot, subjects: Subjects): Skipped 
   return { dangling, placeholders, cyclic: countCyclic(nested) };
 }
 
-/** Groups that can be reached from themselves: those in strongly connected components of more than one (Tarjan). */
+/**
+ * Counts groups that can be reached from themselves: those in strongly connected components of more than one
+ * (Tarjan).
+ */
 function countCyclic(nested: ReadonlyMap<string, readonly string[]>): number {
   const order = new Map<string, number>();
   const low = new Map<string, number>();
@@ -92,7 +98,7 @@ function countCyclic(nested: ReadonlyMap<string, readonly string[]>): number {
 
   for (const root of nested.keys()) {
     if (order.has(root)) continue;
-    // An explicit stack: a chain of groups may be deeper than the call stack.
+    // Uses an explicit stack, because a chain of groups may be deeper than the call stack.
     const visits = [{ group: root, next: 0 }];
     while (visits.length > 0) {
       const visit = visits[visits.length - 1];

@@ -1,76 +1,86 @@
 import type { EntryKind } from '../../sources/source.js';
 
-/** How a role ranks: 1 member, 2 admin, 3 owner. A higher role is a larger number. */
+/** The rank of a role: 1 member, 2 admin, 3 owner. A higher role has a larger number. */
 export type Rank = 1 | 2 | 3;
 
-/** The attributes of a group that name somebody, added up: 1 the members', 2 the admins', 4 the owners'. */
+/**
+ * The attributes of a group that name an entry, as a sum: 1 for the member attribute, 2 for the admin
+ * attribute, 4 for the owner attribute.
+ */
 export type NamedAs = number;
 
 export const NAMED_AS_MEMBER = 1;
 export const NAMED_AS_ADMIN = 2;
 export const NAMED_AS_OWNER = 4;
 
-/** The highest of the roles that somebody is named for. */
+/** Returns the highest of the roles that an entry is named for. */
 export function rankOfNaming(namedAs: NamedAs): Rank {
   return namedAs >= NAMED_AS_OWNER ? 3 : namedAs >= NAMED_AS_ADMIN ? 2 : 1;
 }
 
 /**
- * The raw values of the attributes that hold something else than the one value shown, by attribute in lower case:
- * several, one with white space around it, or none where the shown value is another attribute's; null: a value that
- * is not UTF-8. Under `objectclass` the classes of an entry that lacks the auxiliary class of ours. A change to the
- * entry has to name what it replaces.
+ * The raw values of attributes that differ from the one projected value, by attribute name in lower case. An
+ * attribute may have several values, a value with surrounding white space, or no value if the projected value
+ * is from another attribute. The list is null if a value is not UTF-8. The key `objectclass` holds the object
+ * classes of an entry that lacks the project's auxiliary class. A change of the entry has to name the values
+ * that it replaces.
  */
 export type SourceValues = Readonly<Record<string, readonly string[] | null>>;
 
-/** What people and groups have in common, and the values of the other fields of their tables, by name. */
+/**
+ * The values that people and groups have in common, and the values of the other fields of their tables, by
+ * name.
+ */
 interface MappedEntry {
   readonly [field: string]: unknown;
   readonly uuid: string;
   readonly dn: string;
-  /** Stands for the DN: see keyOfDn. */
+  /** Identifies the DN: see keyOfDn. */
   readonly dnKey: string;
   readonly id: string;
   readonly name: string;
-  /** Null: every attribute holds exactly what is shown. */
+  /** Null if every attribute holds exactly the projected value. */
   readonly sourceValues: SourceValues | null;
-  /** When the entry was made, where the directory says so. */
+  /** The time at which the entry was created, if the directory provides it. */
   readonly createdAt: Date | null;
 }
 
-/** A person as one entry of the directory maps to one. A picture is its SHA-256: the bytes are elsewhere already. */
+/** A person, mapped from one entry. A picture is its SHA-256; its bytes are already in the picture store. */
 export type Person = MappedEntry;
 
-/** A group as one entry maps to one. */
+/** A group, mapped from one entry. */
 export interface Group extends MappedEntry {
-  /** By which attributes the group names the entry behind each DN, by keyOfDn. Whether there is one is seen later. */
+  /**
+   * The attributes in which the group names each DN, by keyOfDn. Whether an entry with that DN exists is
+   * checked later.
+   */
   readonly references: ReadonlyMap<string, NamedAs>;
 }
 
-/** An entry, or one attribute of it, that was left out, and why. The rest of the run goes on without it. */
+/** An entry, or one attribute of it, that was omitted, and the reason. The run continues without it. */
 export interface Quarantined {
   readonly kind: EntryKind;
   readonly dn: string;
-  /** Null where the entry has none that can be used. */
+  /** Null if the entry has no usable entryUUID. */
   readonly uuid: string | null;
-  /** Of an entry that is left out because others have the same one. */
+  /** Only for an entry that is omitted because other entries have the same id. */
   readonly id: string | null;
   readonly attribute: string | null;
-  /** The end of a sentence that begins with the entry or attribute. */
+  /** The end of a sentence whose subject is the entry or the attribute. */
   readonly reason: string;
 }
 
-/** What was left out without anything being wrong with an entry. */
+/** Counts of what was omitted although no entry has an error. */
 export interface Skipped {
-  /** DNs in groups that name nothing that is mirrored. */
+  /** DNs in groups that refer to no mirrored entry. */
   readonly dangling: number;
-  /** Groups that name themselves: the placeholder of an empty groupOfNames. */
+  /** Groups that name themselves, as the placeholder of an empty groupOfNames. */
   readonly placeholders: number;
-  /** Groups that contain themselves through others. */
+  /** Groups that contain themselves through other groups. */
   readonly cyclic: number;
 }
 
-/** People and groups of the directory at one moment: all of them, or those that have changed. */
+/** People and groups of the directory at one moment: either all of them, or only those that have changed. */
 export interface Snapshot {
   readonly people: ReadonlyMap<string, Person>;
   readonly groups: ReadonlyMap<string, Group>;

@@ -7,20 +7,20 @@ import { userFields } from '../../users/user.fields.js';
 import type { Plan } from './plan.js';
 import { type Group, NAMED_AS_ADMIN, NAMED_AS_MEMBER, NAMED_AS_OWNER, type Person } from '../map/snapshot.js';
 
-/** An attribute that entries are about to lose, although they stay. */
+/** An attribute that a plan removes from entries that remain. */
 export interface AttributeLoss {
   /** Name of the attribute in the directory. */
   readonly attribute: string;
   readonly kind: 'people' | 'groups';
-  /** Entries that hold the attribute in the mirror and not in the directory. */
+  /** Number of entries that have the attribute in the mirror but not in the directory. */
   readonly lost: number;
-  /** Entries that hold it in the mirror. */
+  /** Number of entries that have it in the mirror. */
   readonly held: number;
-  /** Entries that have lost it within the window, by plans that were not confirmed. */
+  /** Number of entries that lost it within the window, through plans that were not confirmed. */
   readonly recentlyLost: number;
 }
 
-/** An entry of the directory by entryUUID, and which of the watched attributes it does not have: one bit each. */
+/** An entry of the directory, by entryUUID, and the watched attributes that it lacks, one bit each. */
 interface Lacking {
   readonly uuid: string;
   readonly lacks: bigint;
@@ -31,15 +31,18 @@ interface LackingEntries {
   readonly groups: readonly Lacking[];
 }
 
-/** How many entries lose an attribute, by a key that does not depend on the mapping. */
+/** Number of entries that lose an attribute, by a key that does not depend on the mapping. */
 export type LossCounts = Readonly<Record<string, number>>;
 
 interface Watched<Value> {
-  /** Names the attribute in `revisions.attributes_lost`. */
+  /** Identifies the attribute in `revisions.attributes_lost`. */
   readonly key: string;
   readonly attribute: string;
   readonly isLacking: (value: Value) => boolean;
-  /** Whether the row `e` holds it (SQL). $1 is the attribute of the name, as a key of source_values. */
+  /**
+   * SQL condition: whether the row `e` has the attribute. $1 is the attribute of the name, as a key of
+   * source_values.
+   */
   readonly isHeld: string;
 }
 
@@ -57,7 +60,7 @@ function watchedOfGroups({ groups }: DirectoryMapping): Watched<Group>[] {
   ];
 }
 
-/** The entries of a plan that may lose an attribute (pure). */
+/** Returns the entries of a plan that may lose an attribute (pure). */
 export function lackingInPlan(plan: Plan, mapping: DirectoryMapping): LackingEntries {
   const watched = { people: watchedOfPeople(mapping), groups: watchedOfGroups(mapping) };
   const groups = new Map(
@@ -74,7 +77,7 @@ export function lackingInPlan(plan: Plan, mapping: DirectoryMapping): LackingEnt
   };
 }
 
-/** How many entries lose which attribute when they come to lack what they are said to lack. */
+/** Counts, for each attribute, the given entries that lack it and still have it in the mirror. */
 export async function countLosses(
   manager: Writer,
   entries: LackingEntries,
@@ -87,8 +90,8 @@ export async function countLosses(
 }
 
 /**
- * The losses with what the guard compares them with.
- * @param since beginning of the window
+ * Returns the losses together with the numbers that the deletion guard compares them with.
+ * @param since start of the window
  */
 export async function describeLosses(
   manager: Writer,
@@ -115,7 +118,10 @@ export async function describeLosses(
   ];
 }
 
-/** Keeps what a revision has taken from entries, for the window of the guard; in the transaction that applies it. */
+/**
+ * Stores the losses of a revision for the window of the deletion guard, in the transaction that applies the
+ * revision.
+ */
 export async function noteLosses(manager: Writer, revision: number, lost: LossCounts): Promise<void> {
   if (Object.keys(lost).length === 0) return;
   await manager.query('update revisions set attributes_lost = $2::jsonb where id = $1', [
@@ -136,7 +142,7 @@ function watchedFields<Value extends Person | Group>(
   }));
 }
 
-/** The name may be that of another attribute, since the entry does not have the first: see SourceValues. */
+/** The name may be from another attribute because the entry lacks the first one: see SourceValues. */
 function ownName<Value extends Person | Group>(
   kind: AttributeLoss['kind'],
   [attribute = '']: readonly string[],
@@ -149,7 +155,7 @@ function ownName<Value extends Person | Group>(
   };
 }
 
-/** An attribute with DNs. Groups name others in it, whether those are mirrored or not. */
+/** An attribute with DNs. A group has it if it names any entry there, mirrored or not. */
 function naming(key: string, bit: number, attribute: string): Watched<Group> {
   const names = (table: string, column: string) =>
     `exists (select from ${table} r where r.${column} = e.key and r.named_as & ${bit} > 0)`;
@@ -170,7 +176,7 @@ function bitOf(index: number): bigint {
   return 1n << BigInt(index);
 }
 
-/** Entries that are sent at once. */
+/** Maximum number of entries in one statement. */
 const BATCH = 20_000;
 
 async function countLost<Value>(
@@ -199,7 +205,7 @@ async function countLost<Value>(
   );
 }
 
-/** @returns a number for each */
+/** @returns one number for each watched attribute */
 async function countHeld<Value>(
   manager: Writer,
   table: 'users' | 'groups',

@@ -1,39 +1,43 @@
 import type { AttributeLoss } from './attribute-losses.js';
 import { countRemovals, type Plan } from './plan.js';
 
-/** Deletions that are always let through: somebody leaves, and takes a group along. */
+/**
+ * Number of deletions that are always allowed, for instance one user who leaves and a group that is deleted
+ * with them.
+ */
 const ALWAYS_ALLOWED = 3;
 
-/** How many there are of what can be deleted. */
+/** Numbers of the objects that a plan can delete. */
 export interface Counts {
   readonly people: number;
   readonly groups: number;
   readonly memberships: number;
 }
 
-/** Whether a plan deletes anything at all: most do not, and need no guard. */
+/** Whether a plan deletes anything. Most plans do not, and need no check. */
 export function deletesAnything(plan: Plan): boolean {
   return plan.deletedPeople.length + plan.deletedGroups.length + countRemovals(plan) > 0;
 }
 
-/** What the guard knows besides the plan. */
+/** The values that the deletion guard needs besides the plan. */
 export interface GuardFacts {
-  /** Nothing was taken over from the directory before. */
+  /** No revision has been applied before. */
   readonly isFirst: boolean;
-  /** In the mirror now. */
+  /** Numbers in the mirror before the plan is applied. */
   readonly stored: Counts;
-  /** Deleted within the window, by plans that nobody has confirmed. */
+  /** Numbers deleted within the window by plans that were not confirmed. */
   readonly recentlyDeleted: Counts;
-  /** Attributes that entries lose which stay. */
+  /** Attributes that are removed from entries that remain. */
   readonly losses: readonly AttributeLoss[];
 }
 
 /**
- * Whether a plan would delete more, or take an attribute from more entries, than a directory loses in a normal moment: then something is wrong with the
- * source, or with what the account may see of it, and the plan is held until somebody confirms it (pure).
- * The same is true of a first reading that finds no people: an empty mirror tells every client that everyone has gone.
- * @param percent share that may go within the window
- * @returns why the plan is held; null when it may be applied
+ * Checks whether a plan deletes more entries, or removes an attribute from more entries, than is normal for a
+ * directory (pure). If it does, the source probably has an error, or the account sees only a part of it, and
+ * the plan is held until an operator confirms it. A first run that finds no people is held too, because with
+ * an empty mirror every client would see that all users are gone.
+ * @param percent share that may be deleted within the window
+ * @returns the reason why the plan is held, or null if it may be applied
  */
 export function guardPlan(plan: Plan, facts: GuardFacts, percent: number): string | null {
   const { isFirst, stored, recentlyDeleted, losses } = facts;
@@ -58,10 +62,12 @@ export function guardPlan(plan: Plan, facts: GuardFacts, percent: number): strin
 }
 
 /**
- * @param now how many go
- * @param stored how many there are
- * @param recently how many went within the window
- * @returns null when so many may go; else what says how many, of what, and how many may
+ * Compares a number of deletions with the limit.
+ * @param now number that the plan deletes
+ * @param stored number in the mirror
+ * @param recently number that was deleted within the window
+ * @returns null if the number is allowed; otherwise a function that describes the number, its kind and the
+ *   limit
  */
 function findExcess(
   now: number,
@@ -69,7 +75,7 @@ function findExcess(
   recently: number,
   percent: number,
 ): ((kind: string) => string) | null {
-  // Of what there was when the window began.
+  // The number at the start of the window.
   const base = stored + recently;
   const allowed = Math.max(ALWAYS_ALLOWED, Math.floor((base * percent) / 100));
   if (now === 0 || now + recently <= allowed) return null;

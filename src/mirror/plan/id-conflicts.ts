@@ -8,17 +8,18 @@ import type { EntryKind } from '../../sources/source.js';
 import { identitiesIn } from './planning.js';
 import { readClaimants, readClaimedIds, readStoredEntries } from './stored.js';
 
-/** Reads entries anew, by entryUUID; those that are not there any more are left out. */
+/** Reads entries again, by entryUUID. Entries that no longer exist are not in the result. */
 export type ReadAgain = (uuids: readonly string[]) => Promise<readonly KnownEntry[]>;
 
 type Identity = Pick<KnownEntry, 'kind' | 'uuid'>;
 
-/** Rounds in which claims lead to further claims; more are no directory but a riddle. */
+/** Maximum number of rounds in which id conflicts lead to further ones. No real directory needs more. */
 const ROUNDS = 10;
 
 /**
- * Adds the entries that a change also decides about: who claims an id that a changed entry claims, or gave back. Ids
- * are unique, and without those entries it could not be told who is put aside, and who comes back.
+ * Adds the entries whose state a change also affects: those that claim an id that a changed entry claims or
+ * has released. Ids are unique, so these entries decide which ones are quarantined and which ones leave the
+ * quarantine.
  */
 export async function withClaimants(
   delta: DeltaBuilder,
@@ -36,7 +37,7 @@ export async function withClaimants(
   }
 }
 
-/** Adds entries as they are now, also those that are not there any more. */
+/** Reads entries again and adds their current state. Entries that no longer exist are added as removed. */
 export async function addAnew(
   delta: DeltaBuilder,
   wanted: readonly Identity[],
@@ -50,7 +51,10 @@ export async function addAnew(
   }
 }
 
-/** Entries of a change that claim one id, which somebody who is mirrored would lose by that. */
+/**
+ * Returns the entries of a change that claim the same id, if a mirrored entry would lose that id because of
+ * the conflict.
+ */
 export async function findRivals(
   delta: DeltaBuilder,
   manager: EntityManager,
@@ -79,7 +83,7 @@ function rivalsIn(
     .flatMap((uuids) => uuids.map((uuid) => ({ kind, uuid })));
 }
 
-/** The claimants of a kind that the change is not about yet. */
+/** Returns the entries of a kind that claim an id in question and are not yet part of the change. */
 async function findMissing(
   delta: DeltaBuilder,
   manager: EntityManager,
@@ -98,7 +102,7 @@ function idsOf(entries: ReadonlyMap<string, Entry>, attribute: string): string[]
   return [...entries.values()].map((entry) => idOf(entry, attribute)).filter((id) => id !== null);
 }
 
-/** Folded. */
+/** Returns the folded id. */
 function idOf(entry: Entry, attribute: string): string | null {
   const [bytes] = entry.bytes(attribute);
   const id = bytes === undefined ? null : decodeUtf8(bytes);

@@ -22,7 +22,7 @@ function person(uuid: string, name = uuid): Person {
   };
 }
 
-/** @param names whom the group names, by what stands for them in `dn-…` */
+/** @param names the entries that the group names, by the part of the DN key after `dn-` */
 function group(uuid: string, names: [string, NamedAs][] = []): Group {
   return {
     uuid,
@@ -49,7 +49,7 @@ function snapshot(people: Person[], groups: Group[] = []): Snapshot {
 
 const NOBODY = snapshot([]);
 
-/** The plan from one state of a directory to another one. */
+/** Returns the plan from one state of a directory to another. */
 function plan(wanted: Snapshot, taken = NOBODY): Plan {
   const all = { people: new Map(), groups: new Map() };
   const { people, groups } = compareEntries(taken, all);
@@ -60,7 +60,7 @@ function plan(wanted: Snapshot, taken = NOBODY): Plan {
   return planChanges(comparison, referencesOf(taken), subjectsOf(wanted));
 }
 
-/** What the mirror keeps of whom groups name. */
+/** Returns the references of groups as the mirror stores them. */
 function referencesOf(taken: Snapshot): StoredReference[] {
   const subjects = subjectsOf(taken);
   return [...taken.groups.values()].flatMap(({ uuid, references }) =>

@@ -11,13 +11,16 @@ import { hashGroup, hashPerson, hashPlan } from '../map/content-hash.js';
 import type { Subject, Subjects } from '../map/relate.js';
 import type { Group, NamedAs, Person, Snapshot } from '../map/snapshot.js';
 
-/** The people and groups that the mirror holds, by entryUUID: all of them, or those that a snapshot is about. */
+/** The mirrored people and groups, by entryUUID: either all of them, or those that a snapshot covers. */
 export interface StoredEntries {
   readonly people: ReadonlyMap<string, StoredEntry>;
   readonly groups: ReadonlyMap<string, StoredGroup>;
 }
 
-/** A DN in a group's entry, as the mirror keeps it; `subject` is who is behind it, if anybody. */
+/**
+ * A DN in the entry of a group, as the mirror stores it. `subject` is the entry with that DN, or null if
+ * there is none.
+ */
 export interface StoredReference {
   readonly group: string;
   readonly dnKey: string;
@@ -25,12 +28,12 @@ export interface StoredReference {
   readonly subject: Subject | null;
 }
 
-/** A comparison of entries, before it is known who is behind the DNs in groups. */
+/** A comparison of entries, before the DNs in groups are resolved. */
 export interface Comparison {
   readonly people: Changes<Hashed<Person>>;
   readonly groups: Changes<HashedGroup>;
   readonly regrouped: readonly HashedGroup[];
-  /** DNs behind which somebody else is than before, or nobody. */
+  /** DNs that now belong to a different entry than before, or to none. */
   readonly touchedDns: readonly string[];
 }
 
@@ -42,7 +45,8 @@ interface Changes<Each> {
 
 /**
  * Compares a snapshot with the rows of people and groups (pure).
- * @param stored every row; or, where the snapshot is of what has changed, the rows of that and of what has gone
+ * @param stored every row; or, if the snapshot covers only changes, the rows of the changed and the deleted
+ *   entries
  */
 export function compareEntries(snapshot: Snapshot, stored: StoredEntries): Comparison {
   const people = [...snapshot.people.values()].map(hashPerson);
@@ -83,10 +87,10 @@ function* touchedDns(
 }
 
 /**
- * Completes a comparison with who comes into groups, changes in them and leaves them (pure).
- * @param references all references of the groups that name others than before or have gone, and of all groups those
- *   to the DNs that are touched
- * @param subjects who will be behind the DNs that groups name
+ * Completes a comparison with the members that join groups, change their role or leave (pure).
+ * @param references all references of the groups whose references changed or that were deleted, and for all
+ *   other groups the references to the touched DNs
+ * @param subjects the person or group that each referenced DN will belong to
  */
 export function planChanges(
   { people, groups, regrouped }: Comparison,
@@ -114,12 +118,12 @@ export function planChanges(
     const wanted = new Namings();
     for (const [dnKey, namedAs] of references) {
       const subject = subjects.get(dnKey);
-      // A group that names itself: the placeholder of one that is empty.
+      // A group that names itself: the placeholder of an empty group.
       wanted.add(dnKey, namedAs, subject === undefined || subject.uuid === group ? null : subject);
     }
     for (const change of roleChanges(group, held.people, wanted.people)) memberships.push(change);
     for (const change of roleChanges(group, held.groups, wanted.groups)) nestings.push(change);
-    // Those of a group that goes, go with it.
+    // The unresolved references of a deleted group are deleted together with the group.
     if (gone.has(group)) continue;
     for (const change of unresolvedChanges(group, held.unresolved, wanted.unresolved))
       unresolved.push(change);
@@ -137,11 +141,11 @@ export function planChanges(
   return { ...visible, regrouped, unresolved, hash: hashPlan(visible) };
 }
 
-/** Whom a group names. */
+/** The entries that a group names. */
 class Namings {
   readonly people = new Map<string, NamedAs>();
   readonly groups = new Map<string, NamedAs>();
-  /** By DN. */
+  /** By keyOfDn. */
   readonly unresolved = new Map<string, NamedAs>();
 
   add(dnKey: string, namedAs: NamedAs, subject: Subject | null): void {

@@ -1,14 +1,14 @@
-/** An entry that gets another id. */
+/** An entry whose id changes. */
 export interface Rename {
   readonly uuid: string;
-  /** The ids as they are compared: see foldId. */
+  /** The ids in the form in which they are compared: see foldId. */
   readonly from: string;
   readonly to: string;
 }
 
 /**
- * Orders renames so that each id is given up before another entry gets it, as far as that is possible: entries that pass
- * their ids round in a circle have no such order.
+ * Orders renames so that each id is released before another entry receives it, where possible. Entries that
+ * exchange their ids in a cycle have no such order.
  */
 export function orderRenames(renames: readonly Rename[]): Rename[] {
   const holders = new Map(renames.map((rename) => [rename.from, rename]));
@@ -19,7 +19,7 @@ export function orderRenames(renames: readonly Rename[]): Rename[] {
     while (next !== undefined && !ordered.has(next) && !(next === first && waiting.length > 0)) {
       waiting.push(next);
       next = holders.get(next.to);
-      // Only its spelling changes.
+      // Only the spelling of the id changes.
       if (next === waiting.at(-1)) next = undefined;
     }
     for (const rename of waiting.reverse()) ordered.add(rename);

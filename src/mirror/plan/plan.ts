@@ -1,6 +1,6 @@
 import type { Group, NamedAs, Person } from '../map/snapshot.js';
 
-/** A row of the mirror, as far as a plan needs it. */
+/** The part of a row of the mirror that a plan needs. */
 export interface StoredEntry {
   readonly uuid: string;
   readonly id: string;
@@ -12,7 +12,10 @@ export interface StoredGroup extends StoredEntry {
   readonly referencesHash: Buffer;
 }
 
-/** A person, or an inner group, who is named by a group, or differently, or no longer; all by entryUUID. */
+/**
+ * A change of a person or an inner group in a group: added, named differently, or removed. All ids are
+ * entryUUIDs.
+ */
 export interface RoleChange {
   readonly group: string;
   readonly subject: string;
@@ -20,7 +23,7 @@ export interface RoleChange {
   readonly after: NamedAs | null;
 }
 
-/** The same of a DN behind which nobody is. */
+/** The same kind of change for a DN that no mirrored entry has. */
 export interface ReferenceChange {
   readonly group: string;
   readonly dnKey: string;
@@ -36,31 +39,36 @@ export interface HashedGroup extends Hashed<Group> {
   readonly referencesHash: Buffer;
 }
 
-/** Everything that has to happen for the mirror to equal the directory. A value: nothing has happened yet. */
+/**
+ * All changes that make the mirror equal to the directory. A plan is a value: creating it changes nothing.
+ */
 export interface Plan {
   readonly createdPeople: readonly Hashed<Person>[];
   readonly updatedPeople: readonly Hashed<Person>[];
   readonly deletedPeople: readonly StoredEntry[];
   readonly createdGroups: readonly HashedGroup[];
-  /** Those whose own attributes have changed; who is in them is told by `memberships` and `nestings`. */
+  /** Groups whose own attributes changed. `memberships` and `nestings` list the changes of their members. */
   readonly updatedGroups: readonly HashedGroup[];
   readonly deletedGroups: readonly StoredEntry[];
   readonly memberships: readonly RoleChange[];
   readonly nestings: readonly RoleChange[];
-  /** Groups that name others than before, some of whom may not be there. */
+  /** Groups whose references changed. Some of the references may be unresolved. */
   readonly regrouped: readonly HashedGroup[];
-  /** What nobody can see: it is kept for the day on which somebody gets that DN. */
+  /** Changes that are not visible. They are stored because an entry with that DN may appear later. */
   readonly unresolved: readonly ReferenceChange[];
-  /** SHA-256, in hexadecimal, of all that can be seen: names exactly this plan, however it was come by. */
+  /**
+   * SHA-256, in hexadecimal, of all visible changes. It identifies exactly this plan, regardless of how it
+   * was made.
+   */
   readonly hash: string;
 }
 
-/** What somebody can see of it. */
+/** The visible changes of a plan. */
 export type Visible = Omit<Plan, 'hash' | 'regrouped' | 'unresolved'>;
 
 /**
- * Roles taken from people who stay, in groups that stay. A membership that goes with its person or its group is
- * no news beside that: it would count one leaving twice.
+ * Counts the roles removed from people who remain, in groups that remain. A membership that is deleted
+ * together with its person or its group is not counted, because the same departure would count twice.
  */
 export function countRemovals({ memberships, deletedPeople, deletedGroups }: Visible): number {
   const gone = new Set([...deletedPeople, ...deletedGroups].map(({ uuid }) => uuid));
@@ -69,7 +77,7 @@ export function countRemovals({ memberships, deletedPeople, deletedGroups }: Vis
   ).length;
 }
 
-/** Whether there is nothing to do that anybody could see. */
+/** Whether a plan has no visible changes. */
 export function isEmpty({ hash, regrouped, unresolved, ...visible }: Plan): boolean {
   return Object.values(visible).every(({ length }) => length === 0);
 }

@@ -5,7 +5,10 @@ import { countSkipped, type Subjects, subjectsOf } from '../map/relate.js';
 import type { Skipped, Snapshot } from '../map/snapshot.js';
 import { type Identities, readStoredEntries, readStoredReferences, readSubjects } from './stored.js';
 
-/** What a change is about, by entryUUID: entries as they are now, and those that have gone. A Delta is one. */
+/**
+ * The scope of a change, by entryUUID: entries in their current state, and deleted ones. A Delta has this
+ * shape.
+ */
 export interface Extent {
   readonly people: ReadonlyMap<string, unknown>;
   readonly groups: ReadonlyMap<string, unknown>;
@@ -13,7 +16,7 @@ export interface Extent {
   readonly goneGroups: ReadonlySet<string>;
 }
 
-/** Plans what it takes for the mirror to equal a whole directory. */
+/** Plans the changes that make the mirror equal to a whole directory. */
 export async function planWhole(
   manager: Writer,
   snapshot: Snapshot,
@@ -25,9 +28,9 @@ export async function planWhole(
 }
 
 /**
- * Plans what a change of some entries comes to: the same plan that the whole directory would, without looking at
- * the rest of it.
- * @param snapshot what there is of the entries that it is about, mapped
+ * Plans a change of some entries. The plan is the same as one made from the whole directory, but the
+ * remaining entries are not read.
+ * @param snapshot the mapped entries of the change that still exist
  */
 export async function planDelta(manager: Writer, snapshot: Snapshot, extent: Extent): Promise<Plan> {
   const comparison = compareEntries(snapshot, await readStoredEntries(manager, identitiesIn(extent)));
@@ -35,7 +38,7 @@ export async function planDelta(manager: Writer, snapshot: Snapshot, extent: Ext
   return planChanges(comparison, references, await subjectsAfter(manager, snapshot, comparison, extent));
 }
 
-/** Everything that a change is about. */
+/** Returns the entryUUIDs of all entries that a change covers. */
 export function identitiesIn({ people, groups, gonePeople, goneGroups }: Extent): Identities {
   return { people: [...people.keys(), ...gonePeople], groups: [...groups.keys(), ...goneGroups] };
 }
@@ -45,7 +48,10 @@ async function readReferences(manager: Writer, { groups, regrouped, touchedDns }
   return readStoredReferences(manager, touched, touchedDns);
 }
 
-/** Who will be behind the DNs that count: those of the mirror, as far as the change is not about them, and the new ones. */
+/**
+ * Returns the person or group that each relevant DN will belong to: mirrored entries that the change does not
+ * cover, and the entries of the change.
+ */
 async function subjectsAfter(
   manager: Writer,
   snapshot: Snapshot,

@@ -5,13 +5,13 @@ import type { StoredEntries, StoredReference } from './make-plan.js';
 import type { StoredEntry, StoredGroup } from './plan.js';
 import type { Subject } from '../map/relate.js';
 
-/** People and groups, by entryUUID. */
+/** entryUUIDs of people and groups. */
 export interface Identities {
   readonly people: readonly string[];
   readonly groups: readonly string[];
 }
 
-/** What the mirror holds of people and groups: enough to see what has changed. */
+/** Returns the values of mirrored people and groups that are necessary to detect changes. */
 export async function readStoredEntries(manager: Writer, wanted?: Identities): Promise<StoredEntries> {
   return {
     people: await entriesOf<StoredEntry>(manager, 'users', '', wanted?.people),
@@ -46,7 +46,7 @@ interface ReferenceRow {
   readonly uuid: string | null;
 }
 
-/** All references of these groups, and of every group those to these DNs. */
+/** Returns all references of these groups, and the references of all groups to these DNs. */
 export async function readStoredReferences(
   manager: Writer,
   groups: readonly string[],
@@ -69,7 +69,7 @@ export async function readStoredReferences(
   );
 }
 
-/** @param columns what is looked for in each of the three tables that references are kept in */
+/** @param columns the column to search, for each of the three tables that store references */
 function referencesWhere(...[inMemberships, inNestings, inUnresolved]: [string, string, string]): string {
   const select = (dnKey: string, kind: string, uuid: string) =>
     `select g.entry_uuid as "group", ${dnKey} as "dnKey", r.named_as as "namedAs", ${kind} as kind, ${uuid} as uuid`;
@@ -87,7 +87,9 @@ function referencesWhere(...[inMemberships, inNestings, inUnresolved]: [string, 
     where ${inUnresolved} = any ($1::uuid[])`;
 }
 
-/** Who is behind these DNs, by keyOfDn. What is a person and a group at once counts as a person. */
+/**
+ * Returns the person or group with each of these DNs, by keyOfDn. An entry that is both counts as a person.
+ */
 export async function readSubjects(
   manager: Writer,
   dnKeys: readonly string[],
@@ -103,7 +105,7 @@ export async function readSubjects(
 }
 
 /**
- * The entryUUIDs of entries that have one of these ids, or are put aside because of it.
+ * Returns the entryUUIDs of entries that have one of these ids, or are quarantined because of one.
  * @param ids folded
  */
 export async function readClaimants(
@@ -123,7 +125,7 @@ export async function readClaimants(
   );
 }
 
-/** The ids because of which these entries are put aside. */
+/** Returns the ids because of which these entries are quarantined. */
 export async function readClaimedIds(
   manager: Writer,
   kind: EntryKind,
@@ -137,7 +139,7 @@ export async function readClaimedIds(
   return rows.map(({ id }) => id);
 }
 
-/** Everything of a kind that is known of the directory: what is mirrored, and what is put aside. */
+/** Returns the entryUUIDs of all known entries of a kind, mirrored or quarantined. */
 export async function readKnown(manager: Writer, kind: EntryKind): Promise<string[]> {
   return identitiesOf(
     manager.query(
@@ -148,7 +150,7 @@ export async function readKnown(manager: Writer, kind: EntryKind): Promise<strin
   );
 }
 
-/** The DN, by keyOfDn, of every row of a kind, by entryUUID. */
+/** Returns the DN, as keyOfDn, of every row of a kind, by entryUUID. */
 export async function readStoredDns(manager: Writer, kind: EntryKind): Promise<Map<string, string>> {
   const rows: { uuid: string; dnKey: string }[] = await manager.query(
     `select entry_uuid as uuid, dn_key as "dnKey" from ${TABLES[kind]}`,
@@ -162,7 +164,7 @@ async function identitiesOf(query: Promise<unknown>): Promise<string[]> {
 
 const TABLES = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;
 
-/** How many rows there are of what the guard watches over. */
+/** Counts the rows that the deletion guard protects. */
 export async function countStored(manager: Writer): Promise<Counts> {
   const [counts]: Counts[] = await manager.query(`
     select (select user_count from mirror_state) as people, (select group_count from mirror_state) as groups,
@@ -170,7 +172,7 @@ export async function countStored(manager: Writer): Promise<Counts> {
   return counts ?? { people: 0, groups: 0, memberships: 0 };
 }
 
-/** What revisions that nobody confirmed have deleted since an instant. */
+/** Counts what revisions that were not confirmed have deleted since an instant. */
 export async function countRecentlyDeleted(manager: Writer, since: Date): Promise<Counts> {
   const [counts]: Counts[] = await manager.query(
     `select coalesce(sum(users_deleted), 0)::integer as people, coalesce(sum(groups_deleted), 0)::integer as groups,

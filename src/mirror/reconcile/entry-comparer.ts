@@ -10,9 +10,9 @@ import { faultOfPicture } from '../apply/picture-store.js';
 import { hashGroup, hashPerson } from '../map/content-hash.js';
 import type { Aside, ScannedRow } from './stored-scan.js';
 
-/** Compares entries with what the mirror holds of them, by the hashes that planning uses. */
+/** Compares entries with their mirrored rows, by the hashes that planning uses. */
 export class EntryComparer {
-  /** The fields of a user that are pictures. */
+  /** The fields of a user that hold pictures. */
   private readonly pictures: readonly Field[];
 
   constructor(
@@ -54,15 +54,16 @@ export class EntryComparer {
   }
 
   /**
-   * An entry that cannot be mirrored, or is not, has to be in quarantine, and for the same reason.
-   * @param id that the entry claims; null: it cannot be mirrored
+   * An entry that cannot be mirrored, or is not mirrored, has to be quarantined for the same reason as
+   * before.
+   * @param id the id that the entry claims, or null if it cannot be mirrored
    */
   private isSameAside(kind: EntryKind, uuid: string, id: string | null, row: ScannedRow): boolean {
     if (row.dnKey !== null) return false;
     return this.aside.entries[kind].get(uuid) === (id === null ? null : foldId(id));
   }
 
-  /** A picture that is in quarantine counts as none, unless it could be shown now. */
+  /** A quarantined picture counts as no picture, unless it could be displayed now. */
   private async digestOf(bytes: unknown, key: string, stored: Buffer | null): Promise<Buffer | null> {
     if (!Buffer.isBuffer(bytes) || bytes.length === 0) return null;
     const isAside = stored === null && this.aside.pictures.has(key);

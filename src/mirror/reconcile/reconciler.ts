@@ -14,9 +14,9 @@ import type { RunReporter } from '../sync/run-reporter.js';
 import { type Depth, Scan, type ScanResult } from './scan.js';
 import { countStored } from '../plan/stored.js';
 
-/** Milliseconds between two looks whether a scan has ended. */
+/** Milliseconds between two checks whether a scan has ended. */
 const LOOK_INTERVAL = 500;
-/** Milliseconds after which a server is asked for again when the one that answered is behind. */
+/** Milliseconds until the next attempt to reach a current server, after the one that responded was behind. */
 const BEHIND_INTERVAL = 30_000;
 
 interface Surroundings {
@@ -28,19 +28,20 @@ interface Surroundings {
   readonly counts: ReconciliationCounts;
 }
 
-/** How many entries a comparison has healed that left it to a reading of everything. */
+/** The number of entries that a reading of the whole directory has healed on behalf of a comparison. */
 export interface Healing {
   readonly kind: ReconciliationKind;
   readonly healed: number;
 }
 
 /**
- * Compares the mirror with the whole directory from time to time, in the background and on a connection of its own
- * (docs/adr/0016). It finds which entries differ; the follower reads them again, so that nothing is replaced by an older
- * value. One for each session; the times of the last comparisons are kept in the database.
+ * Compares the mirror with the whole directory at intervals, in the background and on a separate connection
+ * (docs/adr/0016). It only finds the entries that differ; the follower reads them again, so that no value is
+ * replaced by an older one. There is one Reconciler for each session; the times of the last comparisons are
+ * stored in the database.
  */
 export class Reconciler {
-  /** When a comparison is due, on a clock that only goes forward. */
+  /** When a comparison of each kind is due, in milliseconds on a monotonic clock. */
   private readonly dueAt: Record<ReconciliationKind, number> = { identities: -Infinity, contents: Infinity };
   private isPrepared = false;
   private scanning: Promise<void> | null = null;
@@ -56,14 +57,14 @@ export class Reconciler {
     this.signal = AbortSignal.any([signal, this.stopping.signal]);
   }
 
-  /** Milliseconds that nothing has to be done for. */
+  /** Milliseconds until the next call is necessary. */
   get patience(): number {
     if (this.hasFinding || this.failure !== null || !this.isPrepared) return 0;
     if (this.scanning !== null) return LOOK_INTERVAL;
     return Math.max(0, Math.min(this.dueAt.identities, this.dueAt.contents) - performance.now());
   }
 
-  /** Whether a comparison in the background has ended, and nobody has taken what it found. */
+  /** Whether a comparison in the background has ended and its result has not been taken yet. */
   get hasFinding(): boolean {
     return this.finding !== null;
   }
@@ -74,15 +75,15 @@ export class Reconciler {
     return finding;
   }
 
-  /** As much as is due, and the identities in any case. */
+  /** Returns the depth of the comparison that is due, at least `identities`. */
   async getDepthDue(): Promise<Depth> {
     await this.prepare();
     return this.dueAt.contents <= performance.now() ? 'contents' : 'identities';
   }
 
   /**
-   * Begins a comparison in the background when one is due.
-   * @throws what the last one ended with
+   * Starts a comparison in the background if one is due.
+   * @throws the error of the last comparison
    */
   async tick(): Promise<void> {
     if (this.failure !== null) throw this.failure.error;
@@ -93,13 +94,16 @@ export class Reconciler {
     else if (this.dueAt.identities <= now) this.scanning = this.scanInBackground('identities');
   }
 
-  /** Compares at once, on a connection on which no other pages are read meanwhile. */
+  /** Compares at once. No other paged search may run on the connection at the same time. */
   async scanNow(connection: LdapConnection, depth: Depth): Promise<ScanResult> {
     await this.prepare();
     return this.scan(connection, depth, false);
   }
 
-  /** What a comparison has found is taken over. A look belongs to ordinary following, and is not reported. */
+  /**
+   * Records that the findings of a comparison have been applied. A `look` scan is part of normal following,
+   * and is not reported.
+   */
   async conclude({ depth, entries, seconds }: ScanResult, healed: number): Promise<void> {
     const { counts, reporter } = this.surroundings;
     if (depth === 'look') return;
@@ -109,8 +113,9 @@ export class Reconciler {
   }
 
   /**
-   * Everything has been read and taken over, pictures too.
-   * @param healing what a comparison had found and left to that; null: no comparison had asked for it
+   * Records that the whole directory has been read and applied, including pictures.
+   * @param healing what a comparison had found and left to this reading, or null if no comparison required
+   *   it
    */
   async noteWhole(seconds: number, healing: Healing | null): Promise<void> {
     const { manager, counts, reporter } = this.surroundings;
@@ -123,13 +128,16 @@ export class Reconciler {
     reporter.tellReconciled({ entries, seconds, ...healing });
   }
 
-  /** Ends what is under way, and waits for its end. */
+  /** Aborts the current comparison and waits until it has ended. */
   async close(): Promise<void> {
     this.stopping.abort();
     await this.scanning;
   }
 
-  /** The times of the last comparisons outlive the process; no wrong clock puts one off for longer than an interval. */
+  /**
+   * Loads the times of the last comparisons, which survive a restart. A wrong clock delays a comparison by at
+   * most one interval.
+   */
   private async prepare(): Promise<void> {
     if (this.isPrepared) return;
     const { config, manager } = this.surroundings;
@@ -148,7 +156,8 @@ export class Reconciler {
       const known = stateOf(parsePosition((await state.get()).position));
       const choice = await directory.servers.choose(known, directory.searches, this.signal);
       ({ connection } = choice);
-      // Behind one address there may be several servers. One that lags would only show differences that are none.
+      // Several servers may share one address. A comparison with a server that lags would only show false
+      // differences.
       if (choice.behind === null) this.finding = await this.scan(connection, depth, true);
       else this.dueAt[depth] = performance.now() + BEHIND_INTERVAL;
     } catch (error) {

@@ -1,30 +1,33 @@
 import type { Writer } from '../../database/statements/writer.js';
 
-/** How much of every entry a reconciliation compares: whether it is there, where, and when it was changed; or all of it. */
+/**
+ * What a reconciliation compares of every entry. `identities`: whether it exists, its DN, and when it was
+ * changed. `contents`: the whole entry.
+ */
 export const RECONCILIATION_KINDS = ['identities', 'contents'] as const;
 export type ReconciliationKind = (typeof RECONCILIATION_KINDS)[number];
 
-/** How the last reconciliation of a kind ended. */
+/** The result of the last reconciliation of a kind. */
 export interface Reconciliation {
   readonly kind: ReconciliationKind;
   readonly finishedAt: Date;
-  /** Entries that were compared. */
+  /** Number of entries that were compared. */
   readonly entries: number;
-  /** Entries that differed from the mirror and have been taken over. */
+  /** Number of entries that differed from the mirror and have been applied. */
   readonly healed: number;
   readonly seconds: number;
-  /** How many there have been. */
+  /** Number of reconciliations of this kind so far. */
   readonly runs: number;
 }
 
-/** The last reconciliations that have finished, each of another kind. */
+/** Returns the last finished reconciliation of each kind. */
 export async function readReconciliations(manager: Writer): Promise<Reconciliation[]> {
   return manager.query(
     `select kind, finished_at as "finishedAt", entries, healed, seconds, runs from reconciliations order by kind desc`,
   );
 }
 
-/** Keeps how reconciliations have ended. */
+/** Stores the results of reconciliations. */
 export async function writeReconciliations(
   manager: Writer,
   kinds: readonly ReconciliationKind[],
@@ -39,12 +42,15 @@ export async function writeReconciliations(
   );
 }
 
-/** Makes a reconciliation due at once, also for a process that takes over: nothing is known of the last one any more. */
+/**
+ * Deletes the result of the last reconciliation. This makes the next one due at once, also in a process that
+ * becomes the leader.
+ */
 export async function forgetReconciliation(manager: Writer, kind: ReconciliationKind): Promise<void> {
   await manager.query('delete from reconciliations where kind = $1', [kind]);
 }
 
-/** What reconciliations of this process have done, for metrics. */
+/** Number of entries that the reconciliations of this process have healed, for metrics. */
 export class ReconciliationCounts {
   readonly healed = new Map<ReconciliationKind, number>();
 

@@ -20,9 +20,10 @@ import {
 } from './stored-scan.js';
 
 /**
- * How much of each entry is compared. `look`: whether it is there, its DN, and whether the server says that it was
- * changed; an entry that was changed is compared as a whole. `identities`: also everything about groups, since a server
- * rewrites them without a message (see findConsequences). `contents`: every attribute, and the bytes of all pictures.
+ * How much of each entry is compared. `look`: whether it exists, its DN, and whether the server reports a
+ * change; an entry with a reported change is compared as a whole. `identities`: also every attribute of
+ * groups, because a server rewrites them without a message (see findConsequences). `contents`: every
+ * attribute, and the bytes of all pictures.
  */
 export type Depth = 'look' | 'identities' | 'contents';
 
@@ -30,47 +31,50 @@ export type Depth = 'look' | 'identities' | 'contents';
 export interface Suspect {
   readonly kind: EntryKind;
   readonly uuid: string;
-  /** The DN under which the server has listed it; null: it is mirrored or in quarantine, and was not listed. */
+  /**
+   * The DN under which the server listed the entry. Null if the entry is mirrored or quarantined and was not
+   * listed.
+   */
   readonly dn: string | null;
 }
 
 export interface ScanResult {
   readonly depth: Depth;
   readonly suspects: readonly Suspect[];
-  /** How many entries there are. */
+  /** Number of entries in the directory. */
   readonly entries: number;
   readonly seconds: number;
 }
 
 export interface ScanOptions {
   readonly depth: Depth;
-  /** Leaves half of the time to others. */
+  /** Whether the scan pauses for half of the time, so that other work can run. */
   readonly isPatient: boolean;
   readonly signal: AbortSignal;
 }
 
-/** Entries that are compared with one query, and about as many bytes. */
+/** Maximum number of entries, and approximate maximum number of bytes, that are compared with one query. */
 const BATCH = 500;
 const BATCH_BYTES = 4_000_000;
-/** Entries that are read with pictures at once: each may have megabytes. */
+/** Number of entries that are read together with their pictures. Each may have several megabytes. */
 const WITH_PICTURES = 20;
-/** About as many bytes of entries as are compared before other work of the process gets its turn. */
+/** Approximate number of bytes of entries that are compared before other work of the process can run. */
 export const SLICE_BYTES = 128_000;
-/** Milliseconds that a patient scan rests at most between two batches. */
+/** Maximum pause between two batches of a patient scan, in milliseconds. */
 const LONGEST_REST = 100;
 
 /**
- * Compares every entry of a directory with the mirror, page by page, and writes nothing but stamps. What it finds may be
- * outdated by the time it is read: it says which entries have to be read again, and never what is in them.
+ * Compares every entry of a directory with the mirror, page by page, and writes only stamps. Its findings may
+ * be outdated when they are read: they name the entries that have to be read again, never their contents.
  */
 export class Scan {
   private readonly suspects = new Map<string, Suspect>();
-  /** Entries of which only the stamp was read, and that have to be compared as a whole. */
+  /** Entries whose stamp differs, and that have to be compared as a whole. */
   private readonly doubtful: Suspect[] = [];
-  /** The fields of a user that are pictures. */
+  /** The fields of a user that hold pictures. */
   private readonly pictures: readonly Field[];
   private entries = 0;
-  /** About as many bytes of entries as were compared since other work had its turn. */
+  /** Approximate number of bytes of entries that were compared since the scan last yielded. */
   private compared = 0;
   private pausedAt = performance.now();
 
@@ -84,7 +88,10 @@ export class Scan {
     this.pictures = pictureFields(userFields(mapping.people));
   }
 
-  /** @throws LdapError or SourceError when the directory cannot be read to its end; the signal's reason */
+  /**
+   * @throws LdapError or SourceError if the directory cannot be read completely; the signal's reason if it
+   *   aborts
+   */
   async run(): Promise<ScanResult> {
     const begun = performance.now();
     const { depth } = this.options;
@@ -120,7 +127,10 @@ export class Scan {
     await this.findGone(kind, seen);
   }
 
-  /** @param confirmed takes the entry if it is the same, and the server says otherwise of it than is known */
+  /**
+   * @param confirmed receives the entry if it equals its row but its stamp on the server differs from the
+   *   stored one
+   */
   private async compareWhole(
     known: KnownEntry,
     row: ScannedRow,
@@ -139,7 +149,7 @@ export class Scan {
     else if (stamp !== null && stamp !== row.stamp) this.doubtful.push(suspectOf(known));
   }
 
-  /** What is known and was not seen. */
+  /** Finds entries that are known but were not listed. */
   private async findGone(kind: EntryKind, seen: ReadonlySet<string>): Promise<void> {
     for await (const uuids of readKnownUuids(this.manager, kind)) {
       for (const uuid of uuids) if (!seen.has(uuid)) this.suspect({ kind, uuid, dn: null });
@@ -147,7 +157,7 @@ export class Scan {
     }
   }
 
-  /** Compares as a whole the entries that may have been changed. */
+  /** Compares, as a whole, the entries that may have changed. */
   private async compareDoubtful(comparer: EntryComparer): Promise<void> {
     for (const kind of KINDS) {
       const doubtful = this.doubtful.filter((each) => each.kind === kind);
@@ -164,7 +174,8 @@ export class Scan {
     comparer: EntryComparer,
   ): Promise<void> {
     const uuids = doubtful.map(({ uuid }) => uuid);
-    // Before the entries: what is changed between the two is found to differ, and is read again.
+    // Rows are read before the entries. A change between the two is found as a difference, and the entry is
+    // read again.
     const rows = await readScannedRows(this.manager, kind, uuids, this.pictures);
     const confirmed: Confirmed[] = [];
     const found = new Set<string>();
@@ -175,7 +186,7 @@ export class Scan {
       await this.compareWhole(known, row, comparer, confirmed);
       await this.yieldIfDue(known);
     }
-    // It was listed a moment ago. Whether it has gone is for the follower to find out.
+    // The entry was listed a moment ago. The follower checks whether it has been deleted.
     for (const each of doubtful) if (!found.has(each.uuid)) this.suspect(each);
     await confirmStamps(this.manager, kind, confirmed);
   }
@@ -184,7 +195,10 @@ export class Scan {
     this.suspects.set(`${suspect.kind} ${suspect.uuid}`, suspect);
   }
 
-  /** Comparing computes hashes: without a break a batch of large groups would block the process for seconds. */
+  /**
+   * A comparison computes hashes. Without a break, a batch of large groups would block the process for
+   * seconds.
+   */
   private async yieldIfDue({ entry }: KnownEntry): Promise<void> {
     this.compared += weigh(entry);
     if (this.compared < SLICE_BYTES) return;

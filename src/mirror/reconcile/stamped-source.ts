@@ -2,9 +2,9 @@ import type { Entry } from '../../ldap/entry.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import type { DirectorySource } from '../../sources/source.js';
 
-/** A source that also notes what the server says of each entry: see entry_stamps. */
+/** A source that also records the server's stamp of each entry: see entry_stamps. */
 export class StampedSource implements DirectorySource {
-  /** By entryUUID, of the last reading. */
+  /** Stamps of the last reading, by entryUUID. */
   readonly stamps = new Map<string, string>();
 
   constructor(

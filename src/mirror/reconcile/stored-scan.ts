@@ -3,17 +3,19 @@ import { sqlOfField } from '../../database/fields/field-columns.js';
 import type { Writer } from '../../database/statements/writer.js';
 import type { EntryKind } from '../../sources/source.js';
 
-/** What the mirror holds of an entry that a scan has come to. */
+/** The stored data that a scan compares with an entry. */
 export interface ScannedRow {
   readonly uuid: string;
-  /** Null: the entry is not mirrored; so are the next three. */
+  /** Null if the entry is not mirrored. The next three fields then hold no value either. */
   readonly dnKey: string | null;
   readonly contentHash: Buffer | null;
-  /** Of groups; of people null. */
+  /** Null for people. */
   readonly referencesHash: Buffer | null;
   /** SHA-256 of the pictures of a user, by field. */
   readonly pictures: Readonly<Record<string, Buffer | null>>;
-  /** What the server said of the entry when it was last known to be as it is mirrored; null: nothing is known. */
+  /**
+   * The server's stamp of the entry when the entry last equaled its mirrored row, or null if it is unknown.
+   */
   readonly stamp: string | null;
 }
 
@@ -22,7 +24,7 @@ const OF_KIND = {
   group: { table: 'groups', referencesHash: 'e.references_hash' },
 } as const satisfies Record<EntryKind, object>;
 
-/** A row for each entry, whether it is mirrored or not, by entryUUID. */
+/** Returns a row for each entry, mirrored or not, by entryUUID. */
 export async function readScannedRows(
   manager: Writer,
   kind: EntryKind,
@@ -45,10 +47,10 @@ export async function readScannedRows(
   return new Map(rows.map((row) => [row.uuid, { ...row, pictures: digestsIn(row) }]));
 }
 
-/** Rows that are read at once. */
+/** Maximum number of rows in one query. */
 const PAGE = 2000;
 
-/** The entryUUIDs of a kind that are mirrored or in quarantine, page by page. */
+/** Yields the entryUUIDs of mirrored or quarantined entries of a kind, page by page. */
 export async function* readKnownUuids(manager: Writer, kind: EntryKind): AsyncGenerator<readonly string[]> {
   let last = '00000000-0000-0000-0000-000000000000';
   for (;;) {
@@ -70,15 +72,18 @@ export async function* readKnownUuids(manager: Writer, kind: EntryKind): AsyncGe
   }
 }
 
-/** What is in quarantine. */
+/** The quarantined entries and pictures. */
 export interface Aside {
-  /** Whole entries, by entryUUID: the folded id that another entry has too; null for any other reason. */
+  /**
+   * Quarantined entries, by entryUUID. The value is the folded id that another entry has too, or null for any
+   * other reason.
+   */
   readonly entries: Readonly<Record<EntryKind, ReadonlyMap<string, string | null>>>;
-  /** Pictures of people: «entryUUID attribute». */
+  /** Quarantined pictures of people, as `entryUUID attribute`. */
   readonly pictures: ReadonlySet<string>;
 }
 
-/** @param pictures the attributes of pictures */
+/** @param pictures the names of the attributes that hold pictures */
 export async function readAside(manager: Writer, pictures: readonly string[]): Promise<Aside> {
   const rows: { kind: EntryKind; uuid: string; id: string | null }[] = await manager.query(
     `select kind, entry_uuid as uuid, id_folded as id from quarantined_entries
@@ -97,10 +102,10 @@ export async function readAside(manager: Writer, pictures: readonly string[]): P
   };
 }
 
-/** Stamps that are written at once: the array of a whole directory would block the process while it is encoded. */
+/** Number of stamps in one statement. Encoding one array for a whole directory would block the process. */
 const STAMPS_AT_ONCE = 1000;
 
-/** Keeps what the server says of entries that have just been taken over, by entryUUID. */
+/** Stores the server's stamps of entries that have just been applied, by entryUUID. */
 export async function writeStamps(manager: Writer, stamps: ReadonlyMap<string, string>): Promise<void> {
   const all = [...stamps];
   for (let start = 0; start < all.length; start += STAMPS_AT_ONCE) {
@@ -113,13 +118,13 @@ export async function writeStamps(manager: Writer, stamps: ReadonlyMap<string, s
   }
 }
 
-/** An entry that equals its row, and what the server says of it. */
+/** An entry that equals its row, and its stamp on the server. */
 export interface Confirmed {
   readonly row: ScannedRow;
   readonly stamp: string;
 }
 
-/** Keeps the stamps of entries of a kind, except where the row is no longer the one that was compared. */
+/** Stores the stamps of entries of a kind, except for rows that have changed since they were compared. */
 export async function confirmStamps(
   manager: Writer,
   kind: EntryKind,
@@ -144,7 +149,7 @@ export async function confirmStamps(
   );
 }
 
-/** Removes what is left of entries that are no longer there. */
+/** Deletes the stamps of entries that no longer exist. */
 export async function sweepStamps(manager: Writer): Promise<void> {
   await manager.query(
     `delete from entry_stamps s

@@ -57,7 +57,7 @@ export class DirectoryStatusResolver {
   async directoryStatus(@CurrentPrincipal() principal: Principal | null): Promise<DirectoryStatus> {
     const status = await this.state.get();
     const { state, asOf, reason, waitingSince } = status;
-    // It names nothing of the directory or the database: everybody may know it.
+    // This message contains no detail of the directory or the database, so every caller may read it.
     if (waitingSince !== null) return { state: SyncState.RUNNING, asOf, blockedReason: WAITING };
     const isTold = principal !== null && hasScopes(principal, ['directory']);
     return { state, asOf, blockedReason: isTold ? reason : describeTrouble(status) };

@@ -20,10 +20,13 @@ export interface MirrorStatus {
   readonly blockedPlan: string | null;
   readonly fingerprint: string | null;
   readonly revision: number | null;
-  /** Identifies the revision: its number repeats after a failover or a restore. */
+  /** Identifies the revision. Its number may repeat after a failover or a restore. */
   readonly revisionId: string | null;
   readonly position: string | null;
-  /** Since when a change that is being applied waits for a lock of another database session; null: none does. */
+  /**
+   * Since when a change that is being applied waits for a lock of another database session, or null if none
+   * waits.
+   */
   readonly waitingSince: Date | null;
 }
 
@@ -40,8 +43,8 @@ type StatusRow = [
 ];
 
 /**
- * Why the answers get no fresher, for everyone: without names of hosts, entries and files, which `reason` has. Null when
- * nothing is wrong.
+ * Returns a public reason why the data is not getting more current, or null if nothing is wrong. Unlike
+ * `reason`, it contains no names of hosts, entries or files.
  */
 export function describeTrouble({
   state,
@@ -66,7 +69,7 @@ const READ_STATUS = statement(
 
 const NEVER_RUN: StatusRow = [SyncState.NEVER_RUN, null, null, null, null, null, null, null, null];
 
-/** The one row that says how synchronisation stands. */
+/** Reads and writes the single row with the state of the synchronization. */
 @Injectable()
 export class MirrorState {
   constructor(
@@ -96,7 +99,7 @@ export class MirrorState {
     await this.write(`update mirror_state set state = 'RUNNING'`);
   }
 
-  /** The source was looked at and is what the mirror holds. */
+  /** Records that the source was checked and equals the mirror. */
   async confirmUnchanged(asOf: Date): Promise<void> {
     await this.write(
       `update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = $1`,
@@ -105,7 +108,7 @@ export class MirrorState {
     this.database.noteConfirmed();
   }
 
-  /** As it was before a run that came to nothing. */
+  /** Restores the state from before a run that had no result. */
   async restore({ state, reason, blockedPlan }: MirrorStatus): Promise<void> {
     await this.write('update mirror_state set state = $1, reason = $2, blocked_plan = $3', [
       state,
@@ -125,7 +128,7 @@ export class MirrorState {
     ]);
   }
 
-  /** A process that no longer leads must not say how synchronisation stands either. */
+  /** A process that is no longer the leader must not write the state of the synchronization either. */
   private async write(text: string, values: unknown[] = []): Promise<void> {
     const { dataSource, leadership } = this;
     await inApplyingTransaction({ dataSource, leadership }, (manager) => manager.query(text, values));

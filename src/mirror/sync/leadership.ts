@@ -6,37 +6,42 @@ import type { Term } from '../../database/leadership/leader-session.js';
 /** Whether this process may write to the mirror (docs/adr/0033). */
 export class Leadership {
   private term: Term | null = null;
-  /** On the clock of `performance.now()`; null: nothing waits. */
+  /** Start of the wait, on the clock of `performance.now()`, or null if no transaction waits. */
   private waitingSince: number | null = null;
 
   private constructor(private readonly isRequired: boolean) {}
 
-  /** One process of several leads. An embedded database has one process only. */
+  /** Of several processes, one leads. An embedded database has only one process. */
   static ofService({ database }: Config): Leadership {
     return new Leadership(database.kind === 'postgres');
   }
 
-  /** A run that an operator asks for needs no lease: it applies one plan, and only to the revision that the plan was made for. */
+  /**
+   * A run of an operator's command needs no lease. It applies one plan, and only to the revision that the
+   * plan is based on.
+   */
   static ofCommand(): Leadership {
     return new Leadership(false);
   }
 
-  /** Whether this process leads, as far as it knows. */
+  /** Whether this process is the leader, according to its own state. */
   get isLeading(): boolean {
     return !this.isRequired || (this.term !== null && !this.term.signal.aborted);
   }
 
-  /** Aborted when the term ends; undefined: there is none. */
+  /** Aborts when the term ends. Undefined if there is no term. */
   get signal(): AbortSignal | undefined {
     return this.term?.signal;
   }
 
-  /** Seconds for which a transaction has been waiting for a lock of another session; null: none is. */
+  /**
+   * Seconds for which a transaction has been waiting for a lock of another session, or null if none waits.
+   */
   get waitingSeconds(): number | null {
     return this.waitingSince === null ? null : (performance.now() - this.waitingSince) / 1000;
   }
 
-  /** Leads for as long as some work takes. */
+  /** Holds the leadership during some work. */
   async during(term: Term, work: () => Promise<void>): Promise<void> {
     this.term = term;
     try {
@@ -47,8 +52,9 @@ export class Leadership {
   }
 
   /**
-   * Fences a transaction that writes to the mirror, before it reads anything that it depends on.
-   * @throws NotLeadingError when this process does not lead
+   * Fences a transaction that writes to the mirror. It must be called before the transaction reads data that
+   * it depends on.
+   * @throws NotLeadingError if this process is not the leader
    */
   async admit(manager: EntityManager): Promise<void> {
     if (!this.isRequired) return;

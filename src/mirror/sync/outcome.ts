@@ -1,11 +1,11 @@
 import type { Plan } from '../plan/plan.js';
 import type { Quarantined, Skipped } from '../map/snapshot.js';
 
-/** What a run found out about what it read. */
+/** The results of a run. */
 export interface Findings {
   readonly plan: Plan;
   readonly quarantined: readonly Quarantined[];
-  /** Null: only what had changed was read. */
+  /** Null if only changes were read. */
   readonly skipped: Skipped | null;
 }
 
@@ -18,14 +18,14 @@ export type Outcome =
   | {
       readonly kind: 'failed';
       readonly reason: string;
-      /** The contents of the source are wrong: trying again before it changes is no use. */
+      /** The contents of the source are invalid. A retry before they change is useless. */
       readonly isFinal: boolean;
-      /** The server does not have everything that is mirrored. */
+      /** The server lacks some of the mirrored changes. */
       readonly isBehind: boolean;
     }
   | { readonly kind: 'stopped' };
 
-/** How many of these entries a run has changed the mirror for. */
+/** Counts the given entries that a run has changed in the mirror. */
 export function countChanged(outcome: Outcome, entries: readonly { readonly uuid: string }[]): number {
   if (outcome.kind !== 'applied' || entries.length === 0) return 0;
   const { plan } = outcome;

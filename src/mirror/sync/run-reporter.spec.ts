@@ -15,7 +15,7 @@ describe('what the log is told of a run', () => {
 
   afterEach(() => jest.restoreAllMocks());
 
-  /** A run in which a thousand entries take so many milliseconds. */
+  /** Runs with a reading speed of the given number of milliseconds for a thousand entries. */
   async function run(milliseconds: number): Promise<void> {
     await new RunReporter().tell((progress: Progress) => {
       for (let entries = 1000; entries <= 5000; entries += 1000) {

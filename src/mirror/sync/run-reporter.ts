@@ -5,17 +5,17 @@ import { summarise } from './summary.js';
 import type { Outcome } from './outcome.js';
 import type { Reconciliation } from '../reconcile/reconciliations.js';
 
-/** Milliseconds between two lines about a run that takes long. */
+/** Milliseconds between two log lines about a long run. */
 const PROGRESS_INTERVAL = 2000;
 
-/** Tells the log how runs end; what has been told is not told again before something else has happened. */
+/** Logs how runs end. A message is not repeated until another event has occurred. */
 export class RunReporter {
   private readonly logger = new Logger('Mirror');
   private lastTrouble: string | null = null;
   private lastWay: string | null = null;
   private readonly risks = new Set<string>();
 
-  /** @param run tells how far it has come where that may take long */
+  /** @param run reports its progress if it may take long */
   async tell(run: (progress: Progress) => Promise<Outcome>): Promise<Outcome> {
     const begun = performance.now();
     const outcome = await run(this.progressOfRun());
@@ -41,25 +41,25 @@ export class RunReporter {
     return outcome;
   }
 
-  /** Says how the directory is followed, when that is new. */
+  /** Logs how the directory is followed, if that has changed. */
   tellWay(way: string): void {
     if (way !== this.lastWay) this.logger.log(way);
     this.lastWay = way;
   }
 
-  /** Says how long it took to learn what had happened since the last session. */
+  /** Logs how long it took to read the changes since the last session. */
   tellCaughtUp(milliseconds: number): void {
     this.logger.debug(`Caught up in ${Math.round(milliseconds)} ms`);
   }
 
-  /** Says what a comparison with the whole directory has come to. */
+  /** Logs the result of a comparison with the whole directory. */
   tellReconciled({ kind, entries, seconds, healed }: Omit<Reconciliation, 'finishedAt' | 'runs'>): void {
     const text = `Compared the ${kind} of ${entries} entries in ${seconds.toFixed(1)} s, ${healed} differed and were healed`;
     if (healed > 0) this.logger.warn(text);
     else this.logger.debug(text);
   }
 
-  /** Warns, once, of what keeps nothing from working. */
+  /** Logs, once, a warning about a problem that does not prevent operation. */
   tellRisk(risk: string): void {
     if (!this.risks.has(risk)) this.logger.warn(risk);
     this.risks.add(risk);
@@ -73,7 +73,7 @@ export class RunReporter {
     this.logger.error(`Synchronisation was interrupted: ${error instanceof Error ? error.message : ''}`);
   }
 
-  /** Of a short run nothing. */
+  /** Logs nothing for a short run. */
   private progressOfRun(): Progress {
     const pace = new Pace(PROGRESS_INTERVAL);
     let isLong = false;

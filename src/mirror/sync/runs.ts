@@ -1,15 +1,15 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
 import type { Outcome } from './outcome.js';
 
-/** A run, as whoever listens is told of it: `result` is there when it has ended, `error` when it was thrown. */
+/** A run, as subscribers receive it. `result` is set when the run has ended, `error` when it threw. */
 export interface Run {
-  /** `all` of the source was read, or only what had `changes`. */
+  /** `all` if the whole source was read, `changes` if only changes were read. */
   readonly scope: 'all' | 'changes';
   readonly result?: Outcome;
   readonly error?: unknown;
 }
 
-/** How a run ends; `interrupted` is one that the database has cut off. */
+/** The possible ends of a run. `interrupted` means that a database error ended it. */
 export const ENDS = [
   'applied',
   'unchanged',
@@ -21,13 +21,13 @@ export const ENDS = [
 ] as const;
 export type End = (typeof ENDS)[number];
 
-/** Every run of the synchronisation goes through here: start, asyncEnd and error tell of it. */
+/** Diagnostics channel for every synchronization run. It publishes the events start, asyncEnd and error. */
 export const runChannel = diagnosticsChannel.tracingChannel<unknown, Run>('directory:synchronisation');
 
-/** How runs have ended since the start. */
+/** Counts of how runs have ended since the start of the process. */
 export class Runs {
   readonly ended = new Map<End, number>();
-  /** Of the last one that applied a revision; null: none has yet. */
+  /** Duration of the last run that applied a revision, or null if there was none. */
   lastRevisionSeconds: number | null = null;
 
   async watch(scope: Run['scope'], run: () => Promise<Outcome>): Promise<Outcome> {

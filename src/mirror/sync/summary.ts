@@ -1,26 +1,26 @@
 import type { Plan, RoleChange } from '../plan/plan.js';
 import type { Findings } from './outcome.js';
 
-/** How many come, change and go. */
+/** Numbers of created, updated and deleted objects. */
 export interface ChangeCounts {
   readonly created: number;
   readonly updated: number;
   readonly deleted: number;
 }
 
-/** A run in one line: counts, and never names. */
+/** Summarizes a run in one line, with counts and without names. */
 export function summarise(findings: Findings): string {
   return `${summariseChanges(findings.plan)}; ${summariseLeftOut(findings)}`;
 }
 
-/** What a plan changes, in one line. */
+/** Summarizes the changes of a plan in one line. */
 export function summariseChanges(plan: Plan): string {
   return Object.entries(countChanges(plan))
     .map(([kind, { created, updated, deleted }]) => `${kind} +${created} ~${updated} -${deleted}`)
     .join(', ');
 }
 
-/** What a run left out, in one line. */
+/** Summarizes in one line what a run omitted. */
 export function summariseLeftOut({
   quarantined,
   skipped,

@@ -40,39 +40,42 @@ import { SourceError } from '../../sources/source.error.js';
 import { countRecentlyDeleted, countStored } from '../plan/stored.js';
 
 export interface RunOptions {
-  /** Plans and changes nothing. */
+  /** Only plans, and changes nothing. */
   readonly dryRun?: boolean;
-  /** The hash of a plan that is applied although the guard holds it, if it is still the plan. */
+  /** The hash of a plan to apply although the deletion guard holds it. It must still be the current plan. */
   readonly confirm?: string;
-  /** Reads the source although it looks as it did last time. */
+  /** Reads the source even if its fingerprint is unchanged. */
   readonly force?: boolean;
   /**
-   * What becomes of a plan from a server that does not have everything that is mirrored, unless it is empty: the mirror
-   * never goes back by itself. It is held unless told otherwise.
+   * What happens to a plan that is not empty, from a server that lacks some of the mirrored changes. The
+   * mirror never goes back without an operator. By default, the plan is held.
    */
   readonly whenBehind?: 'hold' | 'fail';
-  /** Ends the run early, and nothing of it stays. */
+  /** Ends the run early and discards its results. */
   readonly signal?: AbortSignal;
   readonly progress?: Progress;
 }
 
-/** What has changed, and what goes with it. */
+/** A set of changes and the data that belongs to it. */
 export interface Advance {
   readonly delta: Delta;
-  /** Every change made before is in the delta. */
+  /** Every change made before this instant is in the delta. */
   readonly asOf: Date;
-  /** From where the source can be followed afterwards. */
+  /** The position from which the source can be followed afterwards. */
   readonly position: string | null;
   readonly signal: AbortSignal;
 }
 
-/** What of an Application a run adds by itself. */
+/** The part of an Application that describes the reading of the source. */
 type Reading = Pick<Application, 'asOf' | 'fingerprint' | 'position' | 'covers' | 'signal'>;
 
-/** Runs that make room for another process's revision before one gives up. */
+/** Number of attempts of a run before it fails because other processes apply revisions at the same time. */
 const ATTEMPTS = 5;
 
-/** Runs from the source to a new revision: read, relate, plan, guard, apply (docs/architecture.md). */
+/**
+ * Synchronizes the mirror with its source: reads, relates, plans, guards and applies a new revision
+ * (docs/architecture.md).
+ */
 @Injectable()
 export class Synchroniser {
   readonly runs = new Runs();
@@ -87,15 +90,12 @@ export class Synchroniser {
     private readonly leadership: Leadership,
   ) {}
 
-  /**
-   * One run over the whole source. What goes wrong with the source is an outcome; what goes wrong with the database
-   * is thrown.
-   */
+  /** Runs over the whole source. An error of the source is an outcome; an error of the database is thrown. */
   run(source: DirectorySource, options: RunOptions = {}): Promise<Outcome> {
     return this.runs.watch('all', () => this.runPatiently(source, options));
   }
 
-  /** Takes over what has changed, without looking at the rest. Whatever goes wrong is thrown. */
+  /** Applies changes without reading the rest of the directory. Every error is thrown. */
   advance(advance: Advance): Promise<Outcome> {
     return this.runs.watch('changes', () => this.advancePatiently(advance));
   }
@@ -106,7 +106,7 @@ export class Synchroniser {
       try {
         return await this.runFrom(source, before, options);
       } catch (error) {
-        // Another process was first: what is left to do is found out by looking again.
+        // Another process applied a revision first. A new attempt finds the remaining changes.
         if (error instanceof OutdatedPlanError && attempt < ATTEMPTS) continue;
         return await this.fail(error, before, options);
       }
@@ -143,20 +143,20 @@ export class Synchroniser {
     before: MirrorStatus,
     options: RunOptions,
   ): Promise<Outcome> {
-    // Before anything is read.
+    // The time must be read before the source.
     const asOf = await readClock(this.dataSource.manager);
     const fingerprint = await source.fingerprint();
     const looksUnchanged = fingerprint === before.fingerprint && before.state === SyncState.IDLE;
     if (options.dryRun !== true) {
       if (looksUnchanged && options.force !== true) {
         await this.state.confirmUnchanged(asOf);
-        // A quiet directory forgets its changes too.
+        // Expired changes are deleted even if the directory does not change.
         await this.transaction(options.signal, (manager) =>
           pruneChanges(manager, this.config.directory.changesDays),
         );
         return { kind: 'unchanged' };
       }
-      // A reason goes on being told until it is known to be gone.
+      // An existing reason stays visible until its cause is known to be gone.
       if (before.reason === null) await this.state.markRunning();
     }
     const { signal = new AbortController().signal } = options;
@@ -170,7 +170,7 @@ export class Synchroniser {
     return this.conclude(findings, before, reading, options);
   }
 
-  /** What is left once there is a plan: to guard it, and to apply it. */
+  /** Checks a plan with the deletion guard, and applies it. */
   private async conclude(
     findings: Findings,
     before: MirrorStatus,
@@ -250,12 +250,13 @@ export class Synchroniser {
 
   private async fail(error: unknown, before: MirrorStatus, options: RunOptions): Promise<Outcome> {
     if (options.signal?.aborted === true) {
-      // Where even that fails, the next start finds a run that was cut off, and reads the source again.
+      // If this fails too, the next start finds an interrupted run and reads the source again.
       await this.state.restore(before).catch(() => undefined);
       return { kind: 'stopped' };
     }
     if (!isOfSource(error)) {
-      // Most likely the database is away, and takes no note of it either: then the first error is the one to tell.
+      // The database is probably unavailable, and cannot store this state either. Then the first error is the
+      // relevant one.
       if (options.dryRun !== true) {
         await this.state.markFailing('The mirror cannot be written').catch(() => undefined);
       }
@@ -272,7 +273,7 @@ export class Synchroniser {
   }
 }
 
-/** What goes wrong with a directory, and not with the mirror of it. */
+/** Whether an error concerns the source and not the mirror. */
 export function isOfSource(error: unknown): error is Error {
   return (
     error instanceof LdifError ||
@@ -282,13 +283,16 @@ export function isOfSource(error: unknown): error is Error {
   );
 }
 
-/** How the server that was read is behind what is mirrored; null: it is not, or nothing was known of that. */
+/**
+ * Describes how the server that was read is behind the mirror. Returns null if it is not, or if nothing is
+ * known about it.
+ */
 function findBehind({ position, fingerprint }: MirrorStatus, reading: Reading): string | null {
   const known = stateOf(parsePosition(position));
   const reached = reachedOf(parsePosition(reading.position));
   const behind = describeBehind(known, reached);
   if (behind !== null || reading.fingerprint !== fingerprint) return behind;
-  // A consumer that is still being filled shows nothing, and lacks entries.
+  // A replication consumer that is still being filled publishes no state and lacks entries.
   return describeHidden(known, reached);
 }
 
