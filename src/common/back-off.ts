@@ -2,9 +2,9 @@ const FIRST_MILLISECONDS = 500;
 const LONGEST_MILLISECONDS = 30_000;
 
 /**
- * How long to wait before trying again: anything up to half a second after the first failure, up to twice that
- * after each further one, up to half a minute at most. Spread over the whole span («full jitter»), so that many who
- * lost the same server do not come back at once.
+ * Computes the delay before the next attempt. The upper bound is half a second after the first failure,
+ * doubles after each further failure and is half a minute at most. The delay is random between 0 and that
+ * bound («full jitter»), so that clients that lost the same server do not all reconnect at once.
  *
  * @param attempt failures so far, counted from 1
  * @param random a number from 0 up to 1

@@ -1,8 +1,8 @@
-/** How a cache does: what it was asked for since the start, and what is in it now. */
+/** Statistics of a cache: lookups since the start, and its present content. */
 export interface CacheStatistics {
   readonly hits: number;
   readonly misses: number;
   readonly entries: number;
-  /** About as many as its entries take; null: they are not measured. */
+  /** Approximate size of the entries in bytes. Null: the size is not measured. */
   readonly bytes: number | null;
 }

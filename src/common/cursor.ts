@@ -1,22 +1,25 @@
 import { createHash } from 'node:crypto';
 import { ServiceError } from './errors.js';
 
-/** A value of the order of a page, as it stands in a cursor. */
+/** A value of the sort key of a row, as the cursor contains it. */
 export type CursorValue = string | number;
 export type CursorValueType = 'string' | 'number';
 
-/** What a cursor belongs to: a connection with its order and filter. Given to another one, it is refused. */
+/**
+ * Identifies the connection, order and filter of a cursor. A cursor is rejected by any other connection,
+ * order or filter.
+ */
 export type CursorBinding = string;
 
-/** Bindings by what they are of: most of them are asked for again and again. */
+/** Cached bindings by their serialized input, because most of them are requested repeatedly. */
 const known = new Map<string, CursorBinding>();
-/** How many are kept, and of how many characters. */
+/** Maximum number of cached bindings, and maximum characters of the key of each. */
 const MOST_KNOWN = 1000;
 const LONGEST_KNOWN = 500;
 
 /**
- * The binding of a connection with everything that decides which rows it has and in which order. What is null
- * decides nothing: it is the same as what is left out.
+ * Returns the binding of a connection with everything that decides its rows and their order. A null value
+ * counts as an omitted one.
  */
 export function bindCursor(connection: string, order: object, filter: object): CursorBinding {
   const asked = JSON.stringify([connection, order, filter]);
@@ -30,20 +33,21 @@ export function bindCursor(connection: string, order: object, filter: object): C
   return binding;
 }
 
-/** Leaves out nulls, and writes the members of an object in one order. */
+/** Leaves out nulls, and writes the members of an object in a fixed order. */
 function canonical(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value ?? undefined;
   return Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-/** The cursor of a row: opaque to clients, the row's place in the order to us. */
+/** Encodes the position of a row in the order as a cursor, which is opaque to clients. */
 export function encodeCursor(binding: CursorBinding, values: readonly CursorValue[]): string {
   return Buffer.from(JSON.stringify([binding, ...values])).toString('base64url');
 }
 
 /**
- * The place in the order that a cursor stands for.
- * @throws ServiceError INVALID_CURSOR when it is none of ours, or of another connection, order or filter
+ * Decodes a cursor into its position in the order.
+ * @throws ServiceError INVALID_CURSOR when the cursor is malformed, or belongs to another connection, order
+ * or filter
  */
 export function decodeCursor(
   cursor: string,
@@ -73,7 +77,7 @@ function parse(cursor: string): unknown[] {
     const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
     return Array.isArray(parsed) ? parsed : [];
   } catch {
-    return []; // Not JSON: refused by the caller with everything else that is not ours.
+    return []; // Not JSON: the caller rejects it like every other malformed cursor.
   }
 }
 

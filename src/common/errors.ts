@@ -1,6 +1,6 @@
 /**
- * Every code a client can meet in `extensions.code`. The list is closed: a test fails on any other.
- * docs/errors.md says what each means and what to do about it.
+ * Every code that `extensions.code` can contain. The list is closed: a test fails on any other code.
+ * docs/errors.md describes each code and how a client should react.
  */
 export const ERROR_CODES = [
   'GRAPHQL_PARSE_FAILED',
@@ -30,11 +30,11 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** What an error may say of itself besides its message: names and numbers, never contents. */
+/** Details of an error besides its message: names and numbers, never contents. */
 export interface ErrorDetails {
-  /** The GraphQL argument or input field that was refused. */
+  /** The GraphQL argument or input field that was rejected. */
   argument?: string;
-  /** Scopes that would have been enough. */
+  /** Scopes that would have been sufficient. */
   requiredScopes?: readonly string[];
   /** Scopes that the token has. */
   grantedScopes?: readonly string[];
@@ -42,15 +42,15 @@ export interface ErrorDetails {
   challenge?: string;
   /** Seconds after which the client may try again; becomes `Retry-After`. */
   retryAfter?: number;
-  /** Seconds that the mirror may be old for the request. */
+  /** Maximum age of the mirror in seconds that the request accepts. */
   maxStaleness?: number;
-  /** Seconds that it is old. */
+  /** Actual age of the mirror in seconds. */
   ageSeconds?: number;
 }
 
 /**
- * An error that is meant for the caller: its message and code are shown as they are.
- * Whatever else is thrown is masked as INTERNAL_SERVER_ERROR and logged once.
+ * An error that clients receive: its message and code appear unchanged in the response. Every other thrown
+ * value is masked as INTERNAL_SERVER_ERROR and logged once.
  */
 export class ServiceError extends Error {
   constructor(
@@ -64,21 +64,21 @@ export class ServiceError extends Error {
   }
 }
 
-/** The input cannot be accepted as it is; `argument` names the part that is wrong. */
+/** The input is not acceptable; `argument` names the invalid part. */
 export class BadUserInputError extends ServiceError {
   constructor(message: string, argument: string) {
     super('BAD_USER_INPUT', message, { argument });
   }
 }
 
-/** Nothing in the directory has this id. */
+/** No object of the directory has this id. */
 export class NotFoundError extends ServiceError {
   constructor(message: string, argument?: string) {
     super('NOT_FOUND', message, argument === undefined ? {} : { argument });
   }
 }
 
-/** Something this service depends on is away for the moment. */
+/** A dependency of this service is temporarily unavailable. */
 export class ServiceUnavailableError extends ServiceError {
   constructor(message: string, options?: ErrorOptions) {
     super('SERVICE_UNAVAILABLE', message, { retryAfter: 1 }, options);

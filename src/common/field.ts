@@ -1,6 +1,9 @@
 /**
- * How the values of an LDAP attribute become the value of a field. `identity`: read for every entry, which is left out
- * without it. `none`: the mirror sets the field itself. `lines`: all values. `picture`: the digest of the bytes.
+ * How the values of an LDAP attribute become the value of a field.
+ * - `identity`: read for every entry; an entry without it is left out.
+ * - `none`: the mirror sets the field itself.
+ * - `lines`: all values.
+ * - `picture`: the digest of the bytes.
  */
 export type FieldReader =
   | 'identity'
@@ -17,43 +20,49 @@ export type FieldReader =
 
 /** How a preview may change a field. */
 export interface FieldChange {
-  /** What descriptions of inputs call the field, such as `given name`. */
+  /** Label of the field in descriptions of inputs, such as `given name`. */
   readonly label: string;
   readonly by: 'self' | 'administrator' | 'owner';
   readonly isRemovable: boolean;
-  /** What a new value must be; default: what the reader accepts. */
+  /** Format of a new value. Default: the values that the reader accepts. */
   readonly format?: 'address';
 }
 
-/** One mirrored field of users or groups: everything that the service knows about it. */
+/** Definition of one mirrored field of users or groups, from which all other code derives the field. */
 export interface FieldDefinition {
   /** Name of the GraphQL field and of the property of the model. */
   readonly name: string;
   /** GraphQL type in SDL. */
   readonly type: string;
   readonly description: string;
-  /** Scopes that a token needs for the field; default: those of the object. */
+  /** Scopes that a token needs for the field. Default: the scopes of the object. */
   readonly scopes?: readonly string[];
-  /** The LDAP attributes, unless a setting names others; the first that has a value counts. */
+  /** The LDAP attributes, unless a setting names others. The first attribute that has a value is used. */
   readonly attributes: readonly string[];
   readonly reader: FieldReader;
-  /** Column of the table; null: a member of the JSONB column `field_values`. `lines` are always in JSONB. */
+  /**
+   * Column of the table. Null: the field is a member of the JSONB column `field_values`. `lines` are always
+   * in JSONB.
+   */
   readonly column: string | null;
-  /** Whether memberships have a copy of the column, so that a page of them reads one table (docs/adr/0007). */
+  /**
+   * Whether memberships have a copy of the column, so that a page of memberships reads one table
+   * (docs/adr/0007).
+   */
   readonly isCarried?: true;
   readonly isSearchable?: true;
-  /** Description of the filter by exact value; default: there is no filter. */
+  /** Description of the filter by exact value. Default: there is no filter. */
   readonly filter?: string;
   readonly change?: FieldChange;
 }
 
-/** A field with the attributes that the settings name. */
+/** A field with its LDAP attributes, which settings can override. */
 export interface Field extends FieldDefinition {
-  /** The first of the attributes, which a preview writes; empty: the field has none. */
+  /** The first of the attributes, which a preview writes. Empty: the field has no attribute. */
   readonly attribute: string;
 }
 
-/** @param named attributes that the settings name, by field */
+/** @param named attributes from the settings, by field name */
 export function resolveFields(
   definitions: readonly FieldDefinition[],
   named: Readonly<Record<string, readonly string[]>>,
@@ -64,12 +73,12 @@ export function resolveFields(
   });
 }
 
-/** The fields whose values are read from an entry one by one. */
+/** Returns the fields whose values are mapped individually from the attributes of an entry. */
 export function mappedFields(fields: readonly Field[]): Field[] {
   return fields.filter(({ reader }) => reader !== 'identity' && reader !== 'none');
 }
 
-/** The fields that are properties of the model; the model has only the presence of a picture. */
+/** Returns the fields that are properties of the model. For a picture, the model has only a boolean. */
 export function propertyFields(fields: readonly Field[]): Field[] {
   return fields.filter(({ reader }) => reader !== 'picture');
 }
@@ -78,7 +87,7 @@ export function pictureFields(fields: readonly Field[]): Field[] {
   return fields.filter(({ reader }) => reader === 'picture');
 }
 
-/** Property of the model that tells whether there is a picture, such as `hasPhoto`. */
+/** Name of the boolean property that reports whether a picture exists, such as `hasPhoto`. */
 export function presenceOf({ name }: Pick<Field, 'name'>): string {
   return `has${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 }

@@ -1,9 +1,9 @@
-/** One thing that was looked at, and what was found. */
+/** One checked item with its result. */
 export interface Finding {
   readonly what: string;
-  /** A problem has to be mended before the service can do its work; a warning had better be. */
+  /** A problem prevents the service from working and must be fixed. A warning should be fixed. */
   readonly result: 'ok' | 'warning' | 'problem';
-  /** What is there, or what is wrong and what to do about it. */
+  /** Details of the item, or a description of the fault and its fix. */
   readonly text: string | null;
 }
 

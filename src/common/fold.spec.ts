@@ -1,14 +1,16 @@
 import { ServiceError } from './errors.js';
 import { asLabel, foldId, foldSearch } from './fold.js';
 
-/** Every combining mark in the worst order: Unicode has to move each one past all that stand before it. */
+/**
+ * Builds combining marks in the worst order: normalization has to move each mark past all marks before it.
+ */
 const MARKS = ['\u0345', '\u0315', '\u0301', '\u0327', '\u0334'];
 const worstCase = (length: number) =>
   `a${MARKS.map((mark) => mark.repeat(Math.ceil(length / MARKS.length))).join('')}`.slice(0, length);
 
 const LONG = 100_000;
 
-/** The method of a text that costs more the longer it is is not called at all. */
+/** Counts the calls of `normalize`, whose cost grows with the length of the text. */
 function countNormalizations(work: () => void): number {
   const normalize = jest.spyOn(String.prototype, 'normalize');
   try {
@@ -37,7 +39,7 @@ describe('an id', () => {
 
 describe('the text of a search', () => {
   it('has 2 to 64 characters, however many code units each takes', () => {
-    // The letter that takes the most: alpha with three marks.
+    // The longest letter after decomposition: alpha with three marks.
     for (const each of ['a', 'ä', 'A\u0308', '\u{1F600}', '\u03B1\u0313\u0300\u0345']) {
       expect(() => foldSearch(each.repeat(64), 'query')).not.toThrow();
       expect(() => foldSearch(each.repeat(65), 'query')).toThrow(ServiceError);

@@ -1,8 +1,8 @@
 import { BadUserInputError } from './errors.js';
 
 /**
- * Letters that Unicode does not decompose into a base letter and a mark, and what people type for them.
- * Lower case only: folding lowers first.
+ * Letters that Unicode does not decompose into a base letter and a mark, and their usual transcriptions.
+ * Lower case only, because folding converts to lower case first.
  */
 const SPELLED_OUT: Record<string, string> = {
   ß: 'ss',
@@ -18,30 +18,31 @@ const SPELLED_OUT: Record<string, string> = {
   ŋ: 'n',
   ŧ: 't',
   ĸ: 'k',
-  // The same letter at the end of a word: lowering decides by its neighbours, and a search has others.
+  // The same letter at the end of a word. Lower-casing chooses between the two by the neighboring letters,
+  // which differ in a search.
   ς: 'σ',
 };
 const SPELLED_OUT_PATTERN = new RegExp(`[${Object.keys(SPELLED_OUT).join('')}]`, 'gu');
 
-/** Code units that an id has at most: the mirror takes none that is longer. */
+/** Maximum length of an id in code units. The mirror takes no longer id. */
 export const LONGEST_ID = 256;
 /** Matches no id: no folded text has a capital letter. */
 const MATCHES_NO_ID = 'TOO LONG';
 
-/** Characters of a search. */
+/** Minimum and maximum number of characters of a search. */
 const SHORTEST_SEARCH = 2;
 const LONGEST_SEARCH = 64;
-/** Code units that one character of a composed text (NFC) has at most before it is composed. */
+/** Maximum number of code units of one composed character (NFC) before composition. */
 const UNITS_OF_CHARACTER = 4;
 
 /**
- * Folds text for comparison: case, accents, compatibility forms (Unicode NFKD) and runs of white space or
- * control characters no longer matter, nor do characters that nobody sees (soft hyphens, joiners, marks of
- * direction). The mirror stores folded text and a search folds what was typed, so both sides always agree. The
- * result has no NUL, which PostgreSQL text cannot hold.
+ * Folds text for comparison. Case, accents, compatibility forms (Unicode NFKD), runs of white space or
+ * control characters, and invisible characters (soft hyphens, joiners, direction marks) are ignored. The
+ * mirror stores folded text and a search folds its query, so that both sides always agree. The result has no
+ * NUL, which PostgreSQL text cannot hold.
  *
- * Normalization puts the marks of a letter in order, and takes the square of their number: text of clients goes through
- * `foldSearch` and `foldId`, which look at its length first.
+ * Normalization sorts the marks of a letter, in time quadratic in their number. Text of clients therefore
+ * goes through `foldSearch` and `foldId`, which check its length first.
  */
 export function fold(text: string): string {
   return text
@@ -55,9 +56,9 @@ export function fold(text: string): string {
 }
 
 /**
- * Folds an id for comparison: LDAP compares `uid` and `cn` without regard to case (RFC 4519). A NUL, which no
- * stored id has and PostgreSQL does not accept, becomes a character that no id has either. A text that is longer than
- * an id can be is not normalized: it becomes a short one that matches no id.
+ * Folds an id for comparison. LDAP compares `uid` and `cn` without regard to case (RFC 4519). A NUL, which no
+ * stored id has and PostgreSQL rejects, becomes another character that no id has. A text longer than any id
+ * is not normalized: it becomes a short text that matches no id.
  */
 export function foldId(id: string): string {
   if (id.length > LONGEST_ID) return MATCHES_NO_ID;
@@ -81,8 +82,8 @@ export function foldSearch(query: string, argument: string): string {
 }
 
 /**
- * A text that stored labels are compared with as it is. A longer one is cut to where it still matches none: labels are
- * shorter than ids. A NUL becomes a character as above.
+ * Prepares a text for an exact comparison with stored labels. A longer text is cut to a length at which it
+ * still matches none, because labels are shorter than ids. A NUL becomes a character that no label has.
  */
 export function asLabel(text: string): string {
   return text.slice(0, LONGEST_ID).toWellFormed().replaceAll('\0', '\uFFFD');

@@ -1,7 +1,7 @@
 import { HttpException } from '@nestjs/common';
 import { type ErrorCode, ServiceError } from './errors.js';
 
-/** The code that corresponds to the status of one of Nest's exceptions. */
+/** Error codes by the HTTP status of a Nest exception. */
 const CODES: Readonly<Record<number, ErrorCode>> = {
   401: 'UNAUTHENTICATED',
   403: 'FORBIDDEN',
@@ -21,8 +21,9 @@ const CODES: Readonly<Record<number, ErrorCode>> = {
 };
 
 /**
- * The error as one with a code, if it is meant for the client: a ServiceError, or one of Nest's HttpExceptions, of which
- * only the message is taken. Returns null for every other error and for statuses that report a defect, such as 500.
+ * Returns the error with a code if clients may receive it: a ServiceError, or a Nest HttpException, of which
+ * only the message is used. Returns null for every other error and for a status that reports a defect, such
+ * as 500.
  */
 export function asServiceError(error: unknown): ServiceError | null {
   if (error instanceof ServiceError) return error;

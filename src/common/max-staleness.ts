@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ServiceError } from './errors.js';
 
-/** The request header by which a client says how old the mirror may be. */
+/** The request header with the maximum age of the mirror that the client accepts. */
 export const MAX_STALENESS = 'directory-max-staleness';
 
-/** Digits of the largest number: more than a thousand years. */
+/** Limits the number of digits. The largest number is more than a thousand years. */
 const SECONDS = /^\d{1,11}$/;
 
 /**
- * How old the mirror may be for a request, in seconds; null: there is no bound.
- * @throws ServiceError BAD_REQUEST
+ * Reads the maximum age of the mirror that the request accepts, in seconds. Null: there is no bound.
+ * @throws ServiceError BAD_REQUEST when the header is malformed
  */
 export function readMaxStaleness(headers: IncomingHttpHeaders): number | null {
   const value = headers[MAX_STALENESS];

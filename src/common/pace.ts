@@ -1,4 +1,7 @@
-/** Says when it is time to tell something again: not before an interval is over, the first one included. */
+/**
+ * Limits how often an event is reported: at most once per interval. The first report waits for one interval
+ * too.
+ */
 export class Pace {
   private last: number;
 
@@ -13,7 +16,7 @@ export class Pace {
     this.last = clock();
   }
 
-  /** Whether it is time; if so, the next interval begins. */
+  /** Returns whether the interval is over. If so, the next interval begins. */
   isDue(): boolean {
     const now = this.clock();
     if (now - this.last < this.interval) return false;

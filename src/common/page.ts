@@ -1,4 +1,4 @@
-/** The arguments of a connection: exactly one of `first` and `last` is there once a document has been accepted. */
+/** The arguments of a connection. An accepted document has exactly one of `first` and `last`. */
 export interface PageArguments {
   readonly first?: number | null;
   readonly after?: string | null;
@@ -6,22 +6,22 @@ export interface PageArguments {
   readonly before?: string | null;
 }
 
-/** The fields that are selected of an object, by name, each with those selected below it. */
+/** The selected fields of an object by name, each with the fields selected below it. */
 export type SelectedFields = ReadonlyMap<string, SelectedFields>;
 
-/** Of which rows cursors are asked for: of each edge, of the ends of the page, of none. */
+/** Rows for which cursors are selected: each edge, the ends of the page, or none. */
 export type SelectedCursors = 'every' | 'ends' | 'none';
 
-/** What of a connection somebody asked for: the rest is neither counted nor looked up. */
+/** Selected parts of a connection. Parts that are not selected are neither counted nor read. */
 export interface PageSelection {
-  /** Stands for all of the rest: equal for equal selections. */
+  /** Key of the selection: equal for equal selections. */
   readonly name: string;
   readonly rows: boolean;
   readonly cursors: SelectedCursors;
   readonly totalCount: boolean;
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;
-  /** What of each node, wherever it is selected. */
+  /** Fields of a node, from every place where it is selected. */
   readonly node: SelectedFields;
 }
 

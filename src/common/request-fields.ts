@@ -1,9 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Characters of a field that is parsed: what clients mean is shorter by far, and parsing takes longer than reading. */
+/**
+ * Maximum characters of a header field that is parsed. Legitimate values are much shorter, and parsing costs
+ * more than reading.
+ */
 export const LONGEST_PARSED_FIELD = 1000;
 
-/** Fields that this service, or what it is built from, takes apart. */
+/** Header fields that this service or its libraries parse. */
 const PARSED = [
   'accept',
   'accept-charset',
@@ -34,16 +37,17 @@ const PARSED = [
   'x-request-id',
 ] as const;
 
-/** Names and values in turn, and by name, as Node gives them. */
+/** `rawHeaders` alternates names and values; `headers` has the values by name, as Node provides them. */
 type RequestFields = Pick<IncomingMessage, 'rawHeaders' | 'headers'>;
 
-/** What is wrong with the fields of a request; null: nothing. */
+/** A problem with the header fields of a request. */
 export type FieldProblem = 'repeated' | 'too long';
 
 /**
- * Looks at the fields of a head before anything is made of them. Several fields of one name are parsed as one, so that their
- * length together counts. Node keeps the first of two fields that must stand once,
- * and a proxy in front may keep the other one (RFC 9112 §3.2, RFC 9110 §5.3).
+ * Checks the header fields of a request before they are parsed. Fields of one name are parsed as one, so that
+ * their combined length counts. Node keeps the first of two fields that must occur only once, and a proxy in
+ * front may keep the other one (RFC 9112 §3.2, RFC 9110 §5.3).
+ * @returns null when there is no problem
  */
 export function findFieldProblem({ rawHeaders, headers }: RequestFields): FieldProblem | null {
   let [hosts, types, length] = [0, 0, 0];
@@ -53,7 +57,7 @@ export function findFieldProblem({ rawHeaders, headers }: RequestFields): FieldP
     if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
     else if (name.length === 12 && name.toLowerCase() === 'content-type') types++;
   }
-  // Most heads are shorter as a whole.
+  // The total length of most heads is below the limit, which avoids the individual checks.
   if (length > LONGEST_PARSED_FIELD && PARSED.some((name) => isLong(headers[name]))) return 'too long';
   return hosts > 1 || types > 1 ? 'repeated' : null;
 }

@@ -1,6 +1,6 @@
 /**
- * The URL that a text is; null when it is none. `URL.canParse` is of no use: on Node 20 it says no to every text with
- * `é` in it, once it has been called a few thousand times and compiled.
+ * Parses a URL. Returns null for an invalid one. `URL.canParse` is not usable: on Node 20 it rejects every
+ * text with `é` in it after a few thousand calls, when it has been compiled.
  */
 export function parseUrl(text: string): URL | null {
   try {
@@ -10,16 +10,19 @@ export function parseUrl(text: string): URL | null {
   }
 }
 
-/** The http or https URL that a text is; null when it is none. */
+/** Parses an http or https URL. Returns null for every other text. */
 export function parseHttpUrl(text: string): URL | null {
   const url = parseUrl(text);
   return url !== null && /^https?:$/.test(url.protocol) ? url : null;
 }
 
-/** What no URI has (RFC 3986 §2), and what ends a text in markup: a client may put a web site into a page as it is. */
+/**
+ * Characters that no URI contains (RFC 3986 §2) or that end a text in markup. A client may insert a website
+ * into a page without escaping it.
+ */
 const MARKUP = /[\s\p{Cc}<>"'`\\^{|}]/u;
 
-/** Why a text is no web site to show to others; null: it is one. */
+/** Returns why a text is not acceptable as a website. Null: it is acceptable. */
 export function faultOfWebsite(text: string): string | null {
   if (MARKUP.test(text)) return 'has spaces, control characters, quotes or markup';
   const url = parseHttpUrl(text);
@@ -27,10 +30,13 @@ export function faultOfWebsite(text: string): string | null {
   return url.username === '' && url.password === '' ? null : 'has user information';
 }
 
-/** A URL with an `@` in it. The password may hold every character, so all up to the last `@` counts as user information. */
+/**
+ * Matches a URL with an `@`. The password may contain any character, so everything up to the last `@` counts
+ * as user information.
+ */
 const USER_INFORMATION = /\b((?:https?|ldaps?|postgres(?:ql)?|rediss?):\/*|[a-z][a-z0-9+.-]*:\/\/)\S*@/gi;
 
-/** A text without the user information (RFC 3986 §3.2.1) of the URLs in it: it can be a password. */
+/** Removes the user information (RFC 3986 §3.2.1), which can contain a password, from the URLs of a text. */
 export function hideUserInformation(text: string): string {
   return text.replace(USER_INFORMATION, '$1(hidden)@');
 }

@@ -4,7 +4,7 @@ import type { Config } from './config.js';
 /** Injection token of the frozen configuration. */
 export const CONFIG = Symbol('CONFIG');
 
-/** Makes the configuration that was read at start available everywhere. */
+/** Provides the configuration that was read at the start to all modules. */
 @Global()
 @Module({})
 export class ConfigModule {

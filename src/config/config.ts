@@ -10,7 +10,7 @@ import { buildRedis, type RedisConfig } from './settings/redis.js';
 import { baseUrlOf } from './settings/service.js';
 import { type SettingName, SETTINGS, type Settings } from './settings.js';
 
-/** The whole configuration. Frozen: what was true at start stays true. */
+/** The whole configuration. It is frozen and does not change while the process runs. */
 export interface Config {
   readonly production: boolean;
   readonly allowEmbedded: boolean;
@@ -24,23 +24,23 @@ export interface Config {
   readonly monitoring: MonitoringConfig;
   readonly trustedProxies: readonly string[];
   readonly corsOrigins: readonly string[];
-  /** What clients are told of the schema beyond what they ask for. */
+  /** Whether clients can introspect the schema, and whether errors suggest names. */
   readonly disclosure: { readonly introspection: boolean; readonly suggestions: boolean };
-  /** Null: each process counts on its own. */
+  /** Null: each process has its own counters. */
   readonly redis: RedisConfig | null;
   readonly database: DatabaseConfig;
   readonly directory: DirectoryConfig;
   readonly auth: AuthConfig;
-  /** Null: there is none. */
+  /** Null: the explorer is not served. */
   readonly explorer: ExplorerConfig | null;
   /** Keys of at least 32 bytes; null: generated and kept in the database. */
   readonly urlSigningKeys: readonly Buffer[] | null;
   readonly limits: LimitsConfig;
-  /** Days for which is kept who read what of people; 0: nothing is. */
+  /** Retention of the access log in days. 0: the service keeps no access log. */
   readonly accessLogDays: number;
 }
 
-/** The environment cannot be used as it is: one line for each problem, all of them at once. */
+/** The environment is not usable. `problems` has one line for each problem, with all problems at once. */
 export class ConfigError extends Error {
   constructor(readonly problems: readonly string[]) {
     super(problems.join('\n'));
@@ -51,7 +51,7 @@ export class ConfigError extends Error {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the environment into a Config. This is the only place that reads it.
+ * Reads the environment into a Config. This is the only function that reads it.
  * @throws ConfigError with every problem found
  */
 export function readConfig(environment: Environment = process.env): Config {
@@ -64,7 +64,7 @@ export function readConfig(environment: Environment = process.env): Config {
 
 type Problems = Map<SettingName, string[]>;
 
-/** A setting that cannot be used is taken for its default, so that the others can be looked at all the same. */
+/** Uses the default of an invalid setting, so that the other settings can be checked too. */
 function readSettings(environment: Environment): { settings: Settings; problems: Problems } {
   const settings: Partial<Record<SettingName, unknown>> = {};
   const problems: Problems = new Map();
@@ -80,8 +80,8 @@ function readSettings(environment: Environment): { settings: Settings; problems:
 }
 
 /**
- * An empty variable counts as absent, unless its setting says otherwise: that is how compose files and unit files
- * spell «not set».
+ * Reads a variable. An empty variable counts as absent unless its setting defines otherwise, because compose
+ * files and unit files spell «not set» that way.
  */
 function readVariable(environment: Environment, name: SettingName, problems: string[]): string | undefined {
   const isAbsent = environment[name] === '' && !('emptyIsValue' in SETTINGS[name]);

@@ -4,8 +4,8 @@ import { baseUrlOf } from './settings/service.js';
 import type { SettingName, Settings } from './settings.js';
 
 /**
- * What is wrong although each setting on its own is right.
- * @param wrong settings whose value is not the one that was meant: nothing is concluded from them
+ * Finds settings that are valid individually but contradict each other.
+ * @param wrong settings with invalid values, from which the function concludes nothing
  */
 export function findContradictions(settings: Settings, wrong: ReadonlySet<SettingName>): string[] {
   const problems: string[] = [];

@@ -1,6 +1,9 @@
 import { existsSync } from 'node:fs';
 
-/** Takes settings from a file `.env` in the working directory, where there is one; the environment comes first. */
+/**
+ * Loads settings from the file `.env` in the working directory, if it exists. Variables of the environment
+ * take precedence.
+ */
 export function loadEnvironmentFile(): void {
   if (existsSync('.env')) process.loadEnvFile('.env');
 }

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 
-/** One environment variable: how its text is read, what it means, and whether its value may be shown. */
+/** One environment variable: its schema, its description, and whether it is secret. */
 export interface Setting<Schema extends z.ZodType = z.ZodType> {
   readonly schema: Schema;
   readonly description: string;
-  /** A secret is never printed and can be given as a file by NAME_FILE. */
+  /** A secret is never printed. NAME_FILE can name a file that contains it. */
   readonly secret?: true;
-  /** An empty variable is a value of its own. Of other settings it means that the variable is not set. */
+  /** An empty variable is a value of its own. For other settings, an empty variable counts as not set. */
   readonly emptyIsValue?: true;
 }
 
@@ -18,7 +18,7 @@ export function secret<Schema extends z.ZodType>(schema: Schema, description: st
   return { schema, description, secret: true };
 }
 
-/** A setting whose empty text has a meaning other than its default. */
+/** Creates a setting whose empty text has a meaning other than its default. */
 export function settingOrEmpty<Schema extends z.ZodType>(
   schema: Schema,
   description: string,
@@ -26,7 +26,7 @@ export function settingOrEmpty<Schema extends z.ZodType>(
   return { schema, description, emptyIsValue: true };
 }
 
-/** What settings come to: of each what its schema makes of its text. */
+/** The values of settings: the output type of the schema of each. */
 export type ValuesOf<Group extends Record<string, Setting>> = {
   readonly [Name in keyof Group]: z.output<Group[Name]['schema']>;
 };

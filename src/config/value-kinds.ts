@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { parseHttpUrl } from '../common/url.js';
 
-// What settings of several subjects are written as.
+// Schemas for values that settings of several subjects use.
 
 export const text = z.string().trim();
 
@@ -35,7 +35,7 @@ export const httpUrl = text.refine(isPlainHttpUrl, {
   error: 'must be an http or https URL without query, fragment or password',
 });
 
-/** It stands in logs and in answers. */
+/** Rejects user information, because the URL appears in logs and responses. */
 function isPlainHttpUrl(value: string): boolean {
   const url = parseHttpUrl(value);
   return url !== null && url.username === '' && url.password === '' && !/[?#]/.test(value);

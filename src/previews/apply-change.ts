@@ -21,7 +21,7 @@ const NOTHING: Plan = {
   hash: '',
 };
 
-/** Makes a change in a preview transaction as a synchronisation makes one: the rows, and whatever follows from them. */
+/** Applies a change in a preview transaction as a synchronization run does: the rows and all derived data. */
 export async function applyChange(
   transaction: PreviewTransaction,
   change: Partial<Plan>,
@@ -29,12 +29,12 @@ export async function applyChange(
 ): Promise<void> {
   const plan = { ...NOTHING, ...change };
   const effective = await EffectiveRoles.begin(transaction, plan, mapping);
-  // Nobody ends it in between: the transaction has bounds of its own.
+  // No signal cancels the work, because the transaction has its own limits.
   await applyEntries(transaction, plan, mapping, new Date(), new AbortController().signal);
   await effective.finish(plan);
 }
 
-/** What makes a change permanent. */
+/** Returns the LDIF that makes a change permanent. */
 export async function previewOf(
   transaction: PreviewTransaction,
   records: readonly ChangeRecord[],

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readConfig } from '../config/config.js';
 import { auxiliaryClassOfGroups, DIRECTORY_GROUP, DIRECTORY_PERSON } from './auxiliary-class.js';
 
-/** What the schema says that an entry with the class may have. */
+/** Returns the attributes that the schema allows for an entry with the class. */
 function allowedBy(name: string): string[] {
   const schema = readFileSync('ldap/directory.schema', 'utf8');
   const [, allowed = ''] = new RegExp(`NAME '${name}'[^']*'[^']*'[^']*MAY \\(([^)]*)\\)`).exec(schema) ?? [];

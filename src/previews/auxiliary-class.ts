@@ -1,7 +1,10 @@
 import type { DirectoryMapping } from '../config/settings/directory.js';
 import { GROUP_CLASS, PERSON_CLASS } from '../mirror/map/map.js';
 
-/** A class of the shipped schema, and what an entry can only have with it (ldap/directory.schema). */
+/**
+ * A class of the shipped schema, and the attributes that an entry can have only with it
+ * (ldap/directory.schema).
+ */
 export interface AuxiliaryClass {
   readonly name: string;
   readonly attributes: readonly string[];
@@ -12,18 +15,21 @@ export const DIRECTORY_PERSON: AuxiliaryClass = {
   attributes: ['schoolYear', 'profilePicture'],
 };
 
-/** It may have `owner` too, which groupOfNames has anyway. */
+/** The class also allows `owner`, which groupOfNames allows anyway. */
 export const DIRECTORY_GROUP: AuxiliaryClass = {
   name: GROUP_CLASS,
   attributes: ['displayName', 'mail', 'labeledURI', 'groupAdmin'],
 };
 
-/** What groups get where they need it: nothing in a directory whose new groups do without. */
+/**
+ * Returns the auxiliary class that groups receive when they need it. Null: new groups of this directory do
+ * not have it.
+ */
 export function auxiliaryClassOfGroups({ classes }: DirectoryMapping['groups']): AuxiliaryClass | null {
   return classes.some((each) => isSame(each, GROUP_CLASS)) ? DIRECTORY_GROUP : null;
 }
 
-/** Names of attributes and classes are compared without regard to case (RFC 4512 §2.5). */
+/** Compares names of attributes and classes, ignoring case (RFC 4512 §2.5). */
 export function isSame(left: string, right: string): boolean {
   return left.toLowerCase() === right.toLowerCase();
 }

@@ -2,7 +2,7 @@ import { Field, InputType } from '@nestjs/graphql';
 import type { Field as MirroredField, FieldChange } from '../common/field.js';
 import type { DerivedField } from '../graphql/schema/derived-fields.js';
 
-/** The part that the input of every mutation has. */
+/** Members that the inputs of all mutations share. */
 @InputType({ isAbstract: true })
 export abstract class ChangeInput {
   @Field(() => String, {
@@ -12,7 +12,7 @@ export abstract class ChangeInput {
   clientMutationId?: string | null;
 }
 
-/** What a new value must be, by its format or else by the reader of the field. */
+/** Description of valid new values, by the format of the change or else by the reader of the field. */
 const LIMITS: Readonly<Record<string, string>> = {
   address: 'one address in ASCII, up to 254 characters',
   label: 'up to 64 characters',
@@ -21,7 +21,7 @@ const LIMITS: Readonly<Record<string, string>> = {
 };
 const LINE = 'up to 512 characters';
 
-/** The members of an input that changes fields. */
+/** Returns the members of an input that changes fields. */
 export function changeInputsOf(
   fields: readonly MirroredField[],
   by: readonly FieldChange['by'][],
@@ -35,7 +35,7 @@ export function changeInputsOf(
   });
 }
 
-/** The members of an input for a new entry: a field that cannot be removed is required. */
+/** Returns the members of an input for a new entry. A field that cannot be removed is required. */
 export function newInputsOf(fields: readonly MirroredField[]): DerivedField[] {
   return fields.flatMap(({ name, reader, change }) => {
     if (change === undefined) return [];

@@ -34,7 +34,7 @@ export class ChangePreview {
   basedOn: Date | null;
 }
 
-/** What the answer to every mutation has. */
+/** Members that the payloads of all mutations share. */
 @ObjectType({ isAbstract: true })
 export abstract class ChangePayload {
   @InheritAccess()

@@ -14,12 +14,18 @@ import {
 import { userFields } from '../users/user.fields.js';
 import type { StoredGroup } from './stored-entry.js';
 
-/** A person as the mirror has them, for a change. The hash stays as it is: only a synchronisation looks at it. */
+/**
+ * A user as stored in the mirror, for a change. The change does not update the hash, because only a
+ * synchronization run compares it.
+ */
 export interface MirroredPerson extends Hashed<Person> {
   readonly key: number;
 }
 
-/** A group, likewise. Whom it names is read where that changes: `references` is empty. */
+/**
+ * A group as stored in the mirror, for a change. `references` is empty: the members are read only where they
+ * change.
+ */
 export interface MirroredGroup extends HashedGroup {
   readonly key: number;
   readonly value: Group & StoredGroup;
@@ -28,7 +34,7 @@ export interface MirroredGroup extends HashedGroup {
 /** The fields that every entry has. */
 type IdentityFields = Pick<Person, 'id' | 'name' | 'createdAt'>;
 
-/** The columns of every entry, before those of its fields. */
+/** The columns of every entry, which precede the columns of its fields. */
 const ENTRY_COLUMNS = ['e.key', 'e.content_hash', 'e.entry_uuid', 'e.dn', 'e.dn_key', 'e.source_values'];
 
 export type EntryRow = [
@@ -48,20 +54,26 @@ const MEMBER_VALUES = `(
       union all select named_as from unresolved_references where group_key = e.key
     ) named where named_as & ${NAMED_AS_MEMBER} <> 0)`;
 
-/** The statements that read whole entries, and the entries in their rows. */
+/** The statements that read whole entries, and the conversion of their rows. */
 export class MirroredEntryQueries {
   /** By folded id. */
   readonly findPerson: Statement;
   /** By folded id. */
   readonly findGroup: Statement;
-  /** By folded id, if a person belongs to it, directly or through others: by the folded id of the person. */
+  /**
+   * By folded id, if the user with the given folded id belongs to the group directly or through nested
+   * groups.
+   */
   readonly findGroupOfPerson: Statement;
-  /** The groups that name a group, by its key, each after the attributes by which it does. */
+  /**
+   * The groups that name a group, by its key. The attributes by which it does follow the columns of each
+   * group.
+   */
   readonly listOuterGroups: Statement;
   private readonly fields: { readonly people: readonly Field[]; readonly groups: readonly Field[] };
 
   constructor({ people, groups }: DirectoryMapping) {
-    // The time of the last update is no part of an entry.
+    // The time of the last update is not part of an entry.
     const ofEntry = (fields: readonly Field[]) => fields.filter(({ reader }) => reader !== 'none');
     this.fields = { people: ofEntry(userFields(people)), groups: ofEntry(groupFields(groups)) };
     const select = (fields: readonly Field[]) => [
@@ -85,7 +97,7 @@ export class MirroredEntryQueries {
     return entryOf(row, this.fields.people);
   }
 
-  /** @returns also the value after the columns of the group */
+  /** @returns the group, and the value that follows its columns */
   groupOf(row: EntryRow): { group: MirroredGroup; next: unknown } {
     const { key, contentHash, value } = entryOf(row, this.fields.groups);
     const [referencesHash, memberValues, next] = row.slice(ENTRY_COLUMNS.length + this.fields.groups.length);
@@ -102,24 +114,27 @@ function entryOf(
   return { key, contentHash, value: { ...read, uuid, dn, dnKey, sourceValues } };
 }
 
-/** By what a group names another one, by their keys. */
+/** The attributes by which a group names another one, by their keys. */
 export const FIND_NESTING = statement(
   'select named_as from nestings where outer_key = $1 and inner_key = $2',
 );
 
-/** By what a group names a person, by their keys, and the person's effective role in it. */
+/**
+ * The attributes by which a group names a user, by their keys, and the effective role of the user in the
+ * group.
+ */
 export const FIND_MEMBERSHIP = statement(`
   select (select named_as from memberships where group_key = $1 and user_key = $2),
     (select role from effective_memberships where group_key = $1 and user_key = $2)`);
 
 export type MembershipRow = [namedAs: NamedAs | null, role: number | null];
 
-/** The effective role in a group, by its key, of a person by folded id. */
+/** The effective role of a user, by folded id, in a group, by its key. */
 export const FIND_STANDING = statement(`
   select m.role from users u left join effective_memberships m on m.user_key = u.key and m.group_key = $1
   where u.id_folded = $2`);
 
-/** The DNs of entries that are put aside and have a text in them somewhere, in whatever case. */
+/** The DNs of quarantined entries that contain a text, ignoring case. */
 export const LIST_QUARANTINED_DNS = statement(
   'select dn from quarantined_entries where attribute is null and strpos(lower(dn), lower($1)) > 0',
 );

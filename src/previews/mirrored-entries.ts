@@ -29,7 +29,7 @@ import {
 import type { Standing } from './policy.js';
 import { type Caller, canReadAll, canReadPerson, ownId, unreadable } from './readable-objects.js';
 
-/** Whole entries as the mirror has them, for changes. */
+/** Reads whole entries of the mirror for changes. */
 @Injectable()
 export class MirroredEntries {
   private readonly queries: MirroredEntryQueries;
@@ -39,9 +39,9 @@ export class MirroredEntries {
   }
 
   /**
-   * A person whom a mutation names.
-   * @throws ServiceError INSUFFICIENT_SCOPE, before anything is looked up, for a person whom the token cannot read, and
-   *   NOT_FOUND
+   * Reads the user that a mutation names.
+   * @throws ServiceError INSUFFICIENT_SCOPE, before any database access, for a user whom the token cannot
+   * read, and NOT_FOUND
    */
   async getPerson(
     { transaction, principal }: Caller,
@@ -55,9 +55,10 @@ export class MirroredEntries {
   }
 
   /**
-   * A group that a mutation names. A group that the token cannot read is one that does not exist: the same statement finds
-   * neither of them.
-   * @throws ServiceError INSUFFICIENT_SCOPE, before anything is looked up, for a token that can read no group, and NOT_FOUND
+   * Reads the group that a mutation names. A group that the token cannot read counts as nonexistent: one
+   * statement covers both cases.
+   * @throws ServiceError INSUFFICIENT_SCOPE, before any database access, for a token that can read no group,
+   * and NOT_FOUND
    */
   async getGroup(
     { transaction, principal }: Caller,
@@ -71,17 +72,17 @@ export class MirroredEntries {
     return this.findOrThrow(transaction.read(findGroupOfPerson, [foldId(id), person]), argument);
   }
 
-  /** The group that this operation has made. */
+  /** Reads a group that the same operation has created. */
   getNewGroup(transaction: PreviewTransaction, id: string): Promise<MirroredGroup> {
     return this.findOrThrow(transaction.read(this.queries.findGroup, [foldId(id)]), 'id');
   }
 
-  /** The person for whom a token acts; null: it acts for nobody in the directory. */
+  /** Reads the user on whose behalf a token acts. Null: the token has no user in the directory. */
   async findActor(reader: Reader, { subject }: Principal): Promise<MirroredPerson | null> {
     return subject === null ? null : this.findPerson(reader, subject);
   }
 
-  /** The groups that name a group, and by what they do. */
+  /** Lists the groups that name a group, and the attributes by which they do. */
   async listOuterGroups(
     reader: Reader,
     inner: MirroredGroup,
@@ -105,7 +106,7 @@ export class MirroredEntries {
   }
 }
 
-/** What the person that a token acts for is in a group. */
+/** Reads the role of the token's user in a group. */
 export async function readStanding(
   reader: Reader,
   { subject }: Principal,
@@ -128,7 +129,7 @@ export async function readMembership(
   return { namedAs: namedAs ?? NOT_NAMED, role: rank === null ? null : roleOf(rank) };
 }
 
-/** By what a group names another one. */
+/** Reads the attributes by which a group names another one. */
 export async function readNesting(
   reader: Reader,
   outer: MirroredGroup,
@@ -139,8 +140,8 @@ export async function readNesting(
 }
 
 /**
- * Whether an entry has this id or this DN already, also one that is not shown for some reason.
- * @param id of a group, which its DN has in it
+ * Returns whether an entry already has this id or this DN, including entries that the API does not show.
+ * @param id id of a group, which its DN contains
  */
 export async function isTaken(transaction: PreviewTransaction, id: string, dn: string): Promise<boolean> {
   const dnKey = keyOfDn(dn);
@@ -151,8 +152,8 @@ export async function isTaken(transaction: PreviewTransaction, id: string, dn: s
 }
 
 /**
- * Whether a group names a DN that is nobody's: an entry of this DN is a member of that group from the beginning, and what
- * is shown below it tells of the group.
+ * Returns whether a group names a DN that no entry has. A new entry with this DN is a member of that group
+ * immediately, and its parents disclose the group.
  */
 export async function isNamed(transaction: PreviewTransaction, dn: string): Promise<boolean> {
   return (await readStoredReferences(transaction, [], [keyOfDn(dn)])).length > 0;

@@ -5,9 +5,9 @@ import { type AuxiliaryClass, isSame } from './auxiliary-class.js';
 import type { ChangedEntry, StoredEntry } from './stored-entry.js';
 
 /**
- * Modifies an entry (pure). It is given the auxiliary class where it lacks it and gets an attribute that is only
- * allowed with it.
- * @param entry with the source values as the changes leave them
+ * Builds the record that modifies an entry (pure). If the entry lacks the auxiliary class and receives an
+ * attribute that requires it, the record adds the class.
+ * @param entry with the source values after the changes
  */
 export function modifyEntry(
   { dn, sourceValues }: StoredEntry,

@@ -19,7 +19,7 @@ type Rule = (principal: Principal, standing: Standing) => boolean;
 
 const { MEMBER, ADMIN, OWNER } = GroupRole;
 
-/** How each row of the table on the page begins, and the rule that it is about. */
+/** The beginning of each row of the table on the page, and the rule that the row describes. */
 const ROWS: [row: string, rule: Rule][] = [
   ['`updateProfile`', (_principal, standing) => canUpdateProfile(actorOf(standing))],
   ['`updateUser`', (principal) => isAdministrator(principal)],
@@ -64,7 +64,7 @@ describe('the rights to preview a change', () => {
   });
 });
 
-/** Somebody, if there is anybody. */
+/** Returns the token's user, if there is one. */
 function actorOf(standing: Standing): object | null {
   return standing === 'NOBODY' ? null : { standing };
 }
@@ -88,7 +88,7 @@ function subsetsOf<Each>(list: readonly Each[]): Each[][] {
   );
 }
 
-/** The cells of the rows that begin with the name of a mutation. */
+/** Returns the cells of the rows that begin with the name of a mutation. */
 function rowsOf(page: string): string[][] {
   const [, section = ''] = page.split('\n## Who may what\n');
   const [table = ''] = section.split('\n## ');

@@ -2,36 +2,39 @@ import { hasScopes, type Principal } from '../auth/principal.js';
 import { GroupRole } from '../groups/group-role.js';
 
 /**
- * What the person that the token acts for is in a group, by effective role. STRANGER: nothing. NOBODY: there is no
- * such person, because the token acts for nobody of the directory.
+ * The effective role of the token's user in a group. STRANGER: the user is not a member. NOBODY: the token
+ * has no user in the directory.
  */
 export type Standing = GroupRole | 'STRANGER' | 'NOBODY';
 
 /**
- * A token for the administration of the directory may preview every change, and it alone a change of other people;
- * any other one acts for a person.
+ * A token with the scopes `directory` and `write` may preview every change. No other token may change another
+ * user; it acts on behalf of its own user.
  */
 export function isAdministrator(principal: Principal): boolean {
   return hasScopes(principal, ['directory', 'write']);
 }
 
 /**
- * One's own name and address.
- * @param actor the person that the token acts for
+ * The user may change their own name and address.
+ * @param actor the token's user
  */
 export function canUpdateProfile<Person>(actor: Person | null): actor is Person {
   return actor !== null;
 }
 
 /**
- * Whoever makes a group becomes its owner.
- * @param actor the person that the token acts for
+ * The user who creates a group becomes its owner.
+ * @param actor the token's user
  */
 export function canCreateGroup(principal: Principal, actor: object | null): boolean {
   return isAdministrator(principal) || actor !== null;
 }
 
-/** A new group is made a member of its parent, and its people with it: that is more than adding one person. */
+/**
+ * Creating a group in a parent adds the group and all its users to the parent, which requires more than
+ * adding one user.
+ */
 export function canCreateGroupIn(principal: Principal, parent: Standing): boolean {
   return isAdministrator(principal) || parent === GroupRole.ADMIN || parent === GroupRole.OWNER;
 }
@@ -44,7 +47,7 @@ export function canDeleteGroup(principal: Principal, standing: Standing): boolea
   return isAdministrator(principal) || standing === GroupRole.OWNER;
 }
 
-/** @param role what the person is to be */
+/** @param role the new role of the user */
 export function canAddMember(principal: Principal, standing: Standing, role: GroupRole): boolean {
   return canManageMembers(principal, standing, role);
 }
@@ -53,12 +56,12 @@ export function canChangeRoles(principal: Principal, standing: Standing): boolea
   return isAdministrator(principal) || standing === GroupRole.OWNER;
 }
 
-/** @param role what the person is by name: that is what is taken away */
+/** @param role the role by which the group names the user, which the change removes */
 export function canRemoveMember(principal: Principal, standing: Standing, role: GroupRole): boolean {
   return canManageMembers(principal, standing, role);
 }
 
-/** Owners manage everybody, admins those below themselves. */
+/** Owners manage all roles, admins manage the roles below their own. */
 function canManageMembers(principal: Principal, standing: Standing, role: GroupRole): boolean {
   if (isAdministrator(principal) || standing === GroupRole.OWNER) return true;
   return standing === GroupRole.ADMIN && role === GroupRole.MEMBER;

@@ -12,16 +12,16 @@ const WHOM: Record<Standing, string> = {
   NOBODY: 'nobody of the directory',
 };
 
-/** Who asks for a preview: no mutation is reached without a token. */
+/** Returns the caller of a preview. Every mutation requires a token. */
 export function callerOf({ previewTransaction: transaction, principal }: RequestContext): Caller {
   if (principal === null) throw new Error('A mutation has been reached without a token');
   return { transaction, principal };
 }
 
 /**
- * @param needed what somebody has to be in the group, at least
- * @param what may be done then: the end of a sentence
- * @throws ServiceError FORBIDDEN, which says what is missing
+ * @param needed the minimum role in the group
+ * @param what the allowed action, as the end of a sentence
+ * @throws ServiceError FORBIDDEN with the missing role
  */
 export function refuseUnless(
   isAllowed: boolean,
@@ -40,7 +40,7 @@ export function refuseUnless(
   );
 }
 
-/** The change is about the person that the token acts for, and there is none. */
+/** Returns the error for a change of the token's user when the token has no user. */
 export function noUserContext(what: string): ServiceError {
   return new ServiceError('NO_USER_CONTEXT', `This token acts for nobody of the directory: ${what}`);
 }

@@ -1,33 +1,33 @@
 import type { ChangeRecord } from '../ldap/ldif/ldif-record.js';
 import type { NamedAs, SourceValues } from '../mirror/map/snapshot.js';
 
-/** What the mirror knows of an entry, for a record that changes it: also the values of its fields, by name. */
+/** An entry as stored in the mirror, with the values of its fields by name, for a record that changes it. */
 export interface StoredEntry {
   readonly [field: string]: unknown;
   readonly dn: string;
-  /** What its attributes hold beyond what is shown; null: nothing. */
+  /** Attribute values beyond those that the API shows. Null: there are none. */
   readonly sourceValues: SourceValues | null;
 }
 
 export interface StoredGroup extends StoredEntry {
   readonly id: string;
-  /** Values of the attribute that names the members: users, groups, and DNs that name no mirrored entry. */
+  /** Number of values of the member attribute: users, groups, and DNs that name no mirrored entry. */
   readonly memberValues: number;
 }
 
-/** A group that names an entry, and by which attributes. */
+/** A group that names an entry, and the attributes by which it does. */
 export interface StoredReference {
   readonly group: StoredGroup;
   readonly namedAs: NamedAs;
 }
 
-/** An entry that is changed: the record that does it, and what the attributes hold afterwards. */
+/** The record that changes an entry, and the attribute values after the change. */
 export interface ChangedEntry {
   readonly record: ChangeRecord;
   readonly sourceValues: SourceValues | null;
 }
 
-/** The values that an attribute of an entry holds; null: they are not readable as text. */
+/** Returns the values of an attribute of an entry. Null: the values are not readable as text. */
 export function rawValues(
   { sourceValues }: Pick<StoredEntry, 'sourceValues'>,
   attribute: string,

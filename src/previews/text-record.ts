@@ -11,19 +11,22 @@ import { modifyEntry } from './modify-entry.js';
 import { type ChangedEntry, rawValues, type StoredEntry } from './stored-entry.js';
 import type { FieldChanges } from './validate.js';
 
-/** One text of an entry, and what it is to be. */
+/** A change of one text of an entry. */
 export interface TextChange {
   /** The field of the input, for errors. */
   readonly argument: string;
   readonly attribute: string;
   readonly shown: string | null;
-  /** Undefined: as it is; null: none. */
+  /** Undefined: the value stays unchanged. Null: the value is removed. */
   readonly wanted: string | null | undefined;
-  /** What is written into the directory for it, given the values from before; without it, what is wanted. */
+  /**
+   * Converts the wanted value into the value to write, given the values before the change. Default: the
+   * wanted value itself.
+   */
   readonly write?: (wanted: string, before: readonly string[]) => string;
 }
 
-/** The texts of an entry that a preview may change, and what they are to become (pure). */
+/** Returns the changes of the texts of an entry that a preview may change (pure). */
 export function textChangesOf(
   fields: readonly Field[],
   entry: StoredEntry,
@@ -40,16 +43,18 @@ export function textChangesOf(
     }));
 }
 
-/** RFC 2079: a label follows the URL. It stays, unless the two together are too long. */
+/** Keeps the label that follows the URL (RFC 2079), unless the URL and the label together are too long. */
 function keepLabel(url: string, [before = '']: readonly string[]): string {
   const [label = ''] = / .*$/s.exec(before.trim()) ?? [];
   return url.length + label.length <= LONGEST_TEXT ? url + label : url;
 }
 
 /**
- * Changes texts of an entry (pure). Old values are deleted by name, so that the server refuses a record gone stale.
- * Where there was none, an assertion says so: the value of another change in between would stay.
- * @throws ServiceError CONFLICT for what cannot be changed like that, BAD_USER_INPUT when all is as wanted already
+ * Changes texts of an entry (pure). The record deletes old values explicitly, so that the server rejects a
+ * stale record. If there was no value, the record asserts its absence, because a value that another change
+ * added in the meantime would otherwise stay.
+ * @throws ServiceError CONFLICT when such a record cannot make the change, BAD_USER_INPUT when all texts
+ * already have the wanted values
  */
 export function changeTexts(
   entry: StoredEntry,
@@ -68,7 +73,7 @@ export function changeTexts(
   );
 }
 
-/** What an attribute holds before and after a change. */
+/** The values of an attribute before and after a change. */
 interface Replacement {
   readonly attribute: string;
   readonly before: readonly string[];
@@ -98,7 +103,7 @@ function stepsOf({ attribute, before, after }: Replacement): ValueChange[] {
   ].filter(({ values }) => values.length > 0);
 }
 
-/** Another change may follow in the same operation. */
+/** Returns the source values after the change, because another change may follow in the same operation. */
 function sourceValuesAfter(
   { sourceValues }: StoredEntry,
   changed: readonly Replacement[],
@@ -112,15 +117,17 @@ function sourceValuesAfter(
   return values.size === 0 ? null : Object.fromEntries(values);
 }
 
-/** The new value comes first, because the first of several is the one that is shown; the others stay. */
+/** Puts the new value first, because the API shows the first of several values. The other values stay. */
 function valuesAfter({ wanted, write }: TextChange, before: readonly string[]): string[] {
   if (wanted === null || wanted === undefined) return [];
   const first = write === undefined ? wanted : write(wanted, before);
-  // Equal ones, as the server compares them, would be the same value twice.
+  // The server compares these values as equal, so that it would reject them as duplicates.
   return [first, ...before.slice(1).filter((value) => foldValue(value) !== foldValue(first))];
 }
 
-/** What names an entry cannot be deleted from it (RFC 4511 §4.6). */
+/**
+ * Returns whether the RDN of the entry contains the attribute, which then cannot be deleted (RFC 4511 §4.6).
+ */
 function isInRdn(dn: string, attribute: string): boolean {
   const [rdn = []] = parseDn(dn);
   return rdn.some(({ type }) => isSame(type, attribute));

@@ -14,7 +14,7 @@ import {
 const { mapping } = readConfig({}).directory;
 const group = { id: 'chess-club' };
 
-/** The argument that is refused; null: none is. */
+/** Returns the rejected argument. Null: no argument is rejected. */
 function refusedBy(act: () => unknown): string | null {
   try {
     act();
@@ -132,7 +132,7 @@ describe('the change of a group', () => {
   });
 });
 
-/** Combining marks of descending class: normalization takes the square of their number. */
+/** Builds combining marks of descending class, on which normalization takes quadratic time. */
 function marks(count: number): string {
   const classes = ['\u0345', '\u0301', '\u05b0', '\u0327', '\u0334'];
   return classes.map((mark) => mark.repeat(count / classes.length)).join('');
@@ -262,7 +262,7 @@ function entryWith(attributes: Record<string, string>): Entry {
   );
 }
 
-/** Null for an input that is refused. */
+/** Returns null when the input is rejected. */
 function accepted<Change>(validate: () => Change): Change | null {
   try {
     return validate();

@@ -8,7 +8,7 @@ import { LONGEST_LABEL, LONGEST_LINE, LONGEST_TEXT } from '../mirror/map/entry-r
 import { USER_FIELDS } from '../users/user.fields.js';
 import type { ChangeInput } from './change.inputs.js';
 
-/** New values of fields, by name. Undefined: the field stays as it is; null: its value is removed. */
+/** New values of fields, by name. Undefined: the field stays unchanged. Null: its value is removed. */
 export type FieldChanges = Readonly<Record<string, string | null | undefined>>;
 
 export interface NewGroup extends Readonly<Record<string, string | null>> {
@@ -16,19 +16,24 @@ export interface NewGroup extends Readonly<Record<string, string | null>> {
   readonly name: string;
 }
 
-/** RFC 5321 §4.5.3.1: a path has 256 characters with its brackets, what stands before the `@` has 64. */
+/**
+ * A path has at most 256 characters including its brackets, and the part before the `@` at most 64 (RFC 5321
+ * §4.5.3.1).
+ */
 const LONGEST_ADDRESS = 254;
 const LONGEST_LOCAL_PART = 64;
 const LONGEST_CLIENT_MUTATION_ID = 256;
 
 type Text = string | null | undefined;
-/** Gives the text as the directory would have it, or throws BadUserInputError. */
+/** Returns the normalized text, or throws BadUserInputError. */
 type Check = (text: string, argument: string) => string;
 
-/** By the format of a change, or else by the reader of the field. */
+/** Checks by the format of a change, or else by the reader of the field. */
 const CHECKS: Readonly<Record<string, Check>> = { address, label, text: paragraphs, website };
 
-/** @throws BadUserInputError naming the field that is wrong, or `input` when there is nothing to change */
+/**
+ * @throws BadUserInputError with the name of the invalid field, or `input` when there is nothing to change
+ */
 export function validatePersonChange(
   input: object,
   fields: readonly FieldDefinition[] = USER_FIELDS,
@@ -36,7 +41,9 @@ export function validatePersonChange(
   return withSomething(validateFields(input, fields));
 }
 
-/** @throws BadUserInputError, likewise */
+/**
+ * @throws BadUserInputError with the name of the invalid field, or `input` when there is nothing to change
+ */
 export function validateGroupChange(
   input: object,
   fields: readonly FieldDefinition[] = GROUP_FIELDS,
@@ -44,7 +51,7 @@ export function validateGroupChange(
   return withSomething(validateFields(input, fields));
 }
 
-/** @throws BadUserInputError naming the field that is wrong */
+/** @throws BadUserInputError with the name of the invalid field */
 export function validateNewGroup(
   input: { readonly id: string; readonly [field: string]: unknown },
   fields: readonly FieldDefinition[] = GROUP_FIELDS,
@@ -60,7 +67,7 @@ export function validateNewGroup(
   return { name: '', ...(Object.fromEntries(values) as Record<string, string | null>), id };
 }
 
-/** The changeable fields of an input, each as the directory would have it. */
+/** Validates and normalizes the changeable fields of an input. */
 function validateFields(input: object, fields: readonly FieldDefinition[]): FieldChanges {
   const given = input as Readonly<Record<string, Text>>;
   const checked = fields.flatMap(({ name, reader, change }): [string, Text][] => {
@@ -84,7 +91,10 @@ function withSomething(change: FieldChanges): FieldChanges {
   return change;
 }
 
-/** An attribute is there with a value or not at all: the syntaxes of LDAP have no empty text (RFC 4517 §3.3.6). */
+/**
+ * An attribute has a non-empty value or does not exist, because the syntaxes of LDAP have no empty text (RFC
+ * 4517 §3.3.6).
+ */
 function optional(text: Text, argument: string, check: Check): Text {
   if (text === undefined || text === null) return text;
   const checked = check(text, argument);
@@ -109,7 +119,10 @@ function paragraphs(text: string, argument: string): string {
   return trimmed(text, argument, LONGEST_TEXT, /[^\P{Cc}\n\t]/u);
 }
 
-/** An address as a browser's field for one takes it (HTML, valid e-mail address); mail is IA5, which is ASCII. */
+/**
+ * Accepts an address as a browser's input field does (HTML, valid e-mail address). `mail` is IA5, which is
+ * ASCII.
+ */
 function address(text: string, argument: string): string {
   const value = trimmed(text, argument, LONGEST_ADDRESS);
   if (value === '') return value;
@@ -118,7 +131,7 @@ function address(text: string, argument: string): string {
   return value;
 }
 
-/** What follows a space in labeledURI is a label and no part of the URL (RFC 2079). */
+/** Rejects spaces, because a space in labeledURI starts a label that is not part of the URL (RFC 2079). */
 function website(text: string, argument: string): string {
   const value = trimmed(text, argument, LONGEST_TEXT);
   if (value === '') return value;
@@ -130,10 +143,16 @@ function website(text: string, argument: string): string {
   return value;
 }
 
-/** More marks on one letter than any writing system has (UAX #15 §13): normalization takes the square of their number. */
+/**
+ * More marks on one letter than any writing system has (UAX #15 §13). Normalization takes time quadratic in
+ * their number.
+ */
 const TOO_MANY_MARKS = /\p{M}{31}/u;
 
-/** Without the white space around it, which the mirror does not show either. The length is checked before anything else. */
+/**
+ * Removes surrounding white space, which the mirror does not show either. Checks the length before anything
+ * else.
+ */
 function trimmed(text: string, argument: string, longest: number, refused = /\p{Cc}/u): string {
   const value = bounded(text.trim(), argument, longest);
   if (TOO_MANY_MARKS.test(value))

@@ -1,6 +1,6 @@
 import type { FieldChanges } from './validate.js';
 
-/** An entry with new values of its fields (pure). */
+/** Returns an entry with new values of its fields (pure). */
 export function withChange<Entry extends object>(entry: Entry, change: FieldChanges): Entry {
   const given = Object.entries(change).filter(([, each]) => each !== undefined);
   return { ...entry, ...Object.fromEntries(given) };

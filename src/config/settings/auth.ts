@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { secret, setting, type ValuesOf } from '../setting.js';
 import { httpUrl, list, text, yesOrNo } from '../value-kinds.js';
 
-/** Whose tokens are believed, and what signs URLs. */
+/** Settings of the token issuer and of the signatures of URLs. */
 export const AUTH_SETTINGS = {
   AUTH_URL: setting(
     httpUrl.optional(),
@@ -44,30 +44,30 @@ export const AUTH_SETTINGS = {
 };
 
 export interface IntrospectionConfig {
-  /** Null: where the metadata of the issuer says. */
+  /** Null: the metadata of the issuer contains the URL. */
   readonly url: string | null;
-  /** Null: whoever reaches the URL may ask. */
+  /** Null: the endpoint requires no client authentication. */
   readonly client: { readonly clientId: string; readonly clientSecret: string } | null;
-  /** Whether a token of which no `aud` is told is for this service. */
+  /** Whether an introspection response without `aud` is accepted for this service. */
   readonly mayLackAudience: boolean;
 }
 
 export interface AuthConfig {
-  /** The external issuer; null: the embedded identity provider. */
+  /** The external issuer. Null: the embedded identity provider. */
   readonly issuer: string | null;
   readonly audience: string;
-  /** Null: tokens have to be JWTs. */
+  /** Null: only JWTs are accepted. */
   readonly introspection: IntrospectionConfig | null;
-  /** Absolute path of the file with the embedded provider's clients. */
+  /** Absolute path of the file with the clients of the embedded provider. */
   readonly embeddedClients: string;
 }
 
-/** Whether the embedded provider has the clients of the sample: their secrets are known to everybody. */
+/** Returns whether the embedded provider uses the clients of the sample, whose secrets are public. */
 export function hasSampleClients({ embeddedClients }: AuthConfig): boolean {
   return embeddedClients === resolve('sample/clients.json');
 }
 
-/** @param baseUrl of the service, which tokens are for where nothing else is named */
+/** @param baseUrl base URL of the service, which is the default audience of tokens */
 export function buildAuth(settings: ValuesOf<typeof AUTH_SETTINGS>, baseUrl: string): AuthConfig {
   return {
     issuer: settings.AUTH_URL?.replace(/\/+$/, '') ?? null,

@@ -11,7 +11,7 @@ const replicaUrls = list.refine((items) => items.every(isPostgresUrl), {
   error: 'must be postgres://user:password@host/database, several separated by commas',
 });
 
-/** Where the mirror is kept. */
+/** Settings of the database that holds the mirror. */
 export const DATABASE_SETTINGS = {
   DATABASE_URL: secret(
     text
@@ -36,7 +36,7 @@ export type DatabaseConfig =
   | {
       readonly kind: 'postgres';
       readonly url: string;
-      /** Read replicas of it. */
+      /** URLs of read replicas. */
       readonly replicaUrls: readonly string[];
       readonly poolSize: number;
       readonly previewPoolSize: number;

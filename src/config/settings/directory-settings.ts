@@ -27,7 +27,7 @@ function isLdapUrl(value: string): boolean {
   return url !== null && url.hostname !== '';
 }
 
-/** The URLs of LDAP servers, which spaces or commas separate. */
+/** Splits the URLs of LDAP servers, which are separated by spaces or commas. */
 export function splitUrls(value: string): string[] {
   return value.split(/[\s,]+/).filter((url) => url !== '');
 }
@@ -37,7 +37,7 @@ function areLdapUrls(value: string): boolean {
   return urls.length > 0 && urls.every(isLdapUrl);
 }
 
-/** The directory: where it is, what it calls things, and how it is followed. */
+/** Settings of the directory: its servers, the names of its attributes, and its synchronization. */
 export const DIRECTORY_SETTINGS = {
   DIRECTORY_URL: setting(
     text

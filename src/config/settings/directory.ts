@@ -5,13 +5,13 @@ export interface DirectoryConfig {
   readonly source: FileSourceConfig | LdapSourceConfig;
   readonly baseDn: string;
   readonly syncSeconds: number;
-  /** Seconds for which a server that is behind what is mirrored is waited for. */
+  /** Maximum seconds to wait for a server that is behind the mirror. */
   readonly behindSeconds: number;
   /** Seconds between two comparisons of a server with the mirror. */
   readonly reconcileSeconds: { readonly identities: number; readonly contents: number };
   readonly mapping: DirectoryMapping;
   readonly guard: { readonly percent: number; readonly windowSeconds: number };
-  /** Days for which changes are kept. */
+  /** Retention of changes in days. */
   readonly changesDays: number;
 }
 
@@ -21,20 +21,20 @@ export interface FileSourceConfig {
   readonly file: string;
 }
 
-/** Whether people and groups are those of the sample. */
+/** Returns whether users and groups come from the sample. */
 export function isSampleDirectory({ source }: Pick<DirectoryConfig, 'source'>): boolean {
   return source.kind === 'file' && source.file === resolve('sample/directory.ldif');
 }
 
 export interface LdapSourceConfig {
   readonly kind: 'ldap';
-  /** As it was given. */
+  /** URL in its configured form. */
   readonly url: string;
-  /** All of them hold the same directory. The first is preferred. */
+  /** Servers with the same content. The first one is preferred. */
   readonly servers: readonly LdapServerConfig[];
-  /** Certificates of the authorities to trust, as PEM; null: those that Node.js trusts. */
+  /** Certificates of the trusted authorities, as PEM. Null: the authorities that Node.js trusts. */
   readonly certificates: string | null;
-  /** Null: nobody, an anonymous connection. */
+  /** Null: an anonymous connection. */
   readonly bind: { readonly dn: string; readonly password: string } | null;
 }
 
@@ -45,7 +45,10 @@ export interface LdapServerConfig {
   readonly security: 'none' | 'starttls' | 'ldaps';
 }
 
-/** Where people and groups are and what their attributes are called: vendor differences are data, not code. */
+/**
+ * Locations of users and groups, and names of their attributes. Differences between vendors are data, not
+ * code.
+ */
 export interface DirectoryMapping {
   readonly people: EntryMapping;
   readonly groups: EntryMapping & {
@@ -57,7 +60,7 @@ export interface DirectoryMapping {
   };
 }
 
-/** What the mapping of every entry has. */
+/** Members that the mappings of users and groups share. */
 export interface EntryMapping {
   readonly base: string;
   readonly filter: string;
@@ -66,9 +69,12 @@ export interface EntryMapping {
   readonly createdAt: string;
   readonly modifiedAt: string;
   readonly id: string;
-  /** The first that has a value counts. */
+  /** The first attribute that has a value is used. */
   readonly name: readonly string[];
-  /** Attributes of other fields, by the name of the field. A field without an entry has that of the table of fields. */
+  /**
+   * Attributes of other fields by the name of the field. A field without an entry uses the attributes of the
+   * table of fields.
+   */
   readonly attributes: Readonly<Record<string, readonly string[]>>;
 }
 

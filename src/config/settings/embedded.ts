@@ -5,10 +5,11 @@ import type { Config } from '../config.js';
 export const DEMO_ACCOUNT = 'demo';
 
 /**
- * Whether a request may use what is embedded: the identity provider, which asks for no password, and the service account
- * of the demonstration. Without ALLOW_EMBEDDED only requests to this machine, or to the host of BASE_URL, may. A web page
- * whose name an attacker lets point to this machine (DNS rebinding) sends its own name.
- * @param host the Host header field, as it came
+ * Returns whether a request may use the embedded identity provider, which requires no password, and the
+ * service account of the demonstration. Without ALLOW_EMBEDDED, only requests to the local machine or to the
+ * host of BASE_URL may. The Host header of a web page whose name an attacker resolves to this machine (DNS
+ * rebinding) contains that name.
+ * @param host the unparsed Host header field
  */
 export function mayUseEmbedded(
   { allowEmbedded, baseUrl }: Pick<Config, 'allowEmbedded' | 'baseUrl'>,
@@ -19,7 +20,7 @@ export function mayUseEmbedded(
   return name !== null && (isLoopback(name) || name === hostOf(new URL(baseUrl)));
 }
 
-/** Why such a request is refused. */
+/** The reason for rejecting such a request. */
 export const EMBEDDED_REFUSAL =
   'The embedded identity provider and the account of the demonstration only answer requests to localhost, or to the host of BASE_URL: ' +
   'set BASE_URL to the address that you use, or ALLOW_EMBEDDED=true';

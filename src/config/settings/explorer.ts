@@ -1,7 +1,7 @@
 import { setting, type ValuesOf } from '../setting.js';
 import { httpUrl, text, trueOrFalse } from '../value-kinds.js';
 
-/** The page on which clients are tried. */
+/** Settings of the explorer, the page for trying queries. */
 export const EXPLORER_SETTINGS = {
   EXPLORER: setting(trueOrFalse.optional(), 'Serves the explorer. Default: true, in production false.'),
   EXPLORER_CLIENT_ID: setting(
@@ -15,12 +15,12 @@ export const EXPLORER_SETTINGS = {
 };
 
 export interface ExplorerConfig {
-  /** A public client of the identity provider; null: nobody can sign in. */
+  /** A public client of the identity provider. Null: the explorer offers no sign-in. */
   readonly clientId: string | null;
   readonly redirectUri: string;
 }
 
-/** @returns null: it is not served */
+/** @returns null when the explorer is not served */
 export function buildExplorer(
   settings: ValuesOf<typeof EXPLORER_SETTINGS>,
   service: { readonly baseUrl: string; readonly production: boolean; readonly issuer: string | null },
@@ -32,7 +32,7 @@ export function buildExplorer(
   };
 }
 
-/** Where the explorer can be found, and so where people can come back to. */
+/** Returns the addresses of the explorer, which are also its redirect URIs. */
 export function explorerAddresses(baseUrl: string): [callback: string, page: string] {
   return [`${baseUrl}/explorer/callback`, `${baseUrl}/explorer`];
 }

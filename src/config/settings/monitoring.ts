@@ -3,7 +3,7 @@ import { hostName } from './service.js';
 import { setting, type ValuesOf } from '../setting.js';
 import { httpUrl, text, trueOrFalse, wholeNumber, yesOrNo } from '../value-kinds.js';
 
-/** What the service tells of what it does. */
+/** Settings of logs, metrics and traces. */
 export const MONITORING_SETTINGS = {
   LOG_FORMAT: setting(
     z.enum(['json', 'text'], { error: 'must be json or text' }).optional(),
@@ -33,18 +33,18 @@ export const MONITORING_SETTINGS = {
 
 type MonitoringSettings = ValuesOf<typeof MONITORING_SETTINGS>;
 
-/** How the service tells what it does. */
+/** Configuration of logs, metrics and traces. */
 export interface MonitoringConfig {
   /** Null: text in a terminal, JSON elsewhere. */
   readonly logFormat: 'json' | 'text' | null;
-  /** Whether every request is a line of the log. */
+  /** Whether the log has a line for every request. */
   readonly requestLines: boolean;
   readonly metrics: MetricsConfig | null;
-  /** Null: no traces are made. */
+  /** Null: the service creates no traces. */
   readonly traces: { readonly serviceName: string } | null;
 }
 
-/** Where `/metrics` answers. */
+/** Where `/metrics` is served: `beside` is the port of the API, `apart` a separate port. */
 export type MetricsConfig =
   { readonly kind: 'beside' } | { readonly kind: 'apart'; readonly host: string; readonly port: number };
 
@@ -62,7 +62,10 @@ export function buildMonitoring(settings: MonitoringSettings, service: Service):
   };
 }
 
-/** What the port of the API answers, the internet may ask: in production metrics have a port of their own, or none. */
+/**
+ * The port of the API may be reachable from the internet. In production, metrics therefore have a separate
+ * port or are off.
+ */
 function buildMetrics(
   { METRICS_PORT: port, METRICS_HOST }: MonitoringSettings,
   { host, production }: Service,
@@ -71,7 +74,10 @@ function buildMetrics(
   return production ? null : { kind: 'beside' };
 }
 
-/** OpenTelemetry's own default is to send traces to this machine; here nobody does who has not named where to. */
+/**
+ * By default OpenTelemetry sends traces to the local machine. This service sends none unless an endpoint is
+ * configured.
+ */
 function makesTraces(settings: MonitoringSettings): boolean {
   if (settings.OTEL_SDK_DISABLED) return false;
   const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_TRACES_EXPORTER } = settings;

@@ -13,11 +13,11 @@ function isRedisUrl(value: string): boolean {
     decodeURIComponent(`${url.username}:${url.password}`);
     return true;
   } catch {
-    return false; // A percent sign that means nothing.
+    return false; // A percent sign that starts no valid escape.
   }
 }
 
-/** What several processes share their limits through. */
+/** Settings of Redis, through which several processes share their limits. */
 export const REDIS_SETTINGS = {
   REDIS_URL: secret(
     redisUrl.optional(),
@@ -34,21 +34,21 @@ export const REDIS_SETTINGS = {
 };
 
 export interface RedisConfig {
-  /** With its password. */
+  /** Includes the password. */
   readonly url: string;
-  /** What every key begins with, before a colon. */
+  /** Prefix of every key, followed by a colon. */
   readonly prefix: string;
-  /** Certificates of the authorities to trust, as PEM; null: those that Node.js trusts. */
+  /** Certificates of the trusted authorities, as PEM. Null: the authorities that Node.js trusts. */
   readonly certificates: string | null;
 }
 
-/** @param baseUrl as it was set */
+/** @param baseUrl the configured value */
 export function buildRedis(
   settings: ValuesOf<typeof REDIS_SETTINGS>,
   baseUrl: string | undefined,
 ): RedisConfig | null {
   if (settings.REDIS_URL === undefined) return null;
-  // Replicas on ports of their own are one installation, unless they say where clients find them.
+  // Without BASE_URL, replicas on different ports count as one installation.
   const { host, pathname } = new URL(baseUrl ?? 'http://directory');
   const own = `directory:${host}${pathname.replace(/\/+$/, '')}`;
   return {

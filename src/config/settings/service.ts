@@ -11,7 +11,7 @@ export const hostName = text.refine(
   { error: 'must be a host name or an IP address' },
 );
 
-/** As browsers send it: nothing after the port, and no port that goes without saying. */
+/** Origins in the form that browsers send: nothing after the port, and no default port. */
 const origins = list.refine(
   (items) => items.every((item) => !item.includes('*') && parseHttpUrl(item)?.origin === item),
   {
@@ -30,7 +30,7 @@ function isAddressOrNetwork(item: string): boolean {
   return version !== 0 && Number(bits ?? 0) <= (version === 4 ? 32 : 128);
 }
 
-/** How the service is reached, and what it tells of itself. */
+/** Settings of the addresses of the service, and of the information that it discloses. */
 export const SERVICE_SETTINGS = {
   HOST: setting(hostName.default('127.0.0.1'), 'Address to listen on.'),
   PORT: setting(integer(1, 65_535, 3000), 'Port to listen on.'),
@@ -78,7 +78,7 @@ export const SERVICE_SETTINGS = {
   ),
 };
 
-/** Under which URL clients reach the service, without a trailing slash. */
+/** Returns the URL under which clients reach the service, without a trailing slash. */
 export function baseUrlOf(
   settings: Pick<ValuesOf<typeof SERVICE_SETTINGS>, 'HOST' | 'PORT' | 'BASE_URL'>,
 ): string {

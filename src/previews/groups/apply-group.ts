@@ -11,8 +11,9 @@ import { NOT_NAMED } from '../memberships/membership-record.js';
 import type { MirroredGroup } from '../mirrored-entries.queries.js';
 
 /**
- * Adds a group to a preview transaction: what a synchronisation makes of the record, with everybody who named its DN before.
- * @param uuid what the directory would give it
+ * Adds a group to a preview transaction as a synchronization run would, including the memberships of groups
+ * that already name its DN.
+ * @param uuid the entryUUID that the directory would assign
  */
 export async function addGroup(
   transaction: PreviewTransaction,

@@ -28,7 +28,7 @@ import { withChange } from '../with-change.js';
 
 const { OWNER, ADMIN } = GroupRole;
 
-/** Changes of groups. */
+/** Previews changes of groups. */
 @Injectable()
 export class GroupPreviewsService {
   private readonly mapping: DirectoryMapping;
@@ -93,7 +93,10 @@ export class GroupPreviewsService {
     return { clientMutationId, preview: await previewOf(transaction, records), deletedGroupId };
   }
 
-  /** The record that names a new group in its parent; none when the parent named its DN all along. */
+  /**
+   * Returns the record that names a new group in its parent. There is none if the parent already names its
+   * DN.
+   */
   private async nest(
     parent: MirroredGroup,
     id: string,
@@ -115,8 +118,9 @@ async function refuseParent(parent: MirroredGroup, { transaction, principal }: C
 }
 
 /**
- * Whoever creates groups learns which ids are taken: the directory would say the same. A token that cannot read groups is
- * refused an id that groups name already, too, because the new group would show them as its parents.
+ * Rejects an id that is taken. A principal that creates groups learns which ids are taken, as it would from
+ * the directory. For a token that cannot read groups, an id that groups already name is rejected too, because
+ * the new group would show these groups as its parents.
  */
 async function refuseTaken(id: string, dn: string, { transaction, principal }: Caller): Promise<void> {
   const isFree =

@@ -207,7 +207,7 @@ function entryOfNew(record: ChangeRecord): Entry {
   );
 }
 
-/** Null for what is refused, as it may be. */
+/** Returns null when the action is rejected, which is allowed here. */
 function withoutRefusal<Outcome>(act: () => Outcome): Outcome | null {
   try {
     return act();

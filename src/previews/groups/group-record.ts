@@ -12,7 +12,7 @@ import type { FieldChanges, NewGroup } from '../validate.js';
 type GroupMapping = DirectoryMapping['groups'];
 
 /**
- * Changes texts of a group (pure).
+ * Builds the record that changes texts of a group (pure).
  * @throws ServiceError as changeTexts does
  */
 export function changeGroup(group: StoredGroup, change: FieldChanges, mapping: GroupMapping): ChangedEntry {
@@ -23,16 +23,16 @@ export function changeGroup(group: StoredGroup, change: FieldChanges, mapping: G
   );
 }
 
-/** The DN of a new group. */
+/** Returns the DN of a new group. */
 export function dnOfNewGroup(id: string, mapping: GroupMapping): string {
   return `${mapping.id}=${escapeDnValue(id)},${mapping.base}`;
 }
 
 /**
- * The record that makes a group (pure).
- * @param creator DN of the person who becomes its owner and first member; null: nobody does, and where the class
- *   wants a member the group names itself, which counts as nobody
- * @throws ServiceError CONFLICT when the directory shows the id as the name, and the two differ
+ * Builds the record that creates a group (pure).
+ * @param creator DN of the user who becomes its owner and first member. Null: the group has no owner; if its
+ * class requires a member, the group names itself, which does not count as a member
+ * @throws ServiceError CONFLICT when the directory uses the id as the name and the two differ
  */
 export function buildNewGroup(group: NewGroup, creator: string | null, mapping: GroupMapping): AddRecord {
   const dn = dnOfNewGroup(group.id, mapping);
@@ -46,7 +46,7 @@ export function buildNewGroup(group: NewGroup, creator: string | null, mapping: 
   const texts: (readonly [attribute: string, value: string | null])[] = [
     [mapping.id, group.id],
     [nameAttribute, group.name],
-    // Every class of groups wants one (RFC 4519 §3.5), whichever attribute has the id.
+    // Every class of groups requires it (RFC 4519 §3.5), regardless of the attribute that holds the id.
     ['cn', isSame(nameAttribute, 'cn') ? null : group.id],
     ...others.map(({ name, attribute }) => [attribute, group[name] ?? null] as const),
     [mapping.owner, creator],
@@ -60,8 +60,10 @@ export function buildNewGroup(group: NewGroup, creator: string | null, mapping: 
 }
 
 /**
- * The records that delete a group (pure): whatever names it does not any more, and then the entry itself.
- * @throws ServiceError CONFLICT when one of those would be left without members, which its class does not allow
+ * Builds the records that delete a group (pure): first those that remove its DN from other groups, then the
+ * one that deletes the entry.
+ * @throws ServiceError CONFLICT when another group would be left without members, which its class does not
+ * allow
  */
 export function buildGroupDeletion(
   group: StoredGroup,
@@ -74,7 +76,7 @@ export function buildGroupDeletion(
   return [...others, { dn: group.dn, changetype: 'delete' }];
 }
 
-/** The texts that are there; an attribute that is meant twice comes once, with each of its values. */
+/** Returns the texts that have a value. An attribute that occurs twice is returned once, with both values. */
 function joined(texts: readonly (readonly [attribute: string, value: string | null])[]): AttributeValues[] {
   const attributes: { attribute: string; values: string[] }[] = [];
   for (const [attribute, value] of texts) {

@@ -7,7 +7,7 @@ import { applyChange } from '../apply-change.js';
 import { changeNames, NOT_NAMED } from './membership-record.js';
 import type { MirroredGroup, MirroredPerson } from '../mirrored-entries.queries.js';
 
-/** A person, or a group inside, whom a group names differently from now on. */
+/** A change of how a group names a user or a nested group. */
 export interface Naming {
   readonly kind: keyof Pick<Plan, 'memberships' | 'nestings'>;
   readonly group: MirroredGroup;
@@ -17,7 +17,8 @@ export interface Naming {
 }
 
 /**
- * Makes a group name somebody differently in a preview transaction, and gives the record that makes it permanent.
+ * Changes how a group names a user or a nested group in a preview transaction, and returns the record that
+ * makes the change permanent.
  * @throws ServiceError CONFLICT when the group would be left without members, which its class does not allow
  */
 export async function applyNaming(
@@ -37,7 +38,7 @@ export async function applyNaming(
   return record;
 }
 
-/** How a plan says it. */
+/** Converts a naming into the form of a plan. */
 export function roleChangeOf({ group, subject, before, after }: Omit<Naming, 'kind'>): RoleChange {
   const orNull = (namedAs: NamedAs) => (namedAs === NOT_NAMED ? null : namedAs);
   return {

@@ -4,7 +4,7 @@ import { GroupRole } from '../../groups/group-role.js';
 import { UserInput } from '../../users/user.inputs.js';
 import { ChangeInput } from '../change.inputs.js';
 
-/** Whose membership it is. */
+/** Identifies the user and the group of a membership. */
 @InputType({ isAbstract: true })
 abstract class MembershipChangeInput extends ChangeInput {
   @Field(() => GroupInput, { description: 'Which group.' })

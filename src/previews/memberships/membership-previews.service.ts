@@ -38,7 +38,7 @@ import { validateClientMutationId } from '../validate.js';
 
 const { OWNER, ADMIN, MEMBER } = GroupRole;
 
-/** A person, a group, what they are to each other, and what the caller is in the group. */
+/** A user, a group, the user's membership in it, and the role of the caller in the group. */
 interface Facts {
   readonly group: MirroredGroup;
   readonly person: MirroredPerson;
@@ -46,7 +46,7 @@ interface Facts {
   readonly standing: Standing;
 }
 
-/** Changes of who is named in which group, and as what. */
+/** Previews changes of memberships. */
 @Injectable()
 export class MembershipPreviewsService {
   private readonly mapping: DirectoryMapping;
@@ -92,7 +92,7 @@ export class MembershipPreviewsService {
   ): Promise<RemoveGroupMemberPayload> {
     const facts = await this.readFacts(input, context);
     const { namedAs } = facts.membership;
-    // Whoever is not named at all: who may not even remove a member is not told that.
+    // For a user who is not named at all: a caller who may not even remove a member does not learn this.
     const role = namedAs === NOT_NAMED ? MEMBER : roleOfNaming(namedAs);
     const isAllowed = canRemoveMember(callerOf(context).principal, facts.standing, role);
     refuseUnless(isAllowed, neededFor(role), `remove somebody who is ${role}`, facts.standing, 'group');
@@ -101,7 +101,7 @@ export class MembershipPreviewsService {
     return { clientMutationId, preview, group: await this.getGroup(facts, context) };
   }
 
-  /** @throws ServiceError INSUFFICIENT_SCOPE, or NOT_FOUND when either of them is not in the directory */
+  /** @throws ServiceError INSUFFICIENT_SCOPE, or NOT_FOUND when the user or the group does not exist */
   private async readFacts(input: RemoveGroupMemberInput, context: RequestContext): Promise<Facts> {
     const caller = callerOf(context);
     const { transaction, principal } = caller;
@@ -136,7 +136,7 @@ export class MembershipPreviewsService {
   }
 }
 
-/** Admins look after members, and owners after everybody. */
+/** Returns the role that is needed to manage a role: admins manage members, owners manage all roles. */
 function neededFor(role: GroupRole): GroupRole {
   return role === MEMBER ? ADMIN : OWNER;
 }

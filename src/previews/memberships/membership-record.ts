@@ -15,20 +15,23 @@ import type { ChangedEntry, StoredGroup } from '../stored-entry.js';
 
 type GroupMapping = DirectoryMapping['groups'];
 
-/** The group does not name somebody at all. */
+/** The group does not name the entry. */
 export const NOT_NAMED: NamedAs = 0;
 
-/** How a person belongs to a group. */
+/** How a user belongs to a group. */
 export interface StoredMembership {
-  /** By which attributes the group names the person; NOT_NAMED: only other groups do, if any. */
+  /**
+   * Attributes by which the group names the user. NOT_NAMED: the user is at most a member through nested
+   * groups.
+   */
   readonly namedAs: NamedAs;
-  /** The effective role; null: the person is not in the group. */
+  /** The effective role. Null: the user is not a member of the group. */
   readonly role: GroupRole | null;
 }
 
 /**
- * By what a group names a person who is added to it (pure).
- * @throws ServiceError CONFLICT when it names the person already
+ * Returns the attributes by which a group names a user who is added to it (pure).
+ * @throws ServiceError CONFLICT when it already names the user
  */
 export function addNaming({ namedAs }: StoredMembership, role: GroupRole): NamedAs {
   if (namedAs === NOT_NAMED) return namingOf(role);
@@ -40,10 +43,11 @@ export function addNaming({ namedAs }: StoredMembership, role: GroupRole): Named
 }
 
 /**
- * By what a group names a person whose role changes (pure). What stands below the new role stays: an owner who was
- * named as a member still is one, and the group does not run out of members.
- * @throws ServiceError NOT_FOUND when the person is not in the group, CONFLICT when only other groups bring them in,
- *   BAD_USER_INPUT when they have the role already
+ * Returns the attributes by which a group names a user whose role changes (pure). Attributes of lower roles
+ * stay: an owner who was named as a member is still named as one, so that the group keeps at least one
+ * member.
+ * @throws ServiceError NOT_FOUND when the user is not in the group, CONFLICT when the user is a member only
+ * through nested groups, BAD_USER_INPUT when the user already has the role
  */
 export function changeNaming(membership: StoredMembership, role: GroupRole): NamedAs {
   const { namedAs } = membership;
@@ -56,8 +60,9 @@ export function changeNaming(membership: StoredMembership, role: GroupRole): Nam
 }
 
 /**
- * By what a group names a person who is removed from it (pure).
- * @throws ServiceError NOT_FOUND when the person is not in the group, CONFLICT when only other groups bring them in
+ * Returns the attributes by which a group names a user who is removed from it (pure).
+ * @throws ServiceError NOT_FOUND when the user is not in the group, CONFLICT when the user is a member only
+ * through nested groups
  */
 export function removeNaming(membership: StoredMembership): NamedAs {
   checkNamed(membership);
@@ -65,8 +70,8 @@ export function removeNaming(membership: StoredMembership): NamedAs {
 }
 
 /**
- * Makes a group name somebody differently (pure).
- * @param dn the person's, or that of a group inside
+ * Builds the record that changes how a group names an entry (pure).
+ * @param dn the DN of the user or of the nested group
  * @throws ServiceError CONFLICT when the group would be left without members, which its class does not allow
  */
 export function changeNames(
@@ -96,7 +101,7 @@ export function changeNames(
   ]);
 }
 
-/** RFC 4519 §3.5 and §3.6: there is at least one. */
+/** Returns whether the class of groups requires at least one member (RFC 4519 §3.5 and §3.6). */
 export function needsMember({ classes }: GroupMapping): boolean {
   return classes.some((each) => isSame(each, 'groupOfNames') || isSame(each, 'groupOfUniqueNames'));
 }

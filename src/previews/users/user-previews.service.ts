@@ -20,7 +20,7 @@ import { changePerson } from './user-record.js';
 import { validateClientMutationId, validatePersonChange } from '../validate.js';
 import { withChange } from '../with-change.js';
 
-/** Changes of people. */
+/** Previews changes of users. */
 @Injectable()
 export class UserPreviewsService {
   private readonly mapping: DirectoryMapping;
@@ -43,7 +43,7 @@ export class UserPreviewsService {
   }
 
   /**
-   * The scopes of the field are all that it takes.
+   * Requires only the scopes of the field.
    * @throws ServiceError NOT_FOUND, BAD_USER_INPUT or CONFLICT
    */
   async updateUser(input: UpdateUserInput, context: RequestContext): Promise<UpdateUserPayload> {

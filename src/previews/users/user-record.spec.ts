@@ -12,7 +12,7 @@ import { type FieldChanges, validatePersonChange } from '../validate.js';
 const mapping = readConfig({}).directory.mapping.people;
 const DN = 'uid=ada,ou=people,dc=example,dc=org';
 
-/** An entry with what every person has, and this. */
+/** Builds an entry with the attributes that every user has and the given ones. */
 function personEntry(attributes: Record<string, string[]>, dn = DN): Entry {
   const classes = ['inetOrgPerson', 'directoryPerson'];
   return entryOf(dn, {
@@ -143,7 +143,7 @@ describe('the change of a person', () => {
   });
 });
 
-/** Values that differ, and values that only look as if they did. */
+/** Values that differ, and values that differ only in case, space or composition. */
 const text = fc.oneof(
   fc.constantFrom('Ada', 'ada', ' Ada ', 'ADA  MARTIN', 'Ada Martin', 'É', 'é', 'e\u0301', ' '),
   fc.constantFrom(...NAUGHTY_STRINGS.filter((each) => each !== '')),
@@ -169,7 +169,7 @@ const changes = fc
   )
   .map((input) => withoutRefusal(() => validatePersonChange(input)) ?? { email: 'ada@example.org' });
 
-/** Null for what is refused, as it may be. */
+/** Returns null when the action is rejected, which is allowed here. */
 function withoutRefusal<Outcome>(act: () => Outcome): Outcome | null {
   try {
     return act();

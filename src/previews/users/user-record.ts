@@ -6,7 +6,7 @@ import { changeTexts, textChangesOf } from '../text-record.js';
 import type { FieldChanges } from '../validate.js';
 
 /**
- * Changes a person (pure).
+ * Builds the record that changes a user (pure).
  * @throws ServiceError as changeTexts does
  */
 export function changePerson(
