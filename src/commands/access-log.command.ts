@@ -14,7 +14,7 @@ interface AccessLogOptions {
   json?: true;
 }
 
-/** Of a service account: whom to ask, and what it reads for. */
+/** Contact and purpose of a service account. */
 interface About {
   readonly contact: string | null;
   readonly purpose: string | null;
@@ -82,7 +82,7 @@ function aboutOf({ principal }: Count, abouts: Abouts): About {
   return { contact, purpose };
 }
 
-/** One paragraph for each who was shown something on a day. */
+/** Formats one paragraph for each principal that read personal data on a day. */
 function toText(counts: readonly Count[], abouts: Abouts): string {
   const width = Math.max(...counts.map(({ field }) => field.length));
   const lines: string[] = [];
@@ -114,7 +114,7 @@ function inWords(count: number, one: string, many: string): string {
   return `${count.toLocaleString('en').padStart(9)} ${(count === 1 ? one : many).padEnd(many.length)}`;
 }
 
-/** Days compare as texts do. */
+/** Compares days as text, which sorts in the same order. */
 function laterOf(asked: string | undefined, kept: string): string {
   return asked === undefined || asked < kept ? kept : asked;
 }
@@ -122,7 +122,7 @@ function laterOf(asked: string | undefined, kept: string): string {
 function parseDay(text: string): string {
   const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
   const time = isDay ? Date.parse(`${text}T00:00:00Z`) : NaN;
-  // February has no 30th, which JavaScript takes for a day of March.
+  // JavaScript accepts February 30 and converts it to a day of March.
   if (Number.isNaN(time) || dayOf(new Date(time)) !== text)
     throw new InvalidArgumentError('A day is written as 2030-01-15.');
   return text;

@@ -17,11 +17,14 @@ import { ServiceAccountsService } from '../service-accounts/service-accounts.ser
 import { withDatabase } from './context.js';
 import { expiresSoon } from './service-account-list.js';
 
-/** Milliseconds by which the clocks of two machines may differ before it is told, and before tokens are refused for it. */
+/**
+ * Differences in milliseconds between the clocks of two machines: from the first one the check reports a
+ * warning; from the second one the service may reject tokens.
+ */
 const NOTICEABLE = 2000;
 const HARMFUL = 30_000;
 
-/** Looks at the database, and at what is in it. */
+/** Checks the database and its content. */
 export async function lookAtDatabase(config: Config): Promise<Finding[]> {
   try {
     return await withDatabase(config, async (dataSource) => [
@@ -55,13 +58,16 @@ async function lookAtReplicas(
   );
 }
 
-/** Expiries of accounts and tokens are read on one clock and compared on the other. */
+/**
+ * Compares the clocks of the machine and the database, because expiries of accounts and tokens are read on
+ * one clock and compared on the other.
+ */
 async function lookAtClock(dataSource: DataSource): Promise<Finding> {
   const before = Date.now();
   const [row] = await dataSource.query<{ now: Date }[]>('select clock_timestamp() as now');
   const after = Date.now();
   const there = row?.now.getTime() ?? before;
-  // It was read at some time between.
+  // The database read its clock at some time between the two local readings.
   const difference = there < before ? before - there : Math.max(0, there - after);
   if (difference < NOTICEABLE) return ok('clock', "the database's is the same");
   const text = `it differs by ${Math.round(difference / 1000)} s from that of the database`;
@@ -79,7 +85,10 @@ function describeMirror({ state, asOf, reason, blockedPlan }: MirrorStatus): Fin
   return state === SyncState.FAILING ? problem('mirror', `${stands}. ${reason ?? ''}`) : ok('mirror', stands);
 }
 
-/** Comparisons that are late by less than this factor are under way, or wait for a server that was away. */
+/**
+ * Comparisons that are late by less than this factor are in progress, or wait for a server that was
+ * unavailable.
+ */
 const LATE = 3;
 
 function describeReconciliations(
@@ -100,7 +109,10 @@ function describeReconciliations(
   return isLate ? warning(what, `${text}: that is long ago`) : ok(what, text);
 }
 
-/** The contents are also due, and the last comparison of them is forgotten, when the server was put back or replaced. */
+/**
+ * The comparison of contents is also due after the server was restored or replaced, because its last
+ * comparison then no longer counts.
+ */
 function describeReconciliation(kind: ReconciliationKind, last: Reconciliation | undefined): string {
   if (last === undefined) return `${kind} not compared yet, or not since the server changed`;
   const { finishedAt, entries, healed, seconds } = last;

@@ -95,7 +95,7 @@ function describeSum(findings: readonly Finding[]): string {
   return paint(style, `${findings.length} looked at: ${parts.join(', ')}`);
 }
 
-/** Libraries put URLs into their messages. */
+/** Removes user information from a finding, because messages of libraries can contain URLs. */
 function withoutUserInformation(finding: Finding): Finding {
   const { what, text } = finding;
   return {
@@ -106,8 +106,8 @@ function withoutUserInformation(finding: Finding): Finding {
 }
 
 /**
- * Every setting as it stands in the environment, also one that cannot be used. A secret only tells whether it is there, and
- * the user information of a URL is hidden.
+ * Returns the value of every setting in the environment, including invalid values. For a secret, the function
+ * reports only whether it is set. It hides the user information of URLs.
  */
 function describeSettings(): { name: string; value: string }[] {
   return (Object.keys(SETTINGS) as SettingName[]).map((name) => {

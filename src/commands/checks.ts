@@ -15,8 +15,8 @@ import { lookAtDatabase } from './check-database.js';
 import type { Show } from './progress.js';
 
 /**
- * Looks at everything that the settings name. Nothing that is wrong keeps the rest from being looked at.
- * @param show is told what is being looked at
+ * Checks everything that the settings name. A failed check does not prevent the other checks.
+ * @param show receives the name of the check in progress
  */
 export async function look(config: Config, show: Show): Promise<Finding[]> {
   const { auth, redis } = config;
@@ -42,7 +42,7 @@ async function lookAtDirectory(config: DirectoryConfig, show: Show): Promise<Fin
     show(`Looking at the directory: ${entries.toLocaleString('en')} entries read`);
   };
   show('Looking at the directory');
-  // With a filter or a base that is none, nothing can be asked.
+  // With an invalid filter or base, the directory cannot be queried.
   if (source.kind === 'ldap') {
     if (mistakes.length > 0) return mistakes;
     return examineDirectory(config, source, new AbortController().signal, progress);
@@ -89,11 +89,14 @@ async function lookAtIssuer({ auth }: Config, url: string): Promise<Finding[]> {
   const keys = await lookAt('identity provider', url, () => issuer.fetchKeys());
   const findings = [...describeEncryption(auth, url), keys];
   if (auth.introspection === null || keys.result !== 'ok') return findings;
-  // A token that nobody has given out: whoever may ask is told that it is not active.
+  // The service never issued this token. An issuer that accepts the client reports the token as not active.
   return [...findings, await lookAt('introspection', null, () => issuer.introspect(randomUUID()))];
 }
 
-/** Keys that were changed on their way let in whoever changed them; tokens and the secret of the client can be read there. */
+/**
+ * An attacker who replaces keys in transit can sign accepted tokens. An unencrypted connection also exposes
+ * tokens and the client secret.
+ */
 function describeEncryption({ introspection }: Config['auth'], issuer: string): Finding[] {
   const named: [name: string, url: string | null][] = [
     ['AUTH_URL', issuer],
@@ -116,12 +119,15 @@ async function lookAt(what: string, text: string | null, ask: () => Promise<unkn
   }
 }
 
-/** The innermost cause says what happened: what is around it only says to whom. */
+/**
+ * Returns the message of the innermost cause, which describes the failure. The outer errors name only the
+ * peer.
+ */
 function reasonOf(error: unknown): string {
   if (error instanceof ZodError) return 'its answer is not what an OpenID provider says';
   if (!(error instanceof Error)) return String(error);
   if (error.cause instanceof Error) return reasonOf(error.cause);
-  // Of several addresses of one name none has answered: then there is no message.
+  // The message is empty when a host name has several addresses and none of them responds.
   return error.message === '' ? ((error as NodeJS.ErrnoException).code ?? error.name) : error.message;
 }
 

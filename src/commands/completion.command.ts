@@ -2,7 +2,7 @@ import tab from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
 import { addExamples } from './help.js';
 
-/** Lets shells complete what is typed; last, when all commands are there to be known. */
+/** Adds shell completion. It must be called last, because it covers only the commands that already exist. */
 export function addCompletionCommand(program: Command): void {
   tab(program, { completionCommandName: 'completion' });
   const command = program.commands.find((each) => each.name() === 'completion');

@@ -6,14 +6,14 @@ import { NestLog } from '../monitoring/logging/nest-log.js';
 import { withLateProgress } from './progress.js';
 
 /**
- * Opens the database for as long as `work` takes. A command needs one or two services, which are made by hand: to
- * build the whole house for them would take longer than their work.
+ * Opens the database while `work` runs. A command needs one or two services and creates them directly,
+ * because building the whole application would take longer than the command.
  */
 export async function withDatabase<Result>(
   config: Config,
   work: (dataSource: DirectoryDataSource) => Promise<Result>,
 ): Promise<Result> {
-  // What a command prints is its answer; only what goes wrong is told beside it, to people.
+  // Standard output is reserved for the result of the command. Errors go to standard error as text.
   const monitoring = { ...config.monitoring, logFormat: 'text' } as const;
   Logger.overrideLogger(NestLog.of({ logLevel: 'warn', monitoring }, process.stderr));
   const dataSource = new DirectoryDataSource(config.database, ENTITIES);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { styleText } from 'node:util';
 
-/** Commander takes colours out again where there is no terminal for them. */
+/** Commander removes the colors when the output is not a terminal that supports them. */
 const styled = (style: 'bold' | 'cyan') => (text: string) =>
   styleText(style, text, { validateStream: false });
 
@@ -14,7 +14,7 @@ Exit codes:
 With --json standard output is JSON, an error too:
   {"error": {"code", "message", "problems"}}`;
 
-/** How help looks, here and in every command that is added afterwards. */
+/** Configures the format of help for this command and every command that is added afterwards. */
 export function configureHelp(program: Command): void {
   program
     .configureHelp({
@@ -26,7 +26,7 @@ export function configureHelp(program: Command): void {
     .addHelpText('after', EXIT_CODES);
 }
 
-/** Adds examples to the help of a command: each with what it is for. */
+/** Adds examples with their purpose to the help of a command. */
 export function addExamples(command: Command, ...examples: [line: string, use: string][]): void {
   const lines = examples.flatMap(([line, use]) => [`  ${use}:`, `    $ directory ${line}`]);
   command.addHelpText('after', ['', 'Examples:', ...lines].join('\n'));

@@ -7,7 +7,7 @@ import type { Hashed, Plan, RoleChange, StoredEntry } from '../mirror/plan/plan.
 import { type Group, type NamedAs, type Person, rankOfNaming } from '../mirror/map/snapshot.js';
 import { userFields } from '../users/user.fields.js';
 
-/** A plan as people read one: ids and names in the place of entryUUIDs, each list in the order of its ids. */
+/** A plan in readable form: with ids and names instead of entryUUIDs. Each list is sorted by id. */
 export interface PlanReport {
   readonly people: EntryChanges;
   readonly groups: EntryChanges;
@@ -27,39 +27,47 @@ export interface ReportedEntry {
 }
 
 export interface UpdatedEntry extends ReportedEntry {
-  /** The id until now: another one only where that changes. */
+  /** The id before the change. It equals `id` unless the id changes. */
   readonly formerId: string;
-  /** Which fields change; none where nothing does but how the entry is kept. */
+  /** Names of the changed fields. Empty: only internal data of the entry changes. */
   readonly fields: readonly string[];
 }
 
-/** Roles before and after; null: none. Equal ones where other attributes name somebody for the same role. */
+/**
+ * Roles before and after the change. Null: no role. Both are equal when the group names the member by other
+ * attributes for the same role.
+ */
 export interface ReportedRole {
   readonly group: string;
   readonly before: GroupRole | null;
   readonly after: GroupRole | null;
 }
 
-/** A row of the mirror as it is now. */
+/** The present row of an entry in the mirror. */
 export interface StoredRow extends Readonly<Record<string, unknown>> {
   readonly id: string;
   readonly name: string;
 }
 
-/** The rows that a plan is about, by entryUUID. */
+/** The rows of the entries of a plan, by entryUUID. */
 export interface StoredRows {
   readonly people: ReadonlyMap<string, StoredRow>;
   readonly groups: ReadonlyMap<string, StoredRow>;
 }
 
-/** A reported field: how the row that is there is read (SQL, of the table `e`), and the value that a plan brings. */
+/**
+ * A reported field: the SQL expression that reads it from the table `e`, and the function that reads its
+ * value from a plan.
+ */
 export interface ReportedField {
   readonly name: string;
   readonly sql: string;
   readonly valueOf: (value: Person | Group) => unknown;
 }
 
-/** What can change of an entry: its fields, the DN, and values that are not shown. */
+/**
+ * Returns the parts of an entry that can change: its fields, the DN, and values that the API does not show.
+ */
 export function reportedFields(fields: readonly Field[]): ReportedField[] {
   return [
     ...fields
@@ -74,7 +82,7 @@ export function reportedFields(fields: readonly Field[]): ReportedField[] {
   ];
 }
 
-/** The reported fields of both kinds. */
+/** Returns the reported fields of users and groups. */
 export function reportedFieldsOf({ people, groups }: DirectoryMapping): ReportedFields {
   return { people: reportedFields(userFields(people)), groups: reportedFields(groupFields(groups)) };
 }
@@ -82,8 +90,9 @@ export function reportedFieldsOf({ people, groups }: DirectoryMapping): Reported
 export type ReportedFields = Readonly<Record<'people' | 'groups', readonly ReportedField[]>>;
 
 /**
- * Puts into words that people know what a plan says in entryUUIDs (pure).
- * @param stored see uuidsIn: what is missing has gone since the plan was made, and is called by its entryUUID
+ * Converts a plan from entryUUIDs to ids and names (pure).
+ * @param stored see uuidsIn. A missing row was deleted after the plan was made; the report shows its
+ * entryUUID
  */
 export function reportPlan(plan: Plan, stored: StoredRows, fields: ReportedFields): PlanReport {
   const people = idsOf(plan.createdPeople, plan.updatedPeople, stored.people);
@@ -113,7 +122,10 @@ export function reportPlan(plan: Plan, stored: StoredRows, fields: ReportedField
   };
 }
 
-/** Whose rows have to be known for a report: the entryUUIDs of all that the plan does not bring itself (pure). */
+/**
+ * Returns the entryUUIDs of the rows that a report needs: all entries of the plan that it does not itself
+ * contain (pure).
+ */
 export function uuidsIn(plan: Plan): { people: string[]; groups: string[] } {
   const { memberships, nestings } = plan;
   const uuids = (
@@ -144,7 +156,7 @@ export function uuidsIn(plan: Plan): { people: string[]; groups: string[] } {
   };
 }
 
-/** The ids that there will be, and those of who goes. */
+/** Maps the entryUUIDs of created, changed and stored entries to ids. */
 function idsOf(
   created: readonly Hashed<Person | Group>[],
   updated: readonly Hashed<Person | Group>[],
@@ -180,12 +192,12 @@ function toUpdated(
 }
 
 function differs(field: string, before: unknown, after: unknown): boolean {
-  // The earlier instant is kept: see the upsert of the mirror.
+  // The mirror keeps the earlier instant; see its upsert.
   if (field === 'createdAt') return after !== null && Number(after) < Number(before);
   return JSON.stringify(comparable(before)) !== JSON.stringify(comparable(after));
 }
 
-/** The database gives the members of an object in an order of its own. */
+/** Sorts the members of an object, because the database returns them in its own order. */
 function comparable(value: unknown): unknown {
   const isObject = typeof value === 'object' && value !== null && !Buffer.isBuffer(value);
   return isObject ? Object.entries(value).sort(([left], [right]) => compare(left, right)) : value;

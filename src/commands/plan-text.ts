@@ -2,12 +2,12 @@ import type { Quarantined } from '../mirror/map/snapshot.js';
 import type { EntryChanges, PlanReport, ReportedEntry, ReportedRole } from './plan-report.js';
 import { printable } from './printable.js';
 
-/** A role of a person, or of a group, which has «@» in front. */
+/** A role of a user or of a group. The id of a group is prefixed with «@». */
 type Role = ReportedRole & { readonly who: string };
 
 /**
- * A plan in lines for a terminal (pure).
- * @param limit how many of each kind are shown; the others are counted
+ * Formats a plan as lines for a terminal (pure).
+ * @param limit maximum number of shown changes of each kind; the others are only counted
  */
 export function describePlan(report: PlanReport, limit: number): string[] {
   const roles = rolesByGroup(report);
@@ -16,7 +16,7 @@ export function describePlan(report: PlanReport, limit: number): string[] {
     const count = roles.get(id)?.length ?? 0;
     return count === 0 ? '' : `, and with it ${count} members`;
   };
-  // Who is in a group that goes is counted with it: all of them by name would hide everything else.
+  // The members of a deleted group are only counted, because their names would hide all other changes.
   const members = [...roles]
     .filter(([group]) => !going.has(group))
     .sort(([left], [right]) => (left < right ? -1 : 1))
@@ -28,7 +28,7 @@ export function describePlan(report: PlanReport, limit: number): string[] {
   ];
 }
 
-/** What a run left out, in lines for a terminal (pure). */
+/** Formats the quarantined entries of a run as lines for a terminal (pure). */
 export function describeQuarantined(quarantined: readonly Quarantined[], limit: number): string[] {
   const lines = quarantined.map(
     ({ dn, attribute, reason }) =>
@@ -78,7 +78,7 @@ function describeEntries(
   ];
 }
 
-/** Each kind of change has its own bound: many who come do not hide one who goes. */
+/** Limits each kind of change separately, so that many additions do not hide a removal. */
 function describeRoles(roles: readonly Role[], limit: number): string {
   const come = roles.filter(({ before }) => before === null);
   const go = roles.filter(({ after }) => after === null);
@@ -107,7 +107,7 @@ function section(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : [title, ...lines];
 }
 
-/** @param indent what stands before the count of those that are not shown */
+/** @param indent text before the count of the lines that are not shown */
 function cut(lines: readonly string[], limit: number, indent = ''): string[] {
   if (lines.length <= limit) return [...lines];
   return [...lines.slice(0, limit), `${indent}… and ${lines.length - limit} more`];

@@ -2,20 +2,20 @@ import { clearLine, cursorTo } from 'node:readline';
 import type { WriteStream } from 'node:tty';
 import type { Step } from '../mirror/map/read.js';
 
-/** Characters of the bar. */
+/** Length of the bar in characters. */
 const BAR = 24;
-/** Milliseconds after which somebody wonders whether anything happens. */
+/** Milliseconds after which a command shows its progress. */
 const PATIENCE = 2000;
 
-/** Where progress goes: standard error, a terminal or not. */
+/** Output of progress: standard error, which may be a terminal. */
 export type ProgressStream = NodeJS.WritableStream & Partial<Pick<WriteStream, 'isTTY' | 'columns'>>;
 
-/** Says what is being done, in place of what was said before. */
+/** Shows the present activity, in place of the previous one. */
 export type Show = (text: string) => void;
 
 /**
- * Says on a terminal what is being done for as long as `work` takes: one line that is redrawn in place, of which nothing stays.
- * Programs are told nothing: where standard error is no terminal, and where the answer is to be JSON.
+ * Shows the present activity on a terminal while `work` runs: one line that is redrawn in place and finally
+ * erased. Shows nothing where standard error is not a terminal, or where the result is JSON.
  */
 export async function withProgress<Result>(
   work: (show: Show) => Promise<Result>,
@@ -29,13 +29,13 @@ export async function withProgress<Result>(
   };
   const show = (text: string) => {
     wipe();
-    // A line that is longer than the terminal is wide could not be wiped.
+    // A line that is wider than the terminal could not be erased.
     stream.write([...text].slice(0, (stream.columns || 80) - 1).join(''));
   };
   return work(show).finally(wipe);
 }
 
-/** As above, of work that mostly is done before it is worth a word. */
+/** As withProgress, but shows the text only if the work takes long. */
 export function withLateProgress<Result>(text: string, work: () => Promise<Result>): Promise<Result> {
   return withProgress(async (show) => {
     const timer = setTimeout(show, PATIENCE, text);
@@ -46,8 +46,8 @@ export function withLateProgress<Result>(text: string, work: () => Promise<Resul
 }
 
 /**
- * How far a run has come, in one line (pure).
- * @param total entries that there were last time; 0: not known
+ * Formats the progress of a synchronization run as one line (pure).
+ * @param total number of entries of the previous run; 0: not known
  */
 export function describeStep(step: Step, total: number): string {
   switch (step.stage) {

@@ -1,4 +1,4 @@
-/** What to do about whatever is wrong, by what it was found at: the beginning of its name. */
+/** Remedies by the beginning of the name of the failed check. */
 const MENDS: readonly [what: string, mend: string][] = [
   ['settings', 'Correct the variable, or its line in .env. docs/settings.md describes each setting'],
   ['directory file', 'Set DIRECTORY_URL to a whole LDIF file that this user may read'],
@@ -47,7 +47,7 @@ const MENDS: readonly [what: string, mend: string][] = [
   ['signing keys', 'Set URL_SIGNING_KEYS to what `openssl rand -hex 32` prints'],
 ];
 
-/** What to do about something that is wrong (pure). */
+/** Returns the remedy for a failed check (pure). */
 export function mendOf(what: string): string | null {
   return MENDS.find(([beginning]) => what.startsWith(beginning))?.[1] ?? null;
 }

@@ -15,11 +15,11 @@ import { readStoredRows } from './stored-rows.js';
 
 export interface SyncResult {
   readonly outcome: Outcome;
-  /** What was planned and not applied; null: nothing. */
+  /** The planned changes of a dry run. Null: there are none. */
   readonly report: PlanReport | null;
 }
 
-/** One run over the directory that the settings name, with its progress on a terminal. */
+/** Executes one synchronization run over the configured directory, with its progress on a terminal. */
 export async function runSync(config: Config, options: RunOptions): Promise<SyncResult> {
   const source = openSource(config.directory);
   return withDatabase(config, async (dataSource) => {
@@ -50,7 +50,7 @@ export async function runSync(config: Config, options: RunOptions): Promise<Sync
   });
 }
 
-/** The first Ctrl-C ends the run and leaves nothing of it behind; the second one ends the process. */
+/** The first Ctrl-C cancels the run without leaving any changes. The second one ends the process. */
 async function untilStopped<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const stopping = new AbortController();
   const stop = () => {

@@ -3,20 +3,20 @@ import { printable } from './printable.js';
 import { cut } from './terminal.js';
 
 const DAY = 86_400_000;
-/** Days before its end from which an account is marked. */
+/** Days before its expiry from which an account is marked. */
 export const NOTICE_DAYS = 14;
-/** Characters of an id that a line has room for; the shape of ids is in secret.ts. */
+/** Maximum characters of an id in a line. secret.ts defines the format of ids. */
 const MOST_OF_ID = 24;
 
 type Ending = Pick<ServiceAccountEntity, 'expiresAt'>;
 export type Listed = Omit<ServiceAccountEntity, 'createdAt' | 'revokedAt'>;
 
-/** Whether an account ends within fourteen days, or has ended (pure). */
+/** Returns whether an account expires within fourteen days, or has expired (pure). */
 export function expiresSoon({ expiresAt }: Ending, now: Date): boolean {
   return expiresAt !== null && expiresAt.getTime() - now.getTime() < NOTICE_DAYS * DAY;
 }
 
-/** Those that end first come first, and then those that do not, by id (pure). */
+/** Sorts accounts by expiry; those without an expiry follow, by id (pure). */
 export function sortByEnd<Account extends Ending & { readonly id: string }>(
   accounts: readonly Account[],
 ): Account[] {
@@ -28,8 +28,9 @@ export function sortByEnd<Account extends Ending & { readonly id: string }>(
 }
 
 /**
- * Accounts as a table, two lines each: what has to be compared stands in columns, and below it what is only read (pure).
- * @param columns that no line is longer than
+ * Formats accounts as a table with two lines each: the first has columns for comparison, the second has free
+ * text (pure).
+ * @param columns maximum length of a line
  */
 export function describeAccounts(accounts: readonly Listed[], now: Date, columns: number): string[] {
   if (accounts.length === 0) return ['There is no service account.'];
@@ -54,7 +55,7 @@ export function describeAccounts(accounts: readonly Listed[], now: Date, columns
   ].map((line) => cut(line.trimEnd(), columns));
 }
 
-/** What has to be said of accounts that end soon; null: nothing (pure). */
+/** Returns the warning about accounts that expire soon. Null: there are none (pure). */
 export function warnOfEnds(
   accounts: readonly (Ending & { readonly id: string })[],
   now: Date,

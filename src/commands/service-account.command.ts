@@ -67,7 +67,9 @@ function addCreate(accounts: Command): void {
   ]);
 }
 
-/** Somebody has to answer for who reads what of people: see docs/privacy.md. */
+/**
+ * Requires a responsible contact and a purpose for an account that reads personal data: see docs/privacy.md.
+ */
 function requireAnswerable(about: { contact: string | undefined; purpose: string | undefined }): void {
   const missing = (['contact', 'purpose'] as const).filter((name) => about[name] === undefined);
   const [first] = missing;
@@ -161,7 +163,7 @@ async function withAccounts<Result>(
   );
 }
 
-/** The token is the last line, where a script finds it. */
+/** Prints the token as the last line, where scripts can read it. */
 function printToken({ account, token }: IssuedToken, json: boolean, sentence: string): void {
   if (json) {
     console.log(JSON.stringify({ ...toJson(account), token }));
@@ -190,7 +192,7 @@ function parseScopeList(text: string): Scope[] {
   return SCOPES.filter((scope) => names.includes(scope));
 }
 
-/** Seconds. */
+/** Parses a duration into seconds. */
 function parseDuration(text: string): number {
   const [, count, unit] = /^(\d{1,5})([smhd])$/.exec(text) ?? [];
   if (count === undefined) throw new InvalidArgumentError('A time is a number and s, m, h or d: 90d, 12h.');

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import type { ReportedField, ReportedFields, StoredRow, StoredRows } from './plan-report.js';
 
-/** Rows of the mirror, by entryUUID, with the reported fields. */
+/** Reads rows of the mirror by entryUUID, with the reported fields. */
 export async function readStoredRows(
   manager: EntityManager,
   { people, groups }: { people: readonly string[]; groups: readonly string[] },

@@ -10,7 +10,7 @@ import { describePlan, describeQuarantined } from './plan-text.js';
 import { printable } from './printable.js';
 import type { SyncResult } from './run-sync.js';
 
-/** How many of a kind are shown unless all are asked for. */
+/** Default number of shown changes of each kind. */
 const SHOWN = 20;
 
 interface SyncOptions {

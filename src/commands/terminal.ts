@@ -1,16 +1,16 @@
 import { styleText } from 'node:util';
 
-/** Columns of a terminal that does not say how many it has, and of what is no terminal. */
+/** Assumed width if the output is not a terminal or reports no width. */
 export const COLUMNS = 80;
 
 type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan';
 
-/** Styles text where it is read on a terminal: Node looks at the stream, NO_COLOR and FORCE_COLOR. */
+/** Styles text for a terminal. Node decides by the stream, NO_COLOR and FORCE_COLOR. */
 export function paint(style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string {
   return styleText(style, text, { stream });
 }
 
-/** Cuts a line that is longer than it may be, and says so by its last sign (pure). */
+/** Cuts a line to the maximum length, and marks the cut by the last character (pure). */
 export function cut(text: string, most: number): string {
   const signs = [...text];
   return signs.length <= most ? text : `${signs.slice(0, most - 1).join('')}…`;

@@ -17,7 +17,7 @@ import { RequestWatch } from './request-watch.js';
 
 const METRICS = [CacheMetrics, DatabaseMetrics, MetricsPort, MetricsService, MirrorMetrics, RequestMetrics];
 
-/** What the service tells of what it does: a line for each request, metrics, and traces. */
+/** Monitoring of the service: request lines in the log, metrics, and traces. */
 @Module({})
 export class MonitoringModule {
   static forRoot({ monitoring: { metrics, traces } }: Config): DynamicModule {
@@ -37,7 +37,7 @@ export class MonitoringModule {
   }
 }
 
-/** What it needs takes a quarter of a second to load. */
+/** Loads tracing only where it is configured, because its libraries take a quarter of a second to load. */
 async function loadTracing(): Promise<DynamicModule> {
   const { TracingModule } = await import('./tracing/tracing.module.js');
   return { module: TracingModule };

@@ -13,22 +13,26 @@ import { addRequest, RequestCounts } from './metrics/request-counts.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The trace that it belongs to (W3C Trace Context); null: none is made. */
+    /** Id of the trace of the request (W3C Trace Context). Null: tracing is off. */
     traceId: string | null;
   }
 }
 
-/** A connection, and what it waits for an answer to. */
+/** A connection, with the reply that it waits for. */
 type WatchedSocket = Socket & { waiting?: FastifyReply | null };
 
-/** As nginx says it: whoever asked has gone before the answer. No status of HTTP, since nobody is told it. */
+/**
+ * The client closed the connection before the response. nginx logs this code too. It is not an HTTP status,
+ * because no client receives it.
+ */
 const CLIENT_CLOSED_REQUEST = 499;
-/** Where nothing has this path, and where no operation came of a request. */
+/** Label for a path without a route, and for a request without an operation. */
 const NONE = 'none';
 
 /**
- * Counts every request, and writes a line of the log about it, when all of its answer has been sent or its connection is cut.
- * What is told of who asks is how they are known, and of what they ask what it is called (docs/monitoring.md).
+ * Counts every request and logs a line for it when the whole response has been sent or the connection is
+ * closed. The line identifies the principal and names the operation, without its contents
+ * (docs/monitoring.md).
  */
 @Injectable()
 export class RequestWatch {
@@ -46,7 +50,7 @@ export class RequestWatch {
     this.isMeasured = config.monitoring.metrics !== null;
   }
 
-  /** Registers the last step of every request on the adapter, once. */
+  /** Registers the last step of every request on the adapter. It is called once. */
   register(adapter: HttpAdapter): void {
     if (!this.isLogged && !this.isMeasured) return;
     const fastify = adapter.getInstance<FastifyInstance>();
@@ -56,14 +60,14 @@ export class RequestWatch {
     });
     fastify.addHook('onResponse', (request, reply, done) => {
       const socket = request.raw.socket as WatchedSocket;
-      // If the response could not be sent, the end of the connection is noted.
+      // If the response could not be sent, the close event of the connection records the request.
       if (reply.raw.writableFinished) {
         if (socket.waiting === reply) socket.waiting = null;
         this.note(seenOf(request, reply), reply.statusCode);
       }
       done();
     });
-    // Once a connection: a listener for each request would cost more than everything else here.
+    // One listener per connection: a listener per request would cost more than all other steps here.
     fastify.server.on('connection', (socket: WatchedSocket) => {
       socket.once('close', () => {
         const reply = socket.waiting ?? null;
@@ -115,7 +119,7 @@ export class RequestWatch {
   }
 }
 
-/** A request that is over, whichever way it took. */
+/** A completed request, from either path of execution. */
 interface SeenRequest extends Pick<
   FastifyRequest,
   'id' | 'method' | 'operation' | 'principal' | 'rateLimits' | 'statements' | 'traceId'
@@ -124,7 +128,7 @@ interface SeenRequest extends Pick<
   readonly milliseconds: number;
 }
 
-/** A request of which nothing could be read. */
+/** Properties of a request whose head could not be parsed. */
 const UNREAD: Omit<SeenRequest, 'id'> = {
   method: 'unknown',
   route: NONE,
@@ -142,14 +146,14 @@ function seenOf(request: FastifyRequest, { elapsedTime: milliseconds }: FastifyR
   return { id, method, operation, principal, rateLimits, statements, traceId, route, milliseconds };
 }
 
-/** What is told of a request: docs/monitoring.md has an example. */
+/** A request line of the log: docs/monitoring.md has an example. */
 interface RequestLine {
   requestId: string;
   method: string;
   route: string;
   status: number;
   milliseconds: number;
-  /** These five are of requests to the GraphQL endpoint. */
+  /** These five exist only for requests to the GraphQL endpoint. */
   operation?: string | null;
   field?: string | null;
   principal?: TokenKind | null;
@@ -158,7 +162,7 @@ interface RequestLine {
   traceId?: string;
 }
 
-/** As it was declared: what stands in its place in a request may be anything. */
+/** Returns the declared route, because the actual path may contain any value. */
 function routeOf(request: FastifyRequest): string {
   return request.is404 ? NONE : (request.routeOptions.url ?? NONE);
 }

@@ -3,13 +3,13 @@ import { ConfigError } from '../config/config.js';
 import { DatabaseStartError } from '../database/connections/database-start.error.js';
 import { ClientsFileError } from '../identity-provider/clients.js';
 
-/** Exit codes of every command: 0 done, 1 failed, 2 wrong use. */
+/** Exit codes of every command. 0: done; 1: failed; 2: wrong use. */
 export const EXIT_FAILED = 1;
 export const EXIT_WRONG_USE = 2;
 
-/** Why a process cannot go on. */
+/** The reason why a process cannot continue. */
 export interface Failure {
-  /** One of those in docs/operations.md, or a code of docs/errors.md. */
+  /** A code from docs/operations.md or docs/errors.md. */
   readonly code: string;
   /** One line for each problem. */
   readonly problems: readonly string[];
@@ -17,7 +17,7 @@ export interface Failure {
 }
 
 /**
- * Says on standard error why the process cannot go on, one line for each problem.
+ * Writes to standard error why the process cannot continue, one line for each problem.
  * @returns the exit code
  */
 export function explainFailure(error: unknown): number {
@@ -26,7 +26,10 @@ export function explainFailure(error: unknown): number {
   return exitCode;
 }
 
-/** Says the same on standard output as JSON, for a program. */
+/**
+ * Writes the same as JSON to standard output, for programs.
+ * @returns the exit code
+ */
 export function explainFailureAsJson(error: unknown): number {
   const failure = describeFailure(error);
   printFailure(failure);
@@ -38,8 +41,9 @@ export function printFailure({ code, problems }: Failure): void {
 }
 
 /**
- * From here on the process ends on what nobody has caught, with its stack and nothing else. Node would print all that is at
- * the error, and libraries put statements with their values, settings and headers there.
+ * From this call on, an uncaught error ends the process and prints only its stack. By default Node would
+ * print all properties of the error, in which libraries store statements with their values, settings and
+ * headers.
  */
 export function endOnFaults(explain: (error: unknown) => number = explainFailure): void {
   process.on('uncaughtException', (error) => process.exit(explain(error)));

@@ -2,7 +2,9 @@ import { readClients } from '../identity-provider/clients.js';
 import { hasSampleClients } from '../config/settings/auth.js';
 import type { Config } from '../config/config.js';
 
-/** What the log says once everything is up: what is where, and what to try next. */
+/**
+ * Returns the log message of a completed start: the addresses of the service and suggestions for first steps.
+ */
 export function describeStart(config: Config, demoToken: string | null): string {
   const { baseUrl, auth, database, directory, disclosure, explorer } = config;
   const lines = [

@@ -3,8 +3,8 @@ import { ClientsFileError, readClients } from '../identity-provider/clients.js';
 import { openSource } from '../sources/open-source.js';
 
 /**
- * Reads the settings, and looks at what they name before anything is opened: a mistake is told at once, and
- * nothing has to be closed again.
+ * Reads the settings and checks the files that they name before anything is opened, so that a mistake is
+ * reported at once and no resource has to be closed.
  * @throws ConfigError with every problem found
  */
 export function readUsableConfig(): Config {

@@ -4,15 +4,18 @@ import { registerBuild } from '../monitoring/metrics/build-metric.js';
 import { closeMetricsServer, openMetricsServer } from '../monitoring/metrics/metrics-server.js';
 import { registerDatabaseUp } from '../monitoring/metrics/mirror-metrics.js';
 
-/** Metrics on their own port while a start waits for its database: that the process is there, and the database is not. */
+/**
+ * Serves metrics on their separate port while the start waits for the database. They report that the process
+ * runs and the database is unavailable.
+ */
 export class WaitingMetrics {
   private server: Server | null = null;
 
   constructor(private readonly config: Config) {}
 
   /**
-   * Opens the port, once, where there is one.
-   * @throws Error of the system when it cannot listen
+   * Opens the port once, if one is configured.
+   * @throws Error of the system when the port cannot be opened
    */
   async open(): Promise<void> {
     const { metrics } = this.config.monitoring;

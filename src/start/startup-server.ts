@@ -8,8 +8,8 @@ import type { RejectionForm } from '../http/rejection.js';
 const DOWN = { database: { status: 'down' } };
 
 /**
- * Answers while a start waits for its database: that the process is well and not ready, and everything else by a 503 in the
- * form of its path (docs/http.md).
+ * Builds the server that runs while the start waits for the database. It reports that the process is alive
+ * and not ready, and rejects all other requests with status 503 in the format of their path (docs/http.md).
  */
 export async function buildWaitingRoom(
   config: Config,

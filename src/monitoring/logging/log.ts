@@ -2,13 +2,18 @@ import { pino } from 'pino';
 import type { Config } from '../../config/config.js';
 import { type LogStream, TextStream } from './text-stream.js';
 
-/** Bytes of request lines that are written at once, and milliseconds that one waits for others at most. */
+/**
+ * Bytes of request lines that are written together, and maximum milliseconds that a line waits for others.
+ */
 const AT_ONCE = 4096;
 const LONGEST_WAIT = 200;
-/** Bytes that wait for whoever reads the log: beyond, lines are lost, and the service goes on. */
+/**
+ * Maximum bytes of unwritten lines when the reader of the log is slow. Further lines are lost, and the
+ * service continues.
+ */
 const MOST_WAITING = 16_000_000;
 
-/** pino's names for the levels of LOG_LEVEL: those that whoever collects logs knows. */
+/** Names of pino for the levels of LOG_LEVEL, which log collectors know. */
 const LEVELS = {
   fatal: 'fatal',
   error: 'error',
@@ -18,7 +23,7 @@ const LEVELS = {
   verbose: 'trace',
 } as const satisfies Record<Config['logLevel'], pino.Level>;
 
-/** The log of the process. Lines are gathered: `flush` after one that must not wait. */
+/** The log of the process. It buffers lines; call `flush` after a line that must not wait. */
 export interface Log {
   readonly lines: pino.Logger;
   flush(): void;
@@ -26,7 +31,7 @@ export interface Log {
 
 export type LogConfig = Pick<Config, 'logLevel' | 'monitoring'>;
 
-/** @param stream without it, standard output */
+/** @param stream default: standard output */
 export function createLog(
   { logLevel, monitoring }: LogConfig,
   stream: LogStream = standardOutput(),
@@ -50,8 +55,9 @@ export function createLog(
 let shared: LogStream | null = null;
 
 /**
- * Writes in the background, so that nobody waits for whoever reads the log, and what is left when the process ends, however
- * it does: one for the process, since it listens for that end.
+ * Returns the stream that writes to standard output in the background, so that no caller waits for the reader
+ * of the log. It writes the remaining lines when the process ends in any way. There is one per process,
+ * because it listens for that end.
  */
 function standardOutput(): LogStream {
   shared ??= pino.destination({

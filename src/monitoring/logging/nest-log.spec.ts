@@ -2,7 +2,7 @@ import { readConfig } from '../../config/config.js';
 import { createLog } from './log.js';
 import { NestLog } from './nest-log.js';
 
-/** What is written by a log with these settings. */
+/** Returns the output of a log with these settings. */
 function writtenBy(environment: Record<string, string>, work: (log: NestLog) => void): string[] {
   const written: string[] = [];
   work(NestLog.of(readConfig(environment), { write: (line) => written.push(line) }));

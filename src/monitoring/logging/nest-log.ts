@@ -4,7 +4,7 @@ import type { pino } from 'pino';
 import { createLog, type Log, type LogConfig } from './log.js';
 import type { LogStream } from './text-stream.js';
 
-/** Nest's own start-up messages are not what an operator wants to read first: they come with `debug`. */
+/** Start-up messages of Nest are not relevant for an operator and appear only with `debug`. */
 const STARTUP_CONTEXTS = new Set([
   'NestFactory',
   'InstanceLoader',
@@ -14,15 +14,18 @@ const STARTUP_CONTEXTS = new Set([
   'GraphQLModule',
 ]);
 
-/** Where Nest tells a start that failed before it throws: whoever started it says why, in one line. */
+/**
+ * Contexts in which Nest reports a failed start before it throws. The caller of the start reports the reason
+ * in one line instead.
+ */
 const FAILURE_CONTEXTS = new Set(['ExceptionHandler', 'NestApplication', 'TypeOrmModule']);
 
-/** Everything that Nest and our own loggers say, as lines of the log. */
+/** Writes all messages of Nest and of the loggers of this service as lines of the log. */
 export class NestLog implements LoggerService {
-  /** @param output the log of the process, for whoever writes lines of another form */
+  /** @param output the log of the process, for lines of other formats */
   constructor(readonly output: Log) {}
 
-  /** @param stream without it, standard output */
+  /** @param stream default: standard output */
   static of(config: LogConfig, stream?: LogStream): NestLog {
     return new NestLog(createLog(config, stream));
   }
@@ -51,7 +54,9 @@ export class NestLog implements LoggerService {
     this.write('trace', message, rest);
   }
 
-  /** @param rest as Nest hands it over: a stack or more to say, and last where it comes from */
+  /**
+   * @param rest arguments from Nest: optionally a stack or further messages, and the context as the last one
+   */
   private write(level: pino.Level, message: unknown, rest: readonly unknown[]): void {
     const { lines } = this.output;
     if (!lines.isLevelEnabled(level)) return;
@@ -68,7 +73,10 @@ function contextOf(rest: readonly unknown[]): string | undefined {
   return typeof last === 'string' && !last.includes('\n') ? last : undefined;
 }
 
-/** Of an error its stack: libraries put statements with their values, settings and headers beside it. */
+/**
+ * Returns only the stack of an error, because libraries store statements with their values, settings and
+ * headers in its other properties.
+ */
 function textOf(message: unknown): string {
   if (typeof message === 'string') return message;
   if (isNativeError(message)) return message.stack ?? message.message;

@@ -1,13 +1,13 @@
 import { styleText } from 'node:util';
 
-/** What a log is written to. */
+/** Output of a log. */
 export interface LogStream {
   write(line: string): unknown;
-  /** Writes what has been gathered. */
+  /** Writes the buffered lines. */
   flush?(): void;
 }
 
-/** A line of the log as pino writes it. */
+/** A line of the log in the format of pino. */
 interface Line {
   readonly level: string;
   /** RFC 3339. */
@@ -25,7 +25,7 @@ const COLORS: Partial<Record<string, Parameters<typeof styleText>[0]>> = {
   trace: 'gray',
 };
 
-/** Passes lines of JSON on as text for people: the time, how bad it is, where it comes from, what it says, and the rest. */
+/** Converts lines of JSON to readable text: time, level, context, message, and the other members. */
 export class TextStream implements LogStream {
   constructor(
     private readonly stream: LogStream,
@@ -46,7 +46,7 @@ export class TextStream implements LogStream {
   }
 }
 
-/** As the clock of the machine shows it, with milliseconds. */
+/** Returns the local time of day, with milliseconds. */
 function clockTimeOf(time: string): string {
   const date = new Date(time);
   return `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, '0')}`;

@@ -6,7 +6,7 @@ import { Documents } from '../../graphql/analysis/documents.js';
 import { SignedUrls } from '../../media/signing/signed-urls.js';
 import type { CounterReading, GaugeReading, LabelledValue, MetricGroup, Metrics } from './metric-group.js';
 
-/** What is remembered, and how often that was of use. */
+/** Metrics of caches: their size and their hits. */
 @Injectable()
 export class CacheMetrics implements MetricGroup {
   private hits!: CounterReading;

@@ -7,14 +7,14 @@ import { SessionGuard } from '../../database/connections/pooler-guard.js';
 import { Limits } from '../../limits/limits.js';
 import type { GaugeReading, LabelledValue, MetricGroup, Metrics } from './metric-group.js';
 
-/** One pool of connections, and whose it is. */
+/** A connection pool, and the server and purpose that it belongs to. */
 interface NamedPool {
   readonly server: string;
   readonly use: 'reads' | 'previews';
   readonly pool: pg.Pool;
 }
 
-/** The connections to PostgreSQL, and how far its replicas are. */
+/** Metrics of the connections to PostgreSQL and of the replication state of read replicas. */
 @Injectable()
 export class DatabaseMetrics implements MetricGroup {
   private connections!: GaugeReading;
@@ -97,7 +97,7 @@ export class DatabaseMetrics implements MetricGroup {
   }
 
   private pools(): NamedPool[] {
-    // It is taken away while the service ends.
+    // The connection is already closed while the service shuts down.
     if (!this.dataSource.isInitialized) return [];
     const { pool, previewPool } = this.dataSource;
     const ofReplicas = this.replicas?.standing.each ?? [];

@@ -1,6 +1,6 @@
-/** Metrics that are brought up to date together, when somebody asks for them. */
+/** Metrics that are updated together when a client requests them. */
 export interface MetricGroup {
-  /** Makes them, once. */
+  /** Registers the metrics. It is called once. */
   register(metrics: Metrics): void;
   update(): void | Promise<void>;
 }
@@ -8,12 +8,12 @@ export interface MetricGroup {
 export type Labels = Readonly<Record<string, string | number>>;
 export type LabelledValue = readonly [labels: Labels, value: number];
 
-/** Makes metrics whose numbers are kept elsewhere, where it costs next to nothing, and read when they are asked for. */
+/** Registers metrics whose numbers are kept elsewhere at negligible cost and read on request. */
 export interface Metrics {
   gauge(name: string, help: string, labelNames?: readonly string[]): GaugeReading;
   /** @param name ends with `_total` */
   counter(name: string, help: string, labelNames?: readonly string[]): CounterReading;
-  /** @param read gives the values of every bucket, sum and count, with the name that each has */
+  /** @param read returns the values of every bucket, the sum and the count, each with its name */
   histogram(name: string, help: string, read: () => readonly NamedValue[]): void;
 }
 
@@ -28,8 +28,8 @@ export interface CounterReading {
 }
 
 export interface GaugeReading {
-  /** All of its values: what is not among them is not there any more. */
+  /** Replaces all values: a label that is missing is removed. */
   take(values: Iterable<LabelledValue>): void;
-  /** Its only value; null: it cannot be told, which Prometheus spells NaN. */
+  /** Sets the only value. Null: the value is unknown, which Prometheus represents as NaN. */
   set(value: number | null): void;
 }

@@ -6,7 +6,7 @@ import { CONFIG } from '../../config/config.module.js';
 import { closeMetricsServer, openMetricsServer } from './metrics-server.js';
 import { MetricsService } from './metrics.service.js';
 
-/** Metrics on a port of their own, which need not be reached from where clients are. */
+/** Serves metrics on a separate port, which clients of the API need not be able to reach. */
 @Injectable()
 export class MetricsPort implements OnApplicationBootstrap, OnApplicationShutdown {
   private server: Server | null = null;
@@ -17,10 +17,10 @@ export class MetricsPort implements OnApplicationBootstrap, OnApplicationShutdow
     private readonly metrics: MetricsService,
   ) {}
 
-  /** @throws Error of the system when it cannot listen */
+  /** @throws Error of the system when the port cannot be opened */
   async onApplicationBootstrap(): Promise<void> {
     const { metrics } = this.config.monitoring;
-    // The command line has nothing that listens.
+    // The command line has no HTTP server.
     const adapter = this.host.httpAdapter as unknown;
     if (metrics?.kind !== 'apart' || !adapter) return;
     this.server = await openMetricsServer(metrics, () => this.metrics.text());

@@ -3,17 +3,17 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Logger } from '@nestjs/common';
 import type { MetricsConfig } from '../../config/settings/monitoring.js';
 
-/** Milliseconds in which a request has to be there. */
+/** Milliseconds within which a request must arrive completely. */
 const PATIENCE = 5000;
-/** Those who read metrics are few. */
+/** Maximum number of connections. Metrics have few clients. */
 const MOST_CONNECTIONS = 100;
 
 const logger = new Logger('Metrics');
 
 /**
- * Listens on a port where `/metrics` answers, and nothing else.
- * @param read everything in Prometheus' text format, version 0.0.4
- * @throws Error of the system when it cannot listen
+ * Opens a port that serves only `/metrics`.
+ * @param read returns all metrics in the Prometheus text format, version 0.0.4
+ * @throws Error of the system when the port cannot be opened
  */
 export async function openMetricsServer(
   { port, host }: Extract<MetricsConfig, { kind: 'apart' }>,
@@ -32,7 +32,7 @@ export async function openMetricsServer(
   return server;
 }
 
-/** Gives the port back, whoever is connected to it. */
+/** Closes the port and all its connections. */
 export async function closeMetricsServer(server: Server): Promise<void> {
   const closed = once(server, 'close');
   server.close();
@@ -40,7 +40,7 @@ export async function closeMetricsServer(server: Server): Promise<void> {
   await closed;
 }
 
-/** The media type of Prometheus' text format. */
+/** The media type of the Prometheus text format. */
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 async function answer(

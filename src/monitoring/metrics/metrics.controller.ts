@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { Public } from '../../auth/access.js';
 import { MetricsService } from './metrics.service.js';
 
-/** Metrics on the port of the API: only where nobody is to be kept from them. */
+/** Serves metrics on the port of the API. Used only where metrics need no protection from clients. */
 @Public()
 @Controller()
 export class MetricsController {
@@ -13,7 +13,7 @@ export class MetricsController {
   @Header('cache-control', 'no-store')
   async read(@Res() reply: FastifyReply): Promise<void> {
     const text = await this.metrics.text();
-    // As bytes: text would get a charset, which is there already.
+    // Sent as bytes, because Fastify would add a second charset to text.
     await reply.type(this.metrics.contentType).send(Buffer.from(text));
   }
 }

@@ -25,12 +25,15 @@ export class MetricsService {
     this.groups = [requests, caches, database, mirror];
   }
 
-  /** Measures from now on also what Node has to be asked for; otherwise from the first time that somebody asks. */
+  /**
+   * Starts the measurements of Node immediately. Without this call, they start with the first request for
+   * metrics.
+   */
   async begin(): Promise<void> {
     await this.build();
   }
 
-  /** Everything in Prometheus' text format. */
+  /** Returns all metrics in the Prometheus text format. */
   async text(): Promise<string> {
     const metrics = await this.build();
     await Promise.all(this.groups.map(async (group) => group.update()));
@@ -42,7 +45,7 @@ export class MetricsService {
     return this.built;
   }
 
-  /** The library is loaded when somebody wants it: that takes as long as a tenth of a start. */
+  /** Loads the library on first use, because loading takes a tenth of the start time. */
   private async make(): Promise<PrometheusMetrics> {
     const { PrometheusMetrics: Made } = await import('./registry.js');
     const metrics = new Made();

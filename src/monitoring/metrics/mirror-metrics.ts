@@ -10,7 +10,10 @@ import { ENDS } from '../../mirror/sync/runs.js';
 import { Synchroniser } from '../../mirror/sync/synchronizer.js';
 import type { CounterReading, GaugeReading, LabelledValue, MetricGroup, Metrics } from './metric-group.js';
 
-/** Milliseconds that the database has to tell of the mirror: whoever asks for metrics asks again soon. */
+/**
+ * Milliseconds within which the database must report the mirror status. A later answer is useless, because
+ * clients request metrics periodically.
+ */
 const PATIENCE = 1000;
 
 type LastReconciliation = [kind: string, finishedAt: Date, seconds: number];
@@ -24,7 +27,10 @@ const READ_SIZES = statement(
      (select count(*)::integer from quarantined_entries) from mirror_state`,
 );
 
-/** How true the mirror is, and how much is in it. Three statements whenever metrics are asked for, and two while nothing changes. */
+/**
+ * Metrics of the freshness and size of the mirror. Each request for metrics executes three statements, or two
+ * while nothing changes.
+ */
 @Injectable()
 export class MirrorMetrics implements MetricGroup {
   private databaseUp!: GaugeReading;
@@ -130,7 +136,7 @@ export class MirrorMetrics implements MetricGroup {
     );
   }
 
-  /** Null: the database does not answer. */
+  /** Null: the database does not respond. */
   private async ask(): Promise<MirrorStatus | null> {
     const asked = this.read().catch(() => null);
     return (await settlesWithin(PATIENCE, asked)) ? asked : null;
@@ -148,7 +154,7 @@ export class MirrorMetrics implements MetricGroup {
   }
 }
 
-/** Makes the metric that is told before anything else can be, too (src/start/startup-metrics.ts). */
+/** Registers the metric that is also available during the start (src/start/startup-metrics.ts). */
 export function registerDatabaseUp(metrics: Metrics): GaugeReading {
   return metrics.gauge('directory_database_up', 'Whether the database tells of the mirror');
 }

@@ -9,10 +9,10 @@ import {
 } from 'prom-client';
 import type { CounterReading, GaugeReading, LabelledValue, Metrics, NamedValue } from './metric-group.js';
 
-/** Milliseconds between two looks at the delay of the event loop. */
+/** Milliseconds between two measurements of the event loop delay. */
 const PRECISION = 20;
 
-/** Metrics, as prom-client writes them. */
+/** Metrics in the format of prom-client. */
 export class PrometheusMetrics implements Metrics {
   private readonly registry = new Registry();
 
@@ -42,16 +42,16 @@ export class PrometheusMetrics implements Metrics {
   histogram(name: string, help: string, read: () => readonly NamedValue[]): void {
     const family = (): MetricObjectWithValues<MetricValueWithName<string>> =>
       ({ name, help, type: 'histogram', aggregator: 'sum', values: read() }) as never;
-    // One of the library's own is told of each value by itself, which costs microseconds.
+    // The library's own histogram has to observe each value individually, which costs microseconds.
     this.registry.registerMetric({ name, get: () => Promise.resolve(family()) } as unknown as Histogram);
   }
 
-  /** Measures from now on what Node has to be asked for. */
+  /** Starts the measurements of Node. */
   measureNode(): void {
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: PRECISION });
   }
 
-  /** Prometheus' text format. */
+  /** Returns all metrics in the Prometheus text format. */
   text(): Promise<string> {
     return this.registry.metrics();
   }

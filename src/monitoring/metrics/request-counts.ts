@@ -1,35 +1,38 @@
 import type { TokenKind } from '../../auth/principal.js';
 
-/** Seconds up to which a request belongs to a bucket: from what is remembered to what is given up. */
+/** Upper bounds of the buckets in seconds, from cached responses up to timeouts. */
 export const BOUNDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
-/** Requests of one kind, added up. */
+/** Counters of requests of one kind. */
 export interface RequestCount {
   readonly route: string;
   readonly operation: string;
-  /** By HTTP status. */
+  /** Number of requests by HTTP status. */
   readonly codes: Map<number, number>;
-  /** How many took up to each of BOUNDS and longer than up to the one before; those that took longer than all come last. */
+  /**
+   * Number of requests by duration: each bucket counts those above the previous bound and up to its own. The
+   * last bucket counts those above all BOUNDS.
+   */
   readonly buckets: number[];
   seconds: number;
   points: number;
   statements: number;
 }
 
-/** How the callers of operations are known; NONE: without a token. */
+/** Kind of the principal of an operation. NONE: there is no token. */
 export type PrincipalKind = TokenKind | 'NONE';
 
-/** Requests since the start. Counting one costs a fraction of a microsecond: nothing is made for it. */
+/** Counts requests since the start. Counting one costs a fraction of a microsecond and allocates nothing. */
 export class RequestCounts {
-  /** Operations by the kind of token that came with them. */
+  /** Number of operations by the kind of their token. */
   readonly byPrincipal = new Map<PrincipalKind, number>();
   private readonly byRoute = new Map<string, Map<string, RequestCount>>();
 
   /**
-   * @param route of those that there are
-   * @param operation what is asked for there, of those that there are
+   * @param route a declared route, so that the number of routes is bounded
+   * @param operation a known operation, so that the number of operations is bounded
    */
   of(route: string, operation: string): RequestCount {
     return this.byRoute.get(route)?.get(operation) ?? this.begin(route, operation);

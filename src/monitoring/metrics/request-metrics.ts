@@ -18,7 +18,7 @@ import { BOUNDS, type RequestCount, RequestCounts } from './request-counts.js';
 const DURATION = 'directory_request_duration_seconds';
 const KIND = ['route', 'operation'];
 
-/** What was asked, how it was answered, and what was refused. */
+/** Metrics of requests, their responses and rejections. */
 @Injectable()
 export class RequestMetrics implements MetricGroup {
   private requests!: CounterReading;
@@ -105,7 +105,7 @@ function kindOf({ route, operation }: RequestCount): Record<string, string> {
   return { route, operation };
 }
 
-/** Each bucket has all that are in those before it too. */
+/** Makes buckets cumulative: each bucket includes the counts of all lower ones. */
 function valuesOf(count: RequestCount): NamedValue[] {
   let sum = 0;
   const buckets = count.buckets.map((own, index) => {

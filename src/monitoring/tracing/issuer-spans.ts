@@ -4,7 +4,7 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { contextBelow, currentTrace } from './request-trace.js';
 import { Tracing } from './tracing.js';
 
-/** A request of `fetch`, as Node's undici tells of it. */
+/** A request of `fetch`, as reported by the diagnostics channels of Node's undici. */
 interface FetchRequest {
   readonly origin: string | URL;
   readonly method: string;
@@ -20,7 +20,10 @@ const CREATED = 'undici:request:create';
 const ANSWERED = 'undici:request:headers';
 const FAILED = 'undici:request:error';
 
-/** Passes the trace on to the identity provider, with a span for what is asked of it while somebody waits. */
+/**
+ * Propagates the trace to the identity provider, and creates a span for each request to it that belongs to an
+ * incoming request.
+ */
 @Injectable()
 export class IssuerSpans implements OnModuleDestroy {
   private readonly spans = new WeakMap<FetchRequest, Span>();

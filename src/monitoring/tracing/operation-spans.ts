@@ -7,20 +7,23 @@ import type { RequestContext } from '../../graphql/http/request-context.js';
 import { contextBelow, currentTrace } from './request-trace.js';
 import { Tracing } from './tracing.js';
 
-/** An operation that is under way. */
+/** An operation in progress. */
 interface Traced {
   readonly span: Span;
   readonly context: RequestContext;
 }
 
-/** A span for each operation that is executed, until it is answered: what it is called, and what it costs. */
+/**
+ * Creates a span for each executed operation, which ends with its response. It has the name and the cost of
+ * the operation.
+ */
 @Injectable()
 export class OperationSpans implements OnModuleDestroy {
   private readonly underWay = new WeakMap<object, Traced>();
 
   constructor(private readonly tracing: Tracing) {}
 
-  /** Registers the end of operations on Fastify, once. */
+  /** Registers the end of operations on Fastify. It is called once. */
   register(fastify: FastifyInstance): void {
     diagnosticsChannel.subscribe(operationChannel.name, this.begin);
     fastify.addHook('onSend', (request, _reply, payload, done) => {
@@ -54,7 +57,7 @@ export class OperationSpans implements OnModuleDestroy {
 
 function end({ span, context: { charge } }: Traced, payload: unknown): void {
   if (charge !== null) span.setAttribute('directory.operation.price', charge.cost);
-  // Errors come first in an answer.
+  // `errors` is the first member of a response.
   if (typeof payload === 'string' && payload.startsWith('{"errors"')) {
     span.setStatus({ code: SpanStatusCode.ERROR });
   }

@@ -12,8 +12,8 @@ import { contextOf, type RequestTrace } from './request-trace.js';
 import { Tracing } from './tracing.js';
 
 /**
- * A span for each request, below the one that its client has named (W3C Trace Context). Of its URL it has the route: what
- * stands in the rest may be anything.
+ * Creates a span for each request, as a child of the span that the client names (W3C Trace Context). The span
+ * has only the route of the URL, because the rest may contain any value.
  */
 @Injectable()
 export class RequestSpans {
@@ -21,12 +21,12 @@ export class RequestSpans {
 
   constructor(private readonly tracing: Tracing) {}
 
-  /** Registers the steps on Fastify, once. */
+  /** Registers the steps on Fastify. It is called once. */
   register(fastify: FastifyInstance): void {
     fastify.addHook('onRequest', (request, reply, done) => {
       context.with(this.begin(request, reply), done);
     });
-    // Whatever reads a body is called by its socket, which belongs to no request.
+    // Callbacks of body parsing run in the context of the socket, which belongs to no request.
     fastify.addHook('preHandler', (request, _reply, done) => {
       context.with(this.contexts.get(request) ?? ROOT_CONTEXT, done);
     });
@@ -52,7 +52,7 @@ export class RequestSpans {
     const requestTrace: RequestTrace = { request: span, operation: null };
     const own = contextOf(requestTrace, parent);
     this.contexts.set(request, own);
-    // In any case, also when the client has gone.
+    // The event also occurs when the client has closed the connection.
     reply.raw.once('close', () => {
       end(requestTrace, request, reply);
     });
@@ -64,7 +64,7 @@ function end({ request: span, operation }: RequestTrace, request: FastifyRequest
   const { statusCode } = reply;
   span.setAttribute('http.response.status_code', statusCode);
   if (statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
-  // An answer that is remembered is given without executing anything.
+  // A response from the response cache executes no operation.
   if (request.operation !== null && operation === null) {
     span.setAttributes({
       'graphql.operation.type': request.operation.type,

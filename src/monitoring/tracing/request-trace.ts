@@ -1,25 +1,28 @@
 import { type Context, context, createContextKey, type Span, trace } from '@opentelemetry/api';
 
-/** The spans of one request that others are below. */
+/** The spans of one request that can have child spans. */
 export interface RequestTrace {
   readonly request: Span;
-  /** Null while there is none. */
+  /** Null before the operation starts. */
   operation: Span | null;
 }
 
 const KEY = createContextKey('The trace of the request that is being answered');
 
-/** The context in which whatever happens belongs to the request. */
+/** Returns the context in which spans belong to the request. */
 export function contextOf(requestTrace: RequestTrace, parent: Context): Context {
   return trace.setSpan(parent, requestTrace.request).setValue(KEY, requestTrace);
 }
 
-/** The request that this happens for; undefined: none. */
+/** Returns the request of the present asynchronous context. Undefined: there is none. */
 export function currentTrace(): RequestTrace | undefined {
   return context.active().getValue(KEY) as RequestTrace | undefined;
 }
 
-/** Where a new span of a request belongs: below its operation, once there is one. */
+/**
+ * Returns the context for a new child span: below the operation if it has started, otherwise below the
+ * request.
+ */
 export function contextBelow({ request, operation }: RequestTrace): Context {
   return trace.setSpan(context.active(), operation ?? request);
 }

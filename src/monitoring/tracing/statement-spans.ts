@@ -5,7 +5,9 @@ import { answeredChannel, type SentStatement, statementChannel } from '../../dat
 import { contextBelow, currentTrace } from './request-trace.js';
 import { Tracing } from './tracing.js';
 
-/** A span for each statement that a request sends: its name and its text, in which no values are. */
+/**
+ * Creates a span for each SQL statement of a request, with its name and its text, which contains no values.
+ */
 @Injectable()
 export class StatementSpans implements OnModuleDestroy {
   private readonly spans = new WeakMap<SentStatement, Span>();
@@ -47,7 +49,7 @@ export class StatementSpans implements OnModuleDestroy {
   };
 }
 
-/** What is done, and to which table first. */
+/** Returns the verb of the statement and its first table. */
 function titleOf(text: string): string {
   const [verb = 'statement'] = /\w+/.exec(text) ?? [];
   const [, table] = /\b(?:from|update|into)\s+([a-z_]+)/.exec(text) ?? [];

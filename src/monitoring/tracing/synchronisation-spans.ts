@@ -4,7 +4,7 @@ import { type Run, runChannel } from '../../mirror/sync/runs.js';
 import { summarise } from '../../mirror/sync/summary.js';
 import { Tracing } from './tracing.js';
 
-/** A span for each run of the synchronisation: how it ended, and how much it changed. */
+/** Creates a span for each synchronization run, with its outcome and the number of its changes. */
 @Injectable()
 export class SynchronisationSpans implements OnModuleDestroy {
   private readonly spans = new WeakMap<object, Span>();

@@ -7,7 +7,7 @@ import { StatementSpans } from './statement-spans.js';
 import { SynchronisationSpans } from './synchronisation-spans.js';
 import { Tracing } from './tracing.js';
 
-/** Traces, by OpenTelemetry. Loaded where they are made, and nowhere else. */
+/** Traces with OpenTelemetry. The module is loaded only where traces are configured. */
 @Module({
   providers: [Tracing, IssuerSpans, OperationSpans, RequestSpans, StatementSpans, SynchronisationSpans],
 })
@@ -17,7 +17,7 @@ export class TracingModule {
     private readonly operations: OperationSpans,
   ) {}
 
-  /** Registers the spans of requests and operations on Fastify, once. */
+  /** Registers the spans of requests and operations on Fastify. It is called once. */
   register(fastify: FastifyInstance): void {
     this.requests.register(fastify);
     this.operations.register(fastify);

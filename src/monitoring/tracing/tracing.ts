@@ -5,7 +5,10 @@ import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { readBuild } from '../../health/build-info.js';
 
-/** OpenTelemetry's SDK, which reads its own environment variables: where spans go, how, and which of them. */
+/**
+ * The OpenTelemetry SDK, which reads its own environment variables: the exporter, its endpoint, and the
+ * sampler.
+ */
 @Injectable()
 export class Tracing implements OnApplicationShutdown {
   readonly tracer: Tracer;
@@ -15,7 +18,7 @@ export class Tracing implements OnApplicationShutdown {
     tellTroubleOnce(new Logger('Tracing'));
     this.sdk = new NodeSDK({
       ...(monitoring.traces === null ? {} : { serviceName: monitoring.traces.serviceName }),
-      // The others tell of the machine, and the command line.
+      // The other detectors would disclose properties of the machine and the command line.
       resourceDetectors: [resources.envDetector],
       instrumentations: [],
       metricReaders: [],
@@ -25,13 +28,13 @@ export class Tracing implements OnApplicationShutdown {
     this.tracer = trace.getTracer('directory-service', readBuild().version);
   }
 
-  /** What has not been sent yet is sent. */
+  /** Sends the remaining spans. */
   async onApplicationShutdown(): Promise<void> {
     await this.sdk.shutdown().catch(() => undefined);
   }
 }
 
-/** A collector that is away is away for every batch. */
+/** Logs each problem once, because an unavailable collector fails for every batch. */
 function tellTroubleOnce(logger: Logger): void {
   const told = new Set<string>();
   const tell = (message: string) => {
