@@ -6,31 +6,34 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { z } from 'zod';
 
-/** Beside the compiled code and the sources alike: the build of the server empties its own directory. */
+/**
+ * Directory outside of the server's build directory, which the build of the server empties. The relative path
+ * is the same for sources and compiled code.
+ */
 const BUILT = new URL('../../web/explorer/dist/', import.meta.url);
 
-/** What Vite writes down of its entry point, as far as the page needs it. */
+/** The used part of the manifest that Vite writes for its entry point. */
 const Manifest = z.object({
   'source/main.tsx': z.object({ file: z.string(), css: z.array(z.string()).default([]) }),
 });
 
-/** Script and style sheets that the page begins with, as paths below `/explorer/`. */
+/** Script and style sheets of the page, as paths below `/explorer/`. */
 export interface Entry {
   readonly script: string;
   readonly styles: readonly string[];
 }
 
-/** Serves what `npm run compile` has made of web/explorer. */
+/** Serves the output of `npm run compile` for web/explorer. */
 @Injectable()
 export class ExplorerAssets implements OnModuleInit {
   private readonly logger = new Logger(ExplorerAssets.name);
-  /** Null: it was not built. */
+  /** Null: the explorer was not built. */
   readonly entry = readEntry();
 
   constructor(private readonly host: HttpAdapterHost) {}
 
   async onModuleInit(): Promise<void> {
-    // The command line has the modules too, and nothing to listen on.
+    // The command line loads the modules too, but has no HTTP server.
     const adapter = this.host.httpAdapter as FastifyAdapter | null;
     if (!(adapter instanceof FastifyAdapter)) return;
     if (this.entry === null) {
@@ -40,10 +43,10 @@ export class ExplorerAssets implements OnModuleInit {
     await adapter.getInstance().register(fastifyStatic, {
       root: fileURLToPath(new URL('assets/', BUILT)),
       prefix: '/explorer/assets/',
-      // Each file is a route, and nothing else is looked for on the disk.
+      // Registers each file as a route. No request causes another lookup on the disk.
       wildcard: false,
       globIgnore: ['**/*.br'],
-      // Their names have a hash of what is in them.
+      // The names of the files contain a hash of their contents.
       immutable: true,
       maxAge: '1y',
       index: false,

@@ -7,7 +7,7 @@ import { PALETTE } from '../pages/style.js';
 import type { Entry } from './explorer-assets.js';
 import { type PageSettings, ROOT_ELEMENT, SETTINGS_ELEMENT } from './page-settings.js';
 
-/** @param entry null: it has not been built */
+/** @param entry null: the explorer has not been built */
 export function renderExplorer(config: Config, entry: Entry | null, isServed: IsServed): string {
   const root = `${config.basePath}/explorer/`;
   const link = (path: string) => escapeHtml(`${root}${path}`);
@@ -30,8 +30,9 @@ export function renderExplorer(config: Config, entry: Entry | null, isServed: Is
 }
 
 /**
- * What the page may load and whom it may ask: the service, and the issuer for tokens. Scripts come as files of ours and
- * nothing is evaluated. Styles may stand in elements: the editor places every line and every mark that way.
+ * Returns the content security policy of the page. It may connect to the service, and to the issuer for
+ * tokens. Scripts are files of the service, and evaluation is not allowed. Inline styles are allowed, because
+ * the editor uses them to position lines and marks.
  */
 export function explorerDirectives({ auth, baseUrl }: Config): Directives {
   const { origin } = new URL(baseUrl);
@@ -63,7 +64,7 @@ function pageSettings(
             issuer: auth.issuer ?? baseUrl,
             clientId: explorer.clientId,
             redirectUri: explorer.redirectUri,
-            // Only of the embedded provider it is known that it takes this without a token of OpenID Connect.
+            // Only the embedded provider is known to accept this parameter without an ID token.
             signedOutUri: auth.issuer === null ? explorer.redirectUri : null,
             audience: auth.issuer === null ? null : auth.audience,
           },

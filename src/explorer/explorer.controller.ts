@@ -17,7 +17,7 @@ export class ExplorerController {
     private readonly pages: ServedPages,
   ) {}
 
-  /** The page, also for those who come back from the identity provider: it reads its own address. */
+  /** Serves the page, also for redirects from the identity provider: the page reads its own address. */
   @Get(['explorer', 'explorer/callback'])
   page(@Res() reply: FastifyReply): void {
     void reply

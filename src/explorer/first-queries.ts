@@ -3,7 +3,7 @@ import type { Config } from '../config/config.js';
 import { isSampleDirectory } from '../config/settings/directory.js';
 import { escapeHtml } from '../pages/html.js';
 
-/** How one kind of token is had and used. */
+/** An example of how to get and use one kind of token. */
 export interface Example {
   readonly id: string;
   readonly title: string;
@@ -13,7 +13,7 @@ export interface Example {
 export interface Step {
   /** HTML. */
   readonly text: string;
-  /** What to paste into a shell; null: nothing. */
+  /** Code for a shell. Null: there is none. */
   readonly code: string | null;
 }
 
@@ -22,7 +22,7 @@ const PROFILE = '{ profile { name groups(first: 3) { nodes { group { name } role
 const TAKE_TOKEN = `sed -E 's/.*"access_token":"([^"]+)".*/\\1/'`;
 const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
 
-/** @param demoToken of the demonstration account; null: there is none, or it is not to be told */
+/** @param demoToken token of the demonstration account; null: there is none, or it must not be shown */
 export function findExamples(config: Config, demoToken: string | null): Example[] {
   return [serviceAccount(config, demoToken), application(config), person(config)];
 }
@@ -112,7 +112,10 @@ function query(baseUrl: string, scheme: 'Basic' | 'Bearer', text: string): strin
   -d '${JSON.stringify({ query: text })}'`;
 }
 
-/** Whether the clients are those of the sample, whose secrets everybody knows. Nobody is to be told so in production. */
+/**
+ * Returns whether the clients are those of the sample, whose secrets are public. The page never shows this in
+ * production.
+ */
 function hasKnownClients({ production, auth }: Config): boolean {
   return !production && hasSampleClients(auth);
 }

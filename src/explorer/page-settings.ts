@@ -1,18 +1,18 @@
-/** What the page of the explorer is told about the service: it stands in it as JSON. */
+/** Settings of the service for the page of the explorer, which contains them as JSON. */
 export interface PageSettings {
   /** Path of the GraphQL endpoint, on the origin of the page. */
   readonly endpoint: string;
-  /** Under which URL clients reach the service: signed URLs of pictures begin with it. */
+  /** URL under which clients reach the service. Signed URLs of pictures begin with it. */
   readonly baseUrl: string;
   /** Path of the start page. */
   readonly startPage: string;
-  /** Path of the reference; null: there is none. */
+  /** Path of the reference. Null: it is not served. */
   readonly reference: string | null;
-  /** Whether the schema describes itself. */
+  /** Whether introspection is allowed. */
   readonly introspection: boolean;
   /** Scopes that a token can have. */
   readonly scopes: readonly string[];
-  /** How people sign in; null: they cannot. */
+  /** How users sign in. Null: they cannot. */
   readonly signIn: SignInSettings | null;
 }
 
@@ -20,13 +20,18 @@ export interface SignInSettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly redirectUri: string;
-  /** Where the provider sends people whom it has signed out, if they are known to it as such; null: nowhere. */
+  /**
+   * URL to which the provider redirects after signing out, if it accepts this URL. Null: there is no
+   * redirect.
+   */
   readonly signedOutUri: string | null;
-  /** What tokens are to be good for, where the provider has to be told; null: it knows. */
+  /**
+   * Audience of tokens for providers that require one in the request. Null: the provider does not need it.
+   */
   readonly audience: string | null;
 }
 
 /** Id of the element with the settings. */
 export const SETTINGS_ELEMENT = 'settings';
-/** Id of the element that the page is built in. */
+/** Id of the element into which the page is rendered. */
 export const ROOT_ELEMENT = 'explorer';

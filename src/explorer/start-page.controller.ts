@@ -29,8 +29,9 @@ export class StartPageController {
   }
 
   /**
-   * The token is told on this machine, and where it opens nothing but the sample. Nothing is told in production, whatever is
-   * embedded there. The page is worth reading without its database, too.
+   * Returns the token of the demonstration account only for the sample data, and only to requests that may
+   * use the embedded parts. It is never shown in production, even with embedded parts. Null: it must not be
+   * shown, or the database is unavailable, without which the page is useful too.
    * @param host the Host header field
    */
   private async findDemoToken(host: string | undefined): Promise<string | null> {

@@ -5,7 +5,7 @@ import type { IsServed } from '../pages/served-pages.js';
 import { type Example, findExamples } from './first-queries.js';
 import { STYLE } from './start-page-style.js';
 
-/** Copying needs a page that came safely (Clipboard API §9.1): elsewhere the buttons stay hidden. */
+/** The clipboard requires a secure context (Clipboard API §9.1). Elsewhere the buttons stay hidden. */
 const SCRIPT = `
 if (navigator.clipboard) for (const button of document.querySelectorAll('.copy')) {
   button.hidden = false;
@@ -22,14 +22,14 @@ export const START_PAGE_DIRECTIVES: Directives = {
   'script-src': [hashSource(SCRIPT)],
 };
 
-/** What the settings do not say. */
+/** Properties of the running service that the settings do not contain. */
 export interface Circumstances {
-  /** Of the demonstration account; null: there is none, or it is not to be told. */
+  /** Token of the demonstration account. Null: there is none, or it must not be shown. */
   readonly demoToken: string | null;
   readonly isServed: IsServed;
 }
 
-/** What the service is, and the first query: only what is true of how it runs. */
+/** Renders the description of the service and the first query, as they apply to the present configuration. */
 export function renderStartPage(config: Config, { demoToken, isServed }: Circumstances): string {
   const { baseUrl } = config;
   return renderDocument({
@@ -92,7 +92,7 @@ ${body.join('\n')}
 </section>`;
 }
 
-/** @param heading id of what the code is an example of: all buttons have the same name */
+/** @param heading id of the heading of the example, because all buttons have the same name */
 function renderCode(id: string, code: string, heading: string): string {
   return `<div class="code">
 <pre id="${id}">${escapeHtml(code)}</pre>

@@ -5,7 +5,7 @@ import { SCOPES } from '../auth/scopes.js';
 import type { Config } from '../config/config.js';
 import { isLoopback, redirectUriProblem } from './redirect-uri.js';
 
-/** What the embedded provider can be asked for: what tokens are good for, and OpenID Connect's own two. */
+/** Scopes of the embedded provider: the scopes of the API, and the two that OpenID Connect defines. */
 export const PROVIDER_SCOPES = ['openid', 'offline_access', ...SCOPES] as const;
 
 export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
@@ -20,15 +20,18 @@ export interface Client {
   readonly token_endpoint_auth_method: (typeof AUTHENTICATION_METHODS)[number];
   readonly grant_types: readonly (typeof GRANT_TYPES)[number][];
   readonly redirect_uris: readonly string[];
-  /** Where people may come back to after signing out (OpenID Connect RP-Initiated Logout 1.0 §3.1). */
+  /** URIs to which a user can return after signing out (OpenID Connect RP-Initiated Logout 1.0 §3.1). */
   readonly post_logout_redirect_uris: readonly string[];
-  /** Words separated by spaces; empty: none. */
+  /** Scopes separated by spaces. Empty: none. */
   readonly scope: string;
-  /** Id of the person a client-credentials token acts for; null: nobody. */
+  /** Id of the user on whose behalf a client-credentials token acts. Null: the token has no user. */
   readonly owner: string | null;
 }
 
-/** The clients file cannot be used: one line for each problem, all of them at once. No line has a secret in it. */
+/**
+ * The clients file is not usable. `problems` has one line for each problem, with all problems at once. No
+ * line contains a secret.
+ */
 export class ClientsFileError extends Error {
   constructor(readonly problems: readonly string[]) {
     super(problems.join('\n'));
@@ -98,13 +101,13 @@ export function readClients(file: string): Client[] {
   return clients;
 }
 
-/** Parses the text of a clients file. What is wrong is added to `problems`. */
+/** Parses the text of a clients file. The function adds each problem to `problems`. */
 export function parseClients(text: string, problems: string[]): Client[] {
   let content: unknown;
   try {
     content = JSON.parse(text);
   } catch (error) {
-    // The parser's own message repeats what it met, which may be a secret: only the place is told.
+    // The message of the parser quotes its input, which may be a secret. Only the position is reported.
     problems.push(`is not JSON${placeOf(error, text)}`);
     return [];
   }
@@ -146,7 +149,9 @@ function parseClient(item: unknown, problems: string[]): Partial<Fields> {
   return client;
 }
 
-/** What is wrong although each member on its own is right. A member that is wrong already is not judged again. */
+/**
+ * Finds contradictions between members that are valid individually. Invalid members are not checked again.
+ */
 function contradictions(client: Partial<Fields>, hasSecret: boolean): string[] {
   const { token_endpoint_auth_method: method, grant_types: grantTypes, redirect_uris: redirectUris } = client;
   const problems: string[] = [];
@@ -174,7 +179,10 @@ function contradictions(client: Partial<Fields>, hasSecret: boolean): string[] {
   return problems;
 }
 
-/** The client of the explorer, whatever the file has; null where it has one of that id, or where there is no explorer. */
+/**
+ * Returns the built-in client of the explorer. Null: the file defines a client with that id, or the explorer
+ * is off.
+ */
 export function explorerClient(
   { explorer }: Pick<Config, 'explorer'>,
   others: readonly Client[],
@@ -193,9 +201,10 @@ export function explorerClient(
   };
 }
 
-/** A client as oidc-provider wants it described: it does not know of owners, nor of scopes that are empty. */
+/** Converts a client to the metadata of oidc-provider, which supports neither owners nor empty scopes. */
 export function clientMetadata(client: Client): Record<string, unknown> {
-  // «Native» is what lets the port of a loopback address vary (RFC 8252 §7.3), but neither https on one nor http elsewhere.
+  // With «native», the port of a loopback address may vary (RFC 8252 §7.3), but https on a loopback address
+  // and http elsewhere are not allowed.
   const isWeb = [...client.redirect_uris, ...client.post_logout_redirect_uris].some(
     (uri) => (uri.startsWith('https:') && isLoopback(uri)) || (uri.startsWith('http:') && !isLoopback(uri)),
   );

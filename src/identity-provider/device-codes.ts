@@ -5,7 +5,9 @@ import { messagePage, sendPage } from './pages/pages.js';
 
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code';
 
-/** Limits guesses at the codes of the device flow (RFC 8628 §5.1), by the address that they come from. */
+/**
+ * Limits guesses at the user codes and device codes of the device flow (RFC 8628 §5.1), per client address.
+ */
 export class DeviceCodes {
   constructor(
     private readonly wrong: Pick<WrongCodes, 'count' | 'wait'>,
@@ -13,19 +15,26 @@ export class DeviceCodes {
   ) {}
 
   /**
-   * Whether the address has typed too many wrong codes: then the page that says so is the answer. It is asked before a
-   * code is looked up, and again when one was right: many guesses can be under way at once.
+   * Returns whether the address has entered too many wrong codes; the page that says so is then the response.
+   * The check runs before a code is looked up, and again after a correct code, because many guesses can be in
+   * progress at once.
    */
   async refuses(context: Context): Promise<boolean> {
     return this.refuse(context, await this.wrong.wait('user-code', this.logins.addressOf(context)));
   }
 
-  /** Counts a wrong code that a person typed. @returns whether it was one too many, and the page says so */
+  /**
+   * Counts a wrong code that a user entered.
+   * @returns whether it exceeds the limit; the page that says so is then the response
+   */
   async refusesWrong(context: Context): Promise<boolean> {
     return this.refuse(context, await this.count('user-code', context));
   }
 
-  /** Counts a wrong code of a device, once the token endpoint has answered. A right one is never refused: nobody guesses it. */
+  /**
+   * Counts a wrong device code after the token endpoint has responded. A correct device code is never
+   * rejected, because it cannot be guessed.
+   */
   async judgeAnswer(context: Context): Promise<void> {
     const { oidc } = context as Partial<ProviderContext>;
     const { error } = (context.body ?? {}) as { error?: string };

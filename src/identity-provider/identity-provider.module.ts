@@ -3,8 +3,8 @@ import { AuthModule } from '../auth/auth.module.js';
 import { IdentityProvider } from './identity-provider.js';
 
 /**
- * The embedded OpenID provider, for development and the demonstration. Import it only when no external issuer is
- * set; the configuration refuses that in production.
+ * The embedded OpenID provider, for development and the demonstration. Import it only when no external issuer
+ * is configured; the configuration rejects that in production.
  */
 @Module({ imports: [AuthModule], providers: [IdentityProvider] })
 export class IdentityProviderModule {}

@@ -92,7 +92,10 @@ describe('the embedded identity provider', () => {
     return port;
   }
 
-  /** The service at this path of a free port. As the whole service does, it takes the path off what comes in. */
+  /**
+   * Starts the service at this path of a free port. Like the whole service, it strips the path from incoming
+   * requests.
+   */
   async function start(
     path = '',
     database: Pick<Database, 'read'> = new Database(dataSource),

@@ -46,7 +46,7 @@ export class IdentityProvider implements OnModuleInit {
 
   /** @throws ClientsFileError when the clients file cannot be used */
   async onModuleInit(): Promise<void> {
-    // The command line has the modules too, and nothing to listen on.
+    // The command line loads the modules too, but has no HTTP server.
     const adapter = this.host.httpAdapter as FastifyAdapter | null;
     if (!(adapter instanceof FastifyAdapter)) return;
     const registered = readClients(this.config.auth.embeddedClients);
@@ -69,7 +69,7 @@ export class IdentityProvider implements OnModuleInit {
     await mount(adapter, provider.callback(), logins, this.config);
   }
 
-  /** The database being away is not the provider's fault, and the client may come back. */
+  /** An unavailable database is not an error of the provider, and the client may retry. */
   private async findPerson(id: string): Promise<Person | null> {
     try {
       return await findPerson(this.database, id);
@@ -88,14 +88,14 @@ export class IdentityProvider implements OnModuleInit {
     provider.on('server_error', (_context: unknown, error: unknown) => {
       log(error);
     });
-    // Whatever happens outside of the provider's own routes; without a listener it would go to the console.
+    // Errors outside of the provider's own routes. Without a listener, they would go to the console.
     provider.on('error', log);
   }
 }
 
 /**
- * Hands these paths to the provider before Fastify looks at the body, which the provider reads itself. Routes of
- * their own instead of a middleware, so that no other request passes by here.
+ * Routes these paths to the provider before Fastify parses the body, which the provider reads itself. They
+ * are separate routes instead of a middleware, so that no other request executes this code.
  */
 async function mount(
   adapter: FastifyAdapter,
@@ -106,7 +106,7 @@ async function mount(
   await adapter.getInstance().register((fastify, _options, done) => {
     for (const path of PATHS) {
       fastify.all(path, {
-        // Not calling on is what ends Fastify's part.
+        // Fastify stops processing the request, because the hook does not call `done`.
         onRequest: (request, reply, refuse) => {
           if (!mayUseEmbedded(config, request.raw.headers.host)) {
             refuse(new RejectionError(403, 'FORBIDDEN', EMBEDDED_REFUSAL));
@@ -129,13 +129,13 @@ async function mount(
   });
 }
 
-/** Parameters of a URL: OAuth has fewer, and Koa takes the square of their number to parse them. */
+/** Maximum number of parameters of a URL. OAuth needs fewer, and Koa parses them in quadratic time. */
 const MOST_PARAMETERS = 100;
 
-/** Headers of the API that are not the provider's: it answers for its own pages and for its own clients. */
+/** Headers of the API that do not apply to the provider, which sets its own for its pages and its clients. */
 const NOT_HANDED_OVER = /^(content-security-policy|vary|access-control-.*)$/;
 
-/** Hijacking drops the headers that are set already. */
+/** Copies the headers to the raw response, because hijacking drops the headers that are already set. */
 function handOver(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (value !== undefined && !NOT_HANDED_OVER.test(name)) reply.raw.setHeader(name, value);

@@ -1,18 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JSONWebKeySet, type JWK } from 'jose';
 
-/** What the embedded provider keeps in the database, so that tokens and sessions of browsers outlive a restart. */
+/**
+ * Keys of the embedded provider, which the database stores so that tokens and browser sessions survive a
+ * restart.
+ */
 export interface ProviderKeys {
-  /** Private keys; the first that fits an algorithm signs. */
+  /** Private keys. The first one that supports an algorithm signs. */
   readonly jwks: { readonly keys: readonly JWK[] };
-  /** Keys of the cookies' signatures; the first signs, all verify. */
+  /** Keys of the signatures of cookies. The first one signs, all verify. */
   readonly cookieKeys: readonly string[];
 }
 
-/** The access tokens are signed with the first. The other lets clients be tried that want elliptic curves. */
+/**
+ * The first algorithm signs access tokens. The other one allows tests of clients that require elliptic
+ * curves.
+ */
 const ALGORITHMS = ['RS256', 'ES256'];
 
-/** The members of a JWK that everybody may know (RFC 7517 §4, RFC 7518 §6). */
+/** The public members of a JWK (RFC 7517 §4, RFC 7518 §6). */
 const PUBLIC_MEMBERS = ['kty', 'use', 'alg', 'kid', 'n', 'e', 'crv', 'x', 'y'] as const;
 
 export async function createKeys(): Promise<ProviderKeys> {
@@ -22,7 +28,7 @@ export async function createKeys(): Promise<ProviderKeys> {
   };
 }
 
-/** The key set that verifies what these keys sign. */
+/** Returns the key set that verifies signatures of these keys. */
 export function publicKeys({ jwks }: ProviderKeys): JSONWebKeySet {
   return { keys: jwks.keys.map(publicKey) };
 }

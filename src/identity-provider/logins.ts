@@ -4,7 +4,10 @@ import type { Context, ProviderContext } from 'oidc-provider/lib/provider.js';
 import { ServiceError } from '../common/errors.js';
 import type { FailedLogins } from '../limits/failed-logins.js';
 
-/** Too many logins have failed: 429. RFC 6749 has no code for it; this one says to come back. */
+/**
+ * Too many logins have failed: status 429. RFC 6749 has no code for this case; this code says that the client
+ * may retry later.
+ */
 export class LockedError extends OIDCProviderError {
   readonly error_description = 'too many logins have failed for this account, or from this address';
 
@@ -13,9 +16,9 @@ export class LockedError extends OIDCProviderError {
   }
 }
 
-/** Counts failed logins of people and clients together with those of service accounts. */
+/** Counts failed logins of users and clients together with those of service accounts. */
 export class ProviderLogins {
-  /** The provider itself only sees the last proxy. */
+  /** Client addresses by request, because the provider itself sees only the address of the last proxy. */
   private readonly addresses = new WeakMap<IncomingMessage, string>();
 
   constructor(private readonly failedLogins: Pick<FailedLogins, 'fail' | 'rejectLocked'>) {}
@@ -29,8 +32,8 @@ export class ProviderLogins {
   }
 
   /**
-   * To be told of every login, once it is known whether it is good.
-   * @param account with its kind in front; null: there is no such account
+   * Must be called for every login, as soon as its result is known.
+   * @param account account name with the prefix of its kind; null: the account does not exist
    * @throws LockedError, for which Retry-After is set
    */
   async judge(context: Context, account: string | null, isGood: boolean): Promise<void> {
@@ -44,7 +47,10 @@ export class ProviderLogins {
     }
   }
 
-  /** Clients that do not exist are nobody's account, but somebody's attempt. */
+  /**
+   * Counts an attempt of a nonexistent client against its address, because there is no account to count
+   * against.
+   */
   async judgeUnknownClient(context: Context): Promise<void> {
     const { oidc } = context as Partial<ProviderContext>;
     const { error } = (context.body ?? {}) as { error?: string };

@@ -1,15 +1,19 @@
 import { LRUCache } from 'lru-cache';
 import type { Adapter, Payload } from 'oidc-provider/lib/provider.js';
 
-/** Entries that one model may have. Far more than a demonstration needs, and a bound for whoever asks for more. */
+/** Maximum number of entries of one model: far more than a demonstration needs, and a bound on memory. */
 const MAXIMUM_ENTRIES = 5000;
-/** Characters that they may have together, as JSON: clients choose how long their parameters are. */
+/**
+ * Maximum total size of the entries in characters of JSON, because clients choose the length of their
+ * parameters.
+ */
 const MAXIMUM_SIZE = 10_000_000;
 
 /**
- * Keeps codes, sessions, grants and refresh tokens in the memory of this process, as long as they are valid and
- * there is room: the least recently used go first. A restart ends them all, and people sign in again. Each model
- * has an adapter of its own, so that device codes that nobody uses cannot push sessions out.
+ * Keeps codes, sessions, grants and refresh tokens in the memory of this process while they are valid and fit
+ * into its limits. The least recently used entries are removed first. A restart removes all of them, and
+ * users sign in again. Each model has a separate adapter, so that unused device codes cannot displace
+ * sessions.
  */
 export class MemoryAdapter implements Adapter {
   private readonly entries: LRUCache<string, Payload>;
@@ -39,7 +43,7 @@ export class MemoryAdapter implements Adapter {
     return Promise.resolve(this.entries.find((payload) => payload.userCode === userCode));
   }
 
-  /** Marks a code or a refresh token as used; it stays, so that a second use is noticed. */
+  /** Marks a code or a refresh token as used. It stays stored, so that a second use is detected. */
   consume(id: string): Promise<void> {
     const payload = this.entries.get(id);
     if (payload !== undefined) payload.consumed = Math.floor(Date.now() / 1000);

@@ -1,5 +1,6 @@
-// What we use of oidc-provider 9 (plain JavaScript), as its documentation and source have it. The modules are
-// named one by one because the package's entry warns, on every start, of each Node older than 22.
+// The used part of the API of oidc-provider 9 (plain JavaScript), from its documentation and source. The
+// modules are declared individually because the entry point of the package logs a warning at every start on
+// Node versions before 22.
 
 declare module 'oidc-provider/lib/provider.js' {
   import type { EventEmitter } from 'node:events';
@@ -17,10 +18,10 @@ declare module 'oidc-provider/lib/provider.js' {
     redirect(url: string): void;
   }
 
-  /** A context behind the provider's own routes. */
+  /** A context within the routes of the provider. */
   export interface ProviderContext extends Context {
     readonly oidc: {
-      /** The parameters of the request; `requestParamScopes` are the words of `scope`. */
+      /** The parameters of the request. `requestParamScopes` contains the words of `scope`. */
       readonly params: { readonly grant_type?: string; scope?: string | undefined };
       readonly requestParamScopes: ReadonlySet<string>;
       readonly session?: { readonly state?: { readonly secret: string } };
@@ -68,7 +69,7 @@ declare module 'oidc-provider/lib/provider.js' {
     readonly error_description?: string;
   }
 
-  /** Where artifacts are kept. One is made for every model; `expiresIn` is in seconds. */
+  /** Storage of artifacts. The provider creates one adapter for every model. `expiresIn` is in seconds. */
   export interface Adapter {
     upsert(id: string, payload: Payload, expiresIn?: number): Promise<void>;
     find(id: string): Promise<Payload | undefined>;
@@ -95,7 +96,7 @@ declare module 'oidc-provider/lib/provider.js' {
   export interface ResourceServer {
     readonly scope: string;
     readonly audience: string;
-    /** Seconds. */
+    /** Lifetime in seconds. */
     readonly accessTokenTTL: number;
     readonly accessTokenFormat: 'jwt' | 'opaque';
     readonly jwt?: { readonly sign: { readonly alg: string } };
@@ -181,7 +182,7 @@ declare module 'oidc-provider/lib/provider.js' {
     readonly responseTypes: readonly string[];
     readonly routes: Readonly<Record<string, string>>;
     readonly scopes: readonly string[];
-    /** Seconds, for every kind of artifact. */
+    /** Lifetime in seconds, for every kind of artifact. */
     readonly ttl: Readonly<Record<string, number>>;
   }
 
@@ -193,10 +194,10 @@ declare module 'oidc-provider/lib/provider.js' {
 
   export class Provider extends EventEmitter {
     constructor(issuer: string, configuration: Configuration);
-    /** The context of the request that is being answered. */
+    /** The context of the present request. */
     static readonly ctx: Context | undefined;
     readonly Client: { readonly prototype: RegisteredClient };
-    /** The session that the cookie of a request names, else a new one, which does not end yet. */
+    /** Returns the session of the cookie of a request, or a new session without an expiry. */
     readonly Session: { get(context: Context): Promise<{ readonly exp?: number }> };
     readonly Grant: new (owner: { accountId: string; clientId: string }) => Grant;
     readonly OIDCContext: { readonly prototype: { urlFor(name: string, options?: object): string } };
@@ -206,7 +207,7 @@ declare module 'oidc-provider/lib/provider.js' {
     callback(): RequestListener;
     urlFor(name: string, options?: object): string;
     interactionDetails(request: IncomingMessage, response: ServerResponse): Promise<Interaction>;
-    /** Keeps the result, and gives the URL at which the flow goes on. */
+    /** Stores the result, and returns the URL at which the flow continues. */
     interactionResult(
       request: IncomingMessage,
       response: ServerResponse,

@@ -24,7 +24,7 @@ const HOUR = 3600;
 const DAY = 24 * HOUR;
 
 export interface ProviderOptions {
-  /** The URL of this service; may have a path, which all links of the provider then begin with. */
+  /** The URL of this service. It may have a path, with which all links of the provider then begin. */
   readonly issuer: string;
   /** The `aud` of access tokens. */
   readonly audience: string;
@@ -36,7 +36,10 @@ export interface ProviderOptions {
   readonly codes: DeviceCodes;
 }
 
-/** Builds the OpenID provider. It answers requests whose paths have lost the path of the issuer already. */
+/**
+ * Builds the OpenID provider. It expects requests from whose paths the path of the issuer has already been
+ * removed.
+ */
 export function buildProvider(options: ProviderOptions): Provider {
   const { issuer, clients, findPerson, logins, codes } = options;
   const clientsById = new Map(clients.map((client) => [client.client_id, client]));
@@ -60,7 +63,8 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
     clients: clients.map(clientMetadata),
     cookies: {
       keys: keys.cookieKeys,
-      // The session is the provider's own: no other part of the service ever receives this cookie.
+      // The cookie path restricts the session to the provider, so that no other part of the service receives
+      // this cookie.
       long: { httpOnly: true, sameSite: 'lax', path: `${cookiePath}/oauth2` },
       short: { httpOnly: true, sameSite: 'lax' },
     },
@@ -82,7 +86,8 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
         defaultResource: () => issuer,
         getResourceServerInfo: (context, resource, client) =>
           resourceServer(options, context, resource, clientsById.get(client.clientId)),
-        // With a scope of ours the token is for our API; with `openid` alone it is for the userinfo endpoint.
+        // With a scope of the API, the token is for the API. With `openid` alone, it is for the userinfo
+        // endpoint.
         useGrantedResource: (_context, source) => [...source.scopes].some(isScope),
       },
       revocation: {
@@ -104,17 +109,21 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
       customizers: {
         jwt: async (_context, token, { payload }) => {
           if (token.kind !== 'ClientCredentials') return;
-          // By this the service tells such a token from one that an application has for a person (token-kind.ts).
+          // The service distinguishes such a token by this claim from a token that an application has for a
+          // user (token-kind.ts).
           payload.gty = 'client-credentials';
-          // Without an owner the subject remains the client itself (RFC 9068 §2.2): such a token acts for nobody.
+          // Without an owner, the subject remains the client itself (RFC 9068 §2.2), and the token has no
+          // user.
           const owner = clientsById.get(token.clientId)?.owner ?? null;
-          // Whether the directory has the owner is decided by each request: people come and go while a token lives.
+          // Each request checks whether the directory has the owner, because users change during the lifetime
+          // of a token.
           if (owner !== null) payload.sub = (await findPerson(owner))?.id ?? owner;
         },
       },
     },
     interactions: { url: (_context, { uid }) => `${issuer}${interactionPath(uid)}` },
-    // OpenID Connect ties `offline_access` to a prompt; plain OAuth clients just register the grant type.
+    // OpenID Connect requires a prompt for `offline_access`. Plain OAuth clients only register the grant
+    // type.
     issueRefreshToken: (_context, client) => client.grantTypeAllowed('refresh_token'),
     jwks: keys.jwks,
     pkce: { required: () => true },
@@ -137,8 +146,9 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
 }
 
 /**
- * What an access token for our API is like. This is also where oidc-provider knows what is asked of whom, in
- * every flow; on its own it would drop a scope that it does not know, and RFC 6749 §5.2 has an error for that.
+ * Defines access tokens for the API. In every flow, this is also where oidc-provider knows the requested
+ * scopes of the client. By itself, oidc-provider drops an unknown scope, for which RFC 6749 §5.2 has an
+ * error.
  */
 function resourceServer(
   { issuer, audience }: ProviderOptions,
@@ -164,8 +174,8 @@ function resourceServer(
 }
 
 /**
- * A client that acts for itself and names no scope gets every one it is registered for: the default that RFC 6749
- * §3.3 asks a server to document. Where a person consents, they are asked for what is named and nothing else.
+ * Gives a client that acts for itself and names no scope all of its registered scopes. RFC 6749 §3.3 asks a
+ * server to document this default. Where a user consents, only the named scopes are requested.
  */
 function nameDefaultScope({ params }: ProviderContext['oidc'], allowed: ReadonlySet<string>): void {
   if (params.grant_type !== 'client_credentials' || params.scope !== undefined) return;
@@ -177,20 +187,22 @@ function isConfidentialOrOwn(_context: ProviderContext, client: RegisteredClient
   return client.clientAuthMethod !== 'none' || token.clientId === client.clientId;
 }
 
-/** Pages of the client itself may call from a browser, and those that may call the API. */
+/**
+ * Allows cross-origin requests from pages of the client itself, and from the origins that may call the API.
+ */
 function mayCall(
   origin: string,
   { redirectUris }: RegisteredClient,
   corsOrigins: readonly string[],
 ): boolean {
-  // Not an origin but the absence of one, which a redirect URI of an installed application has too.
+  // `null` means the absence of an origin. The redirect URI of an installed application has it too.
   if (origin === 'null') return false;
   return corsOrigins.includes(origin) || redirectUris.some((uri) => new URL(uri).origin === origin);
 }
 
 /**
- * Makes every link begin with the issuer. Otherwise they would begin with what the request says of its host and
- * path, which a proxy may have changed and a client may have made up. Likewise cookies are secure when it is.
+ * Makes every link begin with the issuer. By default links begin with the host and path of the request, which
+ * a proxy may have changed and a client may have forged. Cookies are secure when the issuer uses https.
  */
 function useIssuerForLinks(provider: Provider, issuer: string): void {
   provider.OIDCContext.prototype.urlFor = (name, options) => provider.urlFor(name, options);
@@ -198,8 +210,9 @@ function useIssuerForLinks(provider: Provider, issuer: string): void {
 }
 
 /**
- * A secret counts only when it comes the way that is registered for the client (RFC 7591 §2); oidc-provider
- * takes either way from either client. A client whose secret was guessed at too often is refused with any.
+ * Accepts a secret only by the registered authentication method of the client (RFC 7591 §2), because
+ * oidc-provider accepts either method from every client. Rejects every secret of a client after too many
+ * wrong ones.
  */
 function judgeSecrets(provider: Provider, logins: ProviderLogins): void {
   const clients = provider.Client.prototype;

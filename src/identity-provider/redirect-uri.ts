@@ -1,17 +1,18 @@
 import { parseUrl } from '../common/url.js';
 
-/** RFC 8252 §7.3 and §8.3: the addresses of one's own machine, to which plain http may lead. */
+/** Loopback hosts, to which plain http is allowed (RFC 8252 §7.3 and §8.3). */
 const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** True when the URL leads to the machine of the browser itself. */
+/** Returns whether the URL leads to the machine of the browser itself. */
 export function isLoopback(uri: string): boolean {
   const url = parseUrl(uri);
   return url !== null && LOOPBACK_HOSTS.has(url.hostname);
 }
 
 /**
- * What is wrong with a redirect URI, or null: https, or http to a loopback address, or a scheme of an installed
- * application, which has a dot in it (RFC 8252 §7.1, RFC 9700 §2.6), and never a fragment (RFC 6749 §3.1.2).
+ * Returns what is wrong with a redirect URI, or null. Allowed are https, http to a loopback address, and the
+ * scheme of an installed application, which contains a dot (RFC 8252 §7.1, RFC 9700 §2.6). A fragment is
+ * never allowed (RFC 6749 §3.1.2).
  */
 export function redirectUriProblem(uri: string): string | null {
   if (parseUrl(uri) === null) return `must have absolute URLs, and ${quote(uri)} is none`;

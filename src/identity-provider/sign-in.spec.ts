@@ -21,7 +21,7 @@ const CLIENTS = [
     client_name: 'Time & table',
     token_endpoint_auth_method: 'none',
     grant_types: ['authorization_code', 'refresh_token', DEVICE_CODE],
-    // Without a port: any will do (RFC 8252 §7.3).
+    // Without a port, because any port is accepted (RFC 8252 §7.3).
     redirect_uris: ['http://127.0.0.1/callback'],
     post_logout_redirect_uris: ['http://127.0.0.1/'],
     scope: 'openid profile read',
@@ -168,7 +168,7 @@ describe('signing in', () => {
     const { url, response } = await browser.open(authorizationUrl());
     expect(await response.text()).toContain('value="ada"');
     const switching = await browser.open(url, { id: 'grace', answer: 'continue' });
-    // The provider ends the other session first, by a form that sends itself.
+    // The provider first ends the other session, by a form that submits itself.
     const form = await switching.response.text();
     const [, action = ''] = /action="([^"]+)"/.exec(form) ?? [];
     const [, xsrf = ''] = /name="xsrf" value="([^"]+)"/.exec(form) ?? [];

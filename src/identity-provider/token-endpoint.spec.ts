@@ -63,7 +63,10 @@ describe('the token endpoint', () => {
     });
   }
 
-  /** RFC 6749 §2.3.1: form-urlencoded first, then joined by a colon, then Base64. */
+  /**
+   * Encodes id and secret as form-urlencoded, joins them by a colon, and encodes the result as Base64 (RFC
+   * 6749 §2.3.1).
+   */
   function basic(id: string, secret: string): Record<string, string> {
     const encode = (text: string) => new URLSearchParams({ '': text }).toString().slice(1);
     return {

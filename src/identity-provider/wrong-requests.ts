@@ -5,7 +5,9 @@ import type { ProviderLogins } from './logins.js';
 import { messagePage, sendPage, setPolicy } from './pages/pages.js';
 import { POST_ONLY, ROUTES } from './routes.js';
 
-/** All answers have the policy, also those that Koa would make of a fault: it drops every header for them. */
+/**
+ * Sets the policy on all responses, including the error responses of Koa, for which it drops every header.
+ */
 export function answerFaults(provider: Provider): void {
   provider.use(async (context, next) => {
     setPolicy(context);
@@ -22,7 +24,7 @@ export function answerFaults(provider: Provider): void {
   });
 }
 
-/** Answers what no route of the provider answers, and counts what was wrong. */
+/** Responds to requests that no route of the provider handles, and counts failed attempts. */
 export function answerWrongRequests(provider: Provider, logins: ProviderLogins, codes: DeviceCodes): void {
   provider.use(async (context, next) => {
     if (POST_ONLY.has(context.path) && context.method !== 'POST' && context.method !== 'OPTIONS') {
@@ -35,7 +37,7 @@ export function answerWrongRequests(provider: Provider, logins: ProviderLogins, 
     const isCodeTyped = context.path === ROUTES.code_verification && context.method === 'POST';
     if (isCodeTyped && (await codes.refuses(context))) return;
     if (isCodeTyped && (await provider.Session.get(context)).exp === undefined) {
-      // oidc-provider would fail to save the session that it makes here: its form always comes with one.
+      // oidc-provider would create a session here and fail to save it, because its own form always sends one.
       sendPage(context, 400, messagePage('This did not work', 'Open the page that your device shows again.'));
       return;
     }

@@ -91,7 +91,7 @@ async function addPerson(id: string, photo: Buffer | null, picture: Buffer | nul
 
 const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest();
 
-/** Path and query of a URL that the service signed, with the path of the base URL. */
+/** Returns the path and query of a signed URL, including the path of the base URL. */
 function signed(overrides: Partial<Parameters<typeof signUrl>[0]> = {}): string {
   const whole = { baseUrl: '/school', kind: 'photo', id: ID, size: null } as const;
   return signUrl({ ...whole, now: new Date(), key, ...overrides });
@@ -249,7 +249,7 @@ describe('a refusal', () => {
     const url = Buffer.from(signed({ size: 64 }), 'latin1');
     expect(await statusOf(port, url)).toBe(200);
     const statuses = new Set<number>();
-    // Every bit is too slow here; a step that is prime to 8 visits each position of the byte.
+    // A test of every bit is too slow here. A step that is coprime to 8 visits each position of the byte.
     for (let bit = 0; bit < url.length * 8; bit += 3) {
       const changed = Buffer.from(url);
       changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
@@ -259,7 +259,7 @@ describe('a refusal', () => {
   });
 });
 
-/** The status of a GET whose target is written to the socket as it is. */
+/** Returns the status of a GET whose target is written to the socket without encoding. */
 function statusOf(port: number, target: Buffer): Promise<number> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
@@ -272,7 +272,7 @@ function statusOf(port: number, target: Buffer): Promise<number> {
   });
 }
 
-/** The answer to a good URL while the database fails with this error. */
+/** Returns the response to a valid URL while the database fails with this error. */
 async function getWithout(database: Error): Promise<Awaited<ReturnType<typeof get>>> {
   const connect = jest
     .spyOn((dataSource.driver as unknown as { master: Pool }).master, 'connect')

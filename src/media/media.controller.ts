@@ -10,15 +10,16 @@ import { type Picture, PicturesService } from './pictures.service.js';
 import { ReadOnlyGuard } from './read-only.guard.js';
 import type { PictureKind } from './signing/signed-url.js';
 
-/** What whoever has a signed URL is shown by it. */
+/** Personal data that a picture discloses to the holder of its signed URL. */
 const PERSONAL_DATA: Readonly<Record<PictureKind, PersonalDataAccess>> = {
   photo: { fields: ['User.photo'], people: [1] },
   picture: { fields: ['User.picture'], people: [1] },
 };
 
 /**
- * The pictures behind signed URLs. No token: the signature is the permission. The routes are wildcards because
- * ids may be longer than the router lets a named parameter be, and because only the raw path is verified anyway.
+ * Serves the pictures of signed URLs without a token, because the signature grants the permission. The routes
+ * are wildcards because ids may exceed the router's limit for a named parameter, and because only the raw
+ * path is verified.
  */
 @Public()
 @Controller()
@@ -37,20 +38,20 @@ export class MediaController {
       ifNoneMatch: request.headers['if-none-match'],
       maxStaleness: readMaxStaleness(request.headers),
     });
-    // Who has it already is shown nothing.
+    // A response without bytes discloses no personal data.
     if (request.method === 'GET' && picture.bytes !== null)
       this.accessLog.noteSignedUrl(PERSONAL_DATA[picture.kind]);
     send(reply, picture);
   }
 }
 
-/** Writes the picture, its headers only when those were asked for, or 304 when the caller has it. */
+/** Sends the picture, only its headers for HEAD, or 304 when the client already has it. */
 function send(reply: FastifyReply, { bytes, mediaType, etag, maxAge, read }: Picture): void {
   const vary = reply.getHeader('Vary');
   void reply.headers({
     ...PICTURE_HEADERS,
     ...headersOfRead(read),
-    // Cross-origin rules may have set it before.
+    // The CORS handler may have set the header before.
     Vary: vary === undefined ? 'Accept' : `${String(vary)}, Accept`,
     ETag: etag,
     'Cache-Control': `private, max-age=${maxAge}`,

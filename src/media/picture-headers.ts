@@ -1,4 +1,7 @@
-/** On every answer, pictures and problems alike: pages of other sites may show one, and learn nothing else. */
+/**
+ * Headers of every response, including errors. Pages of other sites may display a picture but cannot read
+ * anything else.
+ */
 export const PICTURE_HEADERS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',

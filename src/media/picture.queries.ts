@@ -4,7 +4,10 @@ import { NothingReadError } from '../database/revisions/no-revision.error.js';
 import { type Statement, statement } from '../database/statements/statement.js';
 import type { PictureKind } from './signing/signed-url.js';
 
-/** By the unique index on the folded id: one row, also where nobody has it. Its digest is enough to answer most requests. */
+/**
+ * Reads the digest by the unique index on the folded id. It returns one row even if no user has the id. Most
+ * requests need only the digest.
+ */
 const findDigest = (kind: PictureKind) =>
   statement(`select u.${kind}, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1`, {
     tellsRevision: true,
@@ -16,18 +19,18 @@ const DIGEST: Record<PictureKind, Statement> = {
   picture: findDigest('picture'),
 };
 
-/** Only read to make a rendering that is in nobody's cache. */
+/** Read only to create a rendering that no cache has. */
 const BYTES = statement('select bytes from pictures where sha256 = $1');
 
-/** The SHA-256 digest of a person's picture, and the revision that it was read from. */
+/** The SHA-256 digest of a user's picture, and the revision that it was read from. */
 export interface FoundDigest {
-  /** Null: there is no such person or picture. */
+  /** Null: the user or the picture does not exist. */
   readonly sha256: Buffer | null;
-  /** The id. */
+  /** Id of the revision. */
   readonly revision: string;
 }
 
-/** @throws ServiceUnavailableError when that cannot be told */
+/** @throws ServiceUnavailableError when the digest cannot be read */
 export async function findPictureDigest(
   database: Database,
   kind: PictureKind,
@@ -39,7 +42,7 @@ export async function findPictureDigest(
   return { sha256, revision };
 }
 
-/** The picture with this digest; null when the mirror has removed it meanwhile. */
+/** Reads the picture with this digest. Returns null when the mirror has removed it in the meantime. */
 export async function findPictureBytes(database: Database, sha256: Buffer): Promise<Buffer | null> {
   const rows = await database.read<[Buffer]>(BYTES, [sha256]);
   return rows[0]?.[0] ?? null;

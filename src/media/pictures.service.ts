@@ -10,29 +10,29 @@ import { chooseFormat } from './rendering/rendering-format.js';
 import { SIGNING_KEYS, type SigningKeys } from './signing/signing-keys.js';
 import { type PictureKind, type SignedPicture, verifyUrl } from './signing/signed-url.js';
 
-/** What a request for a picture says. */
+/** The relevant parts of a request for a picture. */
 export interface PictureRequest {
-  /** Path and query as they came, without the path of the base URL. */
+  /** Unmodified path and query, without the path of the base URL. */
   readonly target: string;
   readonly accept: string | undefined;
   readonly ifNoneMatch: string | undefined;
-  /** Seconds that the mirror may be old; null: there is no bound. */
+  /** Maximum accepted age of the mirror in seconds. Null: there is no bound. */
   readonly maxStaleness: number | null;
 }
 
-/** A picture, or `bytes` null when the caller has it already. */
+/** A picture. `bytes` is null when the client already has it. */
 export interface Picture {
   readonly kind: PictureKind;
   readonly bytes: Buffer | null;
   readonly mediaType: string;
   readonly etag: string;
-  /** Seconds that are left of the life of the URL. */
+  /** Remaining lifetime of the URL in seconds. */
   readonly maxAge: number;
-  /** What it was read from. */
+  /** The revision and age of the mirror that the picture was read from. */
   readonly read: MirrorRead;
 }
 
-/** Hands out pictures to whoever has a signed URL. */
+/** Returns pictures for valid signed URLs. */
 @Injectable()
 export class PicturesService {
   constructor(
@@ -43,8 +43,9 @@ export class PicturesService {
   ) {}
 
   /**
-   * The picture that a signed URL stands for.
-   * @throws RejectionError for a bad URL, or when there is no picture; ServiceError STALE; ServiceUnavailableError
+   * Returns the picture of a signed URL.
+   * @throws RejectionError for an invalid URL or a missing picture; ServiceError STALE;
+   * ServiceUnavailableError
    */
   async get(request: PictureRequest): Promise<Picture> {
     const now = new Date();
@@ -85,7 +86,7 @@ export class PicturesService {
   }
 }
 
-/** Whether the person or only the picture is missing is not told apart. */
+/** The error does not disclose whether the user or only the picture is missing. */
 function noPicture(read: MirrorRead): RejectionError {
   return new RejectionError(404, 'NOT_FOUND', 'There is no such picture', headersOfRead(read));
 }

@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import type { FastifyRequest } from 'fastify';
 import { RejectionError } from '../http/rejection.js';
 
-/** Lets GET and HEAD pass, and says so to the others (RFC 9110 section 15.5.6). */
+/** Allows GET and HEAD, and lists them in `Allow` when it rejects another method (RFC 9110 §15.5.6). */
 @Injectable()
 export class ReadOnlyGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {

@@ -29,7 +29,7 @@ function SignedUrlField(name: PictureKind): MethodDecorator {
   );
 }
 
-/** The pictures of users. */
+/** Resolves the pictures of users. */
 @Resolver(() => User)
 export class UserPicturesResolver {
   constructor(private readonly urls: SignedUrls) {}
@@ -45,7 +45,7 @@ export class UserPicturesResolver {
   }
 }
 
-/** The pictures of the person for whom the token acts. */
+/** Resolves the pictures of the token's user. */
 @Resolver(() => Profile)
 export class ProfilePicturesResolver {
   constructor(private readonly urls: SignedUrls) {}

@@ -119,7 +119,7 @@ export class RequestWatch {
   }
 }
 
-/** A completed request, from either path of execution. */
+/** A request whose response was sent or whose connection was closed. */
 interface SeenRequest extends Pick<
   FastifyRequest,
   'id' | 'method' | 'operation' | 'principal' | 'rateLimits' | 'statements' | 'traceId'

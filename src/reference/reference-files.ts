@@ -7,7 +7,7 @@ import { CONFIG } from '../config/config.module.js';
 import { pageHeaders } from '../pages/policy.js';
 import { type ServedFile, servedFile } from './served-file.js';
 
-/** Where scripts/write-reference.mjs writes to. */
+/** Output directory of scripts/write-reference.mjs. */
 const DIRECTORY = fileURLToPath(new URL('../../dist/reference-pages/', import.meta.url));
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
@@ -17,17 +17,17 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.json': 'application/json',
 };
 
-/** Everything of a page is its own; it loads what is searched when somebody does. */
+/** A page loads only from its own origin. It loads the search index on first use. */
 const PAGE_HEADERS = {
   ...pageHeaders({ 'style-src': [`'self'`], 'script-src': [`'self'`], 'connect-src': [`'self'`] }),
   'cache-control': 'no-cache',
 };
-/** The name of what pages load has the hash of it. */
+/** The names of assets contain their hash. */
 const ASSET_CACHE = 'public, max-age=31536000, immutable';
 
 /**
- * The pages of the reference and what they load, by their path below `/reference`. All are read when the first is asked for:
- * nothing of a request ever becomes the name of a file.
+ * The pages and assets of the reference, by their path below `/reference`. All files are read on the first
+ * request, so that no part of a request ever becomes a file name.
  */
 @Injectable()
 export class ReferenceFiles {
@@ -42,7 +42,10 @@ export class ReferenceFiles {
   }
 }
 
-/** Where the schema is not told, there is the page of errors alone. Null: `npm run dev` has not written the pages yet. */
+/**
+ * Reads the files. Without disclosure of the schema, there is only the page of errors. Null: `npm run dev`
+ * has not written the pages yet.
+ */
 function readFiles(tellsSchema: boolean): Map<string, ServedFile> | null {
   if (!existsSync(DIRECTORY)) return null;
   const files = new Map<string, ServedFile>();
@@ -62,7 +65,7 @@ function readFiles(tellsSchema: boolean): Map<string, ServedFile> | null {
   return files;
 }
 
-/** Where a page is served; null: nowhere. */
+/** Returns the path of a page. Null: the page is not served. */
 function pathOf(page: string, tellsSchema: boolean): string | null {
   if (!tellsSchema) return page === 'errors-alone' ? 'errors' : null;
   if (page === 'errors-alone') return null;

@@ -5,7 +5,7 @@ import { RejectionError } from '../http/rejection.js';
 import { ReferenceFiles } from './reference-files.js';
 import { sendFile } from './served-file.js';
 
-/** The pages about the schema and the errors, for people. */
+/** Serves the pages about the schema and the errors. */
 @Public()
 @Controller('reference')
 export class ReferenceController {
@@ -16,7 +16,7 @@ export class ReferenceController {
     this.send('', request, reply);
   }
 
-  /** The one page that there always is. */
+  /** Serves the page of errors, which is always available. */
   @Get('errors')
   getErrors(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
     this.send('errors', request, reply);

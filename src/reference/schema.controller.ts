@@ -9,7 +9,7 @@ import { RejectionError } from '../http/rejection.js';
 import { printSdl } from '../graphql/schema/schema.js';
 import { sendFile, type ServedFile, servedFile } from './served-file.js';
 
-/** The schema as text, where it may be told: the same that introspection tells. */
+/** Serves the schema as text where introspection is allowed; it contains the same information. */
 @Public()
 @Controller()
 export class SchemaController {
@@ -24,7 +24,7 @@ export class SchemaController {
   @Get(`${GRAPHQL_PATH}/schema.graphql`)
   getSchema(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
     if (!this.config.disclosure.introspection) throw notTold();
-    // Printed when somebody asks first: most processes are never asked.
+    // Printed on the first request, because most processes never receive one.
     this.file ??= servedFile(Buffer.from(printSdl(this.host.schema)), {
       'content-type': 'text/plain; charset=utf-8',
       'cache-control': 'public, max-age=300',

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { matchesEtag } from '../media/etag.js';
 
-/** Something that is the same for everybody as long as the process runs. */
+/** A file that is the same for all clients while the process runs. */
 export interface ServedFile {
   readonly bytes: Buffer;
   readonly etag: string;
@@ -14,7 +14,7 @@ export function servedFile(bytes: Buffer, headers: Readonly<Record<string, strin
   return { bytes, etag: `"${digest}"`, headers };
 }
 
-/** Answers with the file, or with 304 when the caller has it (RFC 9110 §13.1.2). */
+/** Sends the file, or 304 when the client already has it (RFC 9110 §13.1.2). */
 export function sendFile(file: ServedFile, request: FastifyRequest, reply: FastifyReply): void {
   void reply.headers({ ...file.headers, etag: file.etag });
   if (matchesEtag(request.headers['if-none-match'], file.etag)) void reply.code(304).send();

@@ -12,10 +12,13 @@ import {
 type DeviceFlow = Configuration['features']['deviceFlow'];
 type SignOut = Configuration['features']['rpInitiatedLogout'];
 
-/** Errors of oidc-provider that say that no device waits with the code that was typed. */
+/** Errors of oidc-provider for a code that no waiting device has. */
 const WRONG_CODE = new Set(['NotFoundError', 'ExpiredError', 'AlreadyUsedError']);
 
-/** The pages of the device flow (RFC 8628 §3.3). The forms that oidc-provider hands over have no labels. */
+/**
+ * The pages of the device flow (RFC 8628 §3.3). They replace the forms of oidc-provider, which have no
+ * labels.
+ */
 export const deviceFlowPages = (
   codes: DeviceCodes,
 ): Pick<DeviceFlow, 'userCodeInputSource' | 'userCodeConfirmSource' | 'successSource'> => ({
@@ -41,7 +44,7 @@ export const deviceFlowPages = (
   },
 });
 
-/** The pages around signing out (OpenID Connect RP-Initiated Logout 1.0 §2). */
+/** The pages of signing out (OpenID Connect RP-Initiated Logout 1.0 §2). */
 export const signOutPages: Pick<SignOut, 'logoutSource' | 'postLogoutSuccessSource'> = {
   logoutSource(context) {
     const action = context.oidc.urlFor('end_session_confirm');
@@ -55,7 +58,10 @@ export const signOutPages: Pick<SignOut, 'logoutSource' | 'postLogoutSuccessSour
   },
 };
 
-/** Shown where there is nobody to send the error to: an application that is not registered, an old link. */
+/**
+ * The error page for errors that cannot be sent to an application, such as an unregistered application or an
+ * outdated link.
+ */
 export const renderError: Configuration['renderError'] = (context, { error, error_description }) => {
   const reason = error_description === undefined ? error : `${error}: ${error_description}`;
   sendPage(context, context.status, messagePage('This did not work', reason));

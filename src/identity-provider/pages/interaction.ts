@@ -8,7 +8,7 @@ import { LockedError, type ProviderLogins } from '../logins.js';
 import { messagePage, sendPage, signInPage } from './pages.js';
 import type { FindPerson, Person } from '../people.js';
 
-/** Bytes that a posted form may have: an id and a button. */
+/** Maximum bytes of a posted form, which contains an id and a button. */
 const FORM_BYTES = 4096;
 
 const PATH = /^\/interaction\/([\w-]+)$/;
@@ -24,11 +24,11 @@ export interface InteractionOptions {
 }
 
 /**
- * Answers the sign-in page. Signing in and consenting are one step: the person is asked who they are and sees
- * what the application wants; whoever goes on has allowed it.
+ * Handles the sign-in page. Signing in and consenting are one step: the page asks for the user's id and shows
+ * what the application requests, and the user consents by continuing.
  *
- * Other sites cannot post the form. It is the cookie that says which sign-in this is: browsers keep it from
- * posts of other sites (SameSite=Lax) and send it to this path only, which nobody else can guess.
+ * Other sites cannot post the form. The cookie identifies the sign-in. Browsers do not send it with posts of
+ * other sites (SameSite=Lax), and send it only to this path, which cannot be guessed.
  */
 export function answerInteractions(
   provider: Provider,
@@ -89,7 +89,7 @@ export function answerInteractions(
     await goOn(context, { login: { accountId: person.id }, consent: { grantId } });
   }
 
-  /** Counts those who do not exist; an empty field is nobody's attempt. */
+  /** Counts attempts for nonexistent users. An empty field does not count as an attempt. */
   async function isLocked(context: Context, typed: string, person: Person | null): Promise<boolean> {
     if (typed === '') return false;
     try {
@@ -101,7 +101,7 @@ export function answerInteractions(
     }
   }
 
-  /** A new grant each time: what was allowed once, for other scopes, does not count. */
+  /** Creates a new grant for each sign-in, so that an earlier consent for other scopes does not count. */
   async function grantWhatIsAsked({ params }: Interaction, person: Person): Promise<string> {
     const grant = new provider.Grant({ accountId: person.id, clientId: params.client_id });
     const scopes = wordsOf(params.scope);
@@ -135,7 +135,7 @@ function refuseMethod(context: Context): void {
   sendPage(context, 405, messagePage('Start again', 'Go back to the application.'));
 }
 
-/** Null: the form is longer than ours can be. */
+/** Returns null when the form is longer than allowed. */
 async function readForm(request: IncomingMessage): Promise<URLSearchParams | null> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -1,6 +1,6 @@
 import { PALETTE } from '../../pages/style.js';
 
-/** The style sheet of the provider's pages. The content security policy names it by its hash. */
+/** The style sheet of the provider's pages. The content security policy allows it by its hash. */
 export const STYLE = `${PALETTE}body {
   margin: 0; min-height: 100vh; padding: 1.5rem 1rem; display: flex; flex-direction: column;
   align-items: center; justify-content: center; gap: 1rem; background: var(--page); color: var(--text);

@@ -3,10 +3,10 @@ import { escapeHtml, renderDocument } from '../../pages/html.js';
 import { contentSecurityPolicy, hashSource } from '../../pages/policy.js';
 import { STYLE } from './page-style.js';
 
-/** A page that is ready to be sent. */
+/** The content of a page of the provider. */
 export interface Page {
   readonly title: string;
-  /** HTML: whatever comes from outside is escaped already. */
+  /** HTML. All external text in it is already escaped. */
   readonly body: string;
 }
 
@@ -20,18 +20,19 @@ const SCOPE_WORDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Nothing is loaded and no script runs; the one style sheet is named by its hash. There is no `form-action`,
- * because browsers hold it against every redirect after the post, and the last of them leads to the application.
+ * The page loads nothing and runs no script; the policy allows its only style sheet by its hash. There is no
+ * `form-action`, because browsers apply it to every redirect after the post, and the last redirect leads to
+ * the application.
  */
 const CONTENT_SECURITY_POLICY = contentSecurityPolicy({ 'style-src': [hashSource(STYLE)] });
 
 /**
- * Of answers that are no page of ours: redirects, JSON, and the form of oidc-provider that sends itself on. It adds the hash
- * of its script to `script-src`.
+ * Policy of responses other than the service's own pages: redirects, JSON, and the form of oidc-provider that
+ * submits itself. oidc-provider adds the hash of its script to `script-src`.
  */
 const OTHER_POLICY = contentSecurityPolicy({ 'script-src': [] });
 
-/** What every answer of the provider has; a page of ours has its own policy instead. */
+/** Sets the policy of every response of the provider. A page of the service has its own policy instead. */
 export function setPolicy(context: Context): void {
   context.set('Content-Security-Policy', OTHER_POLICY);
   context.set('X-Content-Type-Options', 'nosniff');
@@ -51,13 +52,16 @@ export function sendPage(context: Context, status: number, page: Page): void {
 export interface SignInQuestion {
   readonly application: string;
   readonly scopes: readonly string[];
-  /** What stands in the field: what was typed before, or who is signed in. */
+  /** Initial value of the field: the previous input, or the id of the signed-in user. */
   readonly id: string;
-  /** Why the question is asked again. */
+  /** Why the page asks again. */
   readonly problem?: string;
 }
 
-/** Asks who is signing in, and whether the application may have what it asks for. Posts to its own address. */
+/**
+ * Renders the page that asks for the user's id and for consent to the requested scopes. The form posts to its
+ * own address.
+ */
 export function signInPage({ application, scopes, id, problem }: SignInQuestion): Page {
   const wishes = scopes.map((scope) => `<li>${escapeHtml(SCOPE_WORDS[scope] ?? scope)}</li>`).join('');
   const asks = wishes === '' ? 'wants you to sign in.</p>' : `asks to</p>\n<ul>${wishes}</ul>`;
@@ -76,12 +80,12 @@ ${field({ name: 'id', label: 'Your id in the directory', value: id, autocomplete
 
 export interface DeviceForm {
   readonly action: string;
-  /** Ties the form to the session, against forms of other sites. */
+  /** Ties the form to the session, which prevents forms of other sites (CSRF). */
   readonly secret: string;
   readonly userCode: string;
 }
 
-/** Asks for the code that a device shows (RFC 8628 §3.3). */
+/** Renders the page that asks for the code that a device shows (RFC 8628 §3.3). */
 export function deviceCodePage({ action, secret, userCode }: DeviceForm, problem?: string): Page {
   return {
     title: 'Connect a device',
@@ -96,7 +100,7 @@ ${field({ name: 'user_code', label: 'Code', value: userCode, autocomplete: 'off'
   };
 }
 
-/** Asks whether the code is really the one on the person's device (RFC 8628 §5.4). */
+/** Renders the page that asks whether the code matches the one on the user's device (RFC 8628 §5.4). */
 export function deviceConfirmPage({ action, secret, userCode }: DeviceForm, application: string): Page {
   return {
     title: 'Is this your device?',
@@ -116,8 +120,8 @@ ${hiddenField('confirm', 'yes')}
 }
 
 /**
- * Asks whether to end the session in this browser.
- * @param application that sent the person here; null: nobody did
+ * Renders the page that asks whether to end the session in this browser.
+ * @param application the application that redirected the user here; null: there is none
  */
 export function signOutPage(
   { action, secret }: Omit<DeviceForm, 'userCode'>,

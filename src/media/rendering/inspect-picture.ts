@@ -1,17 +1,20 @@
 import sharp from 'sharp';
 
-/** Formats that pictures of the directory may have. */
+/** Supported formats of pictures of the directory. */
 export type SourceFormat = 'jpeg' | 'png' | 'gif' | 'webp' | 'avif';
 
 export type Inspection =
   { readonly ok: true; readonly format: SourceFormat } | { readonly ok: false; readonly reason: string };
 
-/** A picture of a few kilobytes can unfold to gigabytes: more pixels than any camera people use are refused. */
+/**
+ * Maximum number of pixels, above that of common cameras. A picture of a few kilobytes can decode to
+ * gigabytes.
+ */
 export const PIXEL_LIMIT = 25_000_000;
 
 /**
- * Looks at the head of a picture: cheap, and enough to tell what will never be shown. A picture that breaks off
- * later is only found out when it is rendered.
+ * Inspects the head of a picture. This is cheap and detects pictures that can never be shown. A truncated
+ * picture is detected only when it is rendered.
  * @returns the reason as the end of a sentence that begins with the attribute: «… is not a picture …»
  */
 export async function inspectPicture(bytes: Uint8Array): Promise<Inspection> {
@@ -27,14 +30,14 @@ export async function inspectPicture(bytes: Uint8Array): Promise<Inspection> {
     }
     return { ok: true, format };
   } catch {
-    // The decoder's own words help nobody who looks after a directory.
+    // The message of the decoder does not help an administrator of a directory.
     return { ok: false, reason: `begins like ${format.toUpperCase()} but cannot be decoded` };
   }
 }
 
 /**
- * The format by the first bytes. The decoder would recognise many more, SVG and PDF among them: code for those
- * shall not see the bytes at all.
+ * Detects the format by the first bytes. The decoder would accept many more formats, including SVG and PDF,
+ * whose parsers must not receive these bytes.
  */
 export function recognise(bytes: Uint8Array): SourceFormat | null {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 12)).toString('latin1');

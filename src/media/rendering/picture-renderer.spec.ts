@@ -22,7 +22,7 @@ async function render(picture: Buffer, wanted: Partial<Rendering> = {}): Promise
   return bytes;
 }
 
-/** The colour of the pixel in the middle of a square that begins at `left`, `top`. */
+/** Returns the color of the pixel in the middle of a square that begins at `left`, `top`. */
 async function colourAt(picture: Buffer, left: number, top: number): Promise<number[]> {
   const region = sharp(picture).extract({ left, top, width: 1, height: 1 }).removeAlpha();
   return [...(await region.raw().toBuffer())];

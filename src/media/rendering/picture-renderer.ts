@@ -9,28 +9,37 @@ import { Turnstile } from './turnstile.js';
 
 /** One picture of the directory in one size and one format. */
 export interface Rendering {
-  /** Digest of the picture as the directory has it. */
+  /** SHA-256 digest of the original picture. */
   readonly sha256: Buffer;
-  /** The picture fits into a square of so many pixels, uncropped and never enlarged. Null: its own size. */
+  /**
+   * Side of the square in pixels into which the picture fits, uncropped and never enlarged. Null: its
+   * original size.
+   */
   readonly size: PictureSize | null;
   readonly format: RenderingFormat;
 }
 
-/** Pixels: also without a size no side is longer. Encoders have limits, and nobody shows a face larger. */
+/**
+ * Maximum side in pixels, also without a requested size. Encoders have limits, and no page shows a larger
+ * portrait.
+ */
 const LONGEST_SIDE = 2048;
-/** Bytes of renderings kept in memory: a few thousand in the sizes that pages show. */
+/** Bytes of renderings in memory: a few thousand in the sizes that pages show. */
 const CACHE_BYTES = 32 * 1024 * 1024;
-/** Undecodable pictures that are remembered, so that they cost nothing and are logged once. */
+/** Number of undecodable pictures that are remembered, so that they cost nothing and are logged once. */
 const UNDECODABLE = 1000;
-/** Decoding runs in the thread pool of 4 that DNS, files and cryptography share: half of it stays theirs. */
+/**
+ * Decoding runs in the thread pool of 4 threads that DNS, files and cryptography share. Half of it stays free
+ * for them.
+ */
 const RENDERINGS_AT_ONCE = 2;
 const RENDERINGS_WAITING = 256;
 
-/** To be changed with any setting below: it is in the entity tags. */
+/** Must change with every setting below, because it is part of the entity tags. */
 const SETTINGS_VERSION = 1;
 /**
- * Effort: AVIF at 0 takes as long as WebP and a third less room; at the default of 4 a large picture would hold
- * a thread for seconds.
+ * Encoder settings. AVIF at effort 0 takes as long as WebP and is a third smaller; at the default of 4, a
+ * large picture would occupy a thread for seconds.
  */
 const ENCODERS: Record<RenderingFormat, (image: Sharp) => Sharp> = {
   jpeg: (image) => image.flatten({ background: '#ffffff' }).jpeg({ quality: 82 }),
@@ -38,7 +47,10 @@ const ENCODERS: Record<RenderingFormat, (image: Sharp) => Sharp> = {
   avif: (image) => image.avif({ quality: 55, effort: 0 }),
 };
 
-/** The strong entity tag of a rendering, known without making it. Other versions of the encoders, other bytes. */
+/**
+ * Returns the strong entity tag of a rendering without creating it. It includes the versions of the encoders,
+ * because other versions produce other bytes.
+ */
 export function etagOf({ sha256, size, format }: Rendering): string {
   const digest = createHash('sha256')
     .update(`${SETTINGS_VERSION} ${sharp.versions.sharp} ${size ?? ''} ${format} `)
@@ -47,7 +59,7 @@ export function etagOf({ sha256, size, format }: Rendering): string {
   return `"${digest.slice(0, 27)}"`;
 }
 
-/** Makes the pictures that are sent out. They carry nothing but pixels: no EXIF, no place, no camera. */
+/** Renders pictures. The renderings contain only pixels, without EXIF data such as location and camera. */
 @Injectable()
 export class PictureRenderer {
   private readonly logger = new Logger(PictureRenderer.name);
@@ -60,16 +72,16 @@ export class PictureRenderer {
   private readonly turnstile = new Turnstile(RENDERINGS_AT_ONCE, RENDERINGS_WAITING);
 
   constructor() {
-    // One thread a rendering, and no cache of operations: no two of them have the same input.
+    // One thread per rendering. The operation cache is off, because no two renderings have the same input.
     sharp.concurrency(1);
     sharp.cache(false);
   }
 
   /**
-   * The bytes of a rendering, or null when the picture is gone or cannot be decoded. Whoever asks for a
-   * rendering that is being made waits for that one.
-   * @param load fetches the picture; only called when the rendering has to be made
-   * @throws ServiceUnavailableError when too many renderings are waiting, and whatever `load` throws
+   * Returns the bytes of a rendering, or null when the picture no longer exists or cannot be decoded.
+   * Concurrent calls for one rendering share its creation.
+   * @param load fetches the picture; called only when the rendering has to be created
+   * @throws ServiceUnavailableError when too many renderings are waiting, and any error of `load`
    */
   async find(rendering: Rendering, load: () => Promise<Buffer | null>): Promise<Buffer | null> {
     const digest = rendering.sha256.toString('hex');
@@ -105,7 +117,7 @@ export class PictureRenderer {
     });
   }
 
-  /** Names the picture by its digest, which is its key in the table of pictures, and not by a person. */
+  /** Logs the digest of the picture, which is its key in the table of pictures, and no user. */
   private reportOnce(digest: string): void {
     if (this.undecodable.has(digest)) return;
     this.undecodable.set(digest, true);
@@ -114,13 +126,14 @@ export class PictureRenderer {
 }
 
 /**
- * Turns a picture as EXIF says, scales it down and encodes it in sRGB.
+ * Rotates a picture according to EXIF, scales it down and encodes it in sRGB.
  * @throws Error when it cannot be decoded
  */
 async function render(picture: Buffer, { size, format }: Rendering): Promise<Buffer> {
   if (recognise(picture) === null) throw new Error('Not one of the formats that are shown');
   const side = size ?? LONGEST_SIDE;
-  // A broken-off picture is an error; one with harmless oddities, of which old cameras have many, is not.
+  // A truncated picture is an error. Harmless irregularities, which pictures of old cameras often have, are
+  // not.
   const image = sharp(picture, { limitInputPixels: PIXEL_LIMIT, failOn: 'error' })
     .autoOrient()
     .resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true });

@@ -1,14 +1,17 @@
-/** What a picture can be sent as. */
+/** Formats in which pictures are sent. */
 export type RenderingFormat = 'jpeg' | 'webp' | 'avif';
 
-/** The formats that must be asked for by name, the smaller first: it wins where Accept likes both equally. */
+/**
+ * Formats that a client must name explicitly. The more compact one comes first and is preferred at equal
+ * quality values.
+ */
 const ON_REQUEST = ['avif', 'webp'] as const;
 
 /**
- * Chooses the format by the Accept header (RFC 9110 section 12.5.1). AVIF and WebP are sent to those who name
- * them and like them at least as much as JPEG; ranges like `*` say too little about what a client can show.
- * Everybody else gets JPEG, also when Accept does not list it: section 12.5.1 allows to disregard the header, and
- * a picture helps more than a refusal.
+ * Chooses the format by the Accept header (RFC 9110 §12.5.1). AVIF and WebP require that the header names
+ * them with at least the quality value of JPEG, because ranges such as `*` do not indicate the supported
+ * formats. All other clients receive JPEG, even if Accept does not list it: §12.5.1 allows a server to
+ * disregard the header, and a picture is more useful than a rejection.
  */
 export function chooseFormat(accept: string | undefined): RenderingFormat {
   const qualities = parseAccept(accept ?? '*/*');
@@ -25,7 +28,7 @@ export function chooseFormat(accept: string | undefined): RenderingFormat {
   return chosen;
 }
 
-/** Media ranges and their weights from 0 to 1. A range whose weight is none is left out. */
+/** Parses media ranges and their weights from 0 to 1. A range with an invalid weight is left out. */
 function parseAccept(accept: string): Map<string, number> {
   const qualities = new Map<string, number>();
   for (const member of accept.toLowerCase().split(',')) {

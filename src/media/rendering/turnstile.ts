@@ -1,6 +1,8 @@
 import { ServiceUnavailableError } from '../../common/errors.js';
 
-/** Lets a few tasks run at a time and a bounded number wait, in the order in which they came. */
+/**
+ * Runs a limited number of tasks concurrently. A bounded number of further tasks waits in order of arrival.
+ */
 export class Turnstile {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
@@ -10,7 +12,7 @@ export class Turnstile {
     private readonly queue: number,
   ) {}
 
-  /** @throws ServiceUnavailableError when too many wait already */
+  /** @throws ServiceUnavailableError when too many tasks are already waiting */
   async pass<Result>(task: () => Promise<Result>): Promise<Result> {
     await this.enter();
     try {
@@ -31,7 +33,7 @@ export class Turnstile {
     await new Promise<void>((resolve) => this.waiting.push(resolve));
   }
 
-  /** The place of the one who leaves goes to the next in the queue, so that nobody slips in between. */
+  /** Passes the slot directly to the next waiting task, so that no new task can take it first. */
   private leave(): void {
     const next = this.waiting.shift();
     if (next === undefined) this.running -= 1;

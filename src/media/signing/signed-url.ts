@@ -1,31 +1,35 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** The two pictures a person may have: the one of the directory, and the one they chose for themselves. */
+/** The two pictures of a user: the official photo of the directory, and the picture that the user chose. */
 export const PICTURE_KINDS = ['photo', 'picture'] as const;
 export type PictureKind = (typeof PICTURE_KINDS)[number];
 
-/** Pixels of the square that a picture can be asked to fit into. */
+/** Supported sizes: the side of the square in pixels into which a picture fits. */
 export const PICTURE_SIZES = [64, 128, 256, 512] as const;
 export type PictureSize = (typeof PICTURE_SIZES)[number];
 
-/** Seconds that a URL is valid for at least. */
+/** Minimum lifetime of a URL in seconds. */
 const LIFE = 3600;
-/** Seconds: expiries are multiples of this, so that everybody gets the same URL while the minute lasts. */
+/**
+ * Expiries are multiples of this number of seconds, so that all clients receive the same URL within a minute.
+ */
 const ROUNDING = 60;
 
-/** What a signature vouches for. */
+/** The signed contents of a URL. */
 export interface SignedPicture {
   readonly kind: PictureKind;
   readonly id: string;
-  /** Null: the picture in its own size. */
+  /** Null: the picture in its original size. */
   readonly size: PictureSize | null;
   /** Unix time in seconds from which the URL is no longer valid. */
   readonly expires: number;
 }
 
 /**
- * What a request target turned out to be. `malformed`: a parameter is missing. `invalid`: not signed by us, or
- * changed since. `expired`: ours, and too late.
+ * Result of the verification of a request target.
+ * - `malformed`: a parameter is missing.
+ * - `invalid`: the signature does not match the URL.
+ * - `expired`: the signature is correct and the URL has expired.
  */
 export type Verification =
   ({ readonly outcome: 'valid' } & SignedPicture) | { readonly outcome: 'malformed' | 'invalid' | 'expired' };
@@ -39,7 +43,10 @@ export function expiryOf(now: Date): number {
   return Math.ceil((now.getTime() / 1000 + LIFE) / ROUNDING) * ROUNDING;
 }
 
-/** Signs the URL of a picture. The base URL is not signed: a proxy may give the service another name. */
+/**
+ * Signs the URL of a picture. The base URL is not signed, because a proxy may serve the service under another
+ * name.
+ */
 export function signUrl(request: {
   baseUrl: string;
   kind: PictureKind;
@@ -55,7 +62,7 @@ export function signUrl(request: {
   return `${request.baseUrl}${path}?expires=${expires}&signature=${signature}${size}`;
 }
 
-/** The only form in which a parameter is accepted: whoever changes one sign of a URL has changed the URL. */
+/** The only accepted forms of the parameters, so that every changed character of a URL makes it invalid. */
 const FORMS = new Map([
   ['expires', /^[1-9]\d{0,11}$/],
   ['signature', /^[0-9a-f]{64}$/],
@@ -63,9 +70,10 @@ const FORMS = new Map([
 ]);
 
 /**
- * Verifies a signed URL. Nothing is said of its age, and nothing is looked up, before the signature is right.
- * @param target path and query as they came, percent-encoding included, without the path of the base URL
- * @param keys any of them may have signed
+ * Verifies a signed URL. Before the signature is verified, the result does not depend on the expiry, and the
+ * function reads no data.
+ * @param target unmodified path and query, percent-encoding included, without the path of the base URL
+ * @param keys keys of which any may have signed
  */
 export function verifyUrl(target: string, keys: readonly Buffer[], now: Date): Verification {
   const [path, query] = cut(target, '?');
@@ -88,8 +96,8 @@ export function verifyUrl(target: string, keys: readonly Buffer[], now: Date): V
 }
 
 /**
- * HMAC-SHA-256 (RFC 2104) over version, kind, id, expiry and size. The first three are the path, which is
- * percent-encoded and hence has no line feed: no two pictures share a message.
+ * Computes HMAC-SHA-256 (RFC 2104) over version, kind, id, expiry and size. The first three form the path,
+ * which is percent-encoded and hence contains no line feed, so that no two pictures share a message.
  */
 function authenticate(path: string, expires: number, size: PictureSize | null, key: Buffer): Buffer {
   return createHmac('sha256', key)
@@ -97,7 +105,7 @@ function authenticate(path: string, expires: number, size: PictureSize | null, k
     .digest();
 }
 
-/** The path of a picture. Of all the percent-encodings of an id exactly this one is signed and accepted. */
+/** Returns the path of a picture. Of all percent-encodings of an id, only this one is signed and accepted. */
 function pathOf(kind: PictureKind, id: string): string {
   return `/${kind}/v1/${encodeURIComponent(id.toWellFormed())}`;
 }
@@ -114,12 +122,12 @@ function decode(component: string): string | null {
   try {
     return decodeURIComponent(component);
   } catch {
-    // Not UTF-8 in percent-encoding: then it is not a path of ours.
+    // Not valid percent-encoded UTF-8, so that it is not a path of a picture.
     return null;
   }
 }
 
-/** The text before the first separator and the text after it. */
+/** Returns the text before the first separator and the text after it. */
 function cut(text: string, separator: string): [string, string] {
   const at = text.indexOf(separator);
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];

@@ -2,9 +2,9 @@ import type { CacheStatistics } from '../../common/cache-statistics.js';
 import { BadUserInputError } from '../../common/errors.js';
 import { isPictureSize, PICTURE_SIZES, type PictureKind, signUrl } from './signed-url.js';
 
-/** What has to be known of a person to give out the URLs of their pictures. */
+/** Properties of a user that the URLs of pictures depend on. */
 export interface Pictured {
-  /** Primary key: a number is found again sooner than an id. */
+  /** Primary key. A lookup by number is faster than one by id. */
   readonly key: number;
   readonly id: string;
   readonly hasPhoto: boolean;
@@ -12,28 +12,28 @@ export interface Pictured {
 }
 
 interface Remembered {
-  /** Whose URL it is: a person may get another id, and keeps the key. */
+  /** Id of the user in the URL. The id of a user may change; the key does not. */
   readonly id: string;
   readonly url: string;
 }
 
-/** URLs remembered at most, about 30 MB of them. */
+/** Maximum number of cached URLs, about 30 MB. */
 const REMEMBERED = 100_000;
 
-/** Milliseconds: URLs change at full minutes. */
+/** Milliseconds. URLs change at full minutes. */
 const MINUTE = 60_000;
 
 /**
- * Gives out signed URLs, and remembers them while their minute lasts: a page shows the same people again and
- * again, and a signature costs more than everything else about a photo (docs/adr/0004).
+ * Creates signed URLs, and caches them for their minute. Pages show the same users repeatedly, and a
+ * signature costs more than all other work for a photo (docs/adr/0004).
  */
 export class SignedUrls {
-  /** By kind and size, then by the key of the person. */
+  /** Cached URLs by kind and size, then by the key of the user. */
   private readonly remembered = new Map<string, Map<number, Remembered>>();
   private count = 0;
   private hits = 0;
   private misses = 0;
-  /** The minute that they are for, since 1970. */
+  /** The minute of the cached URLs, counted since 1970. */
   private minute = 0;
 
   constructor(
@@ -43,9 +43,9 @@ export class SignedUrls {
   ) {}
 
   /**
-   * The URL of a person's picture, or null when there is none.
-   * @param size in pixels; null: the picture in its own size
-   * @throws BadUserInputError for a size that is not offered
+   * Returns the URL of a user's picture, or null when the picture does not exist.
+   * @param size in pixels; null: the picture in its original size
+   * @throws BadUserInputError for an unsupported size
    */
   find(kind: PictureKind, person: Pictured, size: number | null): string | null {
     if (size !== null && !isPictureSize(size)) {
@@ -82,7 +82,10 @@ export class SignedUrls {
     return urls;
   }
 
-  /** Where there is no more room, those that were asked for first stay: they are as likely to be asked for again. */
+  /**
+   * Adds a URL to the cache. When it is full, the existing URLs stay, because they are as likely to be
+   * requested again as a new one.
+   */
   private remember(urls: Map<number, Remembered>, { key, id }: Pictured, url: string): void {
     if (!urls.has(key)) {
       if (this.count === REMEMBERED) return;

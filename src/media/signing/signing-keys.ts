@@ -2,17 +2,17 @@ import { randomBytes } from 'node:crypto';
 import type { Config } from '../../config/config.js';
 import type { EmbeddedKeys } from '../../database/embedded/embedded-keys.js';
 
-/** Injection token of the keys for signed URLs: the first signs, all verify. */
+/** Injection token of the keys of signed URLs. The first one signs, all verify. */
 export const SIGNING_KEYS = Symbol('SIGNING_KEYS');
 export type SigningKeys = readonly [Buffer, ...Buffer[]];
 
 const NAME = 'url-signing';
-/** RFC 2104 section 3 discourages keys shorter than the hash, which has 32 bytes. */
+/** RFC 2104 §3 discourages keys shorter than the hash, which has 32 bytes. */
 const KEY_BYTES = 32;
 
 /**
- * The configured keys, or else the one that the installation made for itself and keeps in the database.
- * @throws Error when the key in the database is not one
+ * Returns the configured keys, or else the key that the installation generated and stored in the database.
+ * @throws Error when the key in the database is invalid
  */
 export async function readSigningKeys(
   config: Pick<Config, 'urlSigningKeys'>,

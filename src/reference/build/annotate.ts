@@ -2,13 +2,13 @@ import { MapperKind, mapSchema, printSchemaWithDirectives } from '@graphql-tools
 import { buildSchema, getDirectiveValues, type GraphQLField, type GraphQLSchema } from 'graphql';
 import type { Access } from '../../auth/access.js';
 
-/** What the copy has, and no schema that is served. */
+/** The directive exists only in the annotated copy, in no served schema. */
 const NEEDS = 'needs';
 const DEFINITION = `directive @${NEEDS}(what: String!) on FIELD_DEFINITION`;
 
 /**
- * A copy of the schema in which every field says in a directive what a token needs for it: generators read directives, and
- * the access stands in extensions.
+ * Returns a copy of the schema in which a directive of every field describes the access that a token needs.
+ * Generators read directives; the schema itself has the access in extensions.
  */
 export function annotateAccess(schema: GraphQLSchema): GraphQLSchema {
   const annotated = mapSchema(schema, {
@@ -20,7 +20,7 @@ export function annotateAccess(schema: GraphQLSchema): GraphQLSchema {
   return buildSchema(`${printSchemaWithDirectives(annotated)}\n${DEFINITION}`);
 }
 
-/** How the generator reads the directive: as an emphasised paragraph. */
+/** Returns how the generator renders the directive: as an emphasized paragraph. */
 export function accessDirective(annotated: GraphQLSchema) {
   const type = annotated.getDirective(NEEDS);
   if (!type) throw new Error('The schema is not annotated');
@@ -31,7 +31,7 @@ export function accessDirective(annotated: GraphQLSchema) {
   return { [NEEDS]: { type, descriptor } };
 }
 
-/** What a token needs for a field, in Markdown; null: nothing besides what led to it. */
+/** Describes in Markdown what a token needs for a field. Null: nothing beyond the access to its object. */
 function describeAccess(access: Access): string | null {
   switch (access.kind) {
     case 'public':

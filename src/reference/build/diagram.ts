@@ -11,19 +11,19 @@ import {
   isUnionType,
 } from 'graphql';
 
-/** How one type leads to another. */
+/** A connection from one type to another. */
 export interface Connection {
   readonly from: string;
   readonly to: string;
-  /** The fields that lead there, or none: it is a member of a union. */
+  /** The fields that return the other type. Empty: the type is a member of a union. */
   readonly fields: readonly string[];
-  /** Whether they give many, page by page or as a list. */
+  /** Whether the fields return several objects, as a connection or as a list. */
   readonly isMany: boolean;
 }
 
 /**
- * How the types that can be asked for hang together, from `Query` on. A connection with its edges and pages stands for what
- * is in it.
+ * Returns the connections between the types that queries can reach, from `Query` on. A GraphQL connection
+ * with its edges and pages is represented by its node type.
  */
 export function connectionsOf(schema: GraphQLSchema): Connection[] {
   const found = new Map<string, Connection>();
@@ -44,7 +44,7 @@ export function connectionsOf(schema: GraphQLSchema): Connection[] {
   return [...found.values()];
 }
 
-/** The picture, as SVG that takes its colours from the page. */
+/** Draws the diagram as SVG that uses the colors of the page. */
 export async function drawDiagram(connections: readonly Connection[]): Promise<string> {
   const viz = await instance();
   const names = [...new Set(connections.flatMap(({ from, to }) => [from, to]))];
@@ -66,7 +66,7 @@ export async function drawDiagram(connections: readonly Connection[]): Promise<s
     },
     { format: 'svg' },
   );
-  // Without the XML declaration and the size in points: the page decides how large it is.
+  // Removes the XML declaration and the size in points, because the page determines the size.
   return svg
     .slice(svg.indexOf('<svg'))
     .replace(/<title>[^<]*<\/title>\n?/g, '')
@@ -75,7 +75,7 @@ export async function drawDiagram(connections: readonly Connection[]): Promise<s
     .trim();
 }
 
-/** Names of fields, two to a line. */
+/** Formats names of fields, two per line. */
 function linesOf(fields: readonly string[]): string[] {
   const lines: string[] = [];
   for (let start = 0; start < fields.length; start += 2)
@@ -105,7 +105,7 @@ function targetOf({ type }: GraphQLField<unknown, unknown>): { to: GraphQLNamedT
   return { to, isMany: isListType(getNullableType(type)) };
 }
 
-/** What a connection is of; null: the type is none. */
+/** Returns the node type of a connection. Null: the type is not a connection. */
 function nodesOf(type: GraphQLObjectType): GraphQLNamedType | null {
   const { nodes, pageInfo } = type.getFields();
   return nodes === undefined || pageInfo === undefined ? null : getNamedType(nodes.type);

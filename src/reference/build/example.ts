@@ -2,7 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 
-/** Who asks in an example: an application for its owner, a service account, or nobody in particular (null). */
+/**
+ * Principal of an example: an application for its owner, or a service account. Null: the principal does not
+ * matter.
+ */
 export const ASKERS = ['application', 'service account'] as const;
 
 const answered = z.strictObject({
@@ -11,16 +14,19 @@ const answered = z.strictObject({
   answer: z.record(z.string(), z.unknown()),
 });
 
-/** A document that works, with what the sample directory answers to it. */
+/** A working document, with the response for the sample directory. */
 export interface Example extends z.infer<typeof answered> {
-  /** The root field that it is about. */
+  /** The root field that the example is about. */
   readonly name: string;
-  /** What it shows, in Markdown. */
+  /** Purpose of the example, in Markdown. */
   readonly purpose: string;
   readonly document: string;
 }
 
-/** The examples of a directory: `{field}.graphql` with its purpose in front, and `{field}.json` with the rest. */
+/**
+ * Reads the examples of a directory: `{field}.graphql` with its purpose in front, and `{field}.json` with the
+ * rest.
+ */
 export function readExamples(directory: string): Map<string, Example> {
   const names = readdirSync(directory)
     .filter((file) => file.endsWith('.graphql'))
@@ -35,7 +41,7 @@ function readExample(directory: string, name: string): Example {
   return { name, purpose, document: document.trim(), ...rest };
 }
 
-/** What an example asks, with what, and what the sample directory answers. */
+/** Formats an example in Markdown: the document, its variables, and the response for the sample directory. */
 export function exampleInMarkdown({ name, purpose, document, variables, answer, as }: Example): string {
   const asker = as === 'application' ? 'an application, for Ada Martin' : 'a service account';
   const given =

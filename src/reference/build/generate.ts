@@ -6,20 +6,26 @@ import { placeOfName } from './links.js';
 
 type Formatter = NonNullable<Parameters<typeof Printer.init>[4]>;
 
-/** What has a section: a type, or a field of a root type. */
+/** A definition that has a section: a type, or a field of a root type. */
 export type Definition = GraphQLNamedType | GraphQLField<unknown, unknown>;
 
-/** Sections of a definition, in their order; `directives` would say again what stands in its description. */
+/**
+ * Sections of a definition in their order. `directives` is left out, because the description already contains
+ * it.
+ */
 const SECTIONS = ['description', 'code', 'metadata', 'example', 'relations'];
 
-/** Characters that mean something in MDX, as the generator writes them. */
+/** Escaped special characters of MDX, in the form that the generator writes. */
 const ESCAPED = /&#x(00[0-9A-F]{2});/g;
 
-/** Makes Markdown of definitions by GraphQL-Markdown: signatures, members, arguments, and where they are used. */
+/** Generates Markdown for definitions with GraphQL-Markdown: signatures, members, arguments, and uses. */
 export class Generator {
   private constructor(readonly schema: GraphQLSchema) {}
 
-  /** One at a time: the printer keeps what it is set up with for the whole process. */
+  /**
+   * Only one generator can exist at a time, because the printer keeps its configuration for the whole
+   * process.
+   */
   static async start(schema: GraphQLSchema, examples: ReadonlyMap<string, Example>): Promise<Generator> {
     const annotated = annotateAccess(schema);
     Printer.options = undefined;
@@ -40,12 +46,12 @@ export class Generator {
   }
 
   /**
-   * @param definition of the schema of the generator
-   * @returns Markdown: its name is a heading of the first level, its sections are of the third, and their items below
+   * @param definition a definition of the generator's schema
+   * @returns Markdown: the name is a heading of level 1, its sections are of level 3, and their items below
    */
   async print(definition: Definition): Promise<string> {
     const markdown = await Printer.printType(definition.name, definition, { frontMatter: false });
-    // What a block of code shows is said to those who do not see it.
+    // Adds a label to the code block for screen readers.
     const labelled = (markdown ?? '').replace(
       '```graphql\n',
       `\`\`\`graphql Definition of ${definition.name}\n`,
@@ -54,7 +60,7 @@ export class Generator {
   }
 }
 
-/** Which sections there are, and the examples among them. */
+/** Chooses the sections, and adds the example. */
 function compose(event: unknown, examples: ReadonlyMap<string, Example>) {
   if (event instanceof BeforeComposePageTypeEvent) {
     const { name, sections } = event.data;
@@ -65,7 +71,7 @@ function compose(event: unknown, examples: ReadonlyMap<string, Example>) {
   return Promise.resolve({ errors: [], defaultPrevented: false });
 }
 
-/** What the generator writes in plain Markdown, where it would write HTML for one of its frameworks. */
+/** Formats in plain Markdown the parts that the generator would write as HTML for one of its frameworks. */
 function formatter(schema: GraphQLSchema): Formatter {
   const plain = {
     formatMDXNameEntity: (name: string, parent?: string | null) => `\`${parent ? `${parent}.` : ''}${name}\``,
@@ -76,6 +82,6 @@ function formatter(schema: GraphQLSchema): Formatter {
       `\n\n> **Deprecated.** ${(text ?? '').trim()}\n\n`,
     formatMDXSpecifiedByLink: (url: string) => `[Specification](${url})`,
   };
-  // Its type of Markdown is of its own making, and a string.
+  // The library declares its own branded type for Markdown, which is a string.
   return plain as unknown as Formatter;
 }

@@ -6,11 +6,11 @@ import type { SearchEntry } from './search-entries.js';
 export interface ReferencePage {
   readonly name: PageName;
   readonly title: string;
-  /** HTML: what stands below the heading. */
+  /** HTML below the heading. */
   readonly body: string;
-  /** What is on it, by the anchors of its sections. */
+  /** Anchors of the sections of the page. */
   readonly contents: readonly string[];
-  /** What can be found on it. */
+  /** Search entries of the page. */
   readonly entries: readonly SearchEntry[];
 }
 
@@ -23,15 +23,15 @@ const NAVIGATION: readonly [PageName, string][] = [
   ['errors', 'Errors'],
 ];
 
-/** What every page has around what it is about. */
+/** Properties of the site around a page. */
 export interface Surroundings {
-  /** Where style sheet and scripts are, below `/reference/`. */
+  /** Directory of style sheet and scripts, below `/reference/`. */
   readonly assets: string;
-  /** Whether the pages about the schema are served; else the page stands alone. */
+  /** Whether the pages about the schema are served. Otherwise the page stands alone. */
   readonly isWhole: boolean;
 }
 
-/** A whole page, with its way to the others. */
+/** Renders a whole page with its navigation. */
 export function renderReferencePage(page: ReferencePage, { assets, isWhole }: Surroundings): string {
   const asset = (file: string) => linkFrom(page.name, `${assets}/${file}`);
   const script = isWhole ? `\n<script type="module" src="${asset('search.mjs')}"></script>` : '';
@@ -50,7 +50,10 @@ ${page.body}</main>
   });
 }
 
-/** Shown by the script that it works with. Its ids are no names of GraphQL, which are the anchors of a page. */
+/**
+ * The search form, which its script makes visible. Its ids are not valid GraphQL names, because these are the
+ * anchors of a page.
+ */
 const SEARCH = `<form id="search-form" role="search" hidden>
 <label for="search-field">Search</label>
 <input id="search-field" type="search" autocomplete="off" spellcheck="false" aria-controls="search-results" aria-describedby="search-count">

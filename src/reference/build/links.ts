@@ -6,14 +6,14 @@ import {
   isSpecifiedScalarType,
 } from 'graphql';
 
-/** The pages, below `/reference`; the first is `/reference` itself. */
+/** The pages below `/reference`. The first one is `/reference` itself. */
 export const PAGES = ['', 'queries', 'mutations', 'objects', 'inputs', 'values', 'errors'] as const;
 export type PageName = (typeof PAGES)[number];
 
-/** Names of the root types: their fields have pages of their own. */
+/** Pages of the root types, whose fields have separate pages. */
 const ROOTS: Readonly<Record<string, PageName>> = { Query: 'queries', Mutation: 'mutations' };
 
-/** Where a type is described, below `/reference/`. */
+/** Returns the place of the description of a type, below `/reference/`. */
 export function placeOfType(type: GraphQLNamedType): string {
   const root = ROOTS[type.name];
   if (root !== undefined) return root;
@@ -21,14 +21,18 @@ export function placeOfType(type: GraphQLNamedType): string {
   return `${page}#${type.name}`;
 }
 
-/** Where what has a name is described: a type, a query or a mutation. Empty for what GraphQL itself describes. */
+/**
+ * Returns the place of the description of a type, query or mutation. Empty: GraphQL itself defines the name.
+ */
 export function placeOfName(schema: GraphQLSchema, name: string): string {
   const type = schema.getType(name);
   if (type) return isSpecifiedScalarType(type) ? '' : placeOfType(type);
   return `${schema.getQueryType()?.getFields()[name] === undefined ? 'mutations' : 'queries'}#${name}`;
 }
 
-/** The address of a place as a page links to it: relative, because the service may be below any path. */
+/**
+ * Returns the link of a page to a place. It is relative, because the service may be served below any path.
+ */
 export function linkFrom(page: PageName, place: string): string {
   return page === '' ? `reference/${place}` : place;
 }

@@ -3,14 +3,14 @@ import { ERROR_CODES } from '../../common/errors.js';
 import { escapeHtml } from '../../pages/html.js';
 import { linkFrom, type PageName } from './links.js';
 
-/** Without HTML of its own, and with links only to where the pages lead. */
+/** Rules of both renderers: HTML is escaped, and links lead only to places of the pages. */
 const COMMON: RendererObject = {
   html: ({ text }) => escapeHtml(text),
-  // The first word is the language, and what follows says what it shows.
+  // The first word is the language, the rest is the label of the block.
   code: ({ text, lang = '' }) => codeBlock(text, /^\w+ (.+)$/.exec(lang)?.[1]),
 };
 
-/** Markdown of ours. */
+/** Renderer of Markdown that is written by hand. */
 const texts = new Marked({
   renderer: {
     ...COMMON,
@@ -26,14 +26,14 @@ const texts = new Marked({
   },
 });
 
-/** Sections that have a plainer name here: a type is a member of a union as well as of other types. */
+/** Replacements of section titles: a type can also be a member of a union, not only the type of a field. */
 const TITLES: Readonly<Record<string, string>> = {
   'Returned By': 'Given by',
   'Member Of': 'Used in',
   'Implemented By': 'One of the kinds of',
 };
 
-/** Markdown of the generator. */
+/** Renderer of Markdown from the generator. */
 const definitions = new Marked({
   renderer: {
     ...COMMON,
@@ -41,7 +41,8 @@ const definitions = new Marked({
       const name = nameOf(heading);
       const inner = this.parser.parseInline(heading.tokens.slice(name === null ? 0 : 1));
       if (name === null) return `<h${heading.depth}>${TITLES[heading.text] ?? inner}</h${heading.depth}>\n`;
-      // The page has a heading above it, and a link to itself, so that its address can be copied.
+      // The page already has a heading above. Each heading links to itself, so that its address can be
+      // copied.
       const [level, id] = heading.depth === 1 ? [2, ''] : [heading.depth, ` id="${name}"`];
       const shown = name.slice(name.lastIndexOf('.') + 1);
       const rest = inner === '' ? '' : ` <small>${inner.trim()}</small>`;
@@ -58,29 +59,32 @@ const definitions = new Marked({
   },
 });
 
-/** A whole text, with its paragraphs and headings. */
+/** Renders a whole text, with its paragraphs and headings. */
 export function renderMarkdown(text: string): string {
   return texts.parse(text, { async: false });
 }
 
-/** What the generator has written about a definition. */
+/** Renders the generator's Markdown of a definition. */
 export function renderDefinition(markdown: string): string {
   return definitions.parse(markdown, { async: false });
 }
 
-/** The parts of what the generator has written. */
+/** Returns the tokens of the generator's Markdown. */
 export function partsOf(markdown: string): Token[] {
   return definitions.lexer(markdown);
 }
 
-/** What a heading of the generator names, such as `users`, `User.name` or `User.photo.size`; null: a section, or something else. */
+/**
+ * Returns the name in a heading of the generator, such as `users`, `User.name` or `User.photo.size`. Null:
+ * the heading is a section or has no name.
+ */
 export function nameOf({ depth, text, tokens: [first] }: Tokens.Heading): string | null {
   if (depth === 1) return text;
   const isOwn = first?.type === 'link' && first['href'] === '#';
   return isOwn ? String(first['text']).replaceAll('`', '') : null;
 }
 
-/** What stands within a paragraph of a page. Codes of errors lead to where they are explained. */
+/** Renders the content of a paragraph. Error codes become links to their description. */
 export function renderInline(text: string, page: PageName): string {
   return linkCodes(texts.parseInline(text, { async: false }), page);
 }
@@ -94,12 +98,12 @@ function linkCodes(html: string, page: PageName): string {
 
 const CODE = new RegExp(`\\b(${ERROR_CODES.join('|')})\\b`, 'g');
 
-/** What a block of code shows; it can be scrolled by keys too, where it is wider than the page. */
+/** Renders a code block. If it is wider than the page, it can be scrolled with the keyboard too. */
 function codeBlock(text: string, label = 'Code'): string {
   return `<pre tabindex="0" role="region" aria-label="${escapeHtml(label)}"><code>${escapeHtml(text)}</code></pre>\n`;
 }
 
-/** What can be searched: the text alone. */
+/** Returns only the text of Markdown, for the search. */
 export function plainText(markdown: string): string {
   return markdown
     .replace(/```[\s\S]*?```/g, ' ')
@@ -109,12 +113,15 @@ export function plainText(markdown: string): string {
     .trim();
 }
 
-/** A long name may go on in the next line where a word begins. */
+/** Allows line breaks in a long name before each word. */
 function breakable(name: string): string {
   return escapeHtml(name).replace(/(?<=[a-z])(?=[A-Z])|(?<=_)/g, '<wbr>');
 }
 
-/** Codes stay as they are, and other headings get anchors as forges make them. */
+/**
+ * Returns the anchor of a heading. Error codes stay unchanged; other headings get anchors in the style of
+ * code forges.
+ */
 function anchorOf(heading: string): string {
   return /^[A-Z_]+$/.test(heading) ? heading : heading.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-');
 }

@@ -10,7 +10,7 @@ import type { ReferencePage } from './layout.js';
 import { buildPages } from './pages.js';
 import { errorEntries } from './search-entries.js';
 
-/** Those that only pictures have. */
+/** Codes that only occur for pictures. */
 const OF_PICTURES: RejectionCode[] = ['SIGNATURE_INVALID', 'URL_EXPIRED'];
 const ERRORS = readFileSync('docs/errors.md', 'utf8');
 
@@ -24,7 +24,7 @@ const EXAMPLE: Example = {
   answer: { pet: { name: '<Rex>' } },
 };
 
-/** A small schema, whose fields need a scope. */
+/** Builds a small schema whose fields need a scope. */
 function petSchema(): GraphQLSchema {
   const schema = buildSchema(`
     type Query { "One pet; NOT_FOUND when there is none." pet("Which <one>." id: ID = "1"): Pet, pets: PetConnection }

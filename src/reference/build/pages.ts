@@ -12,18 +12,18 @@ import { linkFrom, type PageName, placeOfType } from './links.js';
 import { renderDefinition, renderInline, renderMarkdown } from './markdown.js';
 import { definitionEntries, errorEntries, type SearchEntry } from './search-entries.js';
 
-/** What the pages are made of. */
+/** Sources of the pages. */
 export interface Sources {
-  /** With what its fields need, as the service serves it. */
+  /** The served schema, with the access of its fields. */
   readonly schema: GraphQLSchema;
   readonly examples: ReadonlyMap<string, Example>;
   /** The page of errors, in Markdown. */
   readonly errors: string;
-  /** What the reference begins with, in Markdown. */
+  /** The introduction of the reference, in Markdown. */
   readonly introduction: string;
 }
 
-/** Every page of the reference. */
+/** Builds every page of the reference. */
 export async function buildPages(sources: Sources): Promise<ReferencePage[]> {
   const { schema, examples, errors } = sources;
   const generator = await Generator.start(schema, examples);
@@ -55,12 +55,12 @@ export async function buildPages(sources: Sources): Promise<ReferencePage[]> {
   ];
 }
 
-/** What a page of definitions is about. */
+/** Subject of a page of definitions. */
 interface Subject {
   readonly name: PageName;
   readonly title: string;
   readonly definitions: readonly Definition[];
-  /** What stands above them, in Markdown. */
+  /** Introduction above the definitions, in Markdown. */
   readonly about: string;
 }
 
@@ -85,7 +85,7 @@ async function definitionsPage(
   };
 }
 
-/** Scopes, all that can be asked for, and how it hangs together. */
+/** Builds the page with the scopes, all queries and mutations, and the diagram. */
 async function firstPage({ schema, introduction }: Sources): Promise<ReferencePage> {
   const connections = connectionsOf(schema);
   const lists = [
@@ -119,7 +119,7 @@ function rootList(title: string, page: PageName, type: GraphQLObjectType | null 
   return `<section>\n<h2><a href="${linkFrom('', page)}">${title}</a></h2>\n<ul class="list">\n${items.join('')}</ul>\n</section>\n`;
 }
 
-/** Every code in a card of its own would tear the text apart: it stays as it is written. */
+/** Keeps the layout of the text, because a separate card for every code would break its structure. */
 function errorsPage(markdown: string): ReferencePage {
   const [, rest = ''] = /^# [^\n]*\n([\s\S]*)$/.exec(markdown) ?? [];
   const codes = [...rest.matchAll(/^### (.+)$/gm)].map(([, code = '']) => code);
@@ -132,7 +132,7 @@ function errorsPage(markdown: string): ReferencePage {
   };
 }
 
-/** The picture is one thing to those who hear it, and its words stand below. */
+/** Labels the diagram as one image for screen readers, because its contents also follow as text. */
 function labelled(svg: string): string {
   return svg.replace(
     '<svg',

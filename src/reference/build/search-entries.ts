@@ -2,17 +2,17 @@ import type { Tokens } from 'marked';
 import type { PageName } from './links.js';
 import { nameOf, partsOf, plainText } from './markdown.js';
 
-/** Something that can be found. */
+/** An entry of the search. */
 export interface SearchEntry {
-  /** Where it is described, below `/reference/`. */
+  /** Place of its description, below `/reference/`. */
   readonly place: string;
   readonly title: string;
-  /** What it is, in a word or two. */
+  /** Kind of the entry in one or two words. */
   readonly kind: string;
   readonly text: string;
 }
 
-/** What is on a page, in a word. */
+/** Kinds of the definitions of a page. */
 const KINDS: Readonly<Partial<Record<PageName, string>>> = {
   queries: 'query',
   mutations: 'mutation',
@@ -20,10 +20,13 @@ const KINDS: Readonly<Partial<Record<PageName, string>>> = {
   inputs: 'input',
   values: 'type',
 };
-/** What is in a section of a definition. */
+/** Kinds of the items in a section of a definition. */
 const MEMBERS: Readonly<Record<string, string>> = { Fields: 'field', Values: 'value' };
 
-/** What the generator has written of a definition: it, its members, and their arguments, with what is said about each. */
+/**
+ * Returns the entries of a definition, its members and their arguments, with their descriptions, from the
+ * generator's Markdown.
+ */
 export function definitionEntries(page: PageName, markdown: string): SearchEntry[] {
   const entries: SearchEntry[] = [];
   let section = '';
@@ -45,7 +48,7 @@ export function definitionEntries(page: PageName, markdown: string): SearchEntry
   return entries;
 }
 
-/** The codes of a page of errors, each a heading of the third level. */
+/** Returns the entries of a page of errors, in which each code is a heading of level 3. */
 export function errorEntries(markdown: string): SearchEntry[] {
   return markdown
     .split(/^### /m)

@@ -9,19 +9,19 @@ import { renderReferencePage } from './layout.js';
 import { buildPages } from './pages.js';
 import { STYLE } from './style.js';
 
-/** Where the text of the pages is, besides that of the schema. */
+/** Locations of the texts of the pages other than the schema. */
 export interface TextPlaces {
   /** Directory of the examples. */
   readonly examples: string;
   /** The page of errors. */
   readonly errors: string;
-  /** What the reference begins with. */
+  /** The introduction of the reference. */
   readonly introduction: string;
 }
 
 /**
- * Writes the reference as files: `{page}.html`, `errors-alone.html` for where the schema is not told, and what they load in
- * `assets/{hash}/`, which never changes under its name.
+ * Writes the reference as files: `{page}.html`, `errors-alone.html` for services that do not disclose the
+ * schema, and the assets in `assets/{hash}/`, which never change under their name.
  */
 export async function writeReference(
   schema: GraphQLSchema,
@@ -41,7 +41,7 @@ export async function writeReference(
     'entries.json': JSON.stringify(pages.flatMap(({ entries }) => entries)),
   };
   const assets = `assets/${hashOf(files)}`;
-  // All of it is there at once: a service that runs already may look for it.
+  // Replaces the whole directory at once, because a running service may read it.
   const draft = `${directory}-draft`;
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(join(draft, assets), { recursive: true });
@@ -57,7 +57,7 @@ export async function writeReference(
   renameSync(draft, directory);
 }
 
-/** The module for browsers; its package only names that for Node.js to Node.js. */
+/** Finds the browser module of MiniSearch. For Node.js, the package exports only its module for Node.js. */
 function findMiniSearch(): string {
   const main = createRequire(import.meta.url).resolve('minisearch');
   return join(dirname(main), '../es/index.js');
