@@ -14,11 +14,11 @@ import { RoutedDatabase } from './connections/routed-database.js';
 import { SessionGuard } from './connections/pooler-guard.js';
 import { Staleness } from './staleness.js';
 
-/** The database, open and migrated before anything else starts. */
+/** Provides the database, open and migrated before any other module starts. */
 @Global()
 @Module({})
 export class DatabaseModule {
-  /** @param waiting how it is waited for; null: not at all */
+  /** @param waiting how the start waits for the database; null to fail at once */
   static forRoot(
     config: Config,
     entities: PostgresDataSourceOptions['entities'],
@@ -29,7 +29,7 @@ export class DatabaseModule {
       imports: [
         TypeOrmModule.forRootAsync({
           useFactory: (): TypeOrmModuleOptions => ({ type: 'postgres', retryAttempts: 0 }),
-          // An embedded database is never away.
+          // An embedded database is never temporarily unavailable.
           dataSourceFactory: () =>
             openPatiently(
               new DirectoryDataSource(config.database, entities),

@@ -9,17 +9,20 @@ import type { Reader } from './statements/reader.js';
 import { revisionOf } from './revisions/revision.js';
 import type { Statement } from './statements/statement.js';
 
-/** How the rest of the house reads, and how it opens a transaction. */
+/** Read access and transactions for all other modules. */
 @Injectable()
 export class Database implements Reader {
-  /** The server takes connections and answers nothing, or answers and takes no writes: it is not asked. */
+  /**
+   * True while the server accepts connections but does not answer, or answers but accepts no writes.
+   * Statements are rejected then.
+   */
   private isAway = false;
-  /** A pooler gives each transaction another session: nothing works as it should. */
+  /** True while a pooler gives each transaction another session. Statements are rejected then. */
   private hasSharedSessions = false;
 
   constructor(
     @Inject(DataSource) private readonly dataSource: DirectoryDataSource,
-    /** The revision that the server has. */
+    /** The revision of the server. */
     readonly revision: CurrentRevision = new CurrentRevision(),
   ) {}
 
@@ -31,7 +34,7 @@ export class Database implements Reader {
     return rows;
   }
 
-  /** Runs `work` in one transaction, and nothing of it stays when it throws. */
+  /** Runs `work` in one transaction, which is rolled back if `work` throws. */
   async transaction<Result>(work: (manager: EntityManager) => Promise<Result>): Promise<Result> {
     try {
       return await this.dataSource.transaction(work);
@@ -40,7 +43,10 @@ export class Database implements Reader {
     }
   }
 
-  /** Runs `work` over the mirror as it would be, of which nothing stays: see Overlay.over. */
+  /**
+   * Runs `work` on the mirror with uncommitted changes, which are always rolled back: see
+   * PreviewTransaction.run.
+   */
   async previewTransaction<Result>(
     work: (transaction: PreviewTransaction) => Promise<Result>,
   ): Promise<Result> {
@@ -52,7 +58,10 @@ export class Database implements Reader {
     }
   }
 
-  /** The server hangs: whoever waits for it is told so, and nobody waits any more until goOn. */
+  /**
+   * Called when the server hangs. Ends all connections, so that waiting requests fail, and rejects statements
+   * until goOn is called.
+   */
   giveUp(): void {
     this.isAway = true;
     this.dataSource.destroyConnections();
@@ -63,28 +72,31 @@ export class Database implements Reader {
     return this.dataSource.receivedBytes;
   }
 
-  /** The server takes no writes: what is under way is answered, and nobody else is until goOn. */
+  /**
+   * Called when the server accepts no writes. Running statements complete; new ones are rejected until goOn
+   * is called.
+   */
   pause(): void {
     this.isAway = true;
   }
 
-  /** The server has been heard of, and is well. */
+  /** Called when the server answers and is healthy. */
   goOn(): void {
     this.isAway = false;
   }
 
-  /** The state of the mirror has changed without a new revision. */
+  /** Called when the state of the mirror changed without a new revision. */
   noteConfirmed(): void {
     this.revision.onDoubt();
   }
 
-  /** While sessions are shared nothing is asked, and this process is not ready. */
+  /** While sessions are shared, statements are rejected and this process is not ready. */
   noteSharedSessions(isShared: boolean): void {
     this.hasSharedSessions = isShared;
   }
 
   private refuseInVain(): void {
-    // It is taken away while the service ends.
+    // The data source is closed when the service stops.
     if (!this.dataSource.isInitialized) throw new ServiceUnavailableError('The service is ending');
     if (this.isAway || this.hasSharedSessions)
       throw new ServiceUnavailableError('The database cannot be reached at the moment');

@@ -3,19 +3,22 @@ import { ServiceError } from '../common/errors.js';
 import type { MirrorRead } from './mirror-read.js';
 import { Revisions } from './revisions/revisions.js';
 
-/** Refuses what would be answered from a mirror that is older than the client accepts, and tells how fresh answers are. */
+/**
+ * Rejects requests when the mirror is older than the client accepts, and determines the freshness of
+ * responses.
+ */
 @Injectable()
 export class Staleness {
   constructor(private readonly revisions: Revisions) {}
 
   /**
-   * @param maxStaleness seconds; null: there is no bound
-   * @throws ServiceError STALE; ServiceUnavailableError when the age cannot be told
+   * @param maxStaleness seconds; null for no limit
+   * @throws ServiceError STALE; ServiceUnavailableError when the age cannot be determined
    */
   async refuse(maxStaleness: number | null): Promise<void> {
     if (maxStaleness === null) return;
     const age = await this.revisions.readAge();
-    // Without a revision each field says so.
+    // Without a revision, each field reports its own error.
     if (age === null || age <= maxStaleness) return;
     const ageSeconds = Number.isFinite(age) ? Math.ceil(age) : null;
     throw new ServiceError('STALE', 'The answers would be older than Directory-Max-Staleness allows', {
@@ -25,14 +28,14 @@ export class Staleness {
     });
   }
 
-  /** The `asOf` that is known now: whatever is read later is at least as fresh. */
+  /** The `asOf` that is known now. Anything read later is at least as fresh. */
   get asOf(): Date | null {
     return this.revisions.freshness.asOf;
   }
 
   /**
-   * What an answer tells of the revision that it was read from.
-   * @param before the `asOf` that was known when the answer was begun
+   * Describes the revision from which a response was read.
+   * @param before the `asOf` that was known when the request began
    */
   async describe(revision: string, before: Date | null): Promise<MirrorRead> {
     const asOf = await this.revisions.asOfRevision(revision).catch(() => null);

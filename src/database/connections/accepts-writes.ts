@@ -1,6 +1,7 @@
 /**
- * Whether a database takes writes, as an expression that writes nothing: a setting tells whether it lets anybody, and a sort
- * with little memory takes some of the disk, and gives it back. Where there is no room that fails, by `isFull`.
+ * SQL expression: whether the database accepts writes. It writes nothing. It checks the setting
+ * `transaction_read_only`, and it sorts with little memory, which allocates disk space temporarily. If the
+ * disk is full, the sort fails and `isFull` recognizes the error.
  */
 export const TAKES_WRITES = `(
   with little as materialized (select set_config('work_mem', '64kB', true))
@@ -10,7 +11,7 @@ export const TAKES_WRITES = `(
 /** SQLSTATE disk_full. */
 const DISK_FULL = '53100';
 
-/** Whether a statement has failed for want of room. */
+/** Whether a statement failed because the disk is full. */
 export function isFull(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === DISK_FULL;
 }

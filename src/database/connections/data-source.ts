@@ -36,12 +36,12 @@ export const MIGRATIONS = [
   FieldValues1763683200009,
 ];
 
-/** Key of the advisory lock under which one process at a time migrates: the bytes of «migr». */
+/** Key of the advisory lock that allows one process at a time to migrate: the bytes of «migr». */
 const MIGRATION_LOCK = 0x6d696772;
 
 /**
- * The TypeORM data source on PostgreSQL or, when DATABASE_URL says `pglite:`, on a PGlite that it starts and
- * stops itself. Initialising it also migrates.
+ * The TypeORM data source on PostgreSQL. If DATABASE_URL begins with `pglite:`, it uses a PGlite that it
+ * starts and stops itself. Initializing it also migrates the database.
  */
 export class DirectoryDataSource extends DataSource {
   private embedded: EmbeddedPostgres | null = null;
@@ -104,18 +104,23 @@ export class DirectoryDataSource extends DataSource {
     }
   }
 
-  /** TypeORM's own connections: it sends unnamed statements only, and the pool takes named ones too. */
+  /**
+   * The connections of TypeORM, which sends unnamed statements only. The pool also accepts named statements.
+   */
   get pool(): pg.Pool {
     return (this.driver as PostgresDriver).master as pg.Pool;
   }
 
-  /** Runs the statements of the reading path on the pool. */
+  /** Runs the statements of the read path on the pool. */
   get statements(): StatementPool {
     if (this.ownStatements === null) throw new ServiceUnavailableError('The database is not open');
     return this.ownStatements;
   }
 
-  /** Where previewPool have their connections: apart from all others, where there is more than one. */
+  /**
+   * The pool for preview transactions. PGlite has one connection only, so there it is the pool of all
+   * statements.
+   */
   get previewPool(): pg.Pool {
     return this.ownPreviewPool ?? this.pool;
   }
@@ -125,13 +130,13 @@ export class DirectoryDataSource extends DataSource {
     return this.connections.receivedBytes;
   }
 
-  /** Ends every connection: queries on them fail, and the next query opens another one. */
+  /** Ends every connection. Queries on them fail, and the next query opens a new connection. */
   destroyConnections(): void {
     this.connections.destroyAll();
   }
 
   private async migrate(): Promise<void> {
-    // On one connection: there may be no second one.
+    // The migration uses a single connection because PGlite has no second one.
     const runner = this.createQueryRunner();
     try {
       await runner.query('set statement_timeout = 0');
@@ -150,32 +155,39 @@ export class DirectoryDataSource extends DataSource {
       if (this.isInitialized) await super.destroy();
       await this.embedded?.stop();
     } catch {
-      // The first error is the one to tell.
+      // The caller throws the first error.
     }
     this.embedded = null;
   }
 }
 
-/** Of a connection that was lost the server has taken everything back by itself. */
+/**
+ * Releases the migration lock. If the connection was lost, the server has released the lock and reset the
+ * settings.
+ */
 async function endMigration(runner: QueryRunner): Promise<void> {
   try {
     await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]);
     await runner.query(`set statement_timeout = ${STATEMENT_TIMEOUT}`);
   } catch {
-    // The first error is the one to tell.
+    // The caller throws the first error.
   }
   await runner.release();
 }
 
-/** Before anything is locked: behind a pooler that shares sessions two processes would hold the same lock. */
+/**
+ * Runs before any lock is taken: behind a pooler that shares sessions, two processes would hold the same
+ * lock.
+ */
 async function refuseSharedSessions(database: Config['database']): Promise<void> {
   if (database.kind === 'pglite') return;
-  // A server without room for two more connections is asked again later (src/database/connections/pooler-guard.ts).
+  // If the server has no free slots for two more connections, the check runs again later
+  // (src/database/connections/pooler-guard.ts).
   if (await sharesSessions(database.url).catch(() => false))
     throw new DatabaseStartError(`The database cannot be used: ${SHARED_SESSIONS}`);
 }
 
-/** Before anything is written: a database with somebody else's tables in it stays as it is. */
+/** Runs before anything is written: a database that holds tables of another application stays unchanged. */
 async function refuseForeignTables(runner: QueryRunner): Promise<void> {
   const rows: { name: string }[] = await runner.manager.query(`
     select c.relname as name from pg_class c
@@ -183,7 +195,7 @@ async function refuseForeignTables(runner: QueryRunner): Promise<void> {
       and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')`);
   const names = rows.map(({ name }) => name);
   if (names.length === 0 || names.includes('mirror_state')) return;
-  // A first start that was cut off leaves the list of migrations behind, with nothing in it.
+  // An interrupted first start leaves an empty table of migrations behind.
   if (names.length === 1 && names[0] === 'migrations') {
     const applied: unknown[] = await runner.manager.query('select from migrations limit 1');
     if (applied.length === 0) return;
@@ -193,14 +205,14 @@ async function refuseForeignTables(runner: QueryRunner): Promise<void> {
   );
 }
 
-/** Connections are opened when they are needed, and closed when they have not been for ten seconds. */
+/** Connections are opened on demand and closed after ten seconds without use. */
 function createPreviewPool(database: Config['database'], connections: OpenConnections): pg.Pool | null {
   if (database.kind === 'pglite') return null;
   const pool = new pg.Pool({
     connectionString: database.url,
     ...serverPoolOptions(database.previewPoolSize, connections),
   });
-  // An idle connection was lost: the next preview transaction opens another one.
+  // An idle connection was lost. The next preview transaction opens another one.
   pool.on('error', () => undefined);
   return pool;
 }
@@ -210,7 +222,7 @@ function startError(error: unknown, database: Config['database']): unknown {
   if (database.kind === 'pglite') return damagedDirectoryError(database.directory, error);
   const { host, pathname } = new URL(database.url);
   const message = `The database ${pathname.slice(1)} at ${host === '' ? 'the local socket' : host} cannot be used: ${reasonOf(error)}`;
-  // What passes by itself can be waited for; a wrong password cannot.
+  // A temporary failure can be retried; a wrong password cannot.
   const isAway = databaseError(error) instanceof ServiceUnavailableError;
   return new (isAway ? DatabaseAwayError : DatabaseStartError)(message, { cause: error });
 }

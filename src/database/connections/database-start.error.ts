@@ -1,4 +1,4 @@
-/** The database cannot be used at all: told to the operator in one line, and the process ends. */
+/** The database cannot be used at all. The operator gets one line of explanation, and the process ends. */
 export class DatabaseStartError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -6,7 +6,7 @@ export class DatabaseStartError extends Error {
   }
 }
 
-/** It does not answer, or not now: it may be waited for. */
+/** The database does not answer, or not at the moment. The caller may retry. */
 export class DatabaseAwayError extends DatabaseStartError {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

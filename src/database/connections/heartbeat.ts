@@ -4,46 +4,54 @@ import { SESSION_SETTINGS } from './session-settings.js';
 import { destroyConnection, SocketClient } from './socket-client.js';
 import { settlesWithin } from './settles-within.js';
 
-/** Milliseconds that an answer may take before the connection is doubted. */
+/** Milliseconds that an answer may take before the connection is suspected to hang. */
 const PATIENCE = 500;
-/** Milliseconds that a server may take to accept a connection, before it is known to hang: a doubted one, and any. */
+/**
+ * Milliseconds that a server may take to accept a connection before it is considered hanging: after a
+ * timeout, and otherwise.
+ */
 const DOUBT = 500;
 const TRUST = 1000;
-/** Milliseconds after which it is tried anew: from far away, and with TLS, a connection is many turns. */
+/**
+ * Milliseconds after which connecting starts again. Connecting takes many round trips when the server is far
+ * away or uses TLS.
+ */
 const CONNECTING = 2000;
-/** Milliseconds after which a server that refused is tried again. */
+/** Milliseconds between a refused connection and the next attempt. */
 const PAUSE = 1000;
 
 export interface PulseQuestion {
   readonly url: string;
-  /** Said first on every connection; null: nothing. */
+  /** SQL that is sent first on every connection; null for none. */
   readonly greeting: string | null;
-  /** What is asked again and again. */
+  /** The query that is sent repeatedly. */
   readonly text: string;
-  /** Milliseconds between an answer and the next question. */
+  /** Milliseconds between an answer and the next query. */
   readonly interval: number;
 }
 
 export interface PulseListener<Row extends object> {
-  /** The question is about to be sent. */
+  /** Called before the query is sent. */
   readonly onQuestion?: () => void;
   readonly onAnswer: (row: Row | undefined) => void;
-  /** What the server tells by itself: the payload of a notification. */
+  /** Called with the payload of a notification from the server. */
   readonly onNotification?: (payload: string | undefined) => void;
-  /** It refuses, or has ended the connection. */
+  /** Called when the server refuses or has ended the connection. */
   readonly onLost: (error: unknown) => void;
-  /** It owes an answer: perhaps only this connection is cut. */
+  /** Called when an answer is overdue. Possibly only this connection is cut. */
   readonly onDoubt: () => void;
-  /** It takes no new connection, and refuses none: whatever waits for it waits in vain. */
+  /**
+   * Called when the server neither accepts nor refuses a new connection: other queries would wait in vain.
+   */
   readonly onHang?: () => void;
   /**
-   * Bytes that the server has sent to this process on other connections. While they grow, the server works: it only has no
-   * processor for a new connection, and `onHang` is not called.
+   * Bytes that the server has sent to this process on other connections. While they grow, the server works
+   * and only lacks processor time for a new connection, so `onHang` is not called.
    */
   readonly receivedBytes?: () => number;
 }
 
-/** Nothing was said for so long that nothing more is expected. */
+/** The server has not answered within the time limit. */
 class SilenceError extends Error {
   constructor() {
     super('it does not answer');
@@ -52,12 +60,12 @@ class SilenceError extends Error {
 }
 
 /**
- * Whether a server is alive: asked again and again, on a connection of its own. A server that hangs refuses nothing, and
- * is known by its silence only; a statement that takes its time is none.
+ * Checks repeatedly, on a connection of its own, whether a server is alive. A server that hangs refuses
+ * nothing: only missing answers reveal it. A slow statement on another connection does not count as hanging.
  */
 export class Pulse<Row extends object> {
   private isDoubted = false;
-  /** The next question does not wait for the interval. */
+  /** The next query does not wait for the interval. */
   private isHurried = false;
   private resting = new AbortController();
 
@@ -66,7 +74,7 @@ export class Pulse<Row extends object> {
     private readonly listener: PulseListener<Row>,
   ) {}
 
-  /** Goes on until it is told to end. Never throws. */
+  /** Runs until the signal is aborted. Never throws. */
   async feel(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const client = new SocketClient({ connectionString: this.question.url, keepAlive: true });
@@ -76,13 +84,13 @@ export class Pulse<Row extends object> {
       } catch (failure) {
         this.tell(failure);
         await end(client, failure);
-        // Who does not answer has had its time.
+        // After a missing answer the time limit has already passed, so no pause follows.
         if (!this.isDoubted) await sleep(PAUSE, undefined, { signal }).catch(() => undefined);
       }
     }
   }
 
-  /** Sends the question again at once; after an answer that is on its way, once more. */
+  /** Sends the query at once. If an answer is pending, sends the query once more after it. */
   askNow(): void {
     this.isHurried = true;
     this.resting.abort();
@@ -94,7 +102,10 @@ export class Pulse<Row extends object> {
     else this.listener.onLost(failure);
   }
 
-  /** Until the connection fails, which is thrown, or the signal comes. */
+  /**
+   * Runs on one connection until the signal is aborted.
+   * @throws the error of the connection when it fails
+   */
   private async feelOn(client: pg.Client, signal: AbortSignal): Promise<void> {
     const { greeting, text, interval } = this.question;
     const lost = new AbortController();
@@ -138,12 +149,12 @@ export class Pulse<Row extends object> {
 async function say<Row extends object>(client: pg.Client, text: string): Promise<Row | undefined> {
   const answer = client.query<Row>(text);
   if (!(await settlesWithin(PATIENCE, answer))) throw new SilenceError();
-  // Of several statements each has a result, whatever the types of the driver say.
+  // Several statements give one result each, although the types of the driver declare a single one.
   const results = [await answer].flat() as pg.QueryResult<Row>[];
   return results.at(-1)?.rows[0];
 }
 
-/** Who is silent hears no good-bye either. */
+/** A server that does not answer is not sent a termination message. */
 async function end(client: pg.Client, failure: unknown = null): Promise<void> {
   if (!(failure instanceof SilenceError)) await settlesWithin(PATIENCE, client.end());
   destroyConnection(client);

@@ -1,10 +1,10 @@
 import type { ClientBase } from 'pg';
 import { destroyConnection, socketOf } from './socket-client.js';
 
-/** The connections that pools have open, in use or not, so that all of them can be ended at once. */
+/** The open connections of pools, in use or idle, so that all of them can be ended at once. */
 export class OpenConnections {
   private readonly open = new Set<ClientBase>();
-  /** Bytes that the server sent on connections that are closed. */
+  /** Bytes that the server sent on connections that are now closed. */
   private receivedBefore = 0;
 
   note(client: ClientBase): void {
@@ -15,14 +15,17 @@ export class OpenConnections {
     });
   }
 
-  /** Bytes that the server has sent on all connections so far: they grow while it works, however slowly. */
+  /**
+   * Bytes that the server has sent on all connections so far. The number grows while the server works,
+   * however slowly.
+   */
   get receivedBytes(): number {
     let received = this.receivedBefore;
     for (const client of this.open) received += socketOf(client).bytesRead;
     return received;
   }
 
-  /** Every query on them fails. */
+  /** Ends all connections. Every query on them fails. */
   destroyAll(): void {
     for (const client of this.open) destroyConnection(client);
   }

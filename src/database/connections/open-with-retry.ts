@@ -3,26 +3,26 @@ import type { DirectoryDataSource } from './data-source.js';
 import { DatabaseAwayError } from './database-start.error.js';
 import { settlesWithin } from './settles-within.js';
 
-/** Milliseconds within which a database mostly is open, migrated and all. */
+/** Milliseconds within which a database usually is open and migrated. */
 const SOON = 500;
 /** Milliseconds between two attempts. */
 const PAUSE = 500;
 
 /** How a start waits for its database. */
 export interface Waiting {
-  /** Ends the waiting; the start then fails with what was waited for last. */
+  /** Ends the wait. The start then fails with the error of the last attempt. */
   readonly signal: AbortSignal;
   /**
-   * The database is not there yet: called once or again and again, and waited for.
-   * @param reason of the last attempt; null: it takes longer than usual
+   * Called, once or repeatedly, while the database is unavailable. The next attempt waits for its promise.
+   * @param reason of the last failed attempt; null if opening takes longer than usual
    */
   readonly onWait: (reason: string | null) => Promise<void>;
 }
 
 /**
- * Opens a database, and waits for one that is away, however long that takes.
- * @param waiting null: it is not waited for
- * @throws DatabaseStartError when it cannot be used at all
+ * Opens a database. Retries without a time limit while the database is unavailable.
+ * @param waiting null to fail at once instead
+ * @throws DatabaseStartError when the database cannot be used at all
  */
 export async function openPatiently(
   dataSource: DirectoryDataSource,

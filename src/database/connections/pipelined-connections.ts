@@ -2,9 +2,14 @@ import type { Pool, PoolClient } from 'pg';
 import type { Statement } from '../statements/statement.js';
 import { socketOf } from './socket-client.js';
 
-/** Connections of a pool that are shared at most. One serves what a process can take in; two let two backends work. */
+/**
+ * Maximum number of shared connections of a pool. One carries as much as a process can receive; two let two
+ * backends work.
+ */
 const MAX_PIPELINES = 2;
-/** A pool needs this many connections for each shared one, so that some stay for statements that run alone. */
+/**
+ * A pool needs this many connections for each shared one, so that some stay for statements that run alone.
+ */
 const CONNECTIONS_PER_PIPELINE = 4;
 /** A connection that has not answered for this time gets no further statements. */
 const STALL_TIMEOUT_MS = 10;
@@ -22,9 +27,9 @@ interface Sender {
 }
 
 /**
- * Connections on which several statements are under way at once (PostgreSQL 15, §34.5). The statements of one turn of the
- * event loop leave in one write. Each is a transaction of its own and fails alone; a connection that is lost fails all
- * statements on it.
+ * Connections with several statements in flight (PostgreSQL 15, §34.5). The statements of one turn of the
+ * event loop are sent in one write. Each statement is a transaction of its own and fails alone. If a
+ * connection is lost, all statements on it fail.
  */
 export class Pipelines {
   private readonly pipelines: readonly Pipeline[];
@@ -43,7 +48,7 @@ export class Pipelines {
     return pipeline !== null;
   }
 
-  /** Of those that do not stall, the one with the fewest unanswered statements. */
+  /** The connection with the fewest unanswered statements among those that have not stalled. */
   private choose(): Pipeline | null {
     const now = performance.now();
     let chosen: Pipeline | null = null;
@@ -60,11 +65,15 @@ export class Pipelines {
   }
 }
 
-/** One shared connection at a time, taken from the pool for the first statement and given back after the last. */
+/**
+ * One shared connection at a time, taken from the pool for the first statement and given back after the last.
+ */
 class Pipeline {
   pending: Pending[] = [];
   private connection: PipelinedConnection | null = null;
-  /** When the opening of a connection began, on the clock of `performance.now()`; null if none is opened now. */
+  /**
+   * When the opening of a connection began, on the clock of `performance.now()`; null if none is opened now.
+   */
   private openingSince: number | null = null;
 
   constructor(

@@ -3,31 +3,37 @@ import type { OpenConnections } from './open-connections.js';
 import { SESSION_SETTINGS } from './session-settings.js';
 import { SocketClient } from './socket-client.js';
 
-/** Milliseconds that one statement may take before it is cancelled; the mirror lifts it for its own writes. */
+/**
+ * Milliseconds that one statement may take before it is canceled. The mirror lifts this limit for its own
+ * writes.
+ */
 export const STATEMENT_TIMEOUT = 5000;
 /**
- * Milliseconds after which the server ends a transaction that is left idle: its process hangs and holds locks that others
- * wait for. Between two statements of a large revision a busy process computes for a second or two.
+ * Milliseconds after which the server ends an idle transaction: its process hangs and holds locks that others
+ * wait for. A busy process may compute for a second or two between two statements of a large revision.
  */
 const IDLE_TIMEOUT = 20_000;
-/** Milliseconds that a request waits for a connection before it is told to come back. */
+/** Milliseconds that a request waits for a connection before it is rejected as retryable. */
 const CONNECTION_TIMEOUT = 2000;
-/** The embedded database has one connection, and a revision being applied holds it for as long as it takes. */
+/**
+ * Milliseconds that a request waits for the only connection of the embedded database. Applying a revision
+ * holds that connection until it ends.
+ */
 const EMBEDDED_CONNECTION_TIMEOUT = 30_000;
 
-/** What is worth saying once on every connection. */
+/** Settings that every connection receives once. */
 const GREETING =
-  // Small pages are not worth planning anew each time (docs/adr/0004), and nothing here is worth compiling: what is
-  // guessed to be large mostly is not, and compiling it takes longer than running it.
+  // Planning small pages again each time costs more than it gains (docs/adr/0004). JIT compilation is off
+  // because the planner overestimates most statements and compiling them takes longer than running them.
   `${SESSION_SETTINGS}; set plan_cache_mode = force_generic_plan; set enable_memoize = off; set jit = off; ` +
   `set statement_timeout = ${STATEMENT_TIMEOUT}`;
 
-/** A new connection that says nothing is of no use, and nobody waits for it but those who need one. */
+/** Time limit for the settings of a new connection. A connection that does not answer is useless. */
 const PROMPTLY = { query_timeout: CONNECTION_TIMEOUT };
 
 /**
- * How a pool treats its connections to a server.
- * @param max connections at once
+ * Options of a pool of connections to a server.
+ * @param max maximum number of connections
  */
 export function serverPoolOptions(max: number, connections: OpenConnections): object {
   const text = `${GREETING}; set idle_in_transaction_session_timeout = ${IDLE_TIMEOUT}`;
@@ -44,7 +50,10 @@ export function serverPoolOptions(max: number, connections: OpenConnections): ob
   };
 }
 
-/** One connection, for as long as the process lives. PGlite would end as a whole, and not only a session that is idle. */
+/**
+ * Options of a pool with one connection that stays open as long as the process lives. An idle timeout would
+ * end all of PGlite, not only the idle session.
+ */
 export function embeddedPoolOptions(connections: OpenConnections): object {
   return {
     Client: SocketClient,
@@ -54,8 +63,8 @@ export function embeddedPoolOptions(connections: OpenConnections): object {
     keepAlive: true,
     onConnect: async (client: pg.ClientBase) => {
       receive(client, connections);
-      // PGlite has one session for as long as it runs: a new connection meets the prepared statements of the one
-      // before, of which the driver knows nothing.
+      // PGlite has a single session as long as it runs. A new connection finds the prepared statements of the
+      // previous one, which the driver does not know.
       await client.query('discard all');
       await client.query(GREETING);
     },
@@ -63,7 +72,8 @@ export function embeddedPoolOptions(connections: OpenConnections): object {
 }
 
 function receive(client: pg.ClientBase, connections: OpenConnections): void {
-  // Whoever waits for an answer is told, and the pool hears of a connection that is lost while nobody does.
+  // A query on a lost connection rejects its own promise, and the pool notices lost idle connections. This
+  // listener only prevents an uncaught 'error' event.
   client.on('error', () => undefined);
   connections.note(client);
 }

@@ -4,28 +4,29 @@ import { settlesWithin } from './settles-within.js';
 /** Milliseconds that each step may take. */
 const PATIENCE = 2000;
 
-/** A backend among those of all servers behind an address, also after its process number was used again. */
+/** Identifies a backend among all servers behind an address, even if its process number was used again. */
 const IDENTIFY = `
   select pid || ' ' || extract(epoch from backend_start) as backend from pg_stat_activity
   where pid = pg_backend_pid()`;
 
-/** Times that both orders are tried: a busy pooler may give back the same backends a few times by chance. */
+/** Rounds of both orders. A busy pooler may return the same backends a few times by chance. */
 const ROUNDS = 8;
 
-/** What PgBouncer says to a transaction where it shares backends between single statements. */
+/** The error message of PgBouncer for a transaction when it shares backends between single statements. */
 const STATEMENT_POOLING = /statement pooling/;
 
-/** What a start says when connections do not keep their session. */
+/** Error message of a start when connections do not keep their session. */
 export const SHARED_SESSIONS =
   'a pooler in between gives connections another session for each transaction: let it pool sessions ' +
   '(pool_mode = session), or connect directly';
 
 /**
- * Finds out whether a pooler shares backends between connections. A quiet pooler may give a connection the same backend each
- * time, so two connections take turns, in orders that make a pooler of either kind (last in first out, or in turns) mix them up.
- * Two connections that are open at the same time never have the same backend otherwise.
+ * Finds out whether a pooler shares backends between connections. A quiet pooler may give a connection the
+ * same backend each time. Therefore two connections alternate in orders that make a pooler of either kind
+ * (last in first out, or round robin) swap their backends. Without such a pooler, two connections that are
+ * open at the same time never have the same backend.
  * @returns whether sessions are shared
- * @throws Error when the server cannot be asked
+ * @throws Error when the server cannot be queried
  */
 export async function sharesSessions(url: string): Promise<boolean> {
   const both = [new Probe(url), new Probe(url)] as const;
@@ -39,11 +40,11 @@ export async function sharesSessions(url: string): Promise<boolean> {
     [...first.backends].some((backend) => second.backends.has(backend));
   try {
     for (const probe of both) await probe.connect();
-    // One after the other: a pool of a single backend has no room for both at once.
+    // Sequentially: a pool with a single backend cannot serve both at once.
     for (const probe of both) await probe.within(() => Promise.resolve());
     for (const [one, other] of Array.from({ length: ROUNDS }, () => turns).flat()) {
       if (isMixedUp()) return true;
-      // In the first round both end their transactions in the order in which they began them.
+      // In the first round both connections end their transactions in the order in which they began them.
       await one.within(() => other.within(() => Promise.resolve()));
       await other.within(() => Promise.resolve());
       await one.within(() => Promise.resolve());
@@ -57,7 +58,7 @@ export async function sharesSessions(url: string): Promise<boolean> {
   }
 }
 
-/** One connection, and the backends that it was given so far. */
+/** One connection and the backends that it has received so far. */
 class Probe {
   readonly backends = new Set<string>();
   private readonly client: SocketClient;
@@ -68,7 +69,7 @@ class Probe {
       connectionTimeoutMillis: PATIENCE,
       query_timeout: PATIENCE,
     });
-    // A connection that is lost makes the next step fail.
+    // If a connection is lost, the next step fails.
     this.client.on('error', () => undefined);
   }
 
@@ -76,7 +77,7 @@ class Probe {
     await this.client.connect();
   }
 
-  /** Runs a transaction, and something else while it is open. */
+  /** Runs `work` while a transaction is open. */
   async within(work: () => Promise<void>): Promise<void> {
     await this.client.query('begin');
     const { rows } = await this.client.query<{ backend: string }>(IDENTIFY);

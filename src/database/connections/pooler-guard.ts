@@ -7,19 +7,20 @@ import { DatabaseStartError } from './database-start.error.js';
 import { Replicas } from './replicas.js';
 import { SHARED_SESSIONS, sharesSessions } from './pooler-check.js';
 
-/** Milliseconds between two checks, and after one that found a pooler or no server. */
+/** Milliseconds between two checks: normally, and after a check that found a pooler or no server. */
 const INTERVAL = 3_600_000;
 const SOON = 60_000;
 
-/** One server as it was found: null when it could not be asked. */
+/** The result of the check of one server; `isShared` is null if the server could not be queried. */
 export interface Found {
   readonly server: string;
   readonly isShared: boolean | null;
 }
 
 /**
- * Sees to it that connections keep their session: prepared statements, settings, notifications and the lock of the leader
- * belong to one (docs/adr/0034). DirectoryDataSource refuses to start with a primary that shares sessions.
+ * Verifies that connections keep their session: prepared statements, settings, notifications and the lock of
+ * the leader belong to one session (docs/adr/0034). DirectoryDataSource refuses to start with a primary that
+ * shares sessions.
  */
 @Injectable()
 export class SessionGuard implements OnModuleInit, OnModuleDestroy {
@@ -49,12 +50,12 @@ export class SessionGuard implements OnModuleInit, OnModuleDestroy {
     await this.checking;
   }
 
-  /** How the servers were found the last time. */
+  /** Results of the latest check. */
   get standing(): readonly Found[] {
     return this.found;
   }
 
-  /** Looks at the primary and at the replicas, and stops asking those whose sessions are shared. */
+  /** Checks the primary and the replicas, and stops using those whose sessions are shared. */
   async look(): Promise<void> {
     const { database } = this.config;
     if (database.kind === 'pglite') return;

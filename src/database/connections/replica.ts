@@ -10,9 +10,14 @@ import { reasonOf } from './reason-of.js';
 import { type Revision, revisionIn } from '../revisions/revision.js';
 import type { Statement } from '../statements/statement.js';
 
-/** Milliseconds between two looks at what it has: for so long it is left alone after a revision, though it may have it. */
+/**
+ * Milliseconds between two checks of the replica's revision. After a new revision the replica stays unused
+ * until the next check, even if it already has that revision.
+ */
 const INTERVAL = 250;
-/** Milliseconds that a connection may take to be opened: the primary is there to be asked instead. */
+/**
+ * Milliseconds that opening a connection may take. The limit is short because the primary can answer instead.
+ */
 const CONNECTION_TIMEOUT = 500;
 
 const LOOK =
@@ -24,24 +29,24 @@ interface Seen {
   readonly id: string | null;
 }
 
-/** One read replica, which is asked while it is well. */
+/** One read replica. It is used only while it is healthy. */
 export class Replica {
   private readonly logger = new Logger('Database');
   private readonly connections = new OpenConnections();
   private readonly pool: pg.Pool;
   private readonly statements: StatementPool;
-  /** As it goes by in the log: without user and password. */
+  /** Host name in the log, without user and password. */
   private readonly host: string;
-  /** What it had when it was looked at last; null: it is not to be asked. */
+  /** The revision that the latest check found; null if the replica must not be used. */
   private revision: Revision | null = null;
-  /** Why it is left alone; null: it is not. */
+  /** Why the replica is not used; null if it is used. */
   private reason: string | null = null;
   private hasSharedSessions = false;
-  /** How often in succession the primary did not know its revision. */
+  /** Number of consecutive checks in which the primary did not know the revision of the replica. */
   private unknown = 0;
   private isComparing = false;
 
-  /** @param hasHad whether the primary has a revision, or had it before */
+  /** @param hasHad whether the primary has or had a revision */
   constructor(
     private readonly url: string,
     poolSize: number,
@@ -53,12 +58,12 @@ export class Replica {
       ...serverPoolOptions(poolSize, this.connections),
       connectionTimeoutMillis: CONNECTION_TIMEOUT,
     });
-    // An idle connection was lost: the next reader opens another one.
+    // An idle connection was lost. The next reader opens another one.
     this.pool.on('error', () => undefined);
     this.statements = new StatementPool(this.pool, true);
   }
 
-  /** Looks at it until the signal, and then lets go of it. */
+  /** Checks the replica until the signal is aborted. */
   async watch(signal: AbortSignal): Promise<void> {
     const pulse = new Pulse<Seen>(
       { url: this.url, greeting: null, text: LOOK, interval: INTERVAL },
@@ -71,7 +76,7 @@ export class Replica {
         },
         onDoubt: () => {
           this.leave('it does not answer');
-          // Who waits for it is answered by the primary.
+          // The primary then answers the requests that wait for the replica.
           this.connections.destroyAll();
         },
       },
@@ -83,26 +88,26 @@ export class Replica {
     await this.pool.end();
   }
 
-  /** Its name, what it has, and its connections. */
+  /** Host, revision and connections of the replica. */
   get standing(): { readonly host: string; readonly revision: Revision | null; readonly pool: pg.Pool } {
     const { host, revision, pool } = this;
     return { host, revision, pool };
   }
 
-  /** While a pooler in between shares sessions it is left alone. */
+  /** Stops using the replica while a pooler in between shares sessions. */
   noteSharedSessions(isShared: boolean): void {
     this.hasSharedSessions = isShared;
     if (isShared) this.leave('its sessions are shared by a pooler');
   }
 
-  /** Whether it can be asked for what is of this revision. */
+  /** Whether the replica can answer for this revision. */
   has({ id }: Revision): boolean {
     return this.revision?.id === id;
   }
 
   /**
    * Runs one statement.
-   * @returns null when it came to nothing for a reason that the primary need not share
+   * @returns null if the statement failed for a reason that may not affect the primary
    * @throws ServiceError TIMEOUT when it takes too long
    */
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[]): Promise<Row[] | null> {
@@ -110,7 +115,7 @@ export class Replica {
       return await this.statements.read<Row>(statement, values);
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'TIMEOUT') throw error;
-      // Until the next look.
+      // The replica stays unused until the next check.
       this.revision = null;
       return null;
     }
@@ -124,7 +129,7 @@ export class Replica {
     }
     const revision = revisionIn(seen);
     if (revision !== null) void this.compare(revision);
-    // A replica can show a revision a moment before the primary does: one look decides nothing.
+    // A replica can show a revision a moment before the primary does, so a single check is not sufficient.
     if (this.unknown > 1) {
       this.leave(ORPHANED);
       return;
@@ -134,14 +139,17 @@ export class Replica {
     this.reason = null;
   }
 
-  /** For the log and the metrics only: a replica is asked for nothing but the revision that the primary has now. */
+  /**
+   * For the log and the metrics only: statements run on a replica only while it has the current revision of
+   * the primary.
+   */
   private async compare({ id }: Revision): Promise<void> {
     if (this.isComparing) return;
     this.isComparing = true;
     try {
       this.unknown = (await this.hasHad(id)) ? 0 : this.unknown + 1;
     } catch {
-      // The primary is away: the next look asks it again.
+      // The primary is unavailable. The next check compares again.
     } finally {
       this.isComparing = false;
     }

@@ -19,7 +19,7 @@ describe('read replicas', () => {
       revision,
       primary,
     );
-    // Nothing is known yet, and so nobody is asked.
+    // No revision is known yet, so no replica is used.
     expect(two?.count).toEqual({ all: 2, current: 0 });
   });
 });

@@ -9,9 +9,9 @@ import { revisionOf } from '../revisions/revision.js';
 import type { Statement } from '../statements/statement.js';
 
 /**
- * The read replicas, and which of them has the revision of the primary. A replica is always a little behind, and after a
- * failover it may have revisions that the primary never had: it is asked only while it has the very revision that the
- * primary has told (docs/adr/0021).
+ * The read replicas and their revisions. A replica always lags a little, and after a failover it may have
+ * revisions that the primary never had. Therefore a replica is used only while it has exactly the revision
+ * that the primary reported (docs/adr/0021).
  */
 export class Replicas implements OnModuleInit, OnApplicationShutdown {
   private readonly stopping = new AbortController();
@@ -23,7 +23,7 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
     private readonly revision: CurrentRevision,
   ) {}
 
-  /** Null where there are none. */
+  /** Returns null if no replicas are configured. */
   static of(
     database: Config['database'],
     revision: CurrentRevision,
@@ -41,42 +41,43 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
     this.watching = Promise.all(this.all.map((replica) => replica.watch(this.stopping.signal)));
   }
 
-  /** Until here requests are answered. */
+  /** Requests are answered until this hook runs. */
   async onApplicationShutdown(): Promise<void> {
     this.stopping.abort();
     await this.watching;
     await Promise.all(this.all.map((replica) => replica.close()));
   }
 
-  /** How many there are, and how many of them are asked at this moment. */
+  /** Number of replicas, and number of those in use at the moment. */
   get count(): { readonly all: number; readonly current: number } {
     const needed = this.revision.known;
     const current = needed === null ? 0 : this.all.filter((replica) => replica.has(needed)).length;
     return { all: this.all.length, current };
   }
 
-  /** Each of them, and the revision that the primary has. */
+  /** The state of each replica, and the revision of the primary. */
   get standing(): { readonly needed: Revision | null; readonly each: readonly Replica['standing'][] } {
     return { needed: this.revision.known, each: this.all.map(({ standing }) => standing) };
   }
 
-  /** @param host as a replica is called */
+  /** @param host host name of the replica */
   noteSharedSessions(host: string, isShared: boolean): void {
     for (const replica of this.all) if (replica.standing.host === host) replica.noteSharedSessions(isShared);
   }
 
   /**
-   * Runs a statement that tells its revision on one of them, in turns.
-   * @returns null when the primary is to be asked: none has what is needed, or the answer does not show that it is of it
+   * Runs a statement that returns its revision on one of the replicas, in turns.
+   * @returns null if the primary has to answer: no replica has the required revision, or the rows do not
+   * prove that they belong to it
    * @throws ServiceError TIMEOUT when it takes too long
    */
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[]): Promise<Row[] | null> {
     const replica = this.choose();
     if (replica === null) return null;
     const rows = await replica.read<Row>(statement, values);
-    // Without a row there is no revision: that something is not there is only believed of the primary.
+    // An empty result has no revision. Only the primary can prove that an object does not exist.
     const id = rows === null ? null : revisionOf(statement, rows);
-    // The primary may have told another one meanwhile.
+    // The primary may have reported another revision in the meantime.
     return id === null || id !== this.revision.known?.id ? null : rows;
   }
 

@@ -5,8 +5,8 @@ import type { Replicas } from './replicas.js';
 import type { Statement } from '../statements/statement.js';
 
 /**
- * As Database, with read replicas beside the server: what tells the revision that it is of is read from them, where they have
- * it, and everything else from the primary (docs/adr/0021).
+ * A Database with read replicas. Statements that return their revision run on a replica that has the current
+ * revision; all others run on the primary (docs/adr/0021).
  */
 export class RoutedDatabase extends Database {
   constructor(

@@ -1,6 +1,7 @@
 /**
- * Said first on every connection. A role or a database can have other defaults, by which instants, bytes and numbers would be
- * written in another form, idle sessions would be ended, or transactions would fail because of each other.
+ * Settings that are sent first on every connection. A role or a database may have other defaults, which would
+ * change the text form of instants, bytes and numbers, end idle sessions, or make transactions fail because
+ * of each other.
  */
 export const SESSION_SETTINGS = `
   set datestyle = 'ISO, YMD'; set bytea_output = 'hex'; set extra_float_digits = 1; set standard_conforming_strings = on;

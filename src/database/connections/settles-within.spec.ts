@@ -2,10 +2,10 @@ import { pbkdf2 } from 'node:crypto';
 import { promisify } from 'node:util';
 import { settlesWithin } from './settles-within.js';
 
-/** Done by a thread of its own; that it is done is only heard of when this one has time. */
+/** Runs on a thread of its own. Its completion is noticed only when the event loop is free. */
 const work = () => promisify(pbkdf2)('', '', 1, 16, 'sha256');
 
-/** Keeps this thread from everything. */
+/** Blocks this thread. */
 function block(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }

@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
-/** Milliseconds of one look. */
+/** Milliseconds of one step. */
 const STEP = 50;
 
 /**
- * Whether something comes to an end within a time. It is waited for in small steps, and a process that is busy itself makes
- * one of them long and not many: what arrived meanwhile counts as having come in time.
+ * Whether a promise settles within a time. It waits in steps of 50 ms instead of using one timer. A blocked
+ * event loop makes one step longer and does not use up several, so events that arrived in the meantime count
+ * as in time.
  */
 export async function settlesWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
   const settled = new AbortController();
@@ -16,7 +17,7 @@ export async function settlesWithin(milliseconds: number, work: Promise<unknown>
   for (let left = milliseconds; left > 0 && !settled.signal.aborted; left -= STEP) {
     await sleep(Math.min(STEP, left), undefined, { signal: settled.signal }).catch(() => undefined);
   }
-  // After the last step the sockets have not been looked at yet.
+  // After the last step, pending socket events have not been processed yet.
   if (!settled.signal.aborted) await nextTurn();
   return settled.signal.aborted;
 }

@@ -2,8 +2,9 @@ import { Socket } from 'node:net';
 import pg, { type ClientBase, type ClientConfig } from 'pg';
 
 /**
- * A client of the driver on a socket that this service makes, so that a connection can be ended without an answer of the
- * server. The driver takes a socket by its option `stream`, and has no other way to end a connection that hangs.
+ * A client of the driver on a socket that this service creates, so that a connection can be ended without an
+ * answer from the server. The driver accepts a socket by its option `stream` and has no other way to end a
+ * connection that hangs.
  */
 export class SocketClient extends pg.Client {
   readonly socket: Socket;
@@ -22,7 +23,7 @@ export function socketOf(client: ClientBase): Socket {
   throw new Error('Every connection to the database is a SocketClient');
 }
 
-/** Ends a connection at once: every query on it fails. The server may not answer, and is not asked. */
+/** Ends a connection at once, without a message to the server. Every query on it fails. */
 export function destroyConnection(client: ClientBase): void {
   socketOf(client).destroy();
 }

@@ -7,11 +7,15 @@ import type { Statement } from '../statements/statement.js';
 import { Pipelines } from './pipelined-connections.js';
 import { destroyConnection } from './socket-client.js';
 
-/** A connection keeps at most this many statements prepared: each takes about 100 kB of the server's memory. */
+/**
+ * A connection keeps at most this many statements prepared: each takes about 100 kB of the server's memory.
+ */
 const MAX_PREPARED = 100;
 /** The names of this many statements that were used at least once are remembered. */
 const MAX_USED = 2000;
-/** A connection that does not answer for this time is ended. It is longer than the time limit of a statement. */
+/**
+ * A connection that does not answer for this time is ended. It is longer than the time limit of a statement.
+ */
 const QUERY_TIMEOUT_MS = 7000;
 const TIMEOUT_CHECK_INTERVAL_MS = 500;
 
@@ -24,11 +28,12 @@ interface Unanswered {
 }
 
 /**
- * Runs statements on the connections of one pool. Short ones share connections (docs/adr/0031), and a connection that does
- * not answer is ended.
+ * Runs statements on the connections of one pool. Short statements share connections (docs/adr/0031). A
+ * connection that does not answer is ended.
  *
- * A statement is prepared from its second use on: clients choose what they select, and most selections are used once. A
- * connection that has no room for another prepared statement is replaced, because the driver cannot close single ones.
+ * A statement is prepared from its second use on: clients choose their selections, and most selections are
+ * used once. When the limit of prepared statements of a connection is reached, the connection is replaced,
+ * because the driver cannot close single statements.
  */
 export class StatementPool {
   private readonly used = new LRUCache<string, true>({ max: MAX_USED });
@@ -72,7 +77,7 @@ export class StatementPool {
     });
   }
 
-  /** Sends a statement without waiting for the answers to those before it. */
+  /** Sends a statement without waiting for the answers to earlier statements. */
   sendOn(client: ClientBase, statement: Statement, values: readonly unknown[], done: Callback): void {
     const { text } = statement;
     const unanswered = { client, sentAt: performance.now() };
@@ -91,7 +96,7 @@ export class StatementPool {
     });
   }
 
-  /** Whether the connection has no room for a statement that is used again: it is to be replaced. */
+  /** Whether the connection has reached its limit of prepared statements and must be replaced. */
   isExhausted(client: ClientBase): boolean {
     return this.exhausted.has(client);
   }
@@ -109,7 +114,10 @@ export class StatementPool {
     });
   }
 
-  /** Null: without a name. That includes statements that another query prepares now, and whose failure would affect both. */
+  /**
+   * Returns null for a statement without a name. That includes a statement that another query is preparing,
+   * because a failure would affect both.
+   */
   private chooseName(client: ClientBase, name: string): string | null {
     const prepared = this.namesOn(client);
     const state = prepared.get(name);
@@ -135,7 +143,10 @@ export class StatementPool {
     return names;
   }
 
-  /** One timer for all queries: the driver's own option makes one each, which keeps the rows of later queries in memory. */
+  /**
+   * One timer checks all queries. The driver's own option creates one timer for each query, which keeps the
+   * rows of later queries in memory.
+   */
   private endHangingConnections(): void {
     const now = performance.now();
     for (const each of this.unanswered) {
@@ -149,7 +160,7 @@ export class StatementPool {
   }
 }
 
-/** Publishes a statement for traces and tests, and gives its errors the code that clients see. */
+/** Publishes a statement for traces and tests, and maps its errors to codes for clients. */
 function observe<Row extends unknown[]>(
   statement: Statement,
   values: readonly unknown[],

@@ -20,7 +20,7 @@ import { HOLDER_FILE, LOCK_FILE, readHolder, writeHolder } from './lock-holder.j
 
 const ROUNDS = 5;
 const AT_ONCE = 6;
-/** Takes the lock at the moment that it is given, prints what it waits for and what came of it, and lives on. */
+/** Takes the lock at the given time, prints what it waits for and the outcome, and keeps running. */
 const TAKE = `
   import('${join(__dirname, '../../../dist/database/embedded/data-directory-lock.js')}').then(({ DirectoryLock }) => {
     console.log('here');
@@ -38,7 +38,7 @@ const TAKE = `
     });
   });`;
 const NOTHING = { onWait: () => undefined, onLost: () => undefined };
-/** Each command has process numbers of its own, as a container has. */
+/** Gives each command its own process number namespace, like a container. */
 const NAMESPACE = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child'];
 
 class Taker {
@@ -131,12 +131,12 @@ describe('the lock of a database directory', () => {
   it('holds between processes that do not know the numbers of each other', async () => {
     const [first, second] = [await start(NAMESPACE), await start(NAMESPACE)];
     expect(await first.take()).toBe('held\n');
-    // Each of them is number 1 where it is.
+    // Each of them is process 1 in its namespace.
     expect(await second.take()).toMatch(/in use by process 1:/);
-    // The number of a living process here, and of none there.
+    // This number belongs to a running process in this namespace, and to none in the other.
     await expect(DirectoryLock.take(directory, NOTHING)).rejects.toThrow('in use by process 1:');
     await first.kill();
-    // The command that made the namespace is gone, and what it ran is a moment later.
+    // The command that created the namespace has ended; its child ends a moment later.
     let outcome = await second.take();
     while (outcome !== 'held\n') outcome = await second.take();
   });
@@ -203,7 +203,10 @@ describe('the lock of a database directory', () => {
   });
 
   describe('of a process on another machine', () => {
-    /** As it is seen from here: nothing answers at its socket, and its signs of life come by the file alone. */
+    /**
+     * Simulates a holder on another machine: nothing answers on its socket, and the file alone shows its
+     * heartbeats.
+     */
     async function leave(): Promise<void> {
       const taker = await start();
       expect(await taker.take()).toBe('held\n');
@@ -249,7 +252,7 @@ describe('the lock of a database directory', () => {
       const holder = readHolder(directory);
       if (holder === null) throw new Error('There is no holder');
       writeHolder(directory, { ...holder, machine: 'another' });
-      // From another machine its socket is none.
+      // The socket of a process on another machine cannot be reached.
       const dead = await start();
       const lock = join(directory, LOCK_FILE);
       renameSync(lock, `${lock}.away`);

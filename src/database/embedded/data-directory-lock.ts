@@ -16,28 +16,32 @@ import {
   writeHolder,
 } from './lock-holder.js';
 
-/** Milliseconds between two signs of life. */
+/** Milliseconds between two heartbeats of the holder. */
 const SIGN_INTERVAL = 5000;
-/** Milliseconds without a sign of life after which a process on another machine is taken to be gone. */
+/** Milliseconds without a heartbeat after which a process on another machine counts as ended. */
 export const STALE = 15_000;
-/** Milliseconds between two looks for a sign of life. */
+/** Milliseconds between two checks for a heartbeat. */
 const LOOK_INTERVAL = 250;
-/** Milliseconds after which a lock is looked at again where one was left behind: another process may have taken it too. */
+/**
+ * Milliseconds after which a lock that replaced a stale one is verified: another process may have taken it at
+ * the same time.
+ */
 const CONFIRMATION = 200;
 const ATTEMPTS = 20;
 
 export interface DirectoryLockEvents {
-  /** The start waits, and for what. */
+  /** Called when the start waits, with a message that names the reason. */
   readonly onWait: (text: string) => void;
-  /** Another process has the directory: this one must not write to it any more. */
+  /** Called when another process holds the directory: this process must stop writing to it. */
   readonly onLost: () => void;
 }
 
 /**
- * The lock of a database directory: a Unix socket in it that its holder listens on. The kernel answers for a process that
- * lives, also for one that is stopped, and whatever the process numbers or the clock of the one that asks are; it refuses at
- * once when the process is gone. Only of another machine, or one that was started again, it knows nothing: there the signs of
- * life of the holder decide, counted on a monotonic clock (docs/adr/0034).
+ * The lock of a database directory: a Unix socket in the directory on which the holder listens. The kernel
+ * accepts connections for a running process, even one that is stopped, and independently of process numbers
+ * and clocks. It refuses connections as soon as the process has ended. The kernel cannot answer for a process
+ * on another machine, or for one from before a reboot. In these cases the heartbeats of the holder decide,
+ * measured on a monotonic clock (docs/adr/0034).
  */
 export class DirectoryLock {
   private readonly signs: NodeJS.Timeout;
@@ -54,7 +58,7 @@ export class DirectoryLock {
     }, SIGN_INTERVAL).unref();
   }
 
-  /** @throws DatabaseStartError when a living process holds it */
+  /** @throws DatabaseStartError when a running process holds the lock */
   static async take(directory: string, events: DirectoryLockEvents): Promise<DirectoryLock> {
     makeDirectory(directory);
     refuseOldLock(directory);
@@ -63,7 +67,7 @@ export class DirectoryLock {
     const server = await listenAt(directory, own);
     const inode = inodeOf(own) ?? 0n;
     try {
-      // Where nothing was left behind, nobody moves anything away either.
+      // If no lock was left behind, no process moves one away.
       const isClean = inodeOf(lock) === null && readHolder(directory) === null;
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         if (linkQuietly(own, lock)) {
@@ -88,7 +92,7 @@ export class DirectoryLock {
     }
   }
 
-  /** Whether the directory still belongs to this process: cheap enough to be asked before each statement. */
+  /** Whether the directory still belongs to this process. Cheap enough to check before each statement. */
   isHeld(): boolean {
     return readText(join(this.directory, HOLDER_FILE)) === formatHolder(this.holder);
   }
@@ -111,7 +115,7 @@ export class DirectoryLock {
     try {
       utimesSync(join(this.directory, HOLDER_FILE), now, now);
     } catch {
-      // A disk that is full or away: the next sign may be given.
+      // The disk is full or unavailable. The next heartbeat may succeed.
     }
   }
 }
@@ -124,7 +128,7 @@ function makeDirectory(directory: string): void {
   }
 }
 
-/** Releases before this one wrote their process number to a file beside the directory. */
+/** Earlier releases wrote their process number to a file next to the directory. */
 function refuseOldLock(directory: string): void {
   const file = `${directory}.lock`;
   const pid = Number(readText(file)?.split(' ')[0] ?? 0);
@@ -141,18 +145,21 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** @throws DatabaseStartError when the holder lives; returns when it is gone */
+/**
+ * Returns if the holder has ended.
+ * @throws DatabaseStartError when the holder is running
+ */
 async function refuseLiving(directory: string, lock: string, events: DirectoryLockEvents): Promise<void> {
   const isSocket = lstatSync(lock, { throwIfNoEntry: false })?.isSocket();
   if (isSocket === undefined) return;
   if (await answers(directory, lock)) {
-    // It may be writing its number at this moment.
+    // The holder may be writing its number at this moment.
     await sleep(CONFIRMATION);
     throw inUse(directory, describe(readHolder(directory)));
   }
   const holder = readHolder(directory);
   const whose = describe(holder);
-  // The kernel of this machine has refused, so the process that listened here is gone.
+  // The kernel of this machine refused the connection, so the process that listened has ended.
   if (isSocket && holder?.machine === MACHINE) return;
   events.onWait(
     `The database directory ${directory} was in use by ${whose}, on another machine or before this one was started again: ` +
@@ -166,7 +173,10 @@ function describe(holder: Holder | null): string {
   return `process ${holder.pid}${holder.host === hostname() ? '' : ` on ${holder.host}`}`;
 }
 
-/** On the monotonic clock of this process: when the file was changed last, by any clock, only has to stay the same. */
+/**
+ * Whether the modification time of the holder file changes. The wait uses the monotonic clock of this
+ * process; the clock that sets the modification time does not matter.
+ */
 async function givesSign(directory: string): Promise<boolean> {
   const file = join(directory, HOLDER_FILE);
   const look = () =>
@@ -179,13 +189,13 @@ async function givesSign(directory: string): Promise<boolean> {
   return false;
 }
 
-/** Moves a lock away that nobody holds. Another process may have taken it at this moment: then it is put back. */
+/** Moves a stale lock away. If another process took the lock at this moment, puts it back. */
 async function moveAway(directory: string, lock: string): Promise<void> {
   const aside = `${lock}.${randomUUID().slice(0, 8)}`;
   try {
     renameSync(lock, aside);
   } catch {
-    return; // Given back, or moved away by another process: the caller tries again.
+    return; // Released, or moved away by another process: the caller tries again.
   }
   if (await answers(directory, aside)) linkQuietly(aside, lock);
   removeQuietly(aside);
@@ -224,6 +234,6 @@ function removeQuietly(file: string): void {
   try {
     unlinkSync(file);
   } catch {
-    // It is gone already.
+    // The file no longer exists.
   }
 }

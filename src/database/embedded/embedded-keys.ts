@@ -2,14 +2,18 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
 /**
- * Keys that an embedded installation makes for itself, once, and finds again at the next start. They are kept in
- * the database, so that every process on it has the same. Production brings its own (URL_SIGNING_KEYS, AUTH_URL).
+ * Keys that an embedded installation generates once and reuses after a restart. They are stored in the
+ * database, so that all processes share them. Production configures its own keys (URL_SIGNING_KEYS,
+ * AUTH_URL).
  */
 @Injectable()
 export class EmbeddedKeys {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** The value kept under this name, made now if there is none. Of two processes that make one, the first wins. */
+  /**
+   * Returns the value stored under this name, and creates it if there is none. If two processes create it at
+   * once, the first one wins.
+   */
   async findOrCreate<Value extends object>(name: string, make: () => Promise<Value> | Value): Promise<Value> {
     const found = await this.find<Value>(name);
     if (found !== null) return found;

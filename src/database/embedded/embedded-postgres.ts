@@ -15,12 +15,12 @@ import { DatabaseStartError } from '../connections/database-start.error.js';
 import { DirectoryLock } from './data-directory-lock.js';
 import { formatHolder, HOLDER_FILE, LOCK_FILE } from './lock-holder.js';
 
-/** PostgreSQL's major version inside PGlite: a directory of another one cannot be opened. */
+/** PostgreSQL's major version in PGlite, which cannot open a directory of another version. */
 const MAJOR_VERSION = '18';
 
-/** Milliseconds after which a database that has not started never will: a damaged one may wait for ever. */
+/** Milliseconds after which a start counts as failed: a damaged database may wait forever. */
 const START_TIMEOUT = 60_000;
-/** Milliseconds that a database may take to write what it holds and close. */
+/** Milliseconds that a database may take to write its buffers and close. */
 const STOP_TIMEOUT = 30_000;
 
 /** PGlite in a worker thread, reached through a Unix socket that only this user can open. */
@@ -28,13 +28,13 @@ export class EmbeddedPostgres {
   private constructor(
     private readonly worker: Worker,
     private readonly lock: DirectoryLock,
-    /** Directory of the socket, as the driver's `host` wants it. */
+    /** Directory of the socket, as the driver expects it in `host`. */
     readonly host: string,
   ) {}
 
   /**
-   * @param directory where rows are kept
-   * @throws DatabaseStartError when the directory is in use, or is no database of this version
+   * @param directory location of the database files
+   * @throws DatabaseStartError when the directory is in use, or is not a database of this version
    */
   static async start(directory: string): Promise<EmbeddedPostgres> {
     const logger = new Logger('Database');
@@ -90,7 +90,10 @@ export function damagedDirectoryError(directory: string, cause: unknown): Databa
   );
 }
 
-/** Without closing the database, which would write to it: the process that has the directory now would lose rows. */
+/**
+ * Ends the process without closing the database. Closing would write to it, and the process that now holds
+ * the directory would lose rows.
+ */
 function endAtOnce(): never {
   writeSync(2, 'Another process has taken over the database directory: this one ends at once\n');
   process.exit(1);
@@ -100,12 +103,12 @@ function isOfLock(name: string): boolean {
   return name.startsWith(LOCK_FILE) || name.startsWith(HOLDER_FILE);
 }
 
-/** Stands beside a directory until a database has been made in it to the end. */
+/** Path of a marker file next to a directory. It exists until the creation of the database is complete. */
 function unfinishedMark(directory: string): string {
   return `${directory}.unfinished`;
 }
 
-/** A process that was killed while it made a database leaves half of one, which nothing can be done with. */
+/** A process that was killed while it created a database leaves unusable files. */
 function removeUnfinished(directory: string): void {
   const mark = unfinishedMark(directory);
   if (existsSync(mark)) {

@@ -3,20 +3,20 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
-/** What is in a database directory besides the database. */
+/** Files in a database directory that do not belong to the database. */
 export const LOCK_FILE = '.service.lock';
 export const HOLDER_FILE = '.service.holder';
 
 /** The process that holds a database directory. */
 export interface Holder {
-  /** Random: a process number may be used again, in another container at the same time. */
+  /** Random, because process numbers repeat over time and between containers. */
   readonly id: string;
   readonly machine: string;
   readonly pid: number;
   readonly host: string;
 }
 
-/** The running kernel, which containers share; elsewhere than on Linux the name of the machine. */
+/** Identifies the running kernel, which containers share. On systems other than Linux it is the host name. */
 export const MACHINE = readMachine();
 
 function readMachine(): string {
@@ -31,7 +31,7 @@ export function formatHolder({ id, machine, pid, host }: Holder): string {
   return `${id} ${machine} ${pid} ${host}\n`;
 }
 
-/** Null: nothing legible is there. */
+/** Returns null if the file is missing or unreadable. */
 export function readHolder(directory: string): Holder | null {
   try {
     const [id = '', machine = '', pid = '', host = ''] = readFileSync(join(directory, HOLDER_FILE), 'utf8')
@@ -43,7 +43,7 @@ export function readHolder(directory: string): Holder | null {
   }
 }
 
-/** In one step: a reader sees the holder before or this one. */
+/** Replaces the file atomically: a reader sees either the previous holder or this one. */
 export function writeHolder(directory: string, holder: Holder): void {
   const file = join(directory, HOLDER_FILE);
   const fresh = `${file}.${randomUUID().slice(0, 8)}`;

@@ -2,16 +2,19 @@ import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { basename } from 'node:path';
 
-/** Bytes that the path of a socket may have: 108 with its end on Linux, 104 elsewhere. */
+/** Maximum length of a socket path in bytes: 108 with the terminator on Linux, 104 elsewhere. */
 const LONGEST_PATH = 100;
 
-/** What a file system says that has no sockets, as some of those do that virtual machines share. */
+/** Error codes of file systems without sockets, such as some that virtual machines share. */
 const UNSUPPORTED = new Set(['EOPNOTSUPP', 'ENOTSUP', 'EPERM', 'EINVAL', 'ENOSYS', 'EACCES']);
 
-/** A process that is gone, or something that is no socket. */
+/** The process has ended, or the path is not a socket. */
 const REFUSED = new Set(['ECONNREFUSED', 'ENOTSOCK', 'ENOENT', ...UNSUPPORTED]);
 
-/** Makes a socket in a directory, and listens; null: there are no sockets here, and a plain file was made instead. */
+/**
+ * Creates a socket in a directory and listens on it. If the file system has no sockets, creates a plain file
+ * instead and returns null.
+ */
 export async function listenAt(directory: string, path: string): Promise<Server | null> {
   const server = createServer((socket) => socket.destroy()).unref();
   try {
@@ -28,7 +31,7 @@ export async function listenAt(directory: string, path: string): Promise<Server 
   }
 }
 
-/** Whether a process listens on a socket. The kernel answers for one that is stopped, too. */
+/** Whether a process listens on a socket. The kernel also accepts connections for a stopped process. */
 export function answers(directory: string, path: string): Promise<boolean> {
   return within(directory, path, (reachable) => {
     return new Promise<boolean>((resolve) => {
@@ -43,7 +46,10 @@ export function answers(directory: string, path: string): Promise<boolean> {
   });
 }
 
-/** Linux reaches a file below a directory that is open by a short path, however long that of the directory is. */
+/**
+ * Passes a path that fits a socket address. On Linux, a file below an open directory has a short path,
+ * however long the path of the directory is.
+ */
 async function within<Result>(
   directory: string,
   path: string,

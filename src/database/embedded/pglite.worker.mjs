@@ -1,7 +1,7 @@
 // @ts-check
-// Runs PostgreSQL compiled to WebAssembly in a thread of its own, so that a long statement never holds the
-// event loop that answers requests, and serves it on a Unix socket to the ordinary driver. Plain JavaScript,
-// because a worker is loaded by Node itself: from src/ in tests and from dist/ in the product.
+// Runs PostgreSQL compiled to WebAssembly in a thread of its own, so that a long statement never blocks the
+// event loop that serves requests. Serves it on a Unix socket to the ordinary driver. The file is plain
+// JavaScript because Node.js loads workers itself: from src/ in tests and from dist/ in production.
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
@@ -12,8 +12,9 @@ import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 const { directory, socket, holder } = workerData;
 
 const database = await PGlite.create({ dataDir: directory, extensions: { pg_trgm } });
-// PGlite has one backend, and a second client would run inside the first one's transaction: the pool has one
-// connection. The second place here is for its successor, which comes before the socket of a broken one is gone.
+// PGlite has one backend, and a second client would run inside the transaction of the first, so the pool has
+// one connection. The second slot serves its successor, which may connect before the socket of a broken
+// connection is closed.
 const server = new PGLiteSocketServer({ db: guarded(database), path: socket, maxConnections: 2 });
 await server.start();
 
@@ -26,8 +27,8 @@ parentPort?.on('message', async () => {
 parentPort?.postMessage('started');
 
 /**
- * Begins no statement once another process has the directory: one that was stopped for a while finds out about it here,
- * before it writes, and not by a timer.
+ * Rejects statements once another process holds the directory. A process that was stopped for a while detects
+ * this here, before it writes, and does not depend on a timer.
  * @param {PGlite} own
  * @returns {PGlite}
  */

@@ -3,7 +3,7 @@ import { type Field, mappedFields, presenceOf } from '../../common/field.js';
 /** The JSONB column with the values of fields that have no column of their own. */
 export const FIELD_VALUES = 'field_values';
 
-/** SQL of the value of a field, read from the table of users or groups with this alias. */
+/** SQL for the value of a field, read from the table of users or groups with this alias. */
 export function sqlOfField({ name, column, reader }: Field, alias: string): string {
   if (column !== null) return `${alias}.${column}`;
   const value = `${alias}.${FIELD_VALUES}`;
@@ -19,15 +19,18 @@ export function sqlOfField({ name, column, reader }: Field, alias: string): stri
   }
 }
 
-/** Where the properties of a user or a group are read. */
+/** Where the properties of a user or a group are read from. */
 export interface PropertyTable {
   /** Alias of the table of users or groups. */
   readonly alias: string;
-  /** What comes before the names of carried columns, such as `m.user_`; omitted: everything is read from the table itself. */
+  /**
+   * Prefix of the names of carried columns, such as `m.user_`. If omitted, all properties are read from the
+   * table itself.
+   */
   readonly carriedAs?: string;
 }
 
-/** SQL of every property of a user or a group, by name. `key` is the primary key of the row. */
+/** SQL for every property of a user or a group, by name. `key` is the primary key of the row. */
 export function propertyColumns(
   fields: readonly Field[],
   { alias, carriedAs }: PropertyTable,
@@ -50,7 +53,7 @@ export function propertyColumns(
   return columns;
 }
 
-/** SQL of the columns that memberships carry, by their names without `user_` or `group_`. */
+/** SQL for the columns that memberships carry, by their names without `user_` or `group_`. */
 export function carriedColumns(fields: readonly Field[], alias: string): Record<string, string> {
   const columns = fields
     .filter(({ isCarried }) => isCarried === true)

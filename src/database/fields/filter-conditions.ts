@@ -6,9 +6,9 @@ import { sqlOfField } from './field-columns.js';
 import type { TableNames } from './object-table.js';
 
 /**
- * The SQL conditions for the fields by which a list is filtered.
+ * Builds the SQL conditions for the fields by which a list is filtered.
  * @param filter the input, which may have other members too
- * @param conditionOf SQL for one field and the placeholder of its value
+ * @param conditionOf returns SQL for one field and the placeholder of its value
  */
 export function fieldConditions(
   fields: readonly Field[],
@@ -23,7 +23,10 @@ export function fieldConditions(
   });
 }
 
-/** The conditions that filters of users and of groups have in common: by a part of the name or id, and by fields. */
+/**
+ * Builds the conditions that filters of users and groups share: a search by name or id, and equality of
+ * fields.
+ */
 export function listConditions(
   { alias }: Pick<TableNames, 'alias'>,
   filter: Readonly<Record<string, unknown>>,
@@ -33,7 +36,8 @@ export function listConditions(
   const { search } = filter;
   const searched =
     typeof search === 'string' ? [searchCondition(alias, foldSearch(search, 'search'), values)] : [];
-  // The left side as the index has it. No object has an empty value, and an absent value does not match an empty one.
+  // The left side matches the expression of the index. No object has an empty value, and an absent value does
+  // not match an empty one.
   const equals = (field: Field, value: string) =>
     `coalesce(${sqlOfField(field, alias)}, '') = nullif(${value}, '')`;
   return [...searched, ...fieldConditions(fields, filter, values, equals)];

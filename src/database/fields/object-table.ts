@@ -9,9 +9,9 @@ export interface TableNames {
   readonly table: 'users' | 'groups';
   /** The alias that projections use. */
   readonly alias: 'u' | 'g';
-  /** What errors call an object of the table. */
+  /** The word for an object of the table in error messages. */
   readonly noun: 'user' | 'group';
-  /** SQL of the number of memberships of an object. */
+  /** SQL for the number of memberships of an object. */
   readonly total: string;
 }
 
@@ -39,7 +39,7 @@ export class ObjectTable<Model extends { key: number }> {
   }
 
   /**
-   * @param argument the GraphQL argument that names the object, for the error
+   * @param argument name of the GraphQL argument that identifies the object, for the error
    * @throws NotFoundError
    */
   async get({ id }: { readonly id: string }, argument: string, reader: Reader): Promise<Model> {
@@ -48,7 +48,7 @@ export class ObjectTable<Model extends { key: number }> {
     return model;
   }
 
-  /** The objects with these keys, in their order; null for a key that no object has. */
+  /** Returns the objects with these keys, in the order of the keys; null for a key without an object. */
   async listByKeys(keys: readonly number[], reader: Reader): Promise<(Model | null)[]> {
     const rows = await reader.read(this.byKeys, [keys]);
     const models = new Map(rows.map((row) => this.modelOf(row)).map((model) => [model.key, model]));
@@ -61,7 +61,7 @@ export class ObjectTable<Model extends { key: number }> {
 }
 
 /**
- * The key of the object with an id.
+ * Returns the key of the object with an id.
  * @throws NotFoundError
  */
 export async function getKey(
@@ -81,7 +81,7 @@ export function notFound({ noun }: Pick<TableNames, 'noun'>, argument: string): 
   return new NotFoundError(`There is no ${noun} with this id`, argument);
 }
 
-/** One row, also when no object has the id: then only the revision is not null. */
+/** Returns one row even if no object has the id. In that row only the revision is not null. */
 function findById({ table, alias }: TableNames, columns: string): Statement {
   return statement(
     `select ${columns}, s.revision_uuid from mirror_state s left join ${table} ${alias} on ${alias}.id_folded = $1`,

@@ -2,33 +2,39 @@ import { type Field, isInstant, pictureFields, presenceOf } from '../../common/f
 import type { SelectedFields } from '../../common/page.js';
 import { propertyColumns, type PropertyTable } from './field-columns.js';
 
-/** The part of a model that is read: its properties, and the SQL of each. */
+/** The selected properties of a model, and the SQL for each. */
 export interface ProjectedColumns {
   readonly properties: readonly string[];
   readonly columns: readonly string[];
 }
 
-/** What a projection knows of a model besides its fields. */
+/** The parts of a projection that its fields do not define. */
 export interface ProjectedModel<Model> {
   readonly create: () => Model;
-  /** The connection of its memberships, and the field of a membership that shows the same object again. */
+  /**
+   * The field with the connection of its memberships, and the field of a membership that returns the same
+   * object.
+   */
   readonly list: string;
   readonly node: string;
   /** Fields that resolvers compute, and the properties that they need. */
   readonly computed: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Reads users or groups from one place: only the columns that a selection needs, and models made of them. */
+/**
+ * Reads users or groups from one table: selects only the columns that a selection needs, and maps rows to
+ * models.
+ */
 export class Projection<Model extends object> {
-  /** SQL of every property. */
+  /** SQL for every property. */
   readonly columns: Readonly<Record<string, string>>;
-  /** Those of the columns that are instants. */
+  /** The columns that are instants. */
   readonly instants: readonly string[];
   /** Every property. */
   readonly all: ProjectedColumns;
-  /** By field: the properties that it needs. Fields that are properties need themselves. */
+  /** The properties that each field needs, by field name. A field that is a property needs itself. */
   private readonly needs: Readonly<Record<string, readonly string[]>>;
-  /** Selections are kept with their documents, and come again with every request. */
+  /** Selections are cached with their documents, so the same object returns with every request. */
   private readonly known = new WeakMap<SelectedFields, ProjectedColumns>();
 
   constructor(
@@ -45,7 +51,7 @@ export class Projection<Model extends object> {
     this.all = this.columnsOf(Object.keys(this.columns));
   }
 
-  /** What must be read for the selected fields; for a field that the projection does not know, everything. */
+  /** Returns the columns for the selected fields. An unknown field requires all columns. */
   select(fields: SelectedFields): ProjectedColumns {
     let selected = this.known.get(fields);
     if (selected === undefined) {
@@ -78,7 +84,7 @@ export class Projection<Model extends object> {
     return { properties, columns: properties.map((property) => this.columns[property] ?? 'null') };
   }
 
-  /** The selected fields, also those below its own memberships, which show the same object again. */
+  /** The selected fields, including those selected again through the object's own memberships. */
   private *namesIn(fields: SelectedFields): Generator<string> {
     yield* fields.keys();
     const { list, node } = this.model;

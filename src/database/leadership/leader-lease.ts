@@ -3,28 +3,28 @@ import type pg from 'pg';
 import type { EntityManager } from 'typeorm';
 
 /**
- * Key of the advisory lock that the leader holds on its own session: the bytes of «sync». Releases without a lease know
- * this lock only, so it keeps an old and a new process from leading at the same time.
+ * Key of the advisory lock that the leader holds on its own session: the bytes of «sync». Releases without a
+ * lease know only this lock, so it prevents an old and a new process from leading at the same time.
  */
 const LEADER_LOCK = 0x73796e63;
 /** Key of the advisory lock that marks each transaction of the leader: the bytes of «appl». */
 const APPLY_LOCK = 0x6170706c;
 
-/** Milliseconds that a takeover waits for the last transaction of the leader before. */
+/** Milliseconds that a takeover waits for the last transaction of the previous leader. */
 const TAKEOVER_TIMEOUT = 1000;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /** One uninterrupted term of one leader. */
 export interface Tenure {
-  /** Grows with each takeover. A bigint, as the driver gives it. */
+  /** Increases with each takeover. A bigint, which the driver returns as a string. */
   readonly token: string;
-  /** Random: after a failover, two databases may give out the same token. */
+  /** Random, because two databases may issue the same token after a failover. */
   readonly holder: string;
   /** The backend of the session that holds the advisory lock. */
   readonly sessionPid: number;
 }
 
-/** A process that is not the leader, or no longer, must not write to the mirror. */
+/** This process is not, or no longer, the leader, and must not write to the mirror. */
 export class NotLeadingError extends Error {
   constructor() {
     super('This process does not lead the synchronisation');
@@ -32,7 +32,10 @@ export class NotLeadingError extends Error {
   }
 }
 
-/** The sessions of this database that hold an advisory lock. PostgreSQL shows a bigint key in two halves. */
+/**
+ * SQL for the sessions of this database that hold an advisory lock. PostgreSQL shows a bigint key in two
+ * halves.
+ */
 const holdersOf = (key: number) => `
   select pid from pg_locks
   where locktype = 'advisory' and classid = 0 and objid = ${key} and objsubid = 1 and granted
@@ -51,12 +54,12 @@ const RENEW = `
     waiting_since = clock_timestamp() - make_interval(secs => $3::double precision)
   where token = $1 and holder = $2`;
 
-/** Ends the transactions of a leader whose session is gone already. */
+/** Ends the transactions of a leader whose session has already ended. */
 const END_APPLYING = `select pg_terminate_backend(pid) from (${holdersOf(APPLY_LOCK)}) as applying`;
 
 /**
- * Ends the sessions of a leader that does not renew its lease. All of it is decided in one statement: a leader that has
- * renewed meanwhile is left alone, and so is a session of a release that writes no lease.
+ * Ends the sessions of a leader that does not renew its lease. A single statement decides, so a leader that
+ * has renewed in the meantime keeps its sessions, and so does a session of a release that writes no lease.
  */
 const EVICT = `
   with lease as (select * from leader_lease where holder = $1 and renewals = $2),
@@ -67,14 +70,17 @@ const EVICT = `
     applying as (select pid from (${holdersOf(APPLY_LOCK)}) as held where exists (select from lease))
   select pg_terminate_backend(pid) from (select pid from leader union select pid from applying) as hanging`;
 
-/** Marks the transaction as one of the leader, and holds the lease until its end; no row when another process leads. */
+/**
+ * Marks the transaction as one of the leader, and locks the lease until the transaction ends. Returns no row
+ * if another process leads.
+ */
 const ADMIT = `
   with marked as materialized (select pg_advisory_xact_lock_shared(${APPLY_LOCK}))
   select lease.token from marked cross join leader_lease as lease
   where lease.token = $1 and lease.holder = $2 and $3 in (${holdersOf(LEADER_LOCK)})
   for key share of lease`;
 
-/** What a process that waits sees of the lease: it changes with each renewal. */
+/** The lease as a waiting process sees it. It changes with each renewal. */
 export interface SeenLease {
   readonly holder: string | null;
   readonly renewals: string;
@@ -88,7 +94,10 @@ export async function tryLeaderLock(session: pg.Client): Promise<boolean> {
   return rows[0]?.held === true;
 }
 
-/** Takes over the lease on the session that holds the advisory lock; null: the last transaction of the leader before goes on. */
+/**
+ * Takes over the lease on the session that holds the advisory lock. Returns null while the last transaction
+ * of the previous leader still runs.
+ */
 export async function takeLease(session: pg.Client): Promise<Tenure | null> {
   const holder = randomUUID();
   await session.query(`set lock_timeout = ${TAKEOVER_TIMEOUT}`);
@@ -97,7 +106,7 @@ export async function takeLease(session: pg.Client): Promise<Tenure | null> {
     return rows[0] === undefined ? null : { ...rows[0], holder };
   } catch (error) {
     if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;
-    // The session of that leader is gone, so its transaction must not be committed.
+    // The session of that leader has ended, so its transaction must not commit.
     await session.query(END_APPLYING);
     return null;
   } finally {
@@ -106,7 +115,8 @@ export async function takeLease(session: pg.Client): Promise<Tenure | null> {
 }
 
 /**
- * @param waitingSeconds for how long the leader has been waiting for a lock of another session; null: it is not waiting
+ * @param waitingSeconds seconds for which the leader has been waiting for a lock of another session; null if
+ * it is not waiting
  * @returns whether the lease is still held
  */
 export async function renewLease(
@@ -123,15 +133,15 @@ export async function lookAtLease(session: pg.Client): Promise<SeenLease | null>
   return rows[0] ?? null;
 }
 
-/** @returns how many sessions were ended: none when the leader has renewed its lease since it was looked at */
+/** @returns number of ended sessions; 0 if the leader has renewed its lease since it was observed */
 export async function evictLeader(session: pg.Client, { holder, renewals }: SeenLease): Promise<number> {
   const { rowCount } = await session.query(EVICT, [holder, renewals]);
   return rowCount ?? 0;
 }
 
 /**
- * Fences a transaction: until its end no other process can take over the lease.
- * @returns whether the lease and the advisory lock are held on this very server
+ * Fences a transaction: no other process can take over the lease until the transaction ends.
+ * @returns whether this process holds the lease and the advisory lock on this server
  */
 export async function admitToLease(manager: EntityManager, tenure: Tenure): Promise<boolean> {
   const { token, holder, sessionPid } = tenure;

@@ -18,42 +18,42 @@ import { settlesWithin } from '../connections/settles-within.js';
 const INTERVAL = 3000;
 /** Milliseconds without a renewal after which a leader is replaced. */
 export const LEASE = 15_000;
-/** Milliseconds after which a connection that was lost is opened again. */
+/** Milliseconds between a lost connection and the next attempt to connect. */
 const PAUSE = 1000;
-/** Milliseconds between two attempts while the sessions of the leader before are being ended. */
+/** Milliseconds between two attempts while the sessions of the previous leader are ending. */
 const SOON = 200;
 /** Milliseconds that closing the session may take. */
 const PARTING = 500;
 /** Milliseconds that the database may take for one statement. */
 const PATIENCE = 5000;
 
-/** The server ends the session of a host that vanishes without a word within about 15 seconds. */
+/** Makes the server end the session of a host that disappeared, within about 15 seconds. */
 const KEEP_ALIVE =
   'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 2';
 
 export interface LeaderEvents {
-  /** Another process leads. */
+  /** Called when another process leads. */
   readonly onWait: () => void;
-  /** The leader did not renew its lease, and its sessions were ended. */
+  /** Called when the leader did not renew its lease and its sessions were ended. */
   readonly onEvict: () => void;
-  /** The database is away, or this process no longer leads; it tries again. */
+  /** Called when the database is unavailable, or when this process no longer leads. It retries afterwards. */
   readonly onTrouble: (error: unknown) => void;
-  /** Seconds for which a transaction of this process has been waiting for a lock; null: none is. */
+  /** Seconds for which a transaction of this process has been waiting for a lock; null if none is waiting. */
   readonly waitingSeconds: () => number | null;
 }
 
-/** What the leader is given for its term. */
+/** The term of a leader, passed to its work. */
 export interface Term {
   readonly tenure: Tenure;
-  /** Aborted when the lease is lost, or the process ends. */
+  /** Aborted when the lease is lost, or when the process stops. */
   readonly signal: AbortSignal;
-  /** To be called when the lease turns out to be lost. */
+  /** The work calls this when it detects that the lease is lost. */
   readonly stepDown: (error: Error) => void;
 }
 
 /**
- * Does some work in one process at a time: in the one that leads (docs/adr/0033). A process that ends gives the lead back
- * with its connection; one that hangs is replaced when its lease is over.
+ * Runs some work in one process at a time, the leader (docs/adr/0033). A process that stops releases the
+ * leadership with its connection. One that hangs is replaced when its lease expires.
  * @param url of the database
  */
 export async function withLeadership(
@@ -68,7 +68,7 @@ export async function withLeadership(
   }
 }
 
-/** One connection to the database, for as long as it lasts. */
+/** The leadership attempt of one connection to the database. */
 class LeaderSession {
   private readonly client: SocketClient;
   private readonly lost = new AbortController();
@@ -90,7 +90,7 @@ class LeaderSession {
     this.client.on('end', this.lose);
   }
 
-  /** Waits for the lead, does the work, and never throws. */
+  /** Waits for the leadership and runs the work. Never throws. */
   async run(work: (term: Term) => Promise<void>): Promise<void> {
     try {
       await this.client.connect();
@@ -116,7 +116,7 @@ class LeaderSession {
     this.lost.abort();
   };
 
-  /** @returns null when the signal was first */
+  /** @returns null if the signal was aborted first */
   private async acquire(): Promise<Tenure | null> {
     const watch = new LeaseWatch();
     while (!this.either.aborted) {
@@ -141,7 +141,7 @@ class LeaderSession {
 
   private async renew(tenure: Tenure): Promise<void> {
     for (;;) {
-      // Until the work has ended: a process that is told to end still leads while it does.
+      // Renews until the work has ended: a process that is stopping still leads while its work runs.
       await pause(INTERVAL, this.lost.signal);
       if (this.lost.signal.aborted) return;
       try {
@@ -159,14 +159,14 @@ async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Finds a leader that does not renew its lease. Only the renewals that this process sees count, on its monotonic clock: the
- * time of day of neither machine matters.
+ * Detects a leader that does not renew its lease. It counts only the renewals that this process observes, on
+ * a monotonic clock, so the time of day on either machine does not matter.
  */
 class LeaseWatch {
   private seen: { readonly lease: SeenLease; readonly at: number } | null = null;
 
   async findHanging(session: pg.Client): Promise<SeenLease | null> {
-    // Before the question: this process may itself be stopped before the answer.
+    // The time before the query, because this process may be suspended before the answer arrives.
     const asked = performance.now();
     const lease = await lookAtLease(session);
     if (lease === null) return null;

@@ -1,10 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * The mirror of the directory, and what it is read by.
+ * The tables and indexes of the mirror.
  *
  * Text that is sorted or searched is folded by the application and compared byte by byte (collation "C"), so
- * that pages have the same order on every server, whatever its locale.
+ * that pages have the same order on every server, independently of its locale.
  */
 export class Mirror1763683200000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -15,7 +15,7 @@ export class Mirror1763683200000 implements MigrationInterface {
         bytes bytea not null,
         constraint pictures_sha256_length check (octet_length(sha256) = 32)
       )`);
-    // Compressing what is compressed already (JPEG) costs time and gains nothing.
+    // Compressing JPEG data again costs time and saves no space.
     await runner.query('alter table pictures alter column bytes set storage external');
     await runner.query(`
       create table users (

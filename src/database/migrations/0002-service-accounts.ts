@@ -1,6 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Accounts of programs, and keys that an embedded installation makes for itself. Nothing here is mirrored. */
+/**
+ * Accounts of programs, and keys that an embedded installation generates. None of this data comes from LDAP.
+ */
 export class ServiceAccounts1763683200001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -1,10 +1,11 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * What it takes to follow a directory change by change instead of reading it anew: where the last read ended, by
- * which attributes a group names somebody, and the names in groups that stand for nobody yet.
+ * Adds the columns and tables for following a directory change by change instead of reading all of it: the
+ * position of the last read, the attributes by which a group names a member, and the names in groups that
+ * match no entry yet.
  *
- * The mirror is only a copy, and what is new here was not kept before: it is emptied, and read again.
+ * The mirror is only a copy and lacks the data of the new columns, so it is emptied and read again.
  */
 export class References1763683200002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -51,7 +52,7 @@ export class References1763683200002 implements MigrationInterface {
   }
 }
 
-/** The highest of the roles whose attributes name somebody. */
+/** SQL for the highest role among the attributes that name the member. */
 const ROLE = 'case when named_as >= 4 then 3 when named_as >= 2 then 2 else 1 end';
 
 async function emptyMirror(runner: QueryRunner): Promise<void> {

@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * The log of what synchronisation changed (docs/changes.md). It outlives the people and groups that it is about, and
- * keeps nothing of them but their ids: no foreign keys.
+ * The log of changes made by synchronization (docs/changes.md). Its rows remain when their users and groups
+ * are deleted. It stores only their ids and has no foreign keys.
  */
 export class Changes1763683200003 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -32,8 +32,8 @@ export class Changes1763683200003 implements MigrationInterface {
     await runner.query(`
       alter table mirror_state
         add change_count integer not null default 0, add changes_pruned_to bigint not null default 0`);
-    // Ids begin where no earlier database has come, unless it had more than a million changes a second: a cursor from
-    // there is not taken for one of this log.
+    // Ids start above those of every earlier database, unless it had more than a million changes per second.
+    // A cursor of an earlier log is therefore never valid in this one.
     await runner.query(`
       update mirror_state set changes_pruned_to =
         setval(pg_get_serial_sequence('changes', 'id'), (extract(epoch from clock_timestamp()) * 1000000)::bigint)`);

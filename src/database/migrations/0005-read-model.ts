@@ -1,9 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Memberships carry what pages show of the person and the group, so that a page is read from one table, or of groups
- * from one index (docs/adr/0007). Their rows are written anew, in the order of pages of members: a page is in a block
- * or two.
+ * Memberships carry the columns of users and groups that pages show. A page is then read from one table, and
+ * a page of groups from one index (docs/adr/0007). The rows are rewritten in the order of pages of members,
+ * so that a page needs one or two blocks.
  */
 export class ReadModel1763683200004 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -42,7 +42,7 @@ export class ReadModel1763683200004 implements MigrationInterface {
   }
 }
 
-/** Only the last is not what it was: it has all that a page of somebody's groups mostly shows. */
+/** Only the last index changes: it contains all columns that pages of a user's groups usually show. */
 const INDEXES = {
   effective_memberships_by_user_name: '(group_key, user_sort_name, user_key) include (role)',
   effective_memberships_by_role: '(group_key, (-role), user_sort_name, user_key)',

@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Who was shown what of people, counted by day (docs/privacy.md), and of service accounts whom to ask about them and what
- * they read for.
+ * The access log: principals and the personal data that they read, counted by day (docs/privacy.md). Also
+ * adds the contact and the purpose of service accounts.
  */
 export class AccessLog1763683200005 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -17,7 +17,7 @@ export class AccessLog1763683200005 implements MigrationInterface {
         constraint access_log_pk primary key (day, principal, acting_for, field),
         constraint access_log_counted check (requests > 0 and people > 0)
       )`);
-    // Accounts that are there already have neither, and go on.
+    // Existing accounts have neither and remain valid.
     await runner.query('alter table service_accounts add contact text, add purpose text');
   }
 

@@ -1,10 +1,11 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Gives every revision a random id beside its number: numbers repeat after a failover or a restore, ids do not
- * (docs/adr/0032). The log of changes gets the identities of what it is about, and a clock of its own.
+ * Gives every revision a random id in addition to its number: numbers repeat after a failover or a restore,
+ * ids do not (docs/adr/0032). The log of changes receives the UUIDs of users and groups, and a clock of its
+ * own.
  *
- * A process of the previous release writes numbers only: a default and a trigger supply the ids.
+ * A process of the previous release writes numbers only. A default and a trigger supply the ids.
  */
 export class RevisionIds1763683200006 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

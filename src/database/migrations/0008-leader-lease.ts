@@ -1,8 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * The lease of the process that applies changes (docs/adr/0033). The token is the primary key: renewing the lease does not
- * change it, so PostgreSQL lets a renewal pass a transaction that holds the row FOR KEY SHARE, and lets a takeover wait for it.
+ * The lease of the process that applies changes (docs/adr/0033). The token is the primary key. A renewal does
+ * not change the key, so PostgreSQL lets it proceed while a transaction holds the row FOR KEY SHARE, and
+ * makes a takeover wait.
  */
 export class LeaderLease1763683200007 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -1,13 +1,14 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * What the comparison of the mirror with the whole directory needs (docs/adr/0016), and how many entries each revision
- * has taken an attribute from, which the guard adds up over its window. Nothing here is read by earlier releases.
+ * Tables for the comparison of the mirror with the whole directory (docs/adr/0016). Also adds the number of
+ * entries that lost an attribute in each revision, which the deletion guard adds up over its window. Earlier
+ * releases do not read any of this.
  */
 export class Reconciliation1763683200008 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`alter table revisions add attributes_lost jsonb not null default '{}'`);
-    // No foreign key: a stamp that is left over is removed by the next comparison, and a deletion is not slowed down.
+    // No foreign key: the next comparison removes orphaned stamps, and deletions are not slowed down.
     await runner.query(`
       create table entry_stamps (
         entry_uuid uuid not null constraint entry_stamps_pk primary key,

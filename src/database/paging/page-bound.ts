@@ -5,15 +5,15 @@ import type { Values } from '../statements/values.js';
 
 /** One end of a page. */
 export interface Bound {
-  /** What rows of the page have to be, in SQL. */
+  /** SQL condition for the rows of the page. */
   readonly beyond: string;
-  /** What rows on the other side are: the one of the cursor is the first of them. */
+  /** SQL condition for the rows on the other side. The row of the cursor is the first of them. */
   readonly outside: string;
-  /** From the cursor away from the page. */
+  /** The direction from the cursor away from the page. */
   readonly outwards: OrderDirection;
 }
 
-/** What a cursor means for rows; null when there is no cursor. */
+/** Returns the bound that a cursor defines; null if there is no cursor. */
 export function bound(
   { binding, order, values, cursorsTellRevision = false }: PageSource,
   cursor: string | null | undefined,
@@ -46,10 +46,13 @@ function inputOf({ type }: OrderColumn, value: CursorValue, values: Values): str
   }
 }
 
-/** Milliseconds; further away is beyond what PostgreSQL and ISO 8601 with four digits write. */
+/**
+ * Milliseconds since 1970. Later instants cannot be written by PostgreSQL and by ISO 8601 with four-digit
+ * years.
+ */
 const LAST_INSTANT = Date.UTC(9999, 0);
 
-/** A forged cursor may hold any whole number; a column holds fewer. */
+/** A forged cursor may contain any whole number; the range of a column is smaller. */
 function clamp(value: number, bound: number): number {
   return Math.max(-bound, Math.min(bound, value));
 }

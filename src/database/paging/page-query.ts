@@ -10,13 +10,14 @@ import type { OrderColumn, PageOrder, PageSource, SoughtParent } from './page-so
 import { REVISION, type Statement, statement } from '../statements/statement.js';
 import type { Values } from '../statements/values.js';
 
-/** What is told of a page beside its rows. */
+/** A value that is read with a page, in addition to its rows. */
 type Fact = 'total' | 'behind' | 'ahead';
 
 /**
- * A statement for the pages of all parents at once, with what is needed to understand its rows. There is one for each parent,
- * in which its page is a single value: JSON with an array for each column, of what stands there in one row after the other.
- * Node.js takes that apart in half the time that it takes for as many rows, and PostgreSQL makes it in the same.
+ * A statement for the pages of all parents, with the data needed to read its result. It returns one row for
+ * each parent. The page is a single JSON value in that row: an array for each column, with the values of all
+ * rows in order. Node.js parses this in half the time that it needs for as many rows, and PostgreSQL builds
+ * it in the same time.
  */
 export interface PageQuery {
   readonly statement: Statement;
@@ -24,22 +25,26 @@ export interface PageQuery {
   readonly source: PageSource;
   readonly limit: number;
   readonly backward: boolean;
-  /** Whether the first value is the position of the parent, from 1 on. */
+  /** Whether the first value is the position of the parent, starting at 1. */
   readonly isMany: boolean;
-  /** What follows then. */
+  /** The values that follow. */
   readonly facts: readonly Fact[];
-  /** How many values follow of a parent that was looked for. The page is next, where there is one. */
+  /**
+   * Number of parent columns that follow when a parent is looked up by its id. The page follows, if it is
+   * read.
+   */
   readonly parentWidth: number;
-  /** Whose values of the order's columns follow the source's own in the page: see selectPage. */
+  /** The rows whose order columns follow the source's own columns in the page: see selectPage. */
   readonly cursors: SelectedCursors;
 }
 
 /**
- * Plans the statement for one page under each parent: one round trip, whatever the number of parents or rows.
- * Keyset pagination: a page is found by comparing the order's columns with the cursor's, never by counting
- * rows off, so that it costs the same at any depth and repeats or skips nobody when rows come and go.
- * Each column of a page costs as much as its row does, here and in PostgreSQL: none is read that is not asked for.
- * @param parents keys of the parents, or one that is to be found; null for a connection at the root
+ * Plans the statement for one page under each parent. It takes one round trip for any number of parents and
+ * rows. Pages use keyset pagination: the order columns are compared with the cursor and rows are never
+ * skipped by count. A page therefore costs the same at any depth, and no row is repeated or skipped when rows
+ * are added or removed. Each column of a page costs as much as a row, here and in PostgreSQL, so only the
+ * selected columns are read.
+ * @param parents keys of the parents, or one parent to look up; null for a connection at the root
  * @throws ServiceError INVALID_CURSOR
  */
 export function planPage(
@@ -75,10 +80,10 @@ export function planPage(
   const told = [...(isMany ? ['parent.position'] : []), ...facts.values(), ...(sought?.columns ?? [])];
   const from = parents === null ? [] : [parentTable(parents, values)];
   const isRead = selection.rows || selection.hasNextPage || selection.hasPreviousPage;
-  // Every value has to stand in the statement, also where no row is asked for.
+  // All values must occur in the statement, even if no row is read.
   if (isRead || values.all.length > 0) {
     told.push('page.packed');
-    // One row more than the page tells whether there is a next one.
+    // One additional row shows whether there is a next page.
     const rowLimit = isRead ? values.add(limit + 1) : '0';
     const shown = selectRows(source, places, within, direction, rowLimit);
     from.push(`lateral (${selectPage(source, cursors, shown, rowLimit)}) page`);
@@ -97,7 +102,7 @@ export function planPage(
   };
 }
 
-/** Whether it takes no longer to find the rows than to read them. */
+/** Whether finding the rows takes no longer than reading them. */
 function isAlongIndex(
   { conditions, stretches, parent, total }: PageSource,
   { totalCount }: PageSelection,
@@ -112,7 +117,7 @@ function isAlongIndex(
 
 function parentTable(parents: readonly number[] | SoughtParent, values: Values): string {
   if ('from' in parents) {
-    // One row, also where nothing is found: then it has nothing but the revision in it.
+    // Returns one row even if the parent does not exist. In that row only the revision is not null.
     const { from, key, condition } = parents;
     return `(values (1)) one left join ${from} on ${condition} cross join lateral (select ${key} as key) parent`;
   }
@@ -123,9 +128,10 @@ function parentTable(parents: readonly number[] | SoughtParent, values: Values):
 }
 
 /**
- * A page as one value: its rows come in their order, since they are sorted before they are aggregated. Each column of the source has an
- * array, and so has each column of the order, of what is in every row, or in the first that was read and the last that is shown.
- * @param rowLimit one more than are shown
+ * Builds a page as a single value. The rows are sorted before they are aggregated, so they stay in order.
+ * Each column of the source becomes an array. Each column of the order becomes an array too, either of all
+ * rows, or of the first row that was read and the last that is shown.
+ * @param rowLimit the page size plus one
  */
 function selectPage(
   { columns, order }: PageSource,
@@ -133,7 +139,7 @@ function selectPage(
   shown: string,
   rowLimit: string,
 ): string {
-  // Without a column it has to tell how many rows there are.
+  // Without columns, the page still needs the number of rows.
   const names = columns.length > 0 ? columns.map((_, index) => `column_${index}`) : ['1'];
   const arrays = names.map((name) => `json_agg(${name})`);
   const places = order.columns.map((_, index) => `order_${index}`);
@@ -147,7 +153,7 @@ function selectPage(
   return `\n  select json_build_array(${arrays.join(', ')}) as packed from (\n${shown}\n  ) shown\n`;
 }
 
-/** The rows of a page, of every stretch, with their places in the order. */
+/** Selects the rows of a page from all union branches, with their order columns. */
 function selectRows(
   source: PageSource,
   places: readonly OrderColumn[],
@@ -187,8 +193,8 @@ function countRows(source: PageSource, conditions: readonly string[]): string {
 }
 
 /**
- * Whether there are rows on the other side of a cursor: looked for from there outwards, where its own row is the first to
- * be met, and mostly still there.
+ * SQL for whether rows exist on the other side of a cursor. The search starts at the cursor and moves away
+ * from the page. The first row it meets is the cursor's own, which usually still exists.
  */
 function findAnother(
   source: PageSource,
@@ -203,7 +209,7 @@ function findAnother(
   ).reduce((found, next) => `coalesce(${found}, ${next})`);
 }
 
-/** What is asked of each stretch of a source: of the whole, where it has none. */
+/** Builds the SQL for each union branch of a source, or for the whole source if it has no branches. */
 function inStretches(
   { stretches }: PageSource,
   conditions: readonly string[],
@@ -218,7 +224,7 @@ function orderBy({ columns }: PageOrder, direction: OrderDirection): string {
   return columns.map(({ sql }) => `${sql} ${direction.toLowerCase()}`).join(', ');
 }
 
-/** The same of rows that have been read. */
+/** Orders rows that have already been read. */
 function orderByNames({ columns }: PageOrder, direction: OrderDirection): string {
   return columns.map((_, index) => `order_${index} ${direction.toLowerCase()}`).join(', ');
 }
@@ -232,8 +238,8 @@ function columnOf({ instants }: PageSource, sql: string): string {
 }
 
 /**
- * As a number of JavaScript's, so that a cursor holds it exactly: timestamps are kept to the millisecond, and keys are
- * below 2^53.
+ * SQL for a value as a JavaScript number, so that a cursor holds it exactly: timestamps have millisecond
+ * precision, and keys are below 2^53.
  */
 function outputOf(sql: string, type: OrderColumn['type']): string {
   switch (type) {

@@ -2,7 +2,7 @@ import type { CursorBinding } from '../../common/cursor.js';
 import type { OrderDirection } from '../../common/page.js';
 import type { Values } from '../statements/values.js';
 
-/** A column that pages are ordered by. It is never null, and the last one of an order is unique. */
+/** A column by which pages are ordered. It is never null, and the last one of an order is unique. */
 export interface OrderColumn {
   readonly sql: string;
   readonly type: 'text' | 'integer' | 'bigint' | 'timestamp';
@@ -13,42 +13,45 @@ export interface PageOrder {
   readonly direction: OrderDirection;
 }
 
-/** What a connection reads: one kind of rows, in one order, under one or many parents. */
+/** The rows of a connection: one kind of rows, in one order, under one or many parents. */
 export interface PageSource {
-  /** What cursors of this connection, with this order and filter, are bound to. */
+  /** The connection, order and filter to which cursors are bound. */
   readonly binding: CursorBinding;
-  /** Whether a cursor also tells the id of the revision from which its row was read, after the values of the order. */
+  /**
+   * Whether a cursor also contains, after the order values, the id of the revision from which its row was
+   * read.
+   */
   readonly cursorsTellRevision?: boolean;
   readonly from: string;
   readonly columns: readonly string[];
-  /** Those of the columns that are instants: JSON has no form for them. They come as a Date. */
+  /** The columns that are instants. JSON has no type for them; they are returned as Date objects. */
   readonly instants: readonly string[];
   /** Column that holds the parent's key; null for a connection at the root. */
   readonly parent: string | null;
   readonly order: PageOrder;
-  /** What rows have to be, in SQL, with placeholders from `values`. */
+  /** SQL conditions for rows, with placeholders from `values`. */
   readonly conditions: readonly string[];
   /**
-   * Conditions of which rows have to meet one, and none meets two: each has a stretch of an index in the page's order.
-   * Rows are looked for in each stretch, and merged.
+   * Conditions of union branches: a row meets exactly one of them, and each matches a range of an index in
+   * the order of the page. Rows are selected from each branch and merged.
    */
   readonly stretches?: readonly string[];
   readonly values: Values;
-  /** SQL that gives the total faster than counting, where there is such. */
+  /** SQL that returns the total faster than counting, if available. */
   readonly total?: string;
 }
 
-/** A parent that is looked for by its id, and read together with its page. */
+/** A parent that is looked up by its id and read together with its page. */
 export interface SoughtParent {
-  /** Its table, with an alias: what its columns are spelled with. */
+  /** Its table, with the alias that its columns use. */
   readonly from: string;
-  /** SQL of its key. */
+  /** SQL for its key. */
   readonly key: string;
-  /** What it has to be, in SQL, with placeholders from the values of the source. */
+  /** SQL condition for the parent, with placeholders from the values of the source. */
   readonly condition: string;
-  /** Its key first. */
+  /** Its columns, with the key first. */
   readonly columns: readonly string[];
-  /** SQL of how many there are on all of its pages together, where nothing filters them. */
+  /** SQL for the number of elements on all pages without a filter. */
   readonly total: string;
 }
 

@@ -5,20 +5,20 @@ import type { PageSource } from './page-source.js';
 import type { Reader } from '../statements/reader.js';
 import { revisionOf } from '../revisions/revision.js';
 
-/** One page of rows, in the connection's order, whichever end it was asked from. */
+/** One page of rows, in the order of the connection, whether it was requested by `first` or `last`. */
 export class Page<Row extends unknown[]> {
-  /** Rows as they were read: the source's columns. */
+  /** The rows as read: the columns of the source. */
   readonly rows: readonly Row[];
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;
-  /** Only when it was selected, else 0. */
+  /** The total if it was selected, otherwise 0. */
   readonly totalCount: number;
-  /** The order's columns, each with the values that were selected, in the order in which they were read. */
+  /** The selected values of each order column, in the order in which they were read. */
   private readonly places: readonly (readonly CursorValue[])[];
-  /** What cursors tell besides. */
+  /** Additional values in cursors. */
   private readonly told: readonly CursorValue[];
 
-  /** @param told what was read of the parent and of its page */
+  /** @param told values that were read for the parent and its page */
   constructor(
     private readonly query: PageQuery,
     told: readonly unknown[] | undefined,
@@ -39,7 +39,9 @@ export class Page<Row extends unknown[]> {
     this.places = packed.slice(widthOf(query)) as CursorValue[][];
   }
 
-  /** The cursor of a row; null where there is none. Of those only whose cursors were selected. */
+  /**
+   * Returns the cursor of a row, or null if there is no such row. Only for rows whose cursors were selected.
+   */
   cursorAt(index: number): string | null {
     const { query, places } = this;
     const { length } = this.rows;
@@ -52,7 +54,7 @@ export class Page<Row extends unknown[]> {
   }
 }
 
-/** A page that was read before its connection is resolved, with the name of what was read. */
+/** A page that was read before its connection is resolved, with the name of its selection. */
 export interface PageAhead {
   readonly name: string;
   readonly page: Page<unknown[]>;
@@ -80,12 +82,15 @@ export async function readPages<Row extends unknown[] = unknown[]>(
 ): Promise<Page<Row>[]> {
   const query = planPage(source, page, selection, parents);
   const told = await reader.read(query.statement, query.values);
-  // Most of the time in this order already; PostgreSQL does not promise it.
+  // PostgreSQL usually returns this order, but does not guarantee it.
   if (query.isMany) told.sort(([left], [right]) => Number(left) - Number(right));
   return told.map((each) => new Page<Row>(query, each));
 }
 
-/** Reads a parent that was planned to be found, and the page under it, in one statement; null when there is none. */
+/**
+ * Looks up a planned parent and reads the page under it, in one statement. Returns null if there is no such
+ * parent.
+ */
 export async function readWithParent<Row extends unknown[] = unknown[]>(
   reader: Reader,
   query: PageQuery,
@@ -109,19 +114,22 @@ function placeOfParent({ isMany, facts }: PageQuery): number {
   return (isMany ? 1 : 0) + facts.length;
 }
 
-/** A page as it came, column by column: the source's own are followed by the order's. Empty where no row was asked for. */
+/** The columns of a page: those of the source, then those of the order. Empty if no row was read. */
 function packedIn(query: PageQuery, told: readonly unknown[] | undefined): (unknown[] | null)[] {
   const packed = told?.[placeOfParent(query) + query.parentWidth];
-  // Where no row was asked for, the revision is in this place.
+  // If no row was read, this position holds the revision.
   return Array.isArray(packed) ? (packed as (unknown[] | null)[]) : [];
 }
 
-/** Columns of a page before those of the order. Without a column of the source there is one that only counts. */
+/**
+ * Number of columns of a page before those of the order. A source without columns has one that only counts
+ * rows.
+ */
 function widthOf({ source }: PageQuery): number {
   return Math.max(1, source.columns.length);
 }
 
-/** The rows of a page; one that is empty has null for each column. */
+/** The rows of a page. An empty page has null for each column. */
 function rowsOf<Row extends unknown[]>(query: PageQuery, packed: readonly (unknown[] | null)[]): Row[] {
   const { columns: named, instants } = query.source;
   for (const instant of instants) {

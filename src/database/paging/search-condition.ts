@@ -2,8 +2,8 @@ import { fold } from '../../common/fold.js';
 import type { Values } from '../statements/values.js';
 
 /**
- * The SQL condition for rows whose id or name contains the folded text. Three characters and more are found by
- * trigrams, which shorter ones do not have: those are found by the pairs of characters that the mirror keeps.
+ * SQL condition for rows whose id or name contains the folded text. Trigrams find texts of three and more
+ * characters. Shorter texts have no trigrams and are found by the pairs of characters that the mirror stores.
  * @param table alias of `users` or `groups`
  */
 export function searchCondition(table: string, folded: string, values: Values): string {
@@ -14,17 +14,17 @@ export function searchCondition(table: string, folded: string, values: Values): 
   return `${table}.search_text like ${values.add(`%${escapeLike(folded)}%`)}::text`;
 }
 
-/** Nothing that is typed is a pattern. */
+/** Escapes all wildcards: user input is never a pattern. */
 export function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');
 }
 
-/** The text by which rows are searched: the folded values, each after a space. */
+/** Returns the text that searches match: the folded values, each preceded by a space. */
 export function searchText(values: readonly string[]): string {
   return values.map((value) => ` ${fold(value).trim()}`).join('');
 }
 
-/** Every pair of neighbouring characters of a search text, each once. */
+/** Returns every distinct pair of neighboring characters of a search text. */
 export function searchPairs(text: string): string[] {
   const characters = [...text];
   return [

@@ -1,29 +1,32 @@
 import type { Revision } from './revision.js';
 
-/** Superseded revisions that are kept in mind: a statement that still reads one of them ends within seconds. */
+/**
+ * Maximum number of superseded revisions that are remembered. A statement that still reads one of them ends
+ * within seconds.
+ */
 const MOST_SUPERSEDED = 100;
 
 /**
- * The revision that the primary has, as far as this process can prove it. Only the primary tells it: numbers are not
- * compared, because they go down after a restore.
+ * The revision of the primary, as far as this process can prove it. Only the primary reports it. Numbers are
+ * not compared, because they decrease after a restore.
  */
 export class CurrentRevision {
   private told: Revision | null = null;
-  /** Ids that were read since the primary was asked, and that are not the one that it told. */
+  /** Ids that were read since the last query to the primary, and that differ from the one it reported. */
   private readonly unexplained = new Set<string>();
   private readonly superseded = new Set<string>();
-  /** Grows with everything that makes an answer to an earlier question unreliable. */
+  /** Increases with every event that makes the answer to an earlier query unreliable. */
   private version = 0;
   private versionAsked = 0;
-  /** Called when the primary has to be asked. */
+  /** Called when the primary has to be queried. */
   onDoubt: () => void = () => undefined;
 
-  /** Null: the primary has told none yet, or something was read that shows that there is another one. */
+  /** Null if the primary has not reported a revision yet, or if a statement has read another revision. */
   get known(): Revision | null {
     return this.unexplained.size === 0 ? this.told : null;
   }
 
-  /** Something of this revision was read from the primary. */
+  /** Records that a statement on the primary has read this revision. */
   noteRead(id: string): void {
     if (id === this.told?.id || this.superseded.has(id)) return;
     if (!this.unexplained.has(id)) this.version++;
@@ -31,26 +34,26 @@ export class CurrentRevision {
     this.onDoubt();
   }
 
-  /** This process has applied a revision. */
+  /** Records that this process has applied a revision. */
   noteApplied(revision: Revision): void {
     this.version++;
     this.unexplained.delete(revision.id);
     this.tell(revision);
   }
 
-  /** The primary is about to be asked. */
+  /** Called before the primary is queried. */
   beginAsking(): void {
     this.versionAsked = this.version;
   }
 
   /**
-   * What the primary has told.
-   * @param revision null: it has none
-   * @returns false when something happened since it was asked: then it has to be asked again
+   * Records the answer of the primary.
+   * @param revision null if it has none
+   * @returns false if something happened since the query, so that the primary has to be queried again
    */
   noteAnswer(revision: Revision | null): boolean {
     if (this.version !== this.versionAsked) return false;
-    // They were read before the primary was asked: it has them no more, or never had them.
+    // These ids were read before the query: the primary no longer has them, or never had them.
     for (const id of this.unexplained) this.supersede(id);
     this.unexplained.clear();
     this.tell(revision);

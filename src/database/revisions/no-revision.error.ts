@@ -1,8 +1,8 @@
 import { ServiceUnavailableError } from '../../common/errors.js';
 
 /**
- * The mirror has no revision yet: nothing was read from the directory. It is not known who is in it, so that neither «nobody» nor
- * an empty list is an answer.
+ * The mirror has no revision yet, because nothing was read from the directory. Null or an empty list would be
+ * a wrong answer, because the content of the directory is not known.
  */
 export class NothingReadError extends ServiceUnavailableError {
   constructor() {

@@ -1,8 +1,8 @@
 import type { Writer } from '../statements/writer.js';
 
 /**
- * What the clock of the database says. Instants that several processes write and compare are all read from it: the clocks of
- * the processes may differ.
+ * Returns the time of the database. All instants that several processes write and compare come from this
+ * clock, because the clocks of the processes may differ.
  */
 export async function readClock(writer: Writer): Promise<Date> {
   const [row]: { now: Date }[] = await writer.query(

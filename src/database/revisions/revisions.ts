@@ -8,13 +8,16 @@ import { type Revision, revisionIn } from './revision.js';
 import { statement } from '../statements/statement.js';
 import { isFull, TAKES_WRITES } from '../connections/accepts-writes.js';
 
-/** When the mirror was known to be right, in milliseconds since 1970, and the seconds since then by the clock of the database. */
+/**
+ * The time of the last confirmation of the mirror in milliseconds since 1970, and the seconds since then on
+ * the clock of the database.
+ */
 const AS_OF = '(extract(epoch from as_of) * 1000)::float8';
 const AGE = 'extract(epoch from clock_timestamp() - as_of)::float8';
 
 const READ_REVISION = statement(`select revision, revision_uuid, ${AS_OF}, ${AGE} from mirror_state`);
 
-/** What the server is asked again and again: one row, also before the first revision. */
+/** The query of the heartbeat. It returns one row even before the first revision. */
 const LOOK = `
   select s.number, s.id, s."asOf", s.age, ${TAKES_WRITES} as "takesWrites"
   from (values (1)) one left join (
@@ -34,30 +37,30 @@ interface Seen extends State {
 type StateRow = [number: number | null, id: string | null, asOf: number | null, age: number | null];
 
 /**
- * The channel on which PostgreSQL tells that there is a new revision, in the moment that it can be read. The payload is its
- * number, for processes of the previous release; this one asks.
+ * The channel on which PostgreSQL announces a new revision when it becomes visible. The payload is its
+ * number, for processes of the previous release; this release queries the state.
  */
 export const REVISION_CHANNEL = 'directory_revision';
 
-/** Milliseconds after which it is also asked: a pooler in between may swallow notifications. */
+/** Milliseconds between two queries without a notification: a pooler in between may drop notifications. */
 const INTERVAL = 1000;
 
 /**
- * Which revision of the mirror is the one to be read, without asking each time: this process knows at once of its own,
- * and within moments, a second at most, of those that another one applies.
+ * The current revision of the mirror, without a query for each request. This process knows its own revisions
+ * at once, and those of other processes usually within moments and at most a second later.
  */
 @Injectable()
 export class Revisions implements OnModuleInit, OnModuleDestroy {
   private readonly stopping = new AbortController();
   private listening: Promise<void> = Promise.resolve();
-  /** Whether the server is heard of: else there may be a revision that this process has not been told of. */
+  /** Whether the server answers. Otherwise there may be a revision that this process does not know. */
   private isHeard = false;
-  /** Revisions that this process is applying. */
+  /** Number of revisions that this process is applying. */
   private changing = 0;
-  /** How old the mirror is. */
+  /** Age of the mirror. */
   readonly freshness = new Freshness();
   private readonly logger = new Logger('Database');
-  /** Why the database is not asked although it answers; null: it is asked. */
+  /** Why the database is not used although it answers; null if it is used. */
   private pausedFor: string | null = null;
 
   constructor(
@@ -69,7 +72,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     if (this.config.database.kind === 'postgres') this.listening = this.listen(this.config.database.url);
     else {
       this.database.revision.onDoubt = () => {
-        // Where that fails, the next reader asks.
+        // If this fails, the next reader queries again.
         this.look().catch(() => undefined);
       };
       await this.look();
@@ -81,12 +84,15 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     await this.listening;
   }
 
-  /** The revision; null while it cannot be told, or is changing at this moment. */
+  /** The revision; null while it is unknown or changing. */
   get current(): Revision | null {
     return this.changing > 0 || !this.isHeard ? null : this.database.revision.known;
   }
 
-  /** Every change made in the directory before is in this revision; null: the server has another one by now. */
+  /**
+   * Returns the time before which every change of the directory is in this revision; null if the server has
+   * another revision by now.
+   */
   async asOfRevision(id: string): Promise<Date | null> {
     const known = this.freshness.asOfRevision(id);
     if (known !== null) return known;
@@ -95,8 +101,9 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   }
 
   /**
-   * Seconds since the mirror was known to be as the directory is; null: there is no revision.
-   * @throws ServiceUnavailableError when that cannot be told
+   * Returns the seconds since the mirror was last confirmed to match the directory; null if there is no
+   * revision.
+   * @throws ServiceUnavailableError when the age cannot be determined
    */
   async readAge(): Promise<number | null> {
     const { current } = this;
@@ -104,14 +111,14 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     return this.freshness.age;
   }
 
-  /** The mirror was confirmed without a new revision. */
+  /** Records that the mirror was confirmed without a new revision. */
   noteConfirmed(): void {
     this.database.noteConfirmed();
   }
 
   /**
-   * Applies a revision. Until it is done nobody can tell which one is read.
-   * @param apply gives the new revision
+   * Applies a revision. `current` is null until this has completed.
+   * @param apply returns the new revision
    */
   async change(apply: () => Promise<Revision>): Promise<Revision> {
     this.changing++;
@@ -121,7 +128,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
       this.database.revision.onDoubt();
       return revision;
     } catch (error) {
-      // Whether it was applied after all is found out by looking.
+      // The revision may have been applied nevertheless. The next query finds out.
       this.isHeard = false;
       if (this.config.database.kind === 'pglite') await this.look().catch(() => undefined);
       throw error;
@@ -130,7 +137,10 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     }
   }
 
-  /** The connection for this is also how a server that hangs is found out, for all that wait for it. */
+  /**
+   * Listens on a connection of its own, which also detects a hanging server on behalf of all waiting
+   * requests.
+   */
   private listen(url: string): Promise<void> {
     const question = { url, greeting: `listen ${REVISION_CHANNEL}`, text: LOOK, interval: INTERVAL };
     const { revision } = this.database;
@@ -148,7 +158,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
       onLost: (error) => {
         this.isHeard = false;
         if (isFull(error)) this.pause('its disk is full');
-        // It is away: whoever reads from it tells.
+        // The server is unavailable. Each reader gets the error of its own statement.
         else this.database.goOn();
       },
       onDoubt: () => {
@@ -165,7 +175,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     return pulse.feel(this.stopping.signal);
   }
 
-  /** @returns false when the server has to be asked again, because of what happened since it was asked */
+  /** @returns false if something happened since the query, so that the server has to be queried again */
   private goOn(seen: State): boolean {
     this.database.goOn();
     const isReliable = this.database.revision.noteAnswer(revisionIn(seen));
@@ -179,8 +189,8 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   }
 
   /**
-   * A database that takes no writes is away for everybody: of a primary that has become a replica, or has no room, nobody
-   * knows how old it gets.
+   * Stops using a database that accepts no writes: the primary has become a replica, or its disk is full. The
+   * age of its data would be unknown.
    */
   private pause(reason: string): void {
     this.isHeard = false;
@@ -189,7 +199,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     this.pausedFor = reason;
   }
 
-  /** Asks the embedded database, which no other process changes. */
+  /** Queries the embedded database, which no other process changes. */
   private async look(): Promise<void> {
     const { revision } = this.database;
     let isReliable = false;
@@ -200,7 +210,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     this.isHeard = true;
   }
 
-  /** Asks the server on an ordinary connection. */
+  /** Queries the server on a connection of the pool. */
   private async readState(): Promise<State> {
     const rows = await this.database.read<StateRow>(READ_REVISION);
     const [[number, id, asOf, age] = [null, null, null, null]] = rows;

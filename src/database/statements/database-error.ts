@@ -1,7 +1,7 @@
 import { isNativeError } from 'node:util/types';
 import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 
-/** What the broken constraint means to whoever caused it. */
+/** Errors for the client, by the violated constraint. */
 const CONSTRAINTS: Record<string, () => ServiceError> = {
   service_accounts_pk: () => new ServiceError('CONFLICT', 'A service account with this id exists already'),
   service_accounts_id_form: () =>
@@ -13,12 +13,12 @@ const CONSTRAINTS: Record<string, () => ServiceError> = {
 };
 
 /**
- * SQLSTATE classes and codes that say «not now»: connection lost, resources short, shutting down, read-only, a transaction
- * that was left alone for too long.
+ * SQLSTATE classes and codes of temporary conditions: connection lost, insufficient resources, shutdown,
+ * read-only, idle transaction timeout.
  */
 const UNAVAILABLE = /^(08|53|57P|(25006|25P03)$)/;
 const LOCK_NOT_AVAILABLE = '55P03';
-/** Serialisation failure and deadlock: two transactions changed the same rows at once. */
+/** Serialization failure and deadlock: two transactions changed the same rows at once. */
 const RACE = /^(40001|40P01)$/;
 const QUERY_CANCELED = '57014';
 
@@ -40,7 +40,7 @@ const UNAVAILABLE_MESSAGES =
 
 const BUSY = 'The directory is being changed at the moment';
 
-/** Another transaction was in the way of this one, which may succeed when it is begun anew. */
+/** A conflict with another transaction. The transaction may succeed when it is repeated. */
 export class LostRaceError extends ServiceUnavailableError {
   constructor(options?: ErrorOptions) {
     super(BUSY, options);
@@ -48,14 +48,14 @@ export class LostRaceError extends ServiceUnavailableError {
 }
 
 /**
- * Says what an error of the database means to the caller.
- * @returns a ServiceError, or the error itself when it is none of the known kinds (and will be masked)
+ * Maps an error of the database to an error for the caller.
+ * @returns a ServiceError, or the error itself if its kind is unknown (it will be masked)
  */
 export function databaseError(error: unknown): Error {
   if (error instanceof ServiceError) return error;
-  // Not instanceof: the errors of sockets may come from another realm, as under a test runner.
+  // Not instanceof: socket errors may come from another realm, for example in a test runner.
   if (!isNativeError(error)) return new Error('The database failed in an unknown way');
-  // TypeORM wraps the driver's error; the pool gives it as it is.
+  // TypeORM wraps the driver's error; the pool does not.
   const { code, constraint } = ((error as { driverError?: object }).driverError ?? error) as {
     code?: string;
     constraint?: string;

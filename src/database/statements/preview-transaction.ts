@@ -10,38 +10,47 @@ import type { Writer } from './writer.js';
 
 /** The limit for all attempts together, because a revision waits for the rows that a preview has changed. */
 const PREVIEW_TIMEOUT_MS = 10_000;
-/** The limit for waiting on rows that a revision or another preview has changed. It is below that of a statement. */
+/**
+ * The limit for waiting on rows that a revision or another preview has changed. It is below that of a
+ * statement.
+ */
 const LOCK_TIMEOUT_MS = 4000;
 /** As an option of the driver, for one query on a server that does not answer. */
 const QUERY_TIMEOUT = { query_timeout: 7000 };
 const MAX_ATTEMPTS = 3;
-/** The pause before the second attempt; later ones are multiples. By then the other transactions have their locks. */
+/**
+ * The pause before the second attempt; later ones are multiples. By then the other transactions have their
+ * locks.
+ */
 const RETRY_PAUSE_MS = 25;
 
 /** All statements see one revision, if there is one. */
 const BEGIN = `begin isolation level repeatable read; set local lock_timeout = ${LOCK_TIMEOUT_MS};
   select revision_uuid as id from mirror_state`;
 
-/** Where previews get their connections, and how statements run on them. */
+/** The connections of previews, and the pool that runs their statements. */
 interface PreviewConnections {
   readonly previewPool: Pool;
   readonly statements: StatementPool;
 }
 
 /**
- * The mirror as it would be after a change: a transaction that changes rows, is visible to no other, and is always rolled back
- * (docs/adr/0015).
+ * The mirror as it would be after a change: a transaction that changes rows, is visible to no other, and is
+ * always rolled back (docs/adr/0015).
  */
 export class PreviewTransaction implements Reader, Writer {
   /** Settles when the last statement has been answered. */
   private last: Promise<unknown> = Promise.resolve();
-  /** Why a statement has failed. Until a rollback to the savepoint, the server rejects all others. */
+  /**
+   * The error of a failed statement. The server rejects all further statements until a rollback to the
+   * savepoint.
+   */
   private failure: Error | null = null;
   /** Why no further statement is sent. */
   private ended: Error | null = null;
-  /** The id of the revision that it sees; null before it has begun. */
+  /** The id of the revision that the transaction sees; null before it has begun. */
   revision: string | null = null;
-  /** Counts its statements. */
+  /** Counts the statements of the transaction. */
   counter: { statements: number } | null = null;
 
   private constructor(
@@ -52,8 +61,8 @@ export class PreviewTransaction implements Reader, Writer {
   ) {}
 
   /**
-   * Runs `work` in a transaction on a connection of the pool, which is rolled back in any case. After a conflict with another
-   * transaction it runs `work` again, also if `work` has caught the error.
+   * Runs `work` in a transaction on a connection of the pool. The transaction is always rolled back. After a
+   * conflict with another transaction, `work` runs again, even if it has caught the error.
    * @throws ServiceUnavailableError if no connection is free, or after three conflicts
    * @throws ServiceError TIMEOUT after 10 seconds
    * @throws what `work` throws
@@ -71,7 +80,7 @@ export class PreviewTransaction implements Reader, Writer {
       lost.abort(new ServiceError('TIMEOUT', 'The preview took too long: request fewer changes at once'));
     }, PREVIEW_TIMEOUT_MS);
     connection.on('error', onError);
-    // Without its connection, the server rolls back.
+    // The server rolls back a transaction whose connection is closed.
     lost.signal.addEventListener('abort', () => {
       connection.release(true);
     });
@@ -115,7 +124,7 @@ export class PreviewTransaction implements Reader, Writer {
   }
 
   /**
-   * Runs one change of several. If it throws, its effects are undone and those of the changes before it stay.
+   * Runs one change of several. If it throws, its effects are undone; the effects of earlier changes remain.
    * @throws what `work` throws
    */
   async savepoint<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -130,7 +139,7 @@ export class PreviewTransaction implements Reader, Writer {
     }
   }
 
-  /** Waits for all statements. Fields beside one that has failed go on for a while. */
+  /** Waits for all statements. Sibling fields of a failed field continue for a while. */
   async settle(): Promise<void> {
     let seen: Promise<unknown> | null = null;
     while (seen !== this.last) {
@@ -168,7 +177,10 @@ export class PreviewTransaction implements Reader, Writer {
     }
   }
 
-  /** Sends statements one after another: resolvers run in parallel, and a failed statement affects those behind it. */
+  /**
+   * Sends statements one after another: resolvers run in parallel, and a failed statement affects those
+   * behind it.
+   */
   private send<Result>(statement: () => Promise<Result>): Promise<Result> {
     if (this.counter !== null) this.counter.statements++;
     const sent = this.last.then(async () => {
@@ -188,7 +200,7 @@ export class PreviewTransaction implements Reader, Writer {
     return sent;
   }
 
-  /** Waits for fields that have not seen the failure yet. */
+  /** Waits for fields that have not received the failure yet, and then rolls back. */
   private async rollBackToSavepoint(): Promise<void> {
     await this.settle();
     this.failure = null;

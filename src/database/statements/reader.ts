@@ -1,10 +1,10 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
 import type { Statement } from './statement.js';
 
-/** Every statement of the reading path is published here, as a SentStatement, when somebody listens. */
+/** Publishes every statement of the read path, as a SentStatement, if the channel has subscribers. */
 export const statementChannel = diagnosticsChannel.channel('directory:statement');
 
-/** And here, the same object, when it has been answered or has failed. */
+/** Publishes the same object when the statement has been answered or has failed. */
 export const answeredChannel = diagnosticsChannel.channel('directory:statement:answered');
 
 export interface SentStatement extends Pick<Statement, 'name' | 'text'> {
@@ -12,12 +12,13 @@ export interface SentStatement extends Pick<Statement, 'name' | 'text'> {
   hasFailed: boolean;
 }
 
-/** Where answers are read from: the mirror as everybody sees it, or as it is inside of one preview. */
+/** Reads from the mirror, either its committed state or the state inside of one preview. */
 export interface Reader {
   /**
-   * Runs one named prepared statement. Rows are arrays in the order of the columns: cheaper than objects, and
-   * the statement stands beside the code that takes them apart (docs/adr/0004).
-   * @throws ServiceUnavailableError when the database is away; ServiceError TIMEOUT when it takes too long
+   * Runs one named prepared statement. Rows are arrays in the order of the columns: this is cheaper than
+   * objects, and the statement is defined next to the code that reads its rows (docs/adr/0004).
+   * @throws ServiceUnavailableError when the database is unavailable; ServiceError TIMEOUT when it takes too
+   * long
    */
   read<Row extends unknown[]>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
 }

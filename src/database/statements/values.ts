@@ -2,7 +2,7 @@
 export class Values {
   private readonly collected: unknown[] = [];
 
-  /** Takes a value and gives its placeholder: `$1`, `$2` … */
+  /** Adds a value and returns its placeholder: `$1`, `$2` … */
   add(value: unknown): string {
     this.collected.push(value);
     return `$${this.collected.length}`;

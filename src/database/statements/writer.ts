@@ -1,8 +1,8 @@
-/** How rows are changed within a transaction that somebody else ends: TypeORM's EntityManager can do it too. */
+/** Writes rows within a transaction that the caller ends. TypeORM's EntityManager implements it too. */
 export interface Writer {
   /**
-   * Runs one statement with `$1`, `$2` … for its values. Gives the rows of a select or of an insert, as objects; what it
-   * gives for other statements is not to be relied upon.
+   * Runs one statement with `$1`, `$2` … for its values. Returns the rows of a select or an insert as
+   * objects. The result of other statements is undefined.
    */
   query<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows>;
 }
