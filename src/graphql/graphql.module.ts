@@ -36,7 +36,9 @@ import { CachedResponses } from './cache/cached-responses.js';
 import { DocumentParser, DocumentPlugin } from './analysis/document-parser.js';
 import { HttpAdapter } from '../http/http-adapter.js';
 
-/** The GraphQL endpoint: its pipeline, and the schema that Nest builds. Apollo parses and validates documents. */
+/**
+ * The GraphQL endpoint: its pipeline, and the schema that Nest builds. Apollo parses and validates documents.
+ */
 @Module({
   imports: [
     NestGraphQLModule.forRootAsync<ApolloDriverConfig>({
@@ -66,17 +68,17 @@ import { HttpAdapter } from '../http/http-adapter.js';
           ...(config.disclosure.introspection ? [] : [NoSchemaIntrospectionCustomRule]),
         ],
         parseOptions: { maxTokens: config.limits.tokens },
-        // The pipeline answers all requests: Apollo never sees HTTP. No cookies are read, and the guard rejects Basic
-        // credentials of other sites.
+        // The pipeline answers all requests, so Apollo never handles HTTP. No cookies are read, and the guard
+        // rejects Basic credentials of other sites.
         csrfPrevention: false,
         persistedQueries: false,
-        // Documents are kept by the pipeline.
+        // The pipeline caches documents.
         documentStore: null,
         introspection: true,
         graphiql: false,
         includeStacktraceInErrorResponses: false,
         preserveHttpStatusForExecutionErrors: false,
-        // After the connections were closed, so that earlier requests are answered.
+        // Stops after the connections have closed, so that earlier requests are answered.
         stopOnApplicationShutdown: true,
         autoTransformHttpErrors: false,
       }),
@@ -118,10 +120,10 @@ export class GraphQLModule implements OnModuleInit {
     private readonly fastPath: FastPath,
   ) {}
 
-  /** Registers the steps of the endpoint, after the hooks of all paths and those for pages of other origins. */
+  /** Registers the steps of the endpoint, after the hooks of all paths and those for CORS. */
   onModuleInit(): void {
     const adapter = this.host.httpAdapter as unknown;
-    // Commands have no HTTP.
+    // Commands run without HTTP.
     if (!(adapter instanceof HttpAdapter)) return;
     this.pipeline.register(adapter.getInstance<FastifyInstance>());
     this.fastPath.register(adapter);

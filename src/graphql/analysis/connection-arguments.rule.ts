@@ -8,7 +8,7 @@ import {
   type ValidationContext,
 } from 'graphql';
 
-/** The largest page: part of the contract. */
+/** The largest page size. It is part of the API contract. */
 export const LARGEST_PAGE = 100;
 
 /** A field with `first` and `last` is a connection. */
@@ -17,8 +17,8 @@ export function isConnection(field: GraphQLField<unknown, unknown>): boolean {
 }
 
 /**
- * A validation rule: a connection takes exactly one of `first` and `last`, from 0 to 100. What comes by a
- * variable is not known yet, and looked at when it is.
+ * A validation rule: a connection takes exactly one of `first` and `last`, from 0 to 100. Values of variables
+ * are not known here and are checked by computeCost.
  */
 export function ConnectionArgumentsRule(context: ValidationContext): ASTVisitor {
   return {
@@ -48,7 +48,7 @@ function reportSize(
   field: GraphQLField<unknown, unknown>,
   argument: ArgumentNode,
 ): void {
-  // Anything but a whole number is refused by GraphQL's own rules.
+  // GraphQL's own rules reject values that are not integers.
   if (argument.value.kind !== Kind.INT) return;
   const size = Number(argument.value.value);
   if (size >= 0 && size <= LARGEST_PAGE) return;

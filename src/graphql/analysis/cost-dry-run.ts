@@ -1,7 +1,10 @@
 import { type DocumentNode, Kind, type OperationDefinitionNode } from 'graphql';
 import { type Operation, type SelectedField, selectedAmong, type Variables } from './operation.js';
 
-/** The fields `rateLimit(dryRun: true)` of an operation; null when there are none and it is meant to run. */
+/**
+ * Returns the fields `rateLimit(dryRun: true)` of an operation; null if there are none and the operation is
+ * executed normally.
+ */
 export function findDryRunFields({ roots }: Operation, variables: Variables): SelectedField[] | null {
   const fields = [...selectedAmong(roots, variables)].filter(({ field }) => field.name === 'rateLimit');
   const asked = fields.some(({ nodes }) =>
@@ -17,7 +20,7 @@ export function findDryRunFields({ roots }: Operation, variables: Variables): Se
   return asked ? fields : null;
 }
 
-/** The document with nothing but these root fields in its operation. */
+/** Returns the document with only these root fields in the operation. */
 export function withOnly(
   fields: readonly SelectedField[],
   definition: OperationDefinitionNode,

@@ -11,29 +11,30 @@ import {
 } from 'graphql';
 import { declarationsOf, type Deprecation, parseDeprecation } from '../schema/deprecation.js';
 
-/** A deprecated part of the schema that an operation uses, as `extensions.deprecations` tells it. */
+/** A deprecated element of the schema that an operation uses, as in `extensions.deprecations`. */
 export interface DeprecatedUse {
   /** Its schema coordinate. */
   readonly coordinate: string;
-  /** What the schema says about it. */
+  /** The deprecation reason in the schema. */
   readonly reason: string;
-  /** The day from which it may be gone, as RFC 3339 writes one. */
+  /** The day from which the element may be removed, as an RFC 3339 full-date. */
   readonly sunset: string;
 }
 
-/** What an answer says about the deprecated parts of the schema that its operation uses. */
+/** The deprecated elements that an operation uses, and the response headers for them. */
 export interface DeprecatedUses {
   readonly uses: readonly DeprecatedUse[];
-  /** `deprecation` (RFC 9745) and `sunset` (RFC 8594), each of the use that comes first. */
+  /** `deprecation` (RFC 9745) and `sunset` (RFC 8594), each with the earliest date of all uses. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Whether anything of a schema is deprecated: if not, no document has to be looked through. */
+/** Whether a schema has deprecated elements. If it has none, documents are not searched. */
 const hasAny = new WeakMap<GraphQLSchema, boolean>();
 
 /**
- * What an operation uses that is deprecated: fields, arguments, and input fields and values that stand in the document.
- * Those inside of variables may be others with each request, and are not looked at. Null: nothing, as almost always.
+ * Finds the deprecated fields, arguments, input fields and enum values in the document of an operation.
+ * Values inside variables may differ with each request and are not searched. Null if there are none, which is
+ * the usual case.
  */
 export function findDeprecatedUses(
   schema: GraphQLSchema,
@@ -51,7 +52,7 @@ export function findDeprecatedUses(
   return reasons.size === 0 ? null : describeUses(reasons);
 }
 
-/** The reasons of everything deprecated that a document uses, by its coordinate. */
+/** Returns the reasons of all deprecated elements that a document uses, by coordinate. */
 function reasonsIn(schema: GraphQLSchema, document: DocumentNode): Map<string, string> {
   const reasons = new Map<string, string>();
   const note = (coordinate: string, reason: string | null | undefined) => {
@@ -66,7 +67,7 @@ function reasonsIn(schema: GraphQLSchema, document: DocumentNode): Map<string, s
         note(fieldName(), here.getFieldDef()?.deprecationReason);
       },
       Argument: ({ name }) => {
-        // Of a directive otherwise, and those of the language are not deprecated.
+        // Arguments of directives are skipped: those of the specified directives are not deprecated.
         if (here.getDirective() === null)
           note(`${fieldName()}(${name.value}:)`, here.getArgument()?.deprecationReason);
       },
@@ -99,7 +100,7 @@ function describeUses(reasons: ReadonlyMap<string, string>): DeprecatedUses {
       sunset: sunset.toISOString().slice(0, 10),
     })),
     headers: {
-      // A date of structured fields (RFC 9651 §3.3.7).
+      // A Date of Structured Fields (RFC 9651 §3.3.7).
       deprecation: `@${Math.floor(since.getTime() / 1000)}`,
       sunset: first(found.map((use) => use.sunset)).toUTCString(),
     },
@@ -108,7 +109,7 @@ function describeUses(reasons: ReadonlyMap<string, string>): DeprecatedUses {
 
 function datesOf(coordinate: string, reason: string): Deprecation {
   const dates = parseDeprecation(reason);
-  // No schema is served with one: finishSchema sees to it.
+  // finishSchema rejects a schema with such a reason.
   if (dates === null) throw new Error(`The deprecation of ${coordinate} has no dates`);
   return dates;
 }

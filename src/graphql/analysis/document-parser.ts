@@ -13,7 +13,9 @@ import type { PipelineResponse } from '../http/pipeline-response.js';
 import { RequestContext } from '../http/request-context.js';
 import { Documents, type ValidDocument } from './documents.js';
 
-/** Where Apollo leaves a document. It copies the context itself, but not what is in it. */
+/**
+ * The context in which Apollo stores a document. Apollo copies the context itself, but not the object in it.
+ */
 interface ParseContext {
   readonly found: {
     /** Null if the text could not be parsed. */
@@ -22,7 +24,10 @@ interface ParseContext {
   };
 }
 
-/** The step that parses and validates documents. Each is parsed once, by Apollo, and then remembered (docs/adr/0030). */
+/**
+ * The step that parses and validates documents. Apollo parses each document once; afterwards it is cached
+ * (docs/adr/0030).
+ */
 @Injectable()
 export class DocumentParser {
   private apollo: ApolloServer<ParseContext> | null = null;
@@ -42,7 +47,7 @@ export class DocumentParser {
     return undefined;
   }
 
-  /** Chooses the operation and makes the context of its execution. */
+  /** Selects the operation and creates the context of its execution. */
   private prepare(
     valid: ValidDocument,
     { operationName, variables }: RequestParameters,
@@ -91,7 +96,7 @@ export class DocumentParser {
   }
 }
 
-/** A GET must not change anything, whether its document is valid or not. */
+/** A GET must not change anything, even if its document is invalid. */
 function checkMethod(
   definition: OperationDefinitionNode | null | undefined,
   { method }: PipelineRequest,
@@ -101,7 +106,7 @@ function checkMethod(
   throw new RejectionError(405, 'METHOD_NOT_ALLOWED', message, { allow: 'POST' });
 }
 
-/** Remembers the documents that Apollo has found valid, and ends its part before the execution. */
+/** Caches the documents that Apollo has validated, and makes Apollo skip the execution. */
 @Plugin()
 export class DocumentPlugin implements ApolloServerPlugin<ParseContext> {
   constructor(private readonly documents: Documents) {}

@@ -5,7 +5,7 @@ const schema = buildSchema('type Query { a: Int }');
 
 const valid = (text: string): ValidDocument => ({ document: parse(text), schema });
 
-/** Of about 30 kB. */
+/** A document of about 30 kB. */
 const large = (name: string): string => `query ${name} { ${'a '.repeat(15_000)} }`;
 
 describe('Documents', () => {

@@ -3,22 +3,22 @@ import type { DocumentNode, GraphQLSchema } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { CacheStatistics } from '../../common/cache-statistics.js';
 
-/** A document that has been parsed and found valid. */
+/** A document that was parsed and validated. */
 export interface ValidDocument {
   readonly document: DocumentNode;
-  /** What it is valid for. */
+  /** The schema for which it is valid. */
   readonly schema: GraphQLSchema;
 }
 
-/** Bytes that a parsed document takes for each of its characters, as measured. */
+/** Measured memory of a parsed document, in bytes per character. */
 const BYTES_PER_CHARACTER = 100;
-/** Bytes of documents that have come more than once, and of those that have come once. */
+/** Maximum bytes of documents that were sent more than once, and of those that were sent once. */
 const FREQUENT = 30_000_000;
 const RECENT = 10_000_000;
 
 /**
- * Documents that are known to be valid, by their text. One that comes again moves to where those that come only once do
- * not displace it: a flood of ever new ones leaves the good ones alone.
+ * Valid documents by their text. A document that is sent again moves to a cache from which new documents
+ * cannot displace it. Many distinct documents therefore do not evict the frequent ones.
  */
 @Injectable()
 export class Documents {
@@ -44,7 +44,7 @@ export class Documents {
     return { hits, misses, entries: frequent.size + recent.size, bytes };
   }
 
-  /** One that comes again. */
+  /** Moves a recent document that is sent again to the frequent ones. */
   private recall(text: string): ValidDocument | null {
     const recent = this.recent.get(text);
     if (recent === undefined) return null;

@@ -2,10 +2,10 @@ import { type FieldNode, type FragmentDefinitionNode, Kind, type SelectionSetNod
 import { ServiceError } from '../../common/errors.js';
 
 /**
- * Refuses aliases that repeat the schema in an answer: below the fields of introspection there may be none, and `__schema` may
- * be selected under one name. The answer has no nodes that are counted otherwise, and takes hundreds of times as long as the
- * question.
- * @param nodes the fields of introspection that an operation selects
+ * Rejects aliases that repeat the schema in a response: fields below introspection fields may have none, and
+ * `__schema` may be selected under one name only. Such a response has no nodes for the node limit to count,
+ * and takes hundreds of times as long as its request.
+ * @param nodes the introspection fields that an operation selects
  * @throws ServiceError QUERY_TOO_COMPLEX
  */
 export function refuseIntrospectionAliases(
@@ -25,7 +25,7 @@ export function refuseIntrospectionAliases(
   }
 }
 
-/** @param spread fragments that have been looked at */
+/** @param spread names of the fragments that have been visited */
 function hasAlias(
   selectionSet: SelectionSetNode | undefined,
   fragments: ReadonlyMap<string, FragmentDefinitionNode>,

@@ -4,19 +4,19 @@ import type { LimitsConfig } from '../../config/settings/limits.js';
 import { isConnection, LARGEST_PAGE } from './connection-arguments.rule.js';
 import { type Operation, type SelectedField, selectedAmong, type Variables } from './operation.js';
 
-/** Nodes that one point pays for. */
+/** Number of nodes per point. */
 const NODES_PER_POINT = 100;
 
-/** What an operation asks for, before any of it is read. */
+/** The cost of an operation, computed before it reads anything. */
 export interface OperationCost {
-  /** Nodes that its connections may give at most: a connection inside one multiplies. */
+  /** Maximum number of nodes that its connections may return. The sizes of nested connections multiply. */
   readonly nodeCount: number;
-  /** Points. */
+  /** Points that the rate limit charges. */
   readonly points: number;
 }
 
 /**
- * Measures an operation, and refuses one that asks for too much or for a page that cannot be.
+ * Computes the cost of an operation. Rejects an operation above the limits, or with an invalid page size.
  * @throws ServiceError QUERY_TOO_COMPLEX or BAD_USER_INPUT
  */
 export function computeCost(operation: Operation, variables: Variables, limits: LimitsConfig): OperationCost {
@@ -48,8 +48,8 @@ function countNodes(
 }
 
 /**
- * A variable that may be null can stand where null may not (GraphQL §5.8.5, for the sake of defaults): refused here,
- * before anything runs.
+ * Coerces the arguments of a field. A nullable variable is allowed in a non-null position if there is a
+ * default (GraphQL §5.8.5). A null value there is rejected here, before anything is executed.
  */
 function coerceArguments({ field, nodes }: SelectedField, variables: Variables): Record<string, unknown> {
   const [node] = nodes;
@@ -64,7 +64,7 @@ function coerceArguments({ field, nodes }: SelectedField, variables: Variables):
   }
 }
 
-/** The rule for documents has refused what can be seen there; what came by variables is seen here. */
+/** Checks page sizes in variables. ConnectionArgumentsRule has already checked those in the document. */
 function pageSize({ parentType, field }: SelectedField, values: Record<string, unknown>): number {
   const { first, last } = values as { first?: number | null; last?: number | null };
   const given = [first, last].filter((size) => size !== undefined && size !== null);

@@ -9,30 +9,32 @@ import { findPersonalData, type PersonalDataSelection } from './personal-data-se
 import { findDryRunFields } from './cost-dry-run.js';
 import { decideScopes, insufficientScope, type Withheld } from './scope-rule.js';
 
-/** What is decided about an operation, for a token with certain scopes. */
+/** The decision about an operation, for a token with certain scopes. */
 export interface PolicyDecision {
   readonly cost: OperationCost;
   readonly withheld: readonly Withheld[];
-  /** The fields `rateLimit(dryRun: true)`, when nothing else is to run. */
+  /** The fields `rateLimit(dryRun: true)`, if nothing else is executed. */
   readonly dryRunFields: readonly SelectedField[] | null;
-  /** Whether it changes anything, if only for itself. */
+  /** Whether it is a mutation that runs a resolver. Its changes stay within its own preview. */
   readonly isMutation: boolean;
-  /** What it shows of people; null: nothing, or nobody wants to know. */
+  /** The personal data that it selects; null if there is none, or if the access log is off. */
   readonly personalData: PersonalDataSelection | null;
 }
 
-/** Decisions kept of one operation: page sizes that clients choose freely make new ones. */
+/**
+ * Maximum number of cached decisions of one operation. Page sizes that clients choose freely add new ones.
+ */
 const MOST_DECISIONS = 50;
 
-/** Decides by limits and scopes: once for all variables that come to the same. */
+/** Decides by limits and scopes. Variables that lead to the same decision share one cached decision. */
 @Injectable()
 export class OperationPolicy {
-  /** Decisions of an operation by scopes and the shape of variables. */
+  /** Decisions of an operation, by scopes and by the shape of the variables. */
   private readonly known = new WeakMap<Operation, Map<string, PolicyDecision>>();
 
   constructor(@Inject(CONFIG) private readonly config: Config) {}
 
-  /** @throws ServiceError when the operation may not run at all */
+  /** @throws ServiceError when the operation must not run at all */
   decide(operation: Operation, variables: Variables, principal: Principal | null): PolicyDecision {
     let known = this.known.get(operation);
     if (known === undefined || known.size === MOST_DECISIONS) {
@@ -73,8 +75,8 @@ export class OperationPolicy {
 }
 
 /**
- * What limits and scopes can depend on: conditions are booleans, page sizes are whole numbers, and of anything else it
- * only matters whether it is there.
+ * Returns the parts of variables on which limits and scopes can depend: booleans of conditions and integers
+ * of page sizes. Of all other values, only their presence matters.
  */
 function shapeOf({ definition }: Operation, variables: Variables): string {
   let shape = '';
@@ -87,7 +89,7 @@ function shapeOf({ definition }: Operation, variables: Variables): string {
   return shape;
 }
 
-/** Whether there is more to it than the name of a type. */
+/** Whether the operation selects more than `__typename`. */
 function changesAnything({ roots }: Operation, variables: Variables): boolean {
   return [...selectedAmong(roots, variables)].some(({ field }) => field.resolve !== undefined);
 }

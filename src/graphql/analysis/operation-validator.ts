@@ -112,7 +112,7 @@ export class OperationValidator {
   }
 }
 
-/** Nothing but the fields `rateLimit(dryRun: true)` runs. */
+/** Executes only the fields `rateLimit(dryRun: true)`. */
 function dryRunOf(
   { schema, document, definition }: OperationRequest,
   { deprecated }: KnownOperation,

@@ -6,7 +6,7 @@ const schema = buildSchema(
   'type Query { found: Found } union Found = A | B type A { id: ID } type B { id: ID }',
 );
 
-/** Fragments of which each spreads the next one twice. */
+/** Fragments, each of which spreads the next one twice. */
 function doubling(levels: number, type: string, inside: string): string {
   const fragments = Array.from(
     { length: levels },
@@ -26,7 +26,7 @@ function size(text: string): number {
   return operationOf(text).size;
 }
 
-/** The number of fields, or the code of the refusal. */
+/** Returns the number of fields, or the code of the rejection. */
 function unfold(text: string): number | string {
   try {
     return operationOf(text).fieldCount;

@@ -19,24 +19,24 @@ import { BadUserInputError, ServiceError } from '../../common/errors.js';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 import { refuseIntrospectionAliases } from './introspection-aliases.js';
 
-/** Response keys from the root, and the field they end in: one selection of an operation. */
+/** Identifies one selection of an operation: the response keys from the root, and the field at their end. */
 export type PathKey = string;
 
-/** `@skip` or `@include`, with what it hangs on: the field is there if all of them say so. */
+/** One `@skip` or `@include`, with its argument. The field is selected if all of its conditions hold. */
 export interface Condition {
   readonly argument: boolean | { readonly variable: string };
   readonly expected: boolean;
 }
 
-/** A field that an operation selects, with the fragments it came through resolved. */
+/** A field that an operation selects, with fragments resolved. */
 export interface SelectedField {
   readonly key: PathKey;
   readonly responsePath: readonly string[];
   readonly parentType: GraphQLObjectType;
   readonly field: GraphQLField<unknown, unknown>;
-  /** Every place of the document that selects it here. */
+  /** All nodes of the document that select this field at this path. */
   readonly nodes: FieldNode[];
-  /** The field is selected when all conditions of any one place hold. */
+  /** The conditions of each node. The field is selected if all conditions of any one node hold. */
   readonly places: (readonly Condition[])[];
   readonly children: Map<string, SelectedField>;
 }
@@ -49,38 +49,47 @@ export interface OperationRequest {
   readonly variables: Variables;
 }
 
-/** What an operation selects, as a tree: made once a document. */
+/** The selection of an operation as a tree, computed once for each document. */
 export interface Operation {
   readonly definition: OperationDefinitionNode;
   readonly document: DocumentNode;
   readonly roots: Map<string, SelectedField>;
   readonly aliases: number;
   readonly directives: number;
-  /** Fields at all places that they unfold to. */
+  /** Number of fields after all fragments are unfolded. */
   readonly fieldCount: number;
-  /** What it takes in memory, as a number of fields. */
+  /** Memory size, as a number of fields. */
   readonly size: number;
-  /** The variables that `@skip` and `@include` hang on. */
+  /** The variables that `@skip` and `@include` use. */
   readonly conditionVariables: readonly string[];
-  /** Whether it asks about the schema itself. */
+  /** Whether it selects introspection fields. */
   readonly introspects: boolean;
-  /** Whether a field is to be called `__proto__`, which not every way to build an object takes for a name. */
+  /**
+   * Whether a response key is `__proto__`, which some ways to build an object do not treat as an ordinary
+   * key.
+   */
   readonly hasPrototypeKey: boolean;
-  /** What its answer depends on, whatever its variables leave out; null: on more than is declared. */
+  /**
+   * The cache dependencies of its response, independently of its variables; null if it has undeclared
+   * dependencies.
+   */
   readonly cacheDependencies: ReadonlySet<CacheDependency> | null;
-  /** Whether anything of it is in the directory. */
+  /** Whether any part of it reads the mirror. */
   readonly readsMirror: boolean;
 }
 
-/** Fields that fragments may unfold to: far above what any limit accepts, and reached in a moment. */
+/** Maximum number of fields after unfolding. It is far above every configurable limit, and quick to reach. */
 const UNFOLDED_FIELDS = 10_000;
-/** Selections that are visited for that: fragments that spread fragments can have no field that applies to the type. */
+/**
+ * Maximum number of selections that unfolding visits: nested fragment spreads may contain no field that
+ * applies to the type.
+ */
 const VISITED_SELECTIONS = 20_000;
 
 /**
  * Unfolds an operation of a validated document.
- * @throws ServiceError QUERY_TOO_COMPLEX when its fragments unfold without end or it repeats the schema by aliases, GRAPHQL_VALIDATION_FAILED when the
- *   schema has no operations of its kind
+ * @throws ServiceError QUERY_TOO_COMPLEX if its fragments unfold to too many fields, or if it repeats the
+ * schema by aliases; GRAPHQL_VALIDATION_FAILED if the schema has no root type for the operation
  */
 export function unfoldOperation(
   schema: GraphQLSchema,
@@ -106,7 +115,8 @@ export function unfoldOperation(
   };
   const rootType = schema.getRootType(definition.operation);
   if (!rootType) {
-    // The rules for documents pass such an operation: they find no type to hold its fields against.
+    // The validation rules accept such an operation, because they find no type against which to check its
+    // fields.
     throw new ServiceError(
       'GRAPHQL_VALIDATION_FAILED',
       `There is nothing to ask for by a ${definition.operation}`,
@@ -135,7 +145,7 @@ interface Unfolding {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   fields: number;
   selections: number;
-  /** In all lists of them together. */
+  /** Total length of all lists of conditions. */
   conditions: number;
   aliases: number;
   directives: number;
@@ -206,7 +216,7 @@ function collectField(
   if (responseKey === '__proto__') unfolding.hasPrototypeKey = true;
   const field = type.getFields()[node.name.value];
   if (field === undefined) {
-    // __typename and introspection, which everybody may read.
+    // __typename and introspection fields, which need no token.
     if (node.name.value !== '__typename') unfolding.introspection.add(node);
     return;
   }
@@ -265,7 +275,7 @@ function narrow(
   return types.filter((type) => type === named || (isAbstractType(named) && schema.isSubType(named, type)));
 }
 
-/** What a field, or a fragment, says about when it is selected. */
+/** Returns the conditions of a field or fragment. */
 export function conditionsOf({ directives }: Pick<SelectionNode, 'directives'>): Condition[] {
   return (directives ?? []).flatMap(({ name, arguments: given }): Condition[] => {
     if (name.value !== 'skip' && name.value !== 'include') return [];
@@ -280,8 +290,8 @@ export function conditionsOf({ directives }: Pick<SelectionNode, 'directives'>):
 export type Variables = Readonly<Record<string, unknown>>;
 
 /**
- * Whether one `@skip` or `@include` leaves in what it stands at.
- * @throws BadUserInputError when it hangs on a variable that is null, which one with a default may be
+ * Whether one `@skip` or `@include` keeps its field or fragment.
+ * @throws BadUserInputError if its variable is null, which is possible for a variable with a default
  */
 export function holds({ argument, expected }: Condition, variables: Variables): boolean {
   if (typeof argument === 'boolean') return argument === expected;
@@ -290,12 +300,12 @@ export function holds({ argument, expected }: Condition, variables: Variables): 
   throw new BadUserInputError(`$${argument.variable} must be true or false`, argument.variable);
 }
 
-/** Whether `@skip` and `@include` leave the field in; throws as they do. */
+/** Whether `@skip` and `@include` keep the field. Throws like `holds`. */
 export function isSelected({ places }: SelectedField, variables: Variables): boolean {
   return places.some((conditions) => conditions.every((condition) => holds(condition, variables)));
 }
 
-/** The fields below, or at the root, that are selected with these variables. */
+/** The fields of a selection set that are selected with these variables. */
 export function* selectedAmong(
   fields: Map<string, SelectedField>,
   variables: Variables,
@@ -303,12 +313,12 @@ export function* selectedAmong(
   for (const field of fields.values()) if (isSelected(field, variables)) yield field;
 }
 
-/** What the field's declaration asks of a token. Every field has one: the schema is not built otherwise. */
+/** The access that a field requires. Every field declares one; otherwise finishSchema rejects the schema. */
 export function accessOf(field: GraphQLField<unknown, unknown>): Access {
   return field.extensions['access'] as Access;
 }
 
-/** What the answer depends on; `readsMirror` also where a root field does not declare it. */
+/** The cache dependencies of the response. `readsMirror` is also true if a root field declares nothing. */
 function cacheDependenciesOf(
   roots: ReadonlyMap<string, SelectedField>,
 ): Pick<Operation, 'cacheDependencies' | 'readsMirror'> {
@@ -333,15 +343,15 @@ function declaredBy({ field }: SelectedField): readonly CacheDependency[] | null
   return (field.extensions['dependsOn'] as readonly CacheDependency[] | undefined) ?? null;
 }
 
-/** Longer names of operations are not shown: clients choose them. */
+/** Longer operation names are not reported, because clients choose them. */
 const MAX_NAME_LENGTH = 40;
 
-/** How logs and metrics name an operation. It contains no data of the request. */
+/** The label of an operation in logs and metrics. It contains no data of the request. */
 export interface OperationLabel {
   readonly type: `${OperationTypeNode}`;
-  /** The name that its client gives it; null if there is none, or if it is too long. */
+  /** The operation name from the client; null if there is none, or if it is too long. */
   readonly name: string | null;
-  /** Its root field; `several`, or `schema` if it selects introspection only. */
+  /** Its root field; `several` for more than one, or `schema` if it selects introspection only. */
   readonly field: string;
 }
 

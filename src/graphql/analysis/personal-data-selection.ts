@@ -9,42 +9,48 @@ import {
   type Variables,
 } from './operation.js';
 
-/** What an operation shows of people, and where in its answer they are: decided once for all that decide the same. */
+/**
+ * The personal data that an operation selects, and where it is in the response. Shared by all requests with
+ * the same policy decision.
+ */
 export interface PersonalDataSelection {
   /** Names of fields such as `User.email`, each once. */
   readonly fields: readonly string[];
   readonly places: readonly Place[];
-  /** What the last answer showed: many show as much as the one before, and what is noted again costs least. */
+  /**
+   * The access of the previous response. Most responses show as much as the one before, and reusing the
+   * object is the cheapest way to record it.
+   */
   last: PersonalDataAccess | null;
 }
 
 interface Place {
   /**
-   * Response keys from the root to as many objects as are to be counted: persons, what is about one, or what has exactly
-   * one of these in it.
+   * Response keys from the root to the objects to count: users, objects with data of one user, or objects
+   * that contain exactly one of these.
    */
   readonly path: readonly string[];
-  /** What is shown of each: indices into the fields. */
+  /** The fields shown of each object: indexes into `fields`. */
   readonly fields: readonly number[];
-  /** Which of the objects there are counted; null: all. */
+  /** Which of the objects at the path count; null if all do. */
   readonly isShown: ((object: Shown) => boolean) | null;
 }
 
 type Shown = Readonly<Record<string, unknown>>;
 
-/** Where in an answer the objects of one level stand. */
+/** The location of the objects of one level in a response. */
 interface Level {
-  /** Response keys from the root to them. */
+  /** Response keys from the root to the objects. */
   readonly path: readonly string[];
-  /** The same, or shorter: to objects that are as many. */
+  /** The same path, or a shorter one to the same number of objects. */
   readonly counted: readonly string[];
   readonly isAbstract: boolean;
 }
 
 /**
- * Finds what an operation shows of people.
- * @param withheld fields that the token does not reach
- * @returns null when it shows nothing of anybody
+ * Finds the personal data that an operation selects.
+ * @param withheld fields that the token must not read
+ * @returns null if it selects no personal data
  */
 export function findPersonalData(
   { roots }: Operation,
@@ -84,7 +90,7 @@ export function findPersonalData(
   return places.length === 0 ? null : { fields: names, places, last: null };
 }
 
-/** What is never null is there once in each object: there is no need to look for it. */
+/** A non-null field occurs once in each parent object, so the parents can be counted instead. */
 function levelBelow({ field, responsePath }: SelectedField, above: Level): Level {
   const isOneEach = isNonNullType(field.type) && !isListType(field.type.ofType) && !above.isAbstract;
   return {
@@ -99,8 +105,8 @@ function placeOf({ path, counted }: Level, isShown: Place['isShown']): Omit<Plac
 }
 
 /**
- * A response key by which objects of one type can be told from those of the others that are in the same place. Null where
- * all of them look alike: then everything there is counted, rather too much than too little.
+ * Finds a response key that distinguishes objects of one type from objects of other types at the same path.
+ * Null if no key does. Then all objects at the path count: an overestimate is preferred to an underestimate.
  */
 function findMark(own: readonly SelectedField[], all: Map<string, SelectedField>): string | null {
   const type = own[0]?.parentType;

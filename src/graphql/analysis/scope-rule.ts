@@ -5,7 +5,7 @@ import type { Scope } from '../../auth/scopes.js';
 import { ServiceError } from '../../common/errors.js';
 import { accessOf, type Operation, type SelectedField, selectedAmong, type Variables } from './operation.js';
 
-/** A selection that the token does not reach. */
+/** A selection that requires scopes that the token does not have. */
 export interface Withheld {
   readonly selected: SelectedField;
   readonly requiredScopes: readonly Scope[];
@@ -14,15 +14,15 @@ export interface Withheld {
 
 export interface ScopeDecision {
   readonly withheld: readonly Withheld[];
-  /** Nothing of what was asked for can be answered. */
+  /** Whether every selected root field is withheld. */
   readonly nothingLeft: boolean;
 }
 
 /**
- * Decides what of an operation a caller may have, by the declarations beside the fields. It looks at the
- * operation as it will be executed, with fragments, aliases and directives resolved, so that no spelling of a
- * field escapes it.
- * @throws UnauthenticatedError when a field needs a token and there is none
+ * Decides which fields of an operation a principal may read, from the access that the fields declare. It
+ * checks the operation as it will be executed, with fragments, aliases and directives resolved, so no
+ * spelling of a field bypasses it.
+ * @throws UnauthenticatedError if a field requires a token and there is none
  */
 export function decideScopes(
   operation: Operation,
@@ -59,7 +59,7 @@ function decide(
     decide(child, variables, principal, withheld);
 }
 
-/** The refusal of a request of which nothing is left. */
+/** The error of a request whose root fields are all withheld. */
 export function insufficientScope(withheld: readonly Withheld[]): ServiceError {
   const requiredScopes = [...new Set(withheld.flatMap((selection) => selection.requiredScopes))];
   const [first] = withheld;
@@ -70,7 +70,7 @@ export function insufficientScope(withheld: readonly Withheld[]): ServiceError {
   });
 }
 
-/** The error of one selection, in an answer to the rest. */
+/** The error of one withheld selection, in a response to the other selections. */
 export function withheldError(withheld: Withheld): ServiceError {
   const { requiredScopes, grantedScopes } = withheld;
   return new ServiceError('INSUFFICIENT_SCOPE', describe(withheld), { requiredScopes, grantedScopes });

@@ -12,37 +12,37 @@ import {
 } from 'graphql';
 import type { PageSelection, SelectedCursors, SelectedFields } from '../../common/page.js';
 
-/** Where a connection stands in a document. */
+/** The location of a connection in a document. */
 type Place = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>;
 
 /**
- * What of a connection is selected, for a resolver's parameter. `@skip`, `@include` and the types of fragments are not
- * looked at: at worst something is read that is then left out.
+ * A resolver parameter with the selection of a connection. `@skip`, `@include` and the types of fragments are
+ * ignored: at worst, unneeded data is read and then omitted.
  */
 export const SelectedPage = createParamDecorator((_: unknown, context: ExecutionContext): PageSelection => {
   return pageSelection(GqlExecutionContext.create(context).getInfo<GraphQLResolveInfo>());
 });
 
-/** By the first place where a connection is selected, for as long as the document is kept. */
+/** Selections by the first node that selects a connection, for as long as the document is cached. */
 const known = new WeakMap<FieldNode, { fieldNodes: readonly FieldNode[]; selection: PageSelection }>();
 
-/** A list below an object, when it is selected there once: then both can be read together. */
+/** A list below an object that the operation selects there once, so that both can be read together. */
 export interface SelectedList<Arguments> {
   readonly page: Arguments;
   readonly selection: PageSelection;
 }
 
-/** What of one person or one group is selected. */
+/** The selection of one user or one group. */
 export interface SelectedObject<Arguments> {
   readonly fields: SelectedFields;
   readonly list: SelectedList<Arguments> | null;
 }
 
-/** By the first place where an object is selected, for as long as the document is kept. */
+/** Selections by the first node that selects an object, for as long as the document is cached. */
 const objects = new WeakMap<FieldNode, { fields: SelectedFields; nodes: readonly FieldNode[] }>();
 
 /**
- * What of an object is selected.
+ * Returns the selection of an object.
  * @param list the field below it that may be read together with it
  */
 export function objectSelection<Arguments>(
@@ -53,7 +53,8 @@ export function objectSelection<Arguments>(
   const [first] = fieldNodes;
   let object = first === undefined || fieldNodes.length > 1 ? undefined : objects.get(first);
   if (object === undefined) {
-    // What hangs on a condition may have a page that nobody has looked at: it is not read before it is known to be asked for.
+    // A conditional list may have a page size that has not been checked. Such a list is not read together
+    // with its object.
     const isCertain = selectBelow(fieldNodes, fragments, isUnconditional).has(list);
     const nodes = isCertain ? selectBelow(fieldNodes, fragments).get(list) : undefined;
     object = { fields: fieldsBelow(fieldNodes, fragments), nodes: nodes ?? [] };
@@ -72,7 +73,8 @@ export function pageSelection(place: Place): PageSelection {
   const { fieldNodes } = place;
   const [first] = fieldNodes;
   const before = first === undefined ? undefined : known.get(first);
-  // The same field may be selected once more beside it, or not, where a fragment is used twice.
+  // The set of nodes that select the same field can differ between uses of a fragment, so all nodes are
+  // compared.
   if (before !== undefined && isSame(before.fieldNodes, fieldNodes)) return before.selection;
   const selection = readSelection(place);
   if (first !== undefined) known.set(first, { fieldNodes, selection });
@@ -122,8 +124,8 @@ function isUnconditional({ directives = [] }: SelectionNode): boolean {
 }
 
 /**
- * The fields selected below these ones, by name.
- * @param isTaken says what is looked at, and into
+ * Returns the fields selected below these fields, by name.
+ * @param isTaken whether to visit a selection and everything inside it
  */
 function selectBelow(
   fields: readonly FieldNode[],

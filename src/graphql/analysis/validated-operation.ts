@@ -10,7 +10,7 @@ import type { Withheld } from './scope-rule.js';
 /** An operation that may run. */
 export interface ValidatedOperation {
   readonly document: DocumentNode;
-  /** The schema as the scopes of the token allow it. */
+  /** The schema restricted to the scopes of the token. */
   readonly schema: GraphQLSchema;
   readonly withheld: readonly Withheld[];
   /** What its result depends on; null if it cannot be cached. */

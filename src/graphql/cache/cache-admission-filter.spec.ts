@@ -9,7 +9,7 @@ describe('Doorkeeper', () => {
     );
     const first = questions.filter((question) => doorkeeper.admits(question));
     const again = questions.filter((question) => doorkeeper.admits(question));
-    // Some push one another out.
+    // Some entries overwrite each other.
     expect(first.length).toBeLessThan(questions.length / 100);
     expect(again.length).toBeGreaterThan(questions.length * 0.8);
     expect(doorkeeper.admits('')).toBe(false);

@@ -1,15 +1,15 @@
-/** Places: a power of two. A quarter of a megabyte, for some ten thousand questions. */
+/** Number of slots, a power of two. They take 256 KiB and suit some ten thousand requests. */
 const PLACES = 65_536;
 
 /**
- * Tells questions that come again from those that come once, most of which never come again: to remember an answer to
- * each would cost more than it saves, and push out those that are asked for. It forgets, and now and then takes one
- * question for another; then something is remembered one time too late, or too early.
+ * Distinguishes repeated requests from those that are sent once. Most of the latter never repeat, and caching
+ * their responses would cost more than it saves and evict useful ones. The filter forgets old entries and has
+ * occasional false positives, so a response may be cached one request too late or too early.
  */
 export class CacheAdmissionFilter {
   private readonly seen = new Uint32Array(PLACES);
 
-  /** Whether the same was asked about before. */
+  /** Whether the same text was seen before. Records it otherwise. */
   admits(question: string): boolean {
     const hash = hashOf(question);
     const place = hash % PLACES;
@@ -25,6 +25,6 @@ function hashOf(text: string): number {
   for (let index = 0; index < text.length; index++) {
     hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   }
-  // The last bits choose the place: they are mixed with the first.
+  // The lowest bits select the slot, so the highest bits are mixed into them.
   return (hash ^ (hash >>> 15)) >>> 0;
 }

@@ -2,21 +2,21 @@ import { Extensions } from '@nestjs/graphql';
 import type { GraphQLFieldConfig } from 'graphql';
 
 /**
- * What an answer depends on, besides the operation and the scopes of the token: the revision of the mirror, the
- * person that the token acts for, the minute in which signed URLs are given out, or something that is another one for each request.
+ * A dependency of a response besides the operation and the scopes of the token: the revision of the mirror,
+ * the subject of the token, the minute of signed URLs, or the individual request.
  */
 export type CacheDependency = 'mirror' | 'subject' | 'minute' | 'request';
 
 /**
- * Declares what a field depends on. Answers are remembered where every root field depends on nothing but what it
- * declares; a root field that declares nothing, or depends on the request, is asked anew each time. One that declares nothing also
- * counts as one that reads the directory.
+ * Declares the cache dependencies of a field. A response is cached if every root field declares its
+ * dependencies and none depends on the request. A root field without a declaration is executed for each
+ * request, and counts as one that reads the mirror.
  */
 export function CachePolicy(...cacheDependencies: CacheDependency[]): MethodDecorator {
   return Extensions({ dependsOn: cacheDependencies });
 }
 
-/** The field, with the declaration that its value may differ with each request. */
+/** Returns the field with the declaration that its value may differ with each request. */
 export function uncached<Field extends GraphQLFieldConfig<unknown, unknown>>(field: Field): Field {
   const declared = (field.extensions?.['dependsOn'] as readonly CacheDependency[] | undefined) ?? ['mirror'];
   return { ...field, extensions: { ...field.extensions, dependsOn: [...declared, 'request'] } };

@@ -9,7 +9,10 @@ import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import { type CachedResponse, ResponseCache } from './response-cache.js';
 import { ResponseCacheKey } from './response-cache-key.js';
 
-/** The step that answers from the response cache, for the cost that the operation had the first time (docs/adr/0017). */
+/**
+ * The step that responds from the response cache. A cached response costs as much as the first one
+ * (docs/adr/0017).
+ */
 @Injectable()
 export class CachedResponses {
   constructor(
@@ -33,7 +36,7 @@ export class CachedResponses {
       : this.charge(cached, { revision, asOf }, request);
   }
 
-  /** If the database has to say how old the mirror is. */
+  /** Responds when the age of the mirror has to be checked in the database first. */
   private async respondIfFresh(
     cached: CachedResponse,
     revision: string,
@@ -61,7 +64,7 @@ export class CachedResponses {
     read: MirrorRead | null,
     request: PipelineRequest,
   ): PipelineResponse {
-    // Not before the charge: a rejection contains nothing of the mirror.
+    // Set after the charge, because a rejection contains nothing of the mirror.
     request.mirrorRead = read;
     if (personalData !== null && request.principal !== null)
       this.accessLog.note(request.principal, personalData);

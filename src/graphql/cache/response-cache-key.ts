@@ -1,6 +1,9 @@
 import { nameOfScopes, type Principal } from '../../auth/principal.js';
 
-/** What identifies a request in the response cache: scopes, subject, media type and text. Each key is made once. */
+/**
+ * Identifies a request in the response cache by scopes, subject, media type and text. Each key text is built
+ * once.
+ */
 export class ResponseCacheKey {
   private shared: string | null = null;
   private own: string | null = null;
@@ -33,7 +36,7 @@ export class ResponseCacheKey {
   }
 }
 
-/** The parts of keys for a principal, who sends many requests. */
+/** The key parts of each principal, cached because a principal sends many requests. */
 const principals = new WeakMap<Principal, { scopes: string; subject: string }>();
 
 function partsOf(principal: Principal): { scopes: string; subject: string } {

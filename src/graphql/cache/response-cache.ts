@@ -28,24 +28,27 @@ export interface CachedResponse {
   readonly revision: string | null;
 }
 
-/** The memory of an entry, as measured: allocations have overhead, and there are objects beside the two texts. */
+/**
+ * The measured memory of an entry in bytes. Allocations have overhead, and there are objects besides the two
+ * texts.
+ */
 function bytesOf({ body }: CachedResponse, key: string): number {
   return Math.ceil(1.25 * body.length) + key.length + 600;
 }
 
-/** Signed URLs change at full minutes (docs/http.md). */
+/** Returns the minute of signed URLs, which change at full minutes (docs/http.md). */
 export function minuteOf(now: Date): number {
   return Math.ceil(now.getTime() / 60_000);
 }
 
 /**
- * Responses of the current revision of the mirror, as they were sent (docs/adr/0017). Data changes with the revision only, so a
- * cached response is never outdated.
+ * Responses of the current revision of the mirror, as they were sent (docs/adr/0017). Data changes only with
+ * the revision, so a cached response is never outdated.
  */
 @Injectable()
 export class ResponseCache {
   private readonly responses: LRUCache<string, CachedResponse>;
-  /** The id of the revision of the responses. */
+  /** The id of the revision from which the responses were read. */
   private revision: string | null = null;
   private readonly admissionFilter = new CacheAdmissionFilter();
   private readonly isOff: boolean;
@@ -85,7 +88,7 @@ export class ResponseCache {
     return !this.isOff && this.admissionFilter.admits(textOf(key, dependencies));
   }
 
-  /** Stores a response if it is of the current revision, or of none. */
+  /** Stores a response if it was read from the current revision, or if it contains nothing of the mirror. */
   store(key: ResponseCacheKey, response: CachedResponse, dependencies: ReadonlySet<CacheDependency>): void {
     const { revision } = response;
     if (this.isOff || (revision === null && dependencies.has('mirror'))) return;

@@ -1,19 +1,19 @@
 import { Injectable } from '@nestjs/common';
 
-/** Identifies work that is under way. */
+/** Identifies an execution in progress. */
 export interface FlightKey {
   readonly key: string;
-  /** Everything else that the result depends on, and that changes while the key stays. */
+  /** Everything else on which the result depends, and that can change while the key stays the same. */
   readonly stamp: string;
 }
 
 interface Flight {
   readonly stamp: string;
-  /** Null after its end. */
+  /** Null after the execution has ended. */
   result: Promise<unknown> | null;
 }
 
-/** Coalesces requests: those that arrive while the same work is under way wait for its result. */
+/** Coalesces requests: those that arrive during an identical execution wait for its result. */
 @Injectable()
 export class SingleFlight {
   private readonly underWay = new Map<string, Flight>();
@@ -38,7 +38,8 @@ export class SingleFlight {
     try {
       return { result: await result, isOwn: true };
     } finally {
-      // V8 keeps the old table of a map that has grown, with everything in it, until the next full collection.
+      // V8 keeps the old table of a map that has grown, with everything in it, until the next full garbage
+      // collection.
       own.result = null;
       if (this.underWay.get(key) === own) this.underWay.delete(key);
     }

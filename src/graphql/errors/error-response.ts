@@ -4,7 +4,10 @@ import { ERROR_CODES, type ErrorCode, type ErrorDetails, ServiceError } from '..
 import { asServiceError } from '../../common/http-exception.js';
 import { type Rejection, toRejection } from '../../http/rejection.js';
 
-/** The rejection that the errors of an operation mean for HTTP: the database could not be reached. Null if it could. */
+/**
+ * The HTTP rejection for the errors of an operation, if the database could not be reached or timed out;
+ * otherwise null.
+ */
 export function unavailabilityOf(errors: readonly GraphQLFormattedError[]): Rejection | null {
   const code = errors
     .map(({ extensions }) => extensions?.['code'])
@@ -12,14 +15,14 @@ export function unavailabilityOf(errors: readonly GraphQLFormattedError[]): Reje
   return code === undefined ? null : toRejection(new ServiceError(code, ''));
 }
 
-/** What `extensions` says about an error, besides the id of the request. */
+/** The `extensions` of an error, except the request id. */
 export function extensionsOf(code: ErrorCode, details: ErrorDetails): Record<string, unknown> {
   const { argument, requiredScopes, grantedScopes, maxStaleness, ageSeconds } = details;
   const known = { argument, requiredScopes, grantedScopes, maxStaleness, ageSeconds };
   return { code, ...Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined)) };
 }
 
-/** Codes of Apollo for cases that have a code of this service. */
+/** Apollo's error codes for which this service has its own codes. */
 const RENAMED: Record<string, ErrorCode> = {
   PERSISTED_QUERY_NOT_SUPPORTED: 'BAD_REQUEST',
   PERSISTED_QUERY_NOT_FOUND: 'BAD_REQUEST',
@@ -31,8 +34,8 @@ const logger = new Logger('GraphQL');
 export const errorCounts = new Map<ErrorCode, number>();
 
 /**
- * The error as the client sees it: with its own code, or masked if it is not meant for clients. Masked errors are logged here,
- * once, with the id of the request.
+ * The error for the client: with its own code, or masked if it is not intended for clients. Masked errors are
+ * logged here, once, with the request id.
  */
 export function formatError(
   formatted: GraphQLFormattedError,
@@ -73,8 +76,8 @@ export function countError(code: ErrorCode): void {
 }
 
 /**
- * The error without the names that graphql-js suggests at the end of a message. A regular expression would be slow on long
- * messages, because they repeat what was sent.
+ * Removes the names that graphql-js suggests at the end of a message. A regular expression would be slow on
+ * long messages, which repeat parts of the request.
  */
 export function withoutSuggestion(error: GraphQLFormattedError): GraphQLFormattedError {
   const { message } = error;
@@ -85,9 +88,9 @@ export function withoutSuggestion(error: GraphQLFormattedError): GraphQLFormatte
 function codeOf({ message, extensions }: GraphQLFormattedError): ErrorCode {
   const code = extensions?.['code'];
   if (typeof code !== 'string') return 'INTERNAL_SERVER_ERROR';
-  // The parser counts tokens itself, and calls too many of them a syntax error.
+  // The parser counts tokens and reports too many of them as a syntax error.
   if (code === 'GRAPHQL_PARSE_FAILED' && message.includes('Parsing aborted')) return 'QUERY_TOO_COMPLEX';
-  // The rules count comparisons, of fields that may overlap.
+  // The validation rules limit the comparisons of fields that may overlap.
   if (code === 'GRAPHQL_VALIDATION_FAILED' && message === 'Validation aborted.') return 'QUERY_TOO_COMPLEX';
   const renamed = RENAMED[code] ?? code;
   return (ERROR_CODES as readonly string[]).includes(renamed)

@@ -12,7 +12,7 @@ import { countError, extensionsOf } from './error-response.js';
 
 export const GRAPHQL_PATH = '/graphql/v1';
 
-/** With their charset, as they are sent, so that an Accept that names it matches too. */
+/** With their charset, as they are sent, so that an Accept header that contains the charset matches too. */
 const RESPONSE_TYPES = [
   'application/json; charset=utf-8',
   'application/graphql-response+json; charset=utf-8',
@@ -33,9 +33,11 @@ export function isEndpoint({ url, routeOptions }: Pick<RejectedRequest, 'url' | 
   return url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`) || routeOptions.url === GRAPHQL_PATH;
 }
 
-/** The media type that the client prefers; undefined if it accepts none of those that the endpoint has. */
+/**
+ * The media type that the client prefers; undefined if it accepts none of the media types of the endpoint.
+ */
 export function responseType(raw: Pick<IncomingMessage, 'headers'>): string | undefined {
-  // A longer field is rejected for its length.
+  // A longer field is treated as not acceptable without parsing it.
   if ((raw.headers.accept?.length ?? 0) > LONGEST_PARSED_FIELD) return undefined;
   return new Negotiator(raw).mediaType([...RESPONSE_TYPES]);
 }

@@ -2,19 +2,19 @@ import DataLoader from 'dataloader';
 import type { Reader } from '../../database/statements/reader.js';
 
 /**
- * Gathers what the resolvers of one level ask for, so that each level of an operation costs one statement,
- * however many objects it has.
+ * Batches the reads of the resolvers of one level, so that each level of an operation costs one statement for
+ * any number of objects.
  */
 export class Batches {
   private readonly loaders = new Map<string, DataLoader<number, unknown>>();
 
-  /** @param reader what everything is read from */
+  /** @param reader source of all reads */
   constructor(private readonly reader: Reader) {}
 
   /**
-   * Loads what belongs to a key, together with everybody who asks under the same name in the same moment.
-   * @param name stands for the question with all its arguments
-   * @param read answers for many keys at once, in their order, by what it reads from `reader`
+   * Loads the value of a key, batched with all calls of the same turn that have the same name.
+   * @param name identifies the read, including all its arguments
+   * @param read returns the values of many keys from `reader`, in the order of the keys
    */
   load<Value>(
     name: string,
@@ -23,7 +23,7 @@ export class Batches {
   ): Promise<Value> {
     let loader = this.loaders.get(name) as DataLoader<number, Value> | undefined;
     if (loader === undefined) {
-      // What is wrong with a question may be found before anything is read: those who asked are told.
+      // An async function, so that an error thrown before the read rejects the promises of the callers.
       loader = new DataLoader<number, Value>(async (keys) => read(keys, this.reader));
       this.loaders.set(name, loader);
     }

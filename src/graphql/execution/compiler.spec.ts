@@ -14,13 +14,13 @@ import { type Operation, unfoldOperation } from '../analysis/operation.js';
 import type { RequestContext } from '../http/request-context.js';
 
 const schema = buildObservedSchema();
-/** Arguments that resolvers were called with. */
+/** Arguments of the resolver calls. */
 const seen: unknown[] = [];
 const CONTEXT = {} as RequestContext;
 const fields = (count: number) =>
   Array.from({ length: count }, (_, index) => `a${index}: __typename`).join(' ');
 
-/** The schema as it is, with resolvers that note how they are called. */
+/** The schema with resolvers that record their calls. */
 function buildObservedSchema(): GraphQLSchema {
   const built = buildSchema(readFileSync('schema.graphql', 'utf8'));
   const date = built.getType('DateTime');
@@ -46,7 +46,7 @@ function coerce({ definition }: Operation, given: Record<string, unknown>): Reco
   return coerced;
 }
 
-/** The function that the second request with an operation gets. */
+/** Returns the function for the second request with an operation. */
 function findSecond(
   compiler: Compiler,
   operation: Operation,

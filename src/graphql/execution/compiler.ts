@@ -18,24 +18,29 @@ import { BadUserInputError } from '../../common/errors.js';
 import { conditionsOf, holds, type Operation, type Variables } from '../analysis/operation.js';
 import type { RequestContext } from '../http/request-context.js';
 
-/** An operation as a function of its own, which answers as graphql-js does: with its variables coerced, and as sent. */
+/**
+ * A compiled operation with the same results as graphql-js. It takes the variables both coerced and as sent.
+ */
 export type CompiledQuery = (
   context: RequestContext,
   coerced: Variables,
   sent: Variables,
 ) => ExecutionResult | Promise<ExecutionResult>;
 
-/** What graphql-jit makes of an operation. */
+/** The function that graphql-jit compiles from an operation. */
 type JitQuery = (root: undefined, context: RequestContext, variables: Variables) => ReturnType<CompiledQuery>;
 
-/** Fields up to which an operation is compiled: the code grows with them, and so does the time that it takes. */
+/** Maximum number of fields of a compiled operation. Code size and compile time grow with it. */
 const MOST_FIELDS = 500;
-/** Functions of one operation: one for each way in which its `@skip` and `@include` can be decided. */
+/**
+ * Maximum number of compiled functions of one operation: one for each combination of its `@skip` and
+ * `@include` decisions.
+ */
 const MOST_VARIANTS = 8;
 
 /**
- * What graphql-jit takes all variables for: it would fill in no defaults of members, and give the default of a date as
- * text, so that graphql-js coerces them.
+ * The type that graphql-jit sees for all variables. graphql-js coerces the values instead, because
+ * graphql-jit adds no defaults of input fields and passes the default of a date as text.
  */
 const Coerced = new GraphQLScalarType({ name: 'Coerced', parseValue: (value) => value });
 
@@ -45,18 +50,21 @@ interface Variant {
 }
 
 /**
- * Turns operations into functions by graphql-jit, which saves most of what it costs to execute one (docs/adr/0019).
- * Where it would answer otherwise than graphql-js, or not at all, there is no function.
+ * Compiles operations with graphql-jit, which saves most of their execution cost (docs/adr/0019). Operations
+ * for which graphql-jit would give other results than graphql-js, or none, are not compiled.
  */
 @Injectable()
 export class Compiler {
-  /** Executions after which an operation is compiled: most of those that are sent once never come again. */
+  /** Executions before an operation is compiled. Most operations that are sent once never repeat. */
   worthwhileAfter = 1;
-  /** An operation is kept for as long as its document is. */
+  /** An operation lives as long as its cached document. */
   private readonly variants = new WeakMap<Operation, Map<string, Variant>>();
   private readonly extended = new WeakMap<GraphQLSchema, GraphQLSchema>();
 
-  /** The function for an operation, once it has been asked for before; null: graphql-js is to execute it. */
+  /**
+   * Returns the compiled function of an operation from its second request on; null if graphql-js has to
+   * execute it.
+   */
   find(schema: GraphQLSchema, operation: Operation, variables: Variables): CompiledQuery | null {
     if (!isCompilable(operation)) return null;
     const variant = this.variantOf(operation, variables);
@@ -65,28 +73,29 @@ export class Compiler {
     return variant.query;
   }
 
-  /** As above, without waiting for a second time. */
+  /** Compiles an operation without waiting for a second request. */
   compile(schema: GraphQLSchema, operation: Operation, variables: Variables): CompiledQuery | null {
     const { definition } = operation;
     const document = decideConditions(operation, variables);
     if (document === null) return null;
     const operationName = definition.name?.value;
     const compiled = compileQuery(this.extend(schema), withCoercedVariables(document), operationName, {
-      // Values come from our own models, whose types say what they are; scalars of our own are still serialised.
+      // Values come from models with declared types, so built-in scalars need no serialization. Custom
+      // scalars are still serialized.
       disableLeafSerialization: true,
       disablingCapturingStackErrors: true,
     });
     if (!isCompiledQuery(compiled)) return null;
     const query = compiled.query as JitQuery;
     const members = variablesInside(document);
-    // A member without a value is left out by graphql-js, and null by graphql-jit.
+    // graphql-js omits an input field whose variable has no value; graphql-jit sets it to null.
     return (contextValue, coerced, sent) =>
       members.every((name) => name in coerced)
         ? query(undefined, contextValue, coerced)
         : execute({ schema, document, operationName, contextValue, variableValues: sent });
   }
 
-  /** The schema with a type for variables that are coerced already. */
+  /** Returns the schema with the type of coerced variables. */
   private extend(schema: GraphQLSchema): GraphQLSchema {
     let extended = this.extended.get(schema);
     if (extended === undefined) {
@@ -114,7 +123,10 @@ export class Compiler {
   }
 }
 
-/** Introspection is asked for too seldom, and mutations depend on the order in which things happen. */
+/**
+ * Whether an operation can be compiled. Introspection is too rare to compile, and mutations depend on the
+ * order of execution.
+ */
 function isCompilable({ definition, fieldCount, introspects, hasPrototypeKey }: Operation): boolean {
   return (
     definition.operation === OperationTypeNode.QUERY &&
@@ -125,9 +137,10 @@ function isCompilable({ definition, fieldCount, introspects, hasPrototypeKey }: 
 }
 
 /**
- * The operation alone, with its `@skip` and `@include` carried out: graphql-jit decides them field by field, which
- * comes out differently where a fragment is spread twice.
- * @returns null where one hangs on a variable that is null: graphql-js finds out whether it is reached at all
+ * Returns the operation alone, with its `@skip` and `@include` applied. graphql-jit would decide them field
+ * by field, which gives another result if a fragment is spread twice.
+ * @returns null if a condition uses a variable that is null: graphql-js determines whether it is reached at
+ * all
  */
 function decideConditions({ definition, document }: Operation, variables: Variables): DocumentNode | null {
   const decide = (node: { readonly directives?: readonly DirectiveNode[] }) => {
@@ -136,7 +149,7 @@ function decideConditions({ definition, document }: Operation, variables: Variab
       ? { ...node, directives: [] }
       : null;
   };
-  // Fragments of other operations may hang on variables that this one does not have.
+  // Fragments of other operations may use variables that this operation does not declare.
   const alone = separateOperations(document)[definition.name?.value ?? ''] ?? document;
   try {
     return visit(alone, { Field: decide, InlineFragment: decide, FragmentSpread: decide });
@@ -153,7 +166,7 @@ function withCoercedVariables(document: DocumentNode): DocumentNode {
   });
 }
 
-/** The variables that stand inside of objects and lists. */
+/** The names of variables inside objects and lists. */
 function variablesInside(document: DocumentNode): string[] {
   const found = new Set<string>();
   const find = (node: ObjectValueNode | ListValueNode) => {

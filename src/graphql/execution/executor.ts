@@ -21,8 +21,9 @@ export class Executor {
   }
 
   /**
-   * A result that was read from two revisions is discarded and read again: statements without a transaction are faster, and
-   * a revision seldom comes between them. In the end it is read in one transaction, which sees one revision.
+   * Executes a query. A result that was read from two revisions is discarded and read again: statements
+   * without a transaction are faster, and a new revision between them is rare. After the last attempt, the
+   * query runs in one transaction, which sees one revision.
    */
   private async query(operation: ValidatedOperation, context: RequestContext): Promise<ExecutionResult> {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
@@ -34,8 +35,8 @@ export class Executor {
   }
 
   /**
-   * Executes the operation in one transaction, which is rolled back. Mutations run one after another, each with its selection:
-   * each sees the changes of those before it.
+   * Executes the operation in one transaction, which is rolled back. Mutations run one after another, each
+   * with its selection, and each sees the changes of those before it.
    */
   private async executeInTransaction(
     operation: ValidatedOperation,
@@ -78,8 +79,9 @@ export class Executor {
 }
 
 /**
- * graphql-js reports the errors that it meets before it gives up a part of the result, and compiled operations report all. Such
- * a result is made again by graphql-js, except if the database could not be reached.
+ * graphql-js reports only the errors that occur before it discards a part of the result; compiled operations
+ * report all of them. graphql-js therefore executes such an operation again, unless the database could not be
+ * reached.
  */
 function hasSeveralErrors({ errors = [] }: ExecutionResult): boolean {
   return (

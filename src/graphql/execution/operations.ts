@@ -13,14 +13,14 @@ import type { PipelineResponse } from '../http/pipeline-response.js';
 import type { RequestContext } from '../http/request-context.js';
 import { Executor } from './executor.js';
 
-/** What one execution came to. */
+/** The outcome of one execution. */
 interface Executed {
   readonly result: FormattedExecutionResult;
   /** Null if no personal data is in it. */
   readonly personalData: PersonalDataAccess | null;
   /** Whether other requests may get the same response. */
   readonly isCacheable: boolean;
-  /** The minute in which it began. */
+  /** The minute in which the execution began. */
   readonly minute: number;
 }
 

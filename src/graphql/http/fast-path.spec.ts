@@ -7,12 +7,12 @@ import { RequestAdmission } from './request-admission.js';
 /** A load shedder at its limit that has just rejected more than it could read. */
 function overloaded(): LoadShedder {
   const shedder = new LoadShedder();
-  // So far ahead that no further interval begins during the test.
+  // Far enough ahead that no further interval begins during the test.
   const now = performance.now() + 3_600_000;
   shedder.begin(now);
   for (let accepted = 1; accepted < shedder.state.limit; accepted++) shedder.begin(now);
   for (let rejected = 0; rejected < 100; rejected++) shedder.begin(now);
-  // The next interval.
+  // Begins the next interval.
   shedder.begin(now + 150);
   return shedder;
 }

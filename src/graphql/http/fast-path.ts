@@ -13,12 +13,13 @@ import type { PipelineResponse } from './pipeline-response.js';
 import { RequestAdmission } from './request-admission.js';
 import { RequestPipeline } from './request-pipeline.js';
 
-/** Called for each response of the fast path, with the time at which the request came (`performance.now()`). */
+/** Called for each response of the fast path, with the arrival time of the request (`performance.now()`). */
 export type FastPathObserver = (request: PreparsedRequest, response: ServerResponse, began: number) => void;
 
 /**
- * The fast path: the steps of the pipeline until the response cache, on the request of Node, before Fastify makes a route,
- * hooks and a reply of it. That takes as long as all these steps (docs/adr/0017). Fastify continues where the fast path ends.
+ * The fast path: runs the steps of the pipeline up to the response cache on the request of Node.js, before
+ * Fastify creates its request and reply and runs its hooks. Fastify's part takes as long as all these steps
+ * (docs/adr/0017). Fastify continues where the fast path ends.
  */
 @Injectable()
 export class FastPath {
@@ -26,7 +27,11 @@ export class FastPath {
   /** A proxy may keep the path of BASE_URL or remove it. */
   private readonly paths: ReadonlySet<string>;
   private readonly maxBodyBytes: number;
-  /** Traces begin in a hook of Fastify, and shared limits are counted in one round trip with the cost. */
+  /**
+   * Whether the fast path may run the steps: not while traces are on, because they begin in a hook of
+   * Fastify. RequestAdmission.recall excludes limits shared with other processes, which are counted in one
+   * round trip together with the cost.
+   */
   private readonly isAlone: boolean;
 
   constructor(
@@ -61,12 +66,12 @@ export class FastPath {
     respond: (request: PreparsedRequest, response: PipelineResponse) => void,
   ): void {
     const { url = '', method, headers } = request;
-    // Fastify adds the headers for pages of other origins.
+    // Fastify adds the CORS headers.
     if (headers.origin !== undefined || !this.isForEndpoint(url)) next();
     else if (this.shedder.isOverloaded) this.shedLoad(request, next, respond);
     else if (method !== 'POST' || !this.paths.has(url) || !this.isPlain(request)) next();
     else {
-      // A body that came together with the head is there by then.
+      // A body that arrived together with the head is available by then.
       process.nextTick(() => {
         this.runSteps(request, next, respond);
       });
@@ -125,7 +130,7 @@ export class FastPath {
     );
   }
 
-  /** Null if the body is not there yet, too large or not UTF-8. */
+  /** Null if the body has not arrived completely, is too large, or is not UTF-8. */
   private readBody(request: IncomingMessage): string | null {
     const length = Number(request.headers['content-length']);
     if (request.readableLength !== length || length > this.maxBodyBytes) return null;

@@ -16,35 +16,35 @@ export interface RequestParameters {
   readonly variables: Readonly<Record<string, unknown>> | null;
 }
 
-/** What the steps of the pipeline know about a request. */
+/** The state of a request in the steps of the pipeline. */
 export interface PipelineState {
   /** Null if the request has no token. */
   principal: Principal | null;
-  /** The rate limits that were charged, requests first; null outside of the endpoint. */
+  /** The rate limits that were charged, requests first; null if the request is not for the endpoint. */
   rateLimits: RateLimitState[] | null;
-  /** The media type of the response; null before the head was read. */
+  /** The media type of the response; null before the head is read. */
   responseType: string | null;
-  /** Seconds that the mirror may be old; null if there is no limit. */
+  /** Maximum age of the mirror in seconds; null if there is no limit. */
   maxStaleness: number | null;
   /** The body as it was sent; null if there is none. */
   bodyText: string | null;
   cacheKey: ResponseCacheKey | null;
-  /** Whether the load shedder counts it as an operation that is under way. */
+  /** Whether the load shedder counts the request as an operation in progress. */
   isUnderWay: boolean;
   parameters: RequestParameters | null;
   context: RequestContext | null;
   validated: ValidatedOperation | null;
   /** The label for logs and metrics; null if there is no operation. */
   operation: OperationLabel | null;
-  /** Statements that its operation has sent. */
+  /** Number of statements that the operation has sent. */
   statements: number;
-  /** What the response was read from; null if it contains nothing of the mirror. */
+  /** The state from which the response was read; null if it contains nothing of the mirror. */
   mirrorRead: MirrorRead | null;
-  /** How many steps of the pipeline are done. */
+  /** Number of completed steps of the pipeline. */
   stepsDone: number;
 }
 
-/** A request as the steps see it: one of Fastify, or one that Fastify has not seen. */
+/** A request as the steps see it: a request of Fastify, or one that Fastify has not seen. */
 export type PipelineRequest = PipelineState &
   Pick<FastifyRequest, 'id' | 'method' | 'url' | 'raw' | 'headers'> & { readonly ip: string };
 
@@ -83,7 +83,7 @@ export class PreparsedRequest implements PipelineRequest {
   readonly id: string;
   readonly method: string;
   readonly url: string;
-  /** Unknown: behind a proxy, only Fastify finds it out. */
+  /** Unknown, because only Fastify determines the address behind a proxy. */
   readonly ip = '';
   principal: Principal | null = null;
   rateLimits: RateLimitState[] | null = [];

@@ -16,7 +16,7 @@ import { rateLimitHeaders, RateLimiter } from '../rate-limit/rate-limiter.js';
 import type { PipelineRequest } from './pipeline-request.js';
 import type { PipelineResponse } from './pipeline-response.js';
 
-/** The steps that decide whether a request is accepted at all. */
+/** The steps that decide whether a request is accepted. */
 @Injectable()
 export class RequestAdmission {
   private readonly logger = new Logger('GraphQL');
@@ -27,17 +27,17 @@ export class RequestAdmission {
     private readonly limiter: RateLimiter,
   ) {}
 
-  /** Rejects requests unread while most of them are rejected anyway. */
+  /** Rejects requests without reading them while most requests are rejected. */
   shedLoad(request: PipelineRequest): PipelineResponse | undefined {
     return this.shedder.rejectsUnread(performance.now()) ? overloaded(request) : undefined;
   }
 
-  /** The principal, if it is identified and counted without waiting; otherwise null. */
+  /** The principal, if it can be identified and counted synchronously; otherwise null. */
   recall(raw: IncomingMessage): Principal | null {
     return this.limiter.isShared ? null : (this.guard.recall(raw) ?? null);
   }
 
-  /** Identifies the principal, without a promise if the token is cached. */
+  /** Identifies the principal. Returns no promise if the token is cached. */
   authenticate(request: PipelineRequest): void | Promise<void> {
     if (request.principal !== null) return;
     const principal = this.guard.recall(request.raw);
@@ -49,7 +49,7 @@ export class RequestAdmission {
     return this.limiter.countRequest(request);
   }
 
-  /** Rejects an operation that would not be answered in time. */
+  /** Rejects an operation that could not be answered in time. */
   beginOperation(request: PipelineRequest): PipelineResponse | undefined {
     if (!this.shedder.begin(performance.now())) return overloaded(request);
     request.isUnderWay = true;
@@ -62,7 +62,8 @@ export class RequestAdmission {
   }
 
   /**
-   * Counts a request that was not counted yet: limits that several processes share are counted once a request.
+   * Counts a request that was not counted yet: limits shared by several processes are counted once for each
+   * request.
    * @returns the rejection that replaces the response, or null; undefined if the request was counted
    */
   settle(request: PipelineRequest): Promise<PipelineResponse | null> | undefined {
@@ -96,7 +97,7 @@ export class RequestAdmission {
     try {
       request.principal = await this.guard.authenticate(request.raw, request.ip);
     } catch (error) {
-      // Wrong tokens count as requests of their address.
+      // Requests with invalid tokens count against their address.
       if (error instanceof UnauthenticatedError) await this.limiter.countRequest(request);
       throw error;
     }

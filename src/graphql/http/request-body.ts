@@ -5,7 +5,7 @@ import { parseStrictJson } from './strict-json.js';
 
 /** The members of a request (GraphQL over HTTP, draft, §5.4). Others are ignored. */
 const Shape = z.object({
-  // A document has no NUL (GraphQL October 2021, §2.1.1), but parsers accept it within strings.
+  // A document contains no NUL (GraphQL October 2021, §2.1.1), but parsers accept it within strings.
   query: z
     .string()
     .min(1)
@@ -45,7 +45,7 @@ function parse(parameters: unknown): RequestParameters {
   const result = Shape.safeParse(parameters);
   if (result.success) {
     const { query, operationName, variables } = result.data;
-    // Forms send an empty name for none.
+    // Forms send an empty name instead of omitting it.
     return {
       query,
       operationName: operationName === '' ? null : (operationName ?? null),

@@ -16,22 +16,25 @@ export interface Charge {
   readonly nodeCount: number;
 }
 
-/** What the context of an operation needs of its request. */
+/** The properties of a request that the context of an operation needs. */
 type ContextRequest = Pick<FastifyRequest, 'id' | 'headers'> & {
   readonly principal: Principal | null;
   readonly operation: OperationLabel | null;
   statements: number;
 };
 
-/** The context of the resolvers of one operation. It reads for them, and knows what was read from which revision. */
+/**
+ * The context of the resolvers of one operation. Resolvers read through it, and it records the revisions that
+ * they read.
+ */
 export class RequestContext implements Reader {
-  /** What root fields read from. */
+  /** The source of reads for root fields. */
   reader: Reader = this;
-  /** Fields of several objects read together through these. */
+  /** Batches the reads of fields of several objects. */
   batches = new Batches(this);
   /** Null before the operation was charged. */
   charge: Charge | null = null;
-  /** Where a field was first left out because of a missing scope: the path of its error. */
+  /** The first path at which each field was withheld because of a missing scope. Its error has this path. */
   readonly withheldAt = new Map<PathKey, readonly (string | number)[]>();
   private readRevisions = new Set<string | null>();
   private preview: PreviewTransaction | null = null;
@@ -42,7 +45,7 @@ export class RequestContext implements Reader {
     private readonly database: Reader,
   ) {}
 
-  /** The request of Fastify, where Nest looks for it. */
+  /** The request of Fastify, under the name that Nest expects. */
   get req(): FastifyRequest {
     return this.request as unknown as FastifyRequest;
   }
@@ -56,14 +59,14 @@ export class RequestContext implements Reader {
     return this.request.id;
   }
 
-  /** The ids of the revisions of the mirror that were read. */
+  /** The ids of the revisions that were read. */
   get revisions(): ReadonlySet<string | null> {
     return this.preview === null ? this.readRevisions : new Set([this.preview.revision]);
   }
 
-  /** Reads from the mirror, and notes the revision that each statement returns. */
+  /** Reads from the mirror and records the revision that each statement returns. */
   async read<Row extends unknown[]>(statement: Statement, values?: readonly unknown[]): Promise<Row[]> {
-    // Of this attempt, also if another one begins meanwhile.
+    // The set of this attempt, even if another attempt begins in the meantime.
     const { readRevisions } = this;
     this.request.statements++;
     const rows = await this.database.read<Row>(statement, values);
@@ -72,7 +75,7 @@ export class RequestContext implements Reader {
     return rows;
   }
 
-  /** Forgets what was read, for another attempt. */
+  /** Discards the recorded state before another attempt. */
   reset(): void {
     this.readRevisions = new Set();
     this.reader = this.preview ?? this;
@@ -80,20 +83,23 @@ export class RequestContext implements Reader {
     this.withheldAt.clear();
   }
 
-  /** From now on everything is read from this transaction. */
+  /** Makes all further reads use this transaction. */
   startPreview(transaction: PreviewTransaction): void {
     this.preview = transaction;
     transaction.counter = this.request;
     this.reset();
   }
 
-  /** Where a mutation makes its change. */
+  /** The transaction in which mutations make their changes. */
   get previewTransaction(): PreviewTransaction {
     if (this.preview === null) throw new Error('Only mutations have a preview transaction');
     return this.preview;
   }
 
-  /** Runs one mutation of the operation. If it throws, it has no effect; the next one reads nothing from before it. */
+  /**
+   * Runs one mutation of the operation. If it throws, it has no effect. The next mutation reuses no batched
+   * reads from before it.
+   */
   async change<Payload>(mutation: () => Promise<Payload>): Promise<Payload> {
     await this.previewTransaction.settle();
     const payload = await this.previewTransaction.savepoint(mutation);

@@ -7,14 +7,14 @@ import { readMaxStaleness } from '../../common/max-staleness.js';
 import type { PipelineRequest } from './pipeline-request.js';
 import { RejectionError } from '../../http/rejection.js';
 
-/** The largest size of all header fields together. */
+/** Maximum size of all header fields together, in bytes. */
 const MAX_HEADER_BYTES = 16_384;
 
-/** Media types of the responses to heads that are correct: clients repeat the same head. */
+/** Media types of the responses to valid heads, cached because clients repeat the same head. */
 const correct = new LRUCache<string, string>({ max: 1000 });
 /** Longer heads are not cached. */
 const MAX_CACHED_LENGTH = 500;
-/** Replaces a missing field in keys: no field has this value. */
+/** Represents a missing field in keys. No field has this value. */
 const NONE = '\0';
 
 /**
@@ -60,7 +60,7 @@ function sizeOf(rawHeaders: readonly string[]): number {
   return bytes;
 }
 
-/** Checks what depends on a few fields only. Returns the media type of the response. */
+/** Checks the fields on which the cached result depends. Returns the media type of the response. */
 function checkFields({ method, raw }: PipelineRequest): string {
   if (!hasHost(raw)) throw new ServiceError('BAD_REQUEST', 'The Host header is missing or malformed');
   if (method === 'POST') checkBodyFields(raw.headers);
@@ -72,7 +72,7 @@ function checkFields({ method, raw }: PipelineRequest): string {
   );
 }
 
-/** RFC 9112 §3.2: a request without a valid Host is answered with 400. */
+/** RFC 9112 §3.2: a request without a valid Host is rejected with 400. */
 function hasHost({ headers: { host } }: IncomingMessage): boolean {
   return host !== undefined && parseUrl(`http://${host}/`) !== null;
 }
@@ -93,7 +93,9 @@ function checkBodyFields(headers: IncomingHttpHeaders): void {
   }
 }
 
-/** RFC 9110 §8.3.1; JSON is UTF-8 where no charset is named (RFC 8259 §8.1), and no other is spoken here. */
+/**
+ * RFC 9110 §8.3.1. Without a charset, JSON is UTF-8 (RFC 8259 §8.1); the endpoint accepts no other charset.
+ */
 function isJson(contentType: string | undefined): boolean {
   const [type = '', ...parameters] = (contentType ?? '')
     .toLowerCase()

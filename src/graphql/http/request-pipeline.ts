@@ -14,16 +14,17 @@ import { readHead } from './request-head.js';
 type Outcome = PipelineResponse | undefined;
 
 /**
- * A step throws to reject the request, returns a response (or a promise of one) to answer it, and otherwise leaves it to the next
- * step.
+ * A step throws to reject the request, returns a response (or a promise of one) to answer it, and otherwise
+ * passes it to the next step.
  */
 type Step = (request: PipelineRequest) => unknown;
 
 type Done = (error: Error | null, response?: PipelineResponse) => void;
 
 /**
- * The pipeline of the GraphQL endpoint: every request to it goes through these steps, in this order. Before them,
- * HttpAdapter chooses the request id; after them, RequestWatch writes the log. Between the two groups Fastify reads the body.
+ * The pipeline of the GraphQL endpoint: every request to it passes these steps in this order. Before them,
+ * HttpAdapter chooses the request id; after them, RequestWatch writes the log. Between the two groups,
+ * Fastify reads the body.
  */
 @Injectable()
 export class RequestPipeline {
@@ -44,7 +45,7 @@ export class RequestPipeline {
   ];
 
   private readonly steps = [...this.beforeBody, ...this.afterBody];
-  /** The steps of the fast path: all that can be done without Fastify. */
+  /** Number of steps of the fast path: all steps that can run without Fastify. */
   private readonly fastSteps = this.beforeBody.length + 1;
 
   constructor(
@@ -88,12 +89,12 @@ export class RequestPipeline {
     });
   }
 
-  /** Does the steps that can be done without Fastify. */
+  /** Runs the steps that need no Fastify. */
   runFast(request: PipelineRequest, done: Done): void {
     this.run(request, this.fastSteps, done);
   }
 
-  /** Does steps until one answers or rejects the request. Steps that are not promises cost none. */
+  /** Runs steps until one answers or rejects the request. Synchronous steps cause no asynchronous turn. */
   private run(request: PipelineRequest, end: number, done: Done): void {
     try {
       while (request.stepsDone < end) {
@@ -122,7 +123,7 @@ export class RequestPipeline {
       if (headers !== null) void reply.headers(headers);
   }
 
-  /** The last step of every response, rejections included. */
+  /** Completes every response, rejections included. */
   private finish(
     request: FastifyRequest,
     reply: FastifyReply,

@@ -5,18 +5,21 @@ const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
 /**
- * Parses JSON that everybody reads alike. Refused are two members of one name, of which parsers take the first, the last or
- * both (RFC 8259 §4), and names that reach into the prototypes of objects.
+ * Parses JSON that has the same meaning for every parser. It rejects duplicate keys, of which parsers use the
+ * first, the last or both (RFC 8259 §4), and keys that modify the prototypes of objects.
  * @throws SyntaxError
  */
 export function parseStrictJson(text: string): unknown {
   const value: unknown = parseJsonSafely(text, { protoAction: 'error', constructorAction: 'error' });
-  // A name that is there twice has two colons, and is one member of what was parsed.
+  // A duplicate key adds a colon to the text, but no member to the parsed value.
   if (countMembers(value) !== countColons(text)) throw new SyntaxError('Two members have one name');
   return value;
 }
 
-/** Of all objects. Not recursive: a text can nest deeper than the stack is. */
+/**
+ * Counts the members of all objects. It is iterative, because a text can nest deeper than the call stack
+ * allows.
+ */
 function countMembers(root: unknown): number {
   let members = 0;
   const pending = [root];
@@ -30,7 +33,7 @@ function countMembers(root: unknown): number {
   return members;
 }
 
-/** Outside of strings, where each stands in a member. The text is JSON. */
+/** Counts the colons outside of strings: one for each member. The text must be valid JSON. */
 function countColons(text: string): number {
   let colons = 0;
   for (let at = 0; at < text.length; at++) {
@@ -41,14 +44,19 @@ function countColons(text: string): number {
   return colons;
 }
 
-/** @param start where it begins, as the result is where it ends: at a quote */
+/**
+ * Returns the index of the closing quote.
+ * @param start index of the opening quote
+ */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
   return end;
 }
 
-/** A backslash may itself be escaped: an odd number of them is what counts. */
+/**
+ * A quote is escaped if an odd number of backslashes precedes it, because a backslash may itself be escaped.
+ */
 function isEscaped(text: string, at: number): boolean {
   let start = at;
   while (text.charCodeAt(start - 1) === BACKSLASH) start--;

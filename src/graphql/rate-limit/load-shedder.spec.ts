@@ -1,14 +1,14 @@
 import { LoadShedder } from './load-shedder.js';
 
-/** Operations that come and are answered, ten milliseconds at a time. */
+/** Simulates operations that arrive and are answered, in steps of ten milliseconds. */
 class Traffic {
   readonly shedder = new LoadShedder();
   underWay = 0;
-  /** How many were refused before they were read. */
+  /** Number of operations that were rejected unread. */
   unread = 0;
   private now = 10_000;
 
-  /** @returns how many of these were taken on */
+  /** @returns number of operations that were accepted */
   come(count: number): number {
     let taken = 0;
     for (let index = 0; index < count; index++) {
@@ -25,7 +25,7 @@ class Traffic {
     this.underWay -= answered;
   }
 
-  /** @returns how many were taken on, and how many were under way at most */
+  /** @returns number of operations that were accepted, and maximum number in progress */
   run({ seconds, coming, done }: { seconds: number; coming: number; done: number }) {
     let taken = 0;
     let most = 0;
@@ -61,7 +61,7 @@ describe('the load shedder', () => {
   it('takes on as many as are done, and keeps half a second of work, when ten times as many come', () => {
     traffic.run({ seconds: 1, coming: 4000, done: 400 });
     const { taken, most } = traffic.run({ seconds: 10, coming: 4000, done: 400 });
-    // Never less than is done: it always has something to do.
+    // Not fewer than can be answered: the process is never idle.
     expect(taken).toBeGreaterThan(3600);
     expect(taken).toBeLessThan(4400);
     expect(most).toBeLessThan(1000);

@@ -1,32 +1,32 @@
 import { Injectable } from '@nestjs/common';
 
-/** The interval of measuring. */
+/** The interval of measurements. */
 const INTERVAL_MS = 100;
-/** An operation is rejected if it would wait longer. After this time a client does better to try again. */
+/** An operation is rejected if it would wait longer. A client should rather retry after this time. */
 const MAX_WAIT_MS = 500;
-/** With this many operations under way, the process works at full speed. */
+/** With at least this many operations in progress, the process works at full speed. */
 const BUSY_OPERATIONS = 16;
-/** This many operations are always accepted: fewer make none of them wait long. */
+/** This many operations are always accepted, because so few never wait long. */
 const MIN_OPERATIONS = 64;
-/** And this many at most, while the speed is not known. */
+/** The limit while the speed is not known. */
 const MAX_OPERATIONS = 1000;
-/** Above this number of rejections for each answered operation, rejected requests are not read. */
+/** Above this number of rejections per answered operation, rejected requests are not read. */
 const OVERLOAD_RATIO = 3;
 /** Up to this number of rejections in an interval, reading rejected requests costs almost nothing. */
 const FEW_REJECTIONS = 50;
 
-/** What the load shedder reports to metrics. */
+/** The state that the load shedder reports to metrics. */
 export interface LoadState {
   readonly underWay: number;
-  /** The limit of operations under way. */
+  /** The maximum number of operations in progress. */
   readonly limit: number;
-  /** Rejections since the start. */
+  /** Number of rejections since the start. */
   readonly rejected: number;
 }
 
 /**
- * Accepts as many operations as can be answered in time (docs/adr/0023). While the process is busy, the operations that were
- * answered in an interval give the number that may be under way, by Little's law.
+ * Accepts as many operations as can be answered in time (docs/adr/0023). While the process is busy, the
+ * number of operations answered in an interval determines the limit, by Little's law.
  */
 @Injectable()
 export class LoadShedder {
@@ -41,7 +41,7 @@ export class LoadShedder {
   /** Whether most requests of the last interval were rejected. */
   isOverloaded = false;
 
-  /** Accepts an operation if it can be answered in time; then `end` must be called. */
+  /** Accepts an operation if it can be answered in time. The caller must then call `end`. */
   begin(now: number): boolean {
     this.measure(now);
     if (this.underWay >= this.limit) {
@@ -52,7 +52,7 @@ export class LoadShedder {
     return true;
   }
 
-  /** Whether a request is to be rejected before it is read: the limit is reached and most requests are rejected. */
+  /** Whether to reject a request unread: the limit is reached, and most requests are rejected. */
   rejectsUnread(now: number): boolean {
     this.measure(now);
     if (!this.isOverloaded || this.underWay < this.limit) return false;
@@ -60,7 +60,7 @@ export class LoadShedder {
     return true;
   }
 
-  /** An operation has ended. */
+  /** Records that an operation has ended. */
   end(): void {
     this.underWay--;
     this.answeredWithin++;

@@ -9,39 +9,41 @@ import { networkOf } from '../../limits/network.js';
 import type { OperationCost } from '../analysis/operation-cost.js';
 import type { Charge } from '../http/request-context.js';
 
-/** Seconds. */
+/** Durations in seconds. */
 const MINUTE = 60;
 const HOUR = 3600;
 
-/** What the headers of an answer tell of one of the two limits. */
+/** The state of one of the two limits, for the response headers. */
 export interface RateLimitState {
   readonly limit: Limit;
   readonly remaining: number;
-  /** Seconds until it is whole again. */
+  /** Seconds until the full amount is available again. */
   readonly reset: number;
-  /** The price of this operation, where that is what is counted. */
+  /** The cost of this operation; null for the limit of requests. */
   readonly cost: number | null;
 }
 
-/** Who is counted, and where it is noted what the answer tells of it: a request of the endpoint. */
+/** A request of the endpoint: the caller to count, and the states to report in the response. */
 export interface Caller {
-  /** Several tokens of one subject and client are one caller; without a token, the address is. */
+  /**
+   * Several tokens of one subject and client count as one caller. Without a token, the address is the caller.
+   */
   readonly principal: Principal | null;
   readonly ip: string;
-  /** Requests first. */
+  /** Charged limits, requests first. */
   readonly rateLimits: RateLimitState[] | null;
 }
 
 /**
- * Counts requests and points: per principal, or per address where nobody said who they are. In this process that is
- * done on the spot. Where other processes count too, both are taken at once, when the price is known: one round trip
- * for a request (docs/adr/0020).
+ * Counts requests and points per principal, or per address if there is no token. Limits of this process are
+ * counted synchronously. Limits shared with other processes are both counted when the cost is known: one
+ * round trip for each request (docs/adr/0020).
  */
 @Injectable()
 export class RateLimiter {
   private readonly requests: Limit;
   private readonly points: Limit;
-  /** Requests that were refused since the start, by the limit that they were over. */
+  /** Number of rejected requests since the start, by the exceeded limit. */
   readonly refusals = { requests: 0, points: 0 };
 
   constructor(
@@ -52,15 +54,15 @@ export class RateLimiter {
     this.points = new Limit('points', pointsPerHour, HOUR);
   }
 
-  /** Whether other processes count too: then it takes a round trip. */
+  /** Whether the limits are shared with other processes, so that counting takes a round trip. */
   get isShared(): boolean {
     return this.limits.isShared;
   }
 
   /**
-   * Counts a request, before it is known what it asks for; or leaves that to its price, where others count too and
-   * the caller is not known to have nothing left.
-   * @throws ServiceError RATE_LIMITED when it is one too many
+   * Counts a request before its operation is known. If the limits are shared and the caller is not known to
+   * be at the limit, `charge` counts it instead.
+   * @throws ServiceError RATE_LIMITED if the caller exceeds the limit
    */
   countRequest(caller: Caller): void | Promise<void> {
     const subject = subjectOf(caller);
@@ -72,8 +74,8 @@ export class RateLimiter {
   }
 
   /**
-   * Counts a request that came to no price, if that was left to do.
-   * @throws ServiceError RATE_LIMITED when it is one too many
+   * Counts a request that was not charged, if it has not been counted yet.
+   * @throws ServiceError RATE_LIMITED if the caller exceeds the limit
    */
   async settle(caller: Caller): Promise<void> {
     const counts = await this.limits.take([this.requestOf(caller)]);
@@ -86,8 +88,8 @@ export class RateLimiter {
   }
 
   /**
-   * Takes the price of an operation before it runs; a rehearsal takes nothing.
-   * @throws ServiceError RATE_LIMITED when it is more than the caller has left
+   * Charges the cost of an operation before it runs. A dry run is not charged.
+   * @throws ServiceError RATE_LIMITED if the cost exceeds the remaining points of the caller
    */
   charge(caller: Caller, measure: OperationCost, rehearsal: boolean): Charge | Promise<Charge> {
     const price = { limit: this.points, subject: subjectOf(caller), amount: rehearsal ? 0 : measure.points };
@@ -141,15 +143,15 @@ function rateLimitStateOf(limit: Limit, count: Count | undefined, cost: number |
   return { limit, remaining: limit.remaining(count), reset: limit.reset(count), cost };
 }
 
-/** Too much was asked for within the window. */
+/** The error for a caller that exceeded a limit within its window. */
 function rateLimited(message: string, { reset }: RateLimitState): ServiceError {
   return new ServiceError('RATE_LIMITED', message, { retryAfter: reset });
 }
 
-/** The policy of a limit never changes. */
+/** Cached header texts, because the policy of a limit never changes. */
 const policies = new WeakMap<Limit, string>();
 
-/** The fields of draft-ietf-httpapi-ratelimit-headers. */
+/** Returns the header fields of draft-ietf-httpapi-ratelimit-headers. */
 export function rateLimitHeaders(rateLimits: readonly RateLimitState[]): Record<string, string> | null {
   let policy = '';
   let limits = '';

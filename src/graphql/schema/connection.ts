@@ -58,14 +58,14 @@ export interface Edge<Node> {
   readonly node: Node;
 }
 
-/** A connection as resolvers return it: cursors are only made for those who select them. */
+/** A connection as resolvers return it. Cursors are created only if they are selected. */
 export class Connection<Node> {
   constructor(
     readonly nodes: readonly Node[],
     private readonly page: Page<unknown[]>,
   ) {}
 
-  /** The connection of a page whose rows are turned into nodes. */
+  /** Creates the connection of a page by mapping its rows to nodes. */
   static of<Row extends unknown[], Node>(page: Page<Row>, nodeOf: (row: Row) => Node): Connection<Node> {
     return new Connection(page.rows.map(nodeOf), page);
   }
@@ -83,8 +83,8 @@ export class Connection<Node> {
   }
 }
 
-// Classes, because V8 keeps an object that is written down with getters of its own, and all that these reach, until it
-// collects everything.
+// These are classes because V8 keeps an object literal with its own getters, and everything it references,
+// until the next full garbage collection.
 
 class PlacedNode<Node> implements Edge<Node> {
   constructor(
@@ -126,7 +126,10 @@ interface ConnectionDescriptions {
   readonly node: string;
 }
 
-/** Declares the edge and connection types of a node type, as the Relay cursor connections specification has them. */
+/**
+ * Declares the edge and connection types of a node type, according to the Relay cursor connections
+ * specification.
+ */
 export function connectionTypes<Node extends object>(
   name: string,
   node: () => Type<Node> | object,

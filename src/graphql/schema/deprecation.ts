@@ -11,41 +11,44 @@ import {
   isObjectType,
 } from 'graphql';
 
-/** Months for which what is deprecated goes on working, at least (docs/evolution.md). */
+/** Minimum number of months for which a deprecated element continues to work (docs/evolution.md). */
 export const NOTICE_MONTHS = 6;
 
-/** What the reason of a deprecation says, besides what to use instead. */
+/** The dates in the reason of a deprecation. */
 export interface Deprecation {
-  /** Midnight (UTC) of the day on which it was deprecated. */
+  /** Midnight (UTC) of the day on which the element was deprecated. */
   readonly since: Date;
-  /** Midnight (UTC) of the day from which it may be gone. */
+  /** Midnight (UTC) of the day from which the element may be removed. */
   readonly sunset: Date;
 }
 
 const REASON = /^\S.* Deprecated since (\d{4}-\d\d-\d\d), gone from (\d{4}-\d\d-\d\d)\.$/s;
 
-/** Reads the dates of a reason; null when it is not of the form that docs/evolution.md gives. */
+/** Parses the dates of a reason; null if it does not have the form in docs/evolution.md. */
 export function parseDeprecation(reason: string): Deprecation | null {
   const [, since = '', sunset = ''] = REASON.exec(reason) ?? [];
   const dates = { since: parseDay(since), sunset: parseDay(sunset) };
   return dates.since === null || dates.sunset === null ? null : { since: dates.since, sunset: dates.sunset };
 }
 
-/** The same day, so many months later; a day that the month does not have is one of the next month. */
+/**
+ * Returns the same day, the given number of months later. A day that does not exist in that month overflows
+ * into the next one.
+ */
 export function monthsAfter(day: Date, months: number): Date {
   const later = new Date(day);
   later.setUTCMonth(later.getUTCMonth() + months);
   return later;
 }
 
-/** Something of a schema that can be deprecated by itself. */
+/** An element of a schema that can be deprecated on its own. */
 export interface Declaration {
   /** Its schema coordinate: `Type.field`, `Type.field(argument:)`, `Input.field` or `Enum.VALUE`. */
   readonly coordinate: string;
   readonly deprecationReason?: string | null | undefined;
 }
 
-/** Every field, argument, input field and value of a schema. */
+/** Returns every field, argument, input field and enum value of a schema. */
 export function declarationsOf(schema: GraphQLSchema): Declaration[] {
   return Object.values(schema.getTypeMap()).flatMap((type) => {
     if (isIntrospectionType(type)) return [];
@@ -55,7 +58,10 @@ export function declarationsOf(schema: GraphQLSchema): Declaration[] {
   });
 }
 
-/** What is wrong with the deprecations of a schema: clients are told dates, and have to be given time. */
+/**
+ * Returns the problems of the deprecations of a schema: each one must state its dates, and the notice period
+ * must be long enough.
+ */
 export function findDeprecationProblems(schema: GraphQLSchema): string[] {
   return declarationsOf(schema).flatMap(({ coordinate, deprecationReason: reason }) => {
     if (reason === undefined || reason === null) return [];
@@ -91,7 +97,7 @@ function partsOf(
   }));
 }
 
-/** A day as RFC 3339 has it; null: there is no such day. */
+/** Parses an RFC 3339 full-date; null if there is no such day. */
 function parseDay(text: string): Date | null {
   const day = new Date(`${text}T00:00:00Z`);
   return Number.isNaN(day.getTime()) || !day.toISOString().startsWith(text) ? null : day;

@@ -21,24 +21,24 @@ import type { Scope } from '../../auth/scopes.js';
 /** A field of an object type or an input type that no property of a class declares. */
 export interface DerivedField {
   readonly name: string;
-  /** In SDL. */
+  /** The type in SDL. */
   readonly type: string;
   readonly description: string;
-  /** Scopes that a token needs; default: those of the object. Of object types only. */
+  /** Scopes that a token needs; by default those of the object. Only for fields of object types. */
   readonly scopes?: readonly string[];
 }
 
 type Derive = (config: Config) => readonly DerivedField[];
 
 /**
- * Declares that a type has more fields than its class has properties: those that a table of fields has when the schema is
- * built. A field of an object type is read as a property.
+ * Declares that a type has more fields than its class has properties. A table of fields supplies them when
+ * the schema is built. A field of an object type is read as a property.
  */
 export function DeriveFields(derive: Derive): ClassDecorator {
   return Extensions({ deriveFields: derive });
 }
 
-/** The schema that Nest has built from the classes, with the derived fields. */
+/** Returns the schema that Nest has built from the classes, extended by the derived fields. */
 export function addDerivedFields(schema: GraphQLSchema, config: Config): GraphQLSchema {
   return mapSchema(schema, {
     [MapperKind.OBJECT_TYPE]: (type) => {
@@ -83,14 +83,17 @@ function accessOf(scopes: readonly string[] | undefined): Access {
   return scopes === undefined ? { kind: 'inherited' } : { kind: 'scopes', scopes: scopes as Scope[] };
 }
 
-/** @throws Error when the schema does not have the type */
+/** @throws Error if the schema does not have the type */
 function typeIn(schema: GraphQLSchema, text: string): GraphQLType {
   const type = typeFromAST(schema, parseType(text) as NamedTypeNode);
   if (type === undefined) throw new Error(`The schema has no type ${text}`);
   return type;
 }
 
-/** The members of a filter. A field that needs a scope has none: its values could be guessed without the scope. */
+/**
+ * Returns the members of a filter. A field that requires a scope is excluded, because a filter would allow
+ * guessing its values without the scope.
+ */
 export function filtersOf(fields: readonly Field[]): DerivedField[] {
   return fields.flatMap(({ name, filter, scopes }) =>
     filter === undefined || scopes !== undefined ? [] : [{ name, type: 'String', description: filter }],

@@ -19,14 +19,14 @@ type Field = GraphQLFieldConfig<unknown, unknown>;
 type Resolve = GraphQLFieldResolver<unknown, unknown>;
 type Provider = Record<string, Resolve>;
 
-/** What of Nest is necessary to call a resolver as Nest calls it. */
+/** The services of Nest that are needed to call a resolver as Nest calls it. */
 export interface NestResolvers {
   readonly providers: Pick<ModuleRef, 'get'>;
   readonly contexts: ExternalContextCreator;
   readonly discovery: DiscoveryService;
 }
 
-/** What does not run on a method that is marked @Direct. */
+/** Metadata of enhancers that do not run on a @Direct method. */
 const SKIPPED: Readonly<Record<string, string>> = {
   [INTERCEPTORS_METADATA]: 'interceptors',
   [PIPES_METADATA]: 'pipes',
@@ -34,18 +34,21 @@ const SKIPPED: Readonly<Record<string, string>> = {
   [FIELD_RESOLVER_MIDDLEWARE_METADATA]: 'field middleware',
 };
 
-/** Nest's numbers of `@Parent()`, `@Args()`, `@Context()` and `@Info()`, in the order in which graphql-js passes them. */
+/**
+ * Nest's parameter types of `@Parent()`, `@Args()`, `@Context()` and `@Info()`, in the order in which
+ * graphql-js passes them.
+ */
 const PARAMETERS = [0, 3, 1, 2];
 
 /**
- * The schema with its resolvers as their decorators declare them: methods that are marked @Direct are called without
- * Nest's pipeline, and what a guard of its own protects is not cached, because a cached response runs no guard.
- * @throws Error if a method is marked @Direct and has something that would not run, or parameters in another order
+ * Connects the resolvers of the schema as their decorators declare. Methods with @Direct are called without
+ * Nest's pipeline. Fields with a guard of their own are not cached, because a cached response runs no guard.
+ * @throws Error if a @Direct method has an enhancer that would not run, or parameters in another order
  */
 export function connectResolvers(schema: GraphQLSchema, nest: NestResolvers): GraphQLSchema {
   const globals = nest.discovery.getProviders().filter(isForeignEnhancer);
   const hasGlobalGuard = globals.some(({ subtype }) => subtype === 'guard');
-  // @Direct saves time, but nothing that is registered for all resolvers may be lost by it.
+  // @Direct must not bypass anything that is registered for all resolvers.
   const mayBeDirect = globals.every(({ subtype }) => subtype === 'guard');
   const roots = [schema.getQueryType()?.name, schema.getMutationType()?.name];
   const problems: string[] = [];
@@ -69,7 +72,7 @@ export function connectResolvers(schema: GraphQLSchema, nest: NestResolvers): Gr
   return connected;
 }
 
-/** The method behind its guards: the global ones, those of its class and its own. */
+/** Returns the method behind its guards: the global ones, those of its class and its own. */
 function withGuards(provider: Provider, { name }: ResolverMethod, { contexts }: NestResolvers): Resolve {
   const options = { guards: true, interceptors: false, filters: false };
   const resolve = provider[name] as (...given: unknown[]) => unknown;
@@ -87,8 +90,9 @@ function withGuards(provider: Provider, { name }: ResolverMethod, { contexts }: 
 }
 
 /**
- * The method behind ScopesGuard alone, which decides without a promise: Nest's chain of promises costs more than a small
- * resolver does (docs/adr/0036). OAuthGuard has identified the principal before the body was read.
+ * Returns the method behind ScopesGuard alone, which decides synchronously: Nest's chain of promises costs
+ * more than a small resolver (docs/adr/0036). OAuthGuard has identified the principal before the body was
+ * read.
  */
 function withScopes(provider: Provider, method: ResolverMethod, { providers }: NestResolvers): Resolve {
   const resolve = provider[method.name] as (...given: unknown[]) => unknown;
@@ -102,7 +106,10 @@ function withScopes(provider: Provider, method: ResolverMethod, { providers }: N
   };
 }
 
-/** Registered by APP_GUARD, APP_INTERCEPTOR, APP_PIPE or APP_FILTER, and not ours. */
+/**
+ * Whether a provider is registered by APP_GUARD, APP_INTERCEPTOR, APP_PIPE or APP_FILTER and is not a guard
+ * of this service.
+ */
 function isForeignEnhancer({
   subtype,
   instance,
@@ -110,7 +117,7 @@ function isForeignEnhancer({
   return subtype !== undefined && !(instance instanceof OAuthGuard || instance instanceof ScopesGuard);
 }
 
-/** On the method or on its class. */
+/** Whether metadata is declared on the method or on its class. */
 function isDeclared(key: string, resolve: Resolve, method: ResolverMethod): boolean {
   return [resolve, method.class].some((target) => {
     const declared = Reflect.getMetadata(key, target) as readonly unknown[] | undefined;
@@ -135,7 +142,7 @@ interface Parameter {
   readonly pipes?: readonly unknown[];
 }
 
-/** Nest keeps the parameters of a method by «type:index». */
+/** Whether the parameters have the order that @Direct requires. Nest stores them by «type:index». */
 function hasUsualParameters({ class: type, name }: ResolverMethod): boolean {
   const parameters = (Reflect.getMetadata(PARAM_ARGS_METADATA, type, name) ?? {}) as Record<
     string,

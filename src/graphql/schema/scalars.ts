@@ -7,7 +7,7 @@ export const DateTime = new GraphQLScalarType({
   description: 'An instant in UTC with milliseconds, as in RFC 3339: 2026-03-01T08:15:30.000Z.',
 });
 
-/** Part of the contract, for fields to come. */
+/** Part of the API contract, for future fields. */
 export const Url = new GraphQLScalarType({
   ...GraphQLURL.toConfig(),
   description: 'An absolute URL, as in RFC 3986.',

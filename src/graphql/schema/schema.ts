@@ -19,13 +19,13 @@ import { Url } from './scalars.js';
 const MUTATION =
   'What can be previewed: each answers what would be, and the change that an administrator has to make for it. Nothing is stored.';
 
-/** The name that Nest gives to the resolver of a field that has none of its own. */
+/** The name that Nest gives to the default resolver of a field. */
 const DEFAULT_RESOLVER = 'rootFieldResolver';
 
 /**
  * Finishes the schema that Nest has built from the classes.
- * @throws Error when a field does not declare what it takes to select it, or a deprecation does not tell its dates, so
- *   that such a schema never serves
+ * @throws Error if a field does not declare the access it requires, or a deprecation does not state its
+ * dates; such a schema is never served
  */
 export function finishSchema(built: GraphQLSchema): GraphQLSchema {
   const problems = [...undeclaredFields(built), ...findDeprecationProblems(built)];
@@ -37,21 +37,21 @@ export function finishSchema(built: GraphQLSchema): GraphQLSchema {
     [MapperKind.MUTATION_ROOT_FIELD]: inPreviewTransaction,
   });
   const { types, ...config } = schema.toConfig();
-  // Types that the contract has and no field uses yet.
+  // Types of the API contract that no field uses yet.
   return new GraphQLSchema({ ...config, types: [...types, Url] });
 }
 
-/** The schema as text (SDL), in an order that does not depend on that of the classes. */
+/** Returns the schema as text (SDL), sorted, so that the order of the classes does not matter. */
 export function printSdl(schema: GraphQLSchema): string {
   return `${printSchema(lexicographicSortSchema(schema))}\n`;
 }
 
-/** The root types are the only ones that no class of ours declares. */
+/** Adds the description of a root type. No class declares these types. */
 function describe(root: GraphQLObjectType, description: string): GraphQLObjectType {
   return new GraphQLObjectType({ ...root.toConfig(), description });
 }
 
-/** Every mutation runs as one change of its operation's preview, whatever it does. */
+/** Makes every mutation run as one change in the preview transaction of its operation. */
 function inPreviewTransaction(
   field: GraphQLFieldConfig<unknown, RequestContext>,
 ): GraphQLFieldConfig<unknown, RequestContext> {
@@ -64,7 +64,10 @@ function inPreviewTransaction(
   };
 }
 
-/** A field without a resolver is read as a property, directly: a resolver that does the same costs a call each. */
+/**
+ * Removes the default resolver, so that graphql-js reads the property directly. A resolver with the same
+ * effect costs a call for each value.
+ */
 function withoutDefaultResolver(
   field: GraphQLFieldConfig<unknown, unknown>,
 ): GraphQLFieldConfig<unknown, unknown> {
@@ -100,8 +103,8 @@ function undeclaredFields(schema: GraphQLSchema): string[] {
 }
 
 /**
- * The schema as the tokens with certain scopes see it: what they do not reach is null. One for each set of
- * scopes, made when it is first needed.
+ * Schemas restricted to the scopes of a token: fields that require other scopes return null. Each set of
+ * scopes has one schema, which is created on first use.
  */
 export class ScopedSchemas {
   private readonly views = new Map<string, GraphQLSchema>();
@@ -124,7 +127,7 @@ export class ScopedSchemas {
   }
 }
 
-/** Notes where the field was left out first: the error of the selection tells that place. */
+/** Records the first path at which the field was withheld. The error of the selection has this path. */
 const withhold: NonNullable<GraphQLFieldConfig<unknown, RequestContext>['resolve']> = (
   _source,
   _arguments,
