@@ -79,9 +79,7 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
       : new LdapFollower(directory, source, this.dataSource, this.synchroniser, this.state, reporter);
   }
 
-  /**
-   * Only one process synchronizes; the others wait until it ends. An embedded database has only one process.
-   */
+  /** One process synchronizes, and the others wait until it ends. An embedded database has one process. */
   private followAlone(follower: Follower, settled: () => void): Promise<void> {
     const { database } = this.config;
     const { signal } = this.stopping;

@@ -12,10 +12,7 @@ import { ChangeRecorder } from './record-changes.js';
 import type { Quarantined } from '../map/snapshot.js';
 import type { Identities } from '../plan/stored.js';
 
-/**
- * Number of changed rows above which PostgreSQL's statistics are updated at once, not when autovacuum does
- * it.
- */
+/** Number of changed rows above which PostgreSQL's statistics are updated at once, not by autovacuum. */
 const MANY_CHANGES = 1000;
 
 /** The input of applying a plan. */

@@ -3,10 +3,7 @@ import type { Writer } from '../../database/statements/writer.js';
 import type { Plan } from '../plan/plan.js';
 import { type CarryingStatements, carryingStatements } from './carrying-statements.js';
 
-/**
- * Maximum number of pairs of a user and a group that are compared individually. Above it, whole groups are
- * compared.
- */
+/** Maximum number of pairs of user and group that are compared individually. Above it, whole groups are. */
 const FEW = 2000;
 
 /** A user in a group, by key. */

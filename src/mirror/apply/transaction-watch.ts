@@ -6,9 +6,7 @@ import { destroyConnection, SocketClient } from '../../database/connections/sock
 import { settlesWithin } from '../../database/connections/settles-within.js';
 import type { Leadership } from '../sync/leadership.js';
 
-/**
- * Milliseconds between two checks. A shorter transaction is not checked, and has one second to end by itself.
- */
+/** Milliseconds between two checks. A shorter transaction is not checked, and has a second to end. */
 const INTERVAL = 1000;
 /** Timeout of one check, in milliseconds. */
 const PATIENCE = 2000;
@@ -20,10 +18,7 @@ const IDENTIFY = `
 
 const IS_OPEN = `(select from pg_locks o where o.pid = $1 and o.virtualtransaction = $2 and o.locktype = 'virtualxid')`;
 
-/**
- * Whether the transaction is open, and the sessions that it waits for. A prepared transaction has the process
- * ID 0.
- */
+/** Whether the transaction is open, and the sessions that block it (0 for a prepared transaction). */
 const LOOK = `
   select blocking.pid, a.state, exists ${IS_OPEN} as "isOpen"
   from (values (1)) one left join unnest(pg_blocking_pids($1)) as blocking (pid) on true

@@ -48,10 +48,7 @@ export class DynamicGroups {
     return this.isStale ? Math.max(0, this.restsUntil - performance.now()) : Infinity;
   }
 
-  /**
-   * Adds the current state of dynamic groups to a change that contains them or may have changed their
-   * members.
-   */
+  /** Adds the current state of dynamic groups to a change that contains them or may affect their members. */
   async addTo(delta: DeltaBuilder): Promise<void> {
     const { directory } = this.surroundings;
     this.known ??= new Set(await directory.listDynamicGroups(this.connection));

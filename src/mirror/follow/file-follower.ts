@@ -48,10 +48,7 @@ export class FileFollower implements Follower {
     }
   }
 
-  /**
-   * Returns the source's fingerprint, or a constant if the file is absent, because its absence is a change
-   * too.
-   */
+  /** Returns the source's fingerprint, or a constant if the file is absent: absence is a change too. */
   private async look(): Promise<string> {
     return this.source.fingerprint().catch(() => 'absent');
   }

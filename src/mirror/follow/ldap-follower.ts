@@ -220,7 +220,7 @@ export class LdapFollower implements Follower {
     await this.awaitDecision(signal);
   }
 
-  /** Whether the server cannot continue from the position of the mirror, or has been behind for too long. */
+  /** Whether the server cannot continue from the mirror's position, or has been behind for too long. */
   private hasToReadWhole(error: unknown, before: MirrorStatus): boolean {
     if (error instanceof RefreshRequiredError) return true;
     // The server does not publish its state; only its cookies have shown that it is behind.

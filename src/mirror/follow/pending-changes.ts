@@ -24,10 +24,7 @@ import type { Synchroniser } from '../sync/synchronizer.js';
 const MOMENT = 250;
 /** Number of entries that are read again together. Each may have a picture of several megabytes. */
 const AT_ONCE = 20;
-/**
- * Maximum number of differences of one reconciliation that are applied together. Above it, the whole
- * directory is read.
- */
+/** Maximum number of differences of a reconciliation that are applied together; above it, all is read. */
 const MOST_DIFFERENCES = 1000;
 /** Approximate maximum number of bytes of pending changes while further changes are being collected. */
 const LARGEST_PENDING = 32_000_000;
@@ -38,10 +35,7 @@ export interface Reached {
   readonly asOf: Date;
 }
 
-/**
- * More entries differ than can be applied together. The whole directory has to be read, and planned as a
- * whole.
- */
+/** More entries differ than can be applied together: the whole directory has to be read and planned. */
 export class WholeReadingNeededError extends Error {
   /** @param found the result of the comparison, which was not applied */
   constructor(readonly found: ScanResult) {
@@ -226,8 +220,7 @@ export class Intake {
       const entries = found.filter((each) => each.kind === kind && each.uuid === uuid);
       const [entry] = entries;
       if (entry === undefined && dn === null) this.pending.remove(kind, uuid);
-      // Two entries with the same identity are quarantined already, or will be when the whole directory is
-      // read.
+      // Two entries with one identity are quarantined, or will be when the whole directory is read.
       else if (entry !== undefined && entries.length === 1) this.pending.put(kind, uuid, entry.entry);
       else if (
         entry === undefined &&

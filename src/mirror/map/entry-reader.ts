@@ -17,10 +17,7 @@ export const LONGEST_TEXT = 10_000;
 /** Maximum number of characters of a label, such as a school year. It shares an index entry with a name. */
 export const LONGEST_LABEL = 64;
 
-/**
- * The result of mapping an entry: the mapped value, or null if the entry is quarantined, and what was
- * omitted.
- */
+/** The result of mapping an entry: the value, or null if the entry is quarantined, and what was omitted. */
 export interface Mapped<Value> {
   readonly value: Value | null;
   readonly quarantined: readonly Quarantined[];
@@ -177,7 +174,7 @@ export class EntryReader {
     return texts.length === values.length ? (texts as string[]) : null;
   }
 
-  /** Returns the first value, without surrounding white space, or null if there is none or it is unusable. */
+  /** Returns the first value without surrounding white space, or null if it is missing or unusable. */
   private single(attribute: string, longest: number): string | null {
     const [bytes] = this.entry.bytes(attribute);
     return bytes === undefined ? null : this.usable(attribute, bytes, longest);

@@ -16,10 +16,7 @@ import {
 export const PERSON_CLASS = 'directoryPerson';
 export const GROUP_CLASS = 'directoryGroup';
 
-/**
- * Maps the entry of a person (pure). The pictures in the result are the bytes of the entry, not their
- * digests.
- */
+/** Maps the entry of a person (pure). The result has the bytes of the pictures, not their digests. */
 export function mapPerson(
   entry: Entry,
   mapping: DirectoryMapping['people'],

@@ -27,10 +27,7 @@ export function rankOfNaming(namedAs: NamedAs): Rank {
  */
 export type SourceValues = Readonly<Record<string, readonly string[] | null>>;
 
-/**
- * The values that people and groups have in common, and the values of the other fields of their tables, by
- * name.
- */
+/** The values that people and groups have in common, and by name the values of all other fields. */
 interface MappedEntry {
   readonly [field: string]: unknown;
   readonly uuid: string;
@@ -80,7 +77,7 @@ export interface Skipped {
   readonly cyclic: number;
 }
 
-/** People and groups of the directory at one moment: either all of them, or only those that have changed. */
+/** People and groups of the directory at one moment: all of them, or only those that have changed. */
 export interface Snapshot {
   readonly people: ReadonlyMap<string, Person>;
   readonly groups: ReadonlyMap<string, Group>;

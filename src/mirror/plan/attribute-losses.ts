@@ -39,10 +39,7 @@ interface Watched<Value> {
   readonly key: string;
   readonly attribute: string;
   readonly isLacking: (value: Value) => boolean;
-  /**
-   * SQL condition: whether the row `e` has the attribute. $1 is the attribute of the name, as a key of
-   * source_values.
-   */
+  /** SQL condition: the row `e` has the attribute. $1 is the attribute of the name, as in source_values. */
   readonly isHeld: string;
 }
 

@@ -57,8 +57,7 @@ export interface Plan {
   /** Changes that are not visible. They are stored because an entry with that DN may appear later. */
   readonly unresolved: readonly ReferenceChange[];
   /**
-   * SHA-256, in hexadecimal, of all visible changes. It identifies exactly this plan, regardless of how it
-   * was made.
+   * SHA-256, in hexadecimal, of all visible changes. It identifies the plan, regardless of how it was made.
    */
   readonly hash: string;
 }

@@ -5,10 +5,7 @@ import { countSkipped, type Subjects, subjectsOf } from '../map/relate.js';
 import type { Skipped, Snapshot } from '../map/snapshot.js';
 import { type Identities, readStoredEntries, readStoredReferences, readSubjects } from './stored.js';
 
-/**
- * The scope of a change, by entryUUID: entries in their current state, and deleted ones. A Delta has this
- * shape.
- */
+/** The scope of a change, by entryUUID: entries in their current state, and deleted ones. A Delta is one. */
 export interface Extent {
   readonly people: ReadonlyMap<string, unknown>;
   readonly groups: ReadonlyMap<string, unknown>;

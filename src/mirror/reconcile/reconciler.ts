@@ -16,7 +16,7 @@ import { countStored } from '../plan/stored.js';
 
 /** Milliseconds between two checks whether a scan has ended. */
 const LOOK_INTERVAL = 500;
-/** Milliseconds until the next attempt to reach a current server, after the one that responded was behind. */
+/** Milliseconds until another attempt to find a current server, after one that was behind responded. */
 const BEHIND_INTERVAL = 30_000;
 
 interface Surroundings {
@@ -156,8 +156,7 @@ export class Reconciler {
       const known = stateOf(parsePosition((await state.get()).position));
       const choice = await directory.servers.choose(known, directory.searches, this.signal);
       ({ connection } = choice);
-      // Several servers may share one address. A comparison with a server that lags would only show false
-      // differences.
+      // Several servers may share one address. A comparison with one that lags only shows false differences.
       if (choice.behind === null) this.finding = await this.scan(connection, depth, true);
       else this.dueAt[depth] = performance.now() + BEHIND_INTERVAL;
     } catch (error) {

@@ -53,7 +53,7 @@ export interface ScanOptions {
   readonly signal: AbortSignal;
 }
 
-/** Maximum number of entries, and approximate maximum number of bytes, that are compared with one query. */
+/** Maximum number of entries, and approximately of their bytes, that are compared with one query. */
 const BATCH = 500;
 const BATCH_BYTES = 4_000_000;
 /** Number of entries that are read together with their pictures. Each may have several megabytes. */
@@ -88,10 +88,7 @@ export class Scan {
     this.pictures = pictureFields(userFields(mapping.people));
   }
 
-  /**
-   * @throws LdapError or SourceError if the directory cannot be read completely; the signal's reason if it
-   *   aborts
-   */
+  /** @throws LdapError or SourceError if the directory cannot be read to its end; the reason of the signal */
   async run(): Promise<ScanResult> {
     const begun = performance.now();
     const { depth } = this.options;
@@ -196,8 +193,7 @@ export class Scan {
   }
 
   /**
-   * A comparison computes hashes. Without a break, a batch of large groups would block the process for
-   * seconds.
+   * Comparing computes hashes: without a break a batch of large groups would block the process for seconds.
    */
   private async yieldIfDue({ entry }: KnownEntry): Promise<void> {
     this.compared += weigh(entry);

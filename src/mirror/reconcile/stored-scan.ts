@@ -13,9 +13,7 @@ export interface ScannedRow {
   readonly referencesHash: Buffer | null;
   /** SHA-256 of the pictures of a user, by field. */
   readonly pictures: Readonly<Record<string, Buffer | null>>;
-  /**
-   * The server's stamp of the entry when the entry last equaled its mirrored row, or null if it is unknown.
-   */
+  /** The server's stamp when the entry last equaled its mirrored row, or null if it is unknown. */
   readonly stamp: string | null;
 }
 

@@ -23,10 +23,7 @@ export interface MirrorStatus {
   /** Identifies the revision. Its number may repeat after a failover or a restore. */
   readonly revisionId: string | null;
   readonly position: string | null;
-  /**
-   * Since when a change that is being applied waits for a lock of another database session, or null if none
-   * waits.
-   */
+  /** Since when a change that is being applied waits for a lock of another session, or null if none waits. */
   readonly waitingSince: Date | null;
 }
 

@@ -34,9 +34,7 @@ export class Leadership {
     return this.term?.signal;
   }
 
-  /**
-   * Seconds for which a transaction has been waiting for a lock of another session, or null if none waits.
-   */
+  /** Seconds for which a transaction has waited for a lock of another session, or null if none waits. */
   get waitingSeconds(): number | null {
     return this.waitingSince === null ? null : (performance.now() - this.waitingSince) / 1000;
   }

@@ -69,7 +69,7 @@ export interface Advance {
 /** The part of an Application that describes the reading of the source. */
 type Reading = Pick<Application, 'asOf' | 'fingerprint' | 'position' | 'covers' | 'signal'>;
 
-/** Number of attempts of a run before it fails because other processes apply revisions at the same time. */
+/** Maximum number of attempts of a run. One fails if another process applies a revision at the same time. */
 const ATTEMPTS = 5;
 
 /**
@@ -90,7 +90,7 @@ export class Synchroniser {
     private readonly leadership: Leadership,
   ) {}
 
-  /** Runs over the whole source. An error of the source is an outcome; an error of the database is thrown. */
+  /** Runs over the whole source. Errors of the source are an outcome; errors of the database are thrown. */
   run(source: DirectorySource, options: RunOptions = {}): Promise<Outcome> {
     return this.runs.watch('all', () => this.runPatiently(source, options));
   }
