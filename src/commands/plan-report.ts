@@ -123,8 +123,8 @@ export function reportPlan(plan: Plan, stored: StoredRows, fields: ReportedField
 }
 
 /**
- * Returns the entryUUIDs of the rows that a report needs: all entries of the plan that it does not itself
- * contain (pure).
+ * Returns the entryUUIDs of the rows that a report needs: all entries of the plan except those that it
+ * creates (pure).
  */
 export function uuidsIn(plan: Plan): { people: string[]; groups: string[] } {
   const { memberships, nestings } = plan;

@@ -15,7 +15,7 @@ import { readStoredRows } from './stored-rows.js';
 
 export interface SyncResult {
   readonly outcome: Outcome;
-  /** The planned changes of a dry run. Null: there are none. */
+  /** The changes that were planned and not applied. Null: there are none. */
   readonly report: PlanReport | null;
 }
 

@@ -146,9 +146,9 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
 }
 
 /**
- * Defines access tokens for the API. In every flow, this is also where oidc-provider knows the requested
- * scopes of the client. By itself, oidc-provider drops an unknown scope, for which RFC 6749 §5.2 has an
- * error.
+ * Defines access tokens for the API. oidc-provider calls this function in every flow, with the client and its
+ * requested scopes, so that it validates the scopes too. By itself, oidc-provider drops an unknown scope, for
+ * which RFC 6749 §5.2 has an error.
  */
 function resourceServer(
   { issuer, audience }: ProviderOptions,

@@ -97,7 +97,7 @@ export class DatabaseMetrics implements MetricGroup {
   }
 
   private pools(): NamedPool[] {
-    // The connection is already closed while the service shuts down.
+    // The data source is closed while the service shuts down.
     if (!this.dataSource.isInitialized) return [];
     const { pool, previewPool } = this.dataSource;
     const ofReplicas = this.replicas?.standing.each ?? [];

@@ -76,7 +76,10 @@ export function buildGroupDeletion(
   return [...others, { dn: group.dn, changetype: 'delete' }];
 }
 
-/** Returns the texts that have a value. An attribute that occurs twice is returned once, with both values. */
+/**
+ * Returns the texts that have a value. An attribute that occurs twice is returned once, with each of its
+ * values.
+ */
 function joined(texts: readonly (readonly [attribute: string, value: string | null])[]): AttributeValues[] {
   const attributes: { attribute: string; values: string[] }[] = [];
   for (const [attribute, value] of texts) {
