@@ -96,7 +96,7 @@ describe('the directory server of the compose file', () => {
     const port = await findFreePort();
     const environment = prepareDirectory(port);
     for (const visit of ['first', 'second']) {
-      const server = spawnBound('deploy/openldap/start.sh', { env: environment, stdio: 'ignore' });
+      const server = spawnBound('deploy/openldap/start.sh', [], { env: environment, stdio: 'ignore' });
       const ended = once(server, 'exit');
       try {
         const read = await readUntilThere(port, '(objectClass=inetOrgPerson)', server);
