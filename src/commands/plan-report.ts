@@ -68,7 +68,7 @@ export interface ReportedField {
 /**
  * Returns the parts of an entry that can change: its fields, the DN, and values that the API does not show.
  */
-export function reportedFields(fields: readonly Field[]): ReportedField[] {
+function reportedFields(fields: readonly Field[]): ReportedField[] {
   return [
     ...fields
       .filter(({ reader }) => reader !== 'none')

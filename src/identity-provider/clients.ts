@@ -3,7 +3,7 @@ import { relative } from 'node:path';
 import { z } from 'zod';
 import { SCOPES } from '../auth/scopes.js';
 import type { Config } from '../config/config.js';
-import { isLoopback, redirectUriProblem } from './redirect-uri.js';
+import { isLoopbackUri, redirectUriProblem } from './redirect-uri.js';
 
 /** Scopes of the embedded provider: the scopes of the API, and the two that OpenID Connect defines. */
 export const PROVIDER_SCOPES = ['openid', 'offline_access', ...SCOPES] as const;
@@ -206,7 +206,8 @@ export function clientMetadata(client: Client): Record<string, unknown> {
   // With «native», the port of a loopback address may vary (RFC 8252 §7.3), but https on a loopback address
   // and http elsewhere are not allowed.
   const isWeb = [...client.redirect_uris, ...client.post_logout_redirect_uris].some(
-    (uri) => (uri.startsWith('https:') && isLoopback(uri)) || (uri.startsWith('http:') && !isLoopback(uri)),
+    (uri) =>
+      (uri.startsWith('https:') && isLoopbackUri(uri)) || (uri.startsWith('http:') && !isLoopbackUri(uri)),
   );
   return {
     client_id: client.client_id,

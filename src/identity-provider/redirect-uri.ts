@@ -4,7 +4,7 @@ import { parseUrl } from '../common/url.js';
 const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** Returns whether the URL leads to the machine of the browser itself. */
-export function isLoopback(uri: string): boolean {
+export function isLoopbackUri(uri: string): boolean {
   const url = parseUrl(uri);
   return url !== null && LOOPBACK_HOSTS.has(url.hostname);
 }
@@ -18,7 +18,7 @@ export function redirectUriProblem(uri: string): string | null {
   if (parseUrl(uri) === null) return `must have absolute URLs, and ${quote(uri)} is none`;
   const { protocol } = new URL(uri);
   if (uri.includes('#')) return `must have URLs without a fragment, and ${quote(uri)} has one`;
-  if (protocol === 'http:' && !isLoopback(uri)) {
+  if (protocol === 'http:' && !isLoopbackUri(uri)) {
     return `must use https, or http to 127.0.0.1, [::1] or localhost, and ${quote(uri)} does not`;
   }
   if (protocol !== 'http:' && protocol !== 'https:' && !protocol.includes('.')) {

@@ -18,10 +18,10 @@ describe('a time to wait', () => {
   });
 
   it('ends with what was waited for, good or bad', async () => {
-    const begun = performance.now();
-    expect(await settlesWithin(60_000, work())).toBe(true);
-    expect(await settlesWithin(60_000, Promise.reject(new Error('No')))).toBe(true);
-    expect(performance.now() - begun).toBeLessThan(30_000);
+    // Longer than the time limit of a test: one that waited for all of it would fail.
+    const days = 10 * 86_400_000;
+    expect(await settlesWithin(days, work())).toBe(true);
+    expect(await settlesWithin(days, Promise.reject(new Error('No')))).toBe(true);
   });
 
   it.each([50, 120])(

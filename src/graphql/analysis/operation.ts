@@ -301,7 +301,7 @@ export function holds({ argument, expected }: Condition, variables: Variables): 
 }
 
 /** Whether `@skip` and `@include` keep the field. Throws like `holds`. */
-export function isSelected({ places }: SelectedField, variables: Variables): boolean {
+function isSelected({ places }: SelectedField, variables: Variables): boolean {
   return places.some((conditions) => conditions.every((condition) => holds(condition, variables)));
 }
 

@@ -49,7 +49,7 @@ export type PipelineRequest = PipelineState &
   Pick<FastifyRequest, 'id' | 'method' | 'url' | 'raw' | 'headers'> & { readonly ip: string };
 
 declare module 'fastify' {
-  // eslint-disable-next-line @typescript-eslint/no-empty-object-type
+  // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- only an interface can be merged
   interface FastifyRequest extends PipelineState {}
 }
 

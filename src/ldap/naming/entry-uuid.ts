@@ -33,7 +33,7 @@ function parseUuid(bytes: Buffer): string | null {
 }
 
 /** Formats 16 bytes as a UUID in lower case with dashes. */
-export function formatUuid(bytes: Buffer): string {
+function formatUuid(bytes: Buffer): string {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 

@@ -150,14 +150,6 @@ export async function readKnown(manager: Writer, kind: EntryKind): Promise<strin
   );
 }
 
-/** Returns the DN, as keyOfDn, of every row of a kind, by entryUUID. */
-export async function readStoredDns(manager: Writer, kind: EntryKind): Promise<Map<string, string>> {
-  const rows: { uuid: string; dnKey: string }[] = await manager.query(
-    `select entry_uuid as uuid, dn_key as "dnKey" from ${TABLES[kind]}`,
-  );
-  return new Map(rows.map(({ uuid, dnKey }) => [uuid, dnKey]));
-}
-
 async function identitiesOf(query: Promise<unknown>): Promise<string[]> {
   return ((await query) as { uuid: string }[]).map(({ uuid }) => uuid);
 }

@@ -11,6 +11,7 @@ import { hasRefusedPages, readPaged } from '../../ldap/client/paged-search.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
 import { ResultCode } from '../../ldap/client/result-code.js';
 import { readRootDse } from '../../ldap/client/root-dse.js';
+import { SYNC_REQUEST } from '../../ldap/sync/sync-messages.js';
 import { userFields } from '../../users/user.fields.js';
 import { DYNAMIC_ATTRIBUTES, isDynamicGroup } from './dynamic-group.js';
 import { LdapServers } from './ldap-servers.js';
@@ -18,9 +19,6 @@ import type { ServerState } from './position.js';
 import { readReachedState, readServerState } from './server-state.js';
 import type { EntryKind } from '../source.js';
 import { SourceError } from '../source.error.js';
-
-/** The OID of the Sync Request Control (RFC 4533 §2.2). */
-const SYNC_REQUEST = '1.3.6.1.4.1.4203.1.9.1.1';
 
 /** The attribute that OpenLDAP updates with every change of an entry. Other servers do not have it. */
 const ENTRY_CSN = 'entryCSN';
