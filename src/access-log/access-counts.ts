@@ -2,7 +2,7 @@ import type { PersonalDataAccess } from './personal-data-access.js';
 import { type AuditActor, OTHERS } from './audit-actor.js';
 
 /** A row of the access log, or what is added to one. */
-export interface Count extends AuditActor {
+export interface AccessCount extends AuditActor {
   /** In UTC, such as 2030-01-15. */
   readonly day: string;
   readonly field: string;
@@ -10,11 +10,11 @@ export interface Count extends AuditActor {
   people: number;
 }
 
-type Sum = Pick<Count, 'requests' | 'people'>;
+type Sum = Pick<AccessCount, 'requests' | 'people'>;
 
 /** Counts that are not written yet. At most `maxRows` rows: beyond them everything is counted, but not by whom. */
 export class AccessCounts {
-  private readonly rows = new Map<string, Count>();
+  private readonly rows = new Map<string, AccessCount>();
 
   constructor(private readonly maxRows: number) {}
 
@@ -31,7 +31,7 @@ export class AccessCounts {
     for (const [field, sum] of sums) this.addCount({ day, ...actor, field, ...sum });
   }
 
-  addCount(count: Count): void {
+  addCount(count: AccessCount): void {
     const key = keyOf(count);
     const row = this.rows.get(key);
     if (row !== undefined) {
@@ -45,8 +45,8 @@ export class AccessCounts {
   }
 
   /** Removes and returns the oldest rows. */
-  take(max: number): Count[] {
-    const taken: Count[] = [];
+  take(max: number): AccessCount[] {
+    const taken: AccessCount[] = [];
     for (const [key, row] of this.rows) {
       if (taken.length === max) break;
       taken.push(row);
@@ -65,6 +65,6 @@ function addTo(sums: Map<string, Sum>, field: string, times: number, people: num
 }
 
 /** JSON, because ids may contain any separator. */
-function keyOf({ day, principal, actingFor, field }: Count): string {
+function keyOf({ day, principal, actingFor, field }: AccessCount): string {
   return JSON.stringify([day, principal, actingFor, field]);
 }

@@ -1,5 +1,5 @@
 import { LessThan, type Repository } from 'typeorm';
-import type { Count } from './access-counts.js';
+import type { AccessCount } from './access-counts.js';
 import type { AccessLogEntity } from './access-log.entity.js';
 
 export type AccessLogRepository = Repository<AccessLogEntity>;
@@ -16,7 +16,10 @@ const ADD = `
 const COLUMNS = ['day', 'principal', 'actingFor', 'field', 'requests', 'people'] as const;
 
 /** Adds counts to the stored ones. */
-export async function addCounts(accessLog: AccessLogRepository, counts: readonly Count[]): Promise<void> {
+export async function addCounts(
+  accessLog: AccessLogRepository,
+  counts: readonly AccessCount[],
+): Promise<void> {
   await accessLog.query(
     ADD,
     COLUMNS.map((column) => counts.map((count) => count[column])),
@@ -37,8 +40,11 @@ export interface CountFilter {
 }
 
 /** Newest days first. Within a day, actors who read the most users first. */
-export async function listCounts(accessLog: AccessLogRepository, filter: CountFilter): Promise<Count[]> {
-  const rows = await accessLog.query<(Omit<Count, 'requests' | 'people'> & Record<string, string>)[]>(
+export async function listCounts(
+  accessLog: AccessLogRepository,
+  filter: CountFilter,
+): Promise<AccessCount[]> {
+  const rows = await accessLog.query<(Omit<AccessCount, 'requests' | 'people'> & Record<string, string>)[]>(
     `select day::text as day, principal, acting_for as "actingFor", field, requests, people
      from access_log
      where day between $1::date and $2::date

@@ -1,10 +1,10 @@
 import { type Scope, SCOPES } from './scopes.js';
 
-export type TokenKind = 'ACCESS_TOKEN' | 'PERSONAL_ACCESS_TOKEN' | 'SERVICE_ACCOUNT_TOKEN';
+export type PrincipalKind = 'ACCESS_TOKEN' | 'PERSONAL_ACCESS_TOKEN' | 'SERVICE_ACCOUNT_TOKEN';
 
 /** Who makes a request, according to the token. Frozen, and shared by all requests with the same access token. */
 export interface Principal {
-  readonly kind: TokenKind;
+  readonly kind: PrincipalKind;
   /** Identifies the principal in rate limits: subject, client or service account. */
   readonly countedAs: string;
   readonly scopes: ReadonlySet<Scope>;

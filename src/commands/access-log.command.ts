@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Count } from '../access-log/access-counts.js';
+import type { AccessCount } from '../access-log/access-counts.js';
 import { dayOf, keptSince } from '../access-log/day.js';
 import { BadUserInputError } from '../common/errors.js';
 import { readConfig } from '../config/config.js';
@@ -58,7 +58,7 @@ export function addAccessLogCommand(program: Command): void {
 async function readLog(
   config: ReturnType<typeof readConfig>,
   filter: { from: string; to: string; principal: string | null },
-): Promise<{ counts: Count[]; abouts: Abouts }> {
+): Promise<{ counts: AccessCount[]; abouts: Abouts }> {
   const [{ withDatabase }, { listCounts }, { AccessLogEntity }, { ServiceAccountEntity }] = await Promise.all(
     [
       import('./context.js'),
@@ -77,13 +77,13 @@ async function readLog(
   });
 }
 
-function aboutOf({ principal }: Count, abouts: Abouts): About {
+function aboutOf({ principal }: AccessCount, abouts: Abouts): About {
   const { contact = null, purpose = null } = abouts.get(principal) ?? {};
   return { contact, purpose };
 }
 
 /** Formats one paragraph for each principal that read personal data on a day. */
-function toText(counts: readonly Count[], abouts: Abouts): string {
+function toText(counts: readonly AccessCount[], abouts: Abouts): string {
   const width = Math.max(...counts.map(({ field }) => field.length));
   const lines: string[] = [];
   let last = '';
@@ -102,7 +102,7 @@ function toText(counts: readonly Count[], abouts: Abouts): string {
   return lines.join('\n');
 }
 
-function describeActor(count: Count, abouts: Abouts): string {
+function describeActor(count: AccessCount, abouts: Abouts): string {
   const { day, principal, actingFor } = count;
   const { contact, purpose } = aboutOf(count, abouts);
   const name = actingFor === '' ? principal : `${principal} for ${actingFor}`;

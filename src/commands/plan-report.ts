@@ -4,7 +4,7 @@ import { sqlOfField } from '../database/fields/field-columns.js';
 import { type GroupRole, roleOf } from '../groups/group-role.js';
 import { groupFields } from '../groups/group.fields.js';
 import type { Hashed, Plan, RoleChange, StoredEntry } from '../mirror/plan/plan.js';
-import { type Group, type NamedAs, type Person, rankOfNaming } from '../mirror/map/snapshot.js';
+import { type MappedGroup, type NamedAs, type MappedPerson, rankOfNaming } from '../mirror/map/snapshot.js';
 import { userFields } from '../users/user.fields.js';
 
 /** A plan in readable form: with ids and names instead of entryUUIDs. Each list is sorted by id. */
@@ -62,7 +62,7 @@ export interface StoredRows {
 export interface ReportedField {
   readonly name: string;
   readonly sql: string;
-  readonly valueOf: (value: Person | Group) => unknown;
+  readonly valueOf: (value: MappedPerson | MappedGroup) => unknown;
 }
 
 /**
@@ -75,7 +75,7 @@ function reportedFields(fields: readonly Field[]): ReportedField[] {
       .map((field) => ({
         name: field.name,
         sql: sqlOfField(field, 'e'),
-        valueOf: (value: Person | Group) => value[field.name] ?? null,
+        valueOf: (value: MappedPerson | MappedGroup) => value[field.name] ?? null,
       })),
     { name: 'dn', sql: 'e.dn', valueOf: ({ dn }) => dn },
     { name: 'otherValues', sql: 'e.source_values', valueOf: ({ sourceValues }) => sourceValues },
@@ -129,8 +129,8 @@ export function reportPlan(plan: Plan, stored: StoredRows, fields: ReportedField
 export function uuidsIn(plan: Plan): { people: string[]; groups: string[] } {
   const { memberships, nestings } = plan;
   const uuids = (
-    created: readonly Hashed<Person | Group>[],
-    updated: readonly Hashed<Person | Group>[],
+    created: readonly Hashed<MappedPerson | MappedGroup>[],
+    updated: readonly Hashed<MappedPerson | MappedGroup>[],
     deleted: readonly StoredEntry[],
     named: readonly string[],
   ) => {
@@ -158,8 +158,8 @@ export function uuidsIn(plan: Plan): { people: string[]; groups: string[] } {
 
 /** Maps the entryUUIDs of created, changed and stored entries to ids. */
 function idsOf(
-  created: readonly Hashed<Person | Group>[],
-  updated: readonly Hashed<Person | Group>[],
+  created: readonly Hashed<MappedPerson | MappedGroup>[],
+  updated: readonly Hashed<MappedPerson | MappedGroup>[],
   stored: ReadonlyMap<string, StoredRow>,
 ): ReadonlyMap<string, string> {
   const ids = new Map([...stored].map(([uuid, { id }]) => [uuid, id]));
@@ -167,7 +167,7 @@ function idsOf(
   return ids;
 }
 
-function toEntry({ value: { id, name } }: Hashed<Person | Group>): ReportedEntry {
+function toEntry({ value: { id, name } }: Hashed<MappedPerson | MappedGroup>): ReportedEntry {
   return { id, name };
 }
 
@@ -176,7 +176,7 @@ function toDeleted({ uuid, id }: StoredEntry, stored: ReadonlyMap<string, Stored
 }
 
 function toUpdated(
-  { value }: Hashed<Person | Group>,
+  { value }: Hashed<MappedPerson | MappedGroup>,
   stored: ReadonlyMap<string, StoredRow>,
   fields: readonly ReportedField[],
 ): UpdatedEntry {

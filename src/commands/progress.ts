@@ -1,6 +1,6 @@
 import { clearLine, cursorTo } from 'node:readline';
 import type { WriteStream } from 'node:tty';
-import type { Step } from '../mirror/map/read.js';
+import type { ProgressStep } from '../mirror/map/read.js';
 
 /** Length of the bar in characters. */
 const BAR = 24;
@@ -49,7 +49,7 @@ export function withLateProgress<Result>(text: string, work: () => Promise<Resul
  * Formats the progress of a synchronization run as one line (pure).
  * @param total number of entries of the previous run; 0: not known
  */
-export function describeStep(step: Step, total: number): string {
+export function describeStep(step: ProgressStep, total: number): string {
   switch (step.stage) {
     case 'read': {
       const read = `${step.entries.toLocaleString('en')} entries read`;

@@ -4,8 +4,8 @@ import { Revisions } from '../database/revisions/revisions.js';
 import { Leadership } from '../mirror/sync/leadership.js';
 import { MirrorState } from '../mirror/status/mirror-state.js';
 import { countStored } from '../mirror/plan/stored.js';
-import type { Outcome } from '../mirror/sync/outcome.js';
-import type { Step } from '../mirror/map/read.js';
+import type { SyncOutcome } from '../mirror/sync/outcome.js';
+import type { ProgressStep } from '../mirror/map/read.js';
 import { type RunOptions, Synchroniser } from '../mirror/sync/synchronizer.js';
 import { openSource } from '../sources/open-source.js';
 import { withDatabase } from './context.js';
@@ -14,7 +14,7 @@ import { describeStep, withProgress } from './progress.js';
 import { readStoredRows } from './stored-rows.js';
 
 export interface SyncResult {
-  readonly outcome: Outcome;
+  readonly outcome: SyncOutcome;
   /** The changes that were planned and not applied. Null: there are none. */
   readonly report: PlanReport | null;
 }
@@ -35,7 +35,7 @@ export async function runSync(config: Config, options: RunOptions): Promise<Sync
     );
     const { people, groups } = await countStored(manager);
     const outcome = await withProgress((show) => {
-      const progress = (step: Step) => {
+      const progress = (step: ProgressStep) => {
         show(describeStep(step, people + groups));
       };
       progress({ stage: 'read', entries: 0 });

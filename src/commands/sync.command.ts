@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readConfig } from '../config/config.js';
 import { isEmpty } from '../mirror/plan/plan.js';
 import { countChanges, summarise, summariseChanges, summariseLeftOut } from '../mirror/sync/summary.js';
-import type { Findings, Outcome } from '../mirror/sync/outcome.js';
+import type { Findings, SyncOutcome } from '../mirror/sync/outcome.js';
 import { EXIT_FAILED } from '../start/failure.js';
 import type { PlanReport } from './plan-report.js';
 import { addExamples } from './help.js';
@@ -100,7 +100,7 @@ function describeLeftOut(findings: Findings, limit: number): string[] {
   return [`Left out: ${summariseLeftOut(findings)}`, ...describeQuarantined(findings.quarantined, limit)];
 }
 
-function describeDecision(outcome: Extract<Outcome, { kind: 'planned' }>): string[] {
+function describeDecision(outcome: Extract<SyncOutcome, { kind: 'planned' }>): string[] {
   const { heldBecause } = outcome;
   return heldBecause === null ? [] : [`It would be held: ${heldBecause}.`, confirmation(outcome)];
 }

@@ -25,8 +25,8 @@ export interface PageSelection {
   readonly node: SelectedFields;
 }
 
-export type OrderDirection = 'ASC' | 'DESC';
+export type SortDirection = 'ASC' | 'DESC';
 
-export function opposite(direction: OrderDirection): OrderDirection {
+export function opposite(direction: SortDirection): SortDirection {
   return direction === 'ASC' ? 'DESC' : 'ASC';
 }

@@ -18,7 +18,7 @@ const Manifest = z.object({
 });
 
 /** Script and style sheets of the page, as paths below `/explorer/`. */
-export interface Entry {
+export interface ExplorerEntryPoint {
   readonly script: string;
   readonly styles: readonly string[];
 }
@@ -56,7 +56,7 @@ export class ExplorerAssets implements OnModuleInit {
   }
 }
 
-function readEntry(): Entry | null {
+function readEntry(): ExplorerEntryPoint | null {
   let text: string;
   try {
     text = readFileSync(new URL('manifest.json', BUILT), 'utf8');

@@ -4,11 +4,11 @@ import { dataBlock, escapeHtml, renderDocument } from '../pages/html.js';
 import type { Directives } from '../pages/policy.js';
 import type { IsServed } from '../pages/served-pages.js';
 import { PALETTE } from '../pages/style.js';
-import type { Entry } from './explorer-assets.js';
+import type { ExplorerEntryPoint } from './explorer-assets.js';
 import { type PageSettings, ROOT_ELEMENT, SETTINGS_ELEMENT } from './page-settings.js';
 
 /** @param entry null: the explorer has not been built */
-export function renderExplorer(config: Config, entry: Entry | null, isServed: IsServed): string {
+export function renderExplorer(config: Config, entry: ExplorerEntryPoint | null, isServed: IsServed): string {
   const root = `${config.basePath}/explorer/`;
   const link = (path: string) => escapeHtml(`${root}${path}`);
   const styles = entry?.styles.map((path) => `<link rel="stylesheet" href="${link(path)}">`) ?? [];

@@ -4,13 +4,13 @@ import { isSampleDirectory } from '../config/settings/directory.js';
 import { escapeHtml } from '../pages/html.js';
 
 /** An example of how to get and use one kind of token. */
-export interface Example {
+export interface FirstQuery {
   readonly id: string;
   readonly title: string;
-  readonly steps: readonly Step[];
+  readonly steps: readonly FirstQueryStep[];
 }
 
-export interface Step {
+export interface FirstQueryStep {
   /** HTML. */
   readonly text: string;
   /** Code for a shell. Null: there is none. */
@@ -23,11 +23,11 @@ const TAKE_TOKEN = `sed -E 's/.*"access_token":"([^"]+)".*/\\1/'`;
 const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
 
 /** @param demoToken token of the demonstration account; null: there is none, or it must not be shown */
-export function findExamples(config: Config, demoToken: string | null): Example[] {
+export function findExamples(config: Config, demoToken: string | null): FirstQuery[] {
   return [serviceAccount(config, demoToken), application(config), person(config)];
 }
 
-function serviceAccount({ baseUrl }: Config, demoToken: string | null): Example {
+function serviceAccount({ baseUrl }: Config, demoToken: string | null): FirstQuery {
   const example = (text: string, token: string) => ({
     id: 'service-account',
     title: 'As a service account',
@@ -38,7 +38,7 @@ function serviceAccount({ baseUrl }: Config, demoToken: string | null): Example 
     : example('A program with a token of its own. This one is of the demonstration account:', demoToken);
 }
 
-function application(config: Config): Example {
+function application(config: Config): FirstQuery {
   const { baseUrl, auth } = config;
   const ask = query(baseUrl, 'Bearer', GROUPS);
   const example = (text: string, code: string) => ({
@@ -63,9 +63,9 @@ ${ask}`,
   );
 }
 
-function person(config: Config): Example {
+function person(config: Config): FirstQuery {
   const { baseUrl, basePath, auth, explorer } = config;
-  const steps: Step[] = [];
+  const steps: FirstQueryStep[] = [];
   if (explorer !== null && explorer.clientId !== null) {
     steps.push({
       text: `Sign in on the page of the <a href="${escapeHtml(basePath)}/explorer">explorer</a>, or in an application.`,
@@ -83,7 +83,7 @@ and ask with the access token.`,
   return { id: 'person', title: 'As a person', steps };
 }
 
-function deviceFlow(config: Config): Step[] {
+function deviceFlow(config: Config): FirstQueryStep[] {
   const { baseUrl } = config;
   const client = hasKnownClients(config) ? 'demo-app' : 'CLIENT_ID';
   const anybody = isSampleDirectory(config.directory) ? ' as <code>anna.svensson</code>' : '';

@@ -1,6 +1,6 @@
 import { PALETTE } from '../pages/style.js';
 
-export const STYLE = `${PALETTE}
+export const START_PAGE_STYLE = `${PALETTE}
 body {
   margin: 0 auto; padding: 2.5rem 1.25rem 3rem; max-width: 62rem; background: var(--page); color: var(--text);
   font: 1rem/1.6 system-ui, sans-serif; overflow-wrap: anywhere;

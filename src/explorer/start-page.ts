@@ -2,8 +2,8 @@ import type { Config } from '../config/config.js';
 import { escapeHtml, renderDocument } from '../pages/html.js';
 import { type Directives, hashSource } from '../pages/policy.js';
 import type { IsServed } from '../pages/served-pages.js';
-import { type Example, findExamples } from './first-queries.js';
-import { STYLE } from './start-page-style.js';
+import { type FirstQuery, findExamples } from './first-queries.js';
+import { START_PAGE_STYLE } from './start-page-style.js';
 
 /** The clipboard requires a secure context (Clipboard API §9.1). Elsewhere the buttons stay hidden. */
 const SCRIPT = `
@@ -18,7 +18,7 @@ if (navigator.clipboard) for (const button of document.querySelectorAll('.copy')
 `;
 
 export const START_PAGE_DIRECTIVES: Directives = {
-  'style-src': [hashSource(STYLE)],
+  'style-src': [hashSource(START_PAGE_STYLE)],
   'script-src': [hashSource(SCRIPT)],
 };
 
@@ -34,7 +34,7 @@ export function renderStartPage(config: Config, { demoToken, isServed }: Circums
   const { baseUrl } = config;
   return renderDocument({
     title: 'Directory Service',
-    head: `<style>${STYLE}</style>`,
+    head: `<style>${START_PAGE_STYLE}</style>`,
     body: `<header>
 <h1>Directory Service</h1>
 <p>A GraphQL API in front of a directory: people, groups, roles in groups that contain groups, and signed URLs of
@@ -80,7 +80,7 @@ function renderLink({ path, name, what }: Link): string {
   return `<li><a href="${escapeHtml(path)}"><strong>${name}</strong> <span>${what}</span></a></li>`;
 }
 
-function renderExample({ id, title, steps }: Example): string {
+function renderExample({ id, title, steps }: FirstQuery): string {
   const body = steps.map(({ text, code }, index) => {
     const target = `${id}-${index + 1}`;
     return `<p>${text}</p>

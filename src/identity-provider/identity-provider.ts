@@ -19,7 +19,7 @@ import { RejectionError } from '../http/rejection.js';
 import { DeviceCodes } from './device-codes.js';
 import { createKeys, type ProviderKeys, publicKeys } from './keys.js';
 import { ProviderLogins } from './logins.js';
-import { findPerson, type Person } from './people.js';
+import { findPerson, type ProviderPerson } from './people.js';
 import { buildProvider } from './provider.js';
 
 const PATHS = [
@@ -70,7 +70,7 @@ export class IdentityProvider implements OnModuleInit {
   }
 
   /** An unavailable database is not an error of the provider, and the client may retry. */
-  private async findPerson(id: string): Promise<Person | null> {
+  private async findPerson(id: string): Promise<ProviderPerson | null> {
     try {
       return await findPerson(this.database, id);
     } catch (cause) {

@@ -3,14 +3,14 @@ import type { Database } from '../database/database.js';
 import { statement } from '../database/statements/statement.js';
 
 /** A user who can sign in. Every user of the mirror can. */
-export interface Person {
+export interface ProviderPerson {
   /** The id as the directory spells it, regardless of the spelling that was entered. */
   readonly id: string;
   readonly name: string;
 }
 
 /** Finds a user by id. Returns null when the mirror has no such user. */
-export type FindPerson = (id: string) => Promise<Person | null>;
+export type FindPerson = (id: string) => Promise<ProviderPerson | null>;
 
 /** Returns one row even if no user has the id. */
 const PERSON_BY_ID = statement(
@@ -21,7 +21,7 @@ const PERSON_BY_ID = statement(
 /**
  * @throws ServiceUnavailableError when the database is unavailable, or the directory has not been read yet
  */
-export async function findPerson(database: Database, id: string): Promise<Person | null> {
+export async function findPerson(database: Database, id: string): Promise<ProviderPerson | null> {
   const rows = await database.read<[id: string | null, name: string]>(PERSON_BY_ID, [foldId(id)]);
   const [[personId, name] = [null, '']] = rows;
   return personId === null ? null : { id: personId, name };

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { type Count, Limit, type Taking } from './limit.js';
+import { type LimitResult, Limit, type Taking } from './limit.js';
 import { Limits } from './limits.js';
 import { networkOf } from './network.js';
 
@@ -73,7 +73,7 @@ export class FailedLogins {
     if (takings.some(({ limit }, index) => isFull(limit, counts[index]))) throw this.reject(takings, counts);
   }
 
-  private reject(takings: readonly Taking[], counts: readonly Count[]): ServiceError {
+  private reject(takings: readonly Taking[], counts: readonly LimitResult[]): ServiceError {
     this.rejections++;
     return lockedFor(takings, counts);
   }
@@ -83,11 +83,11 @@ export class FailedLogins {
   }
 }
 
-function isFull(limit: Limit, count: Count | undefined): boolean {
+function isFull(limit: Limit, count: LimitResult | undefined): boolean {
   return (count?.taken ?? 0) >= limit.amount;
 }
 
-function lockedFor(takings: readonly Taking[], counts: readonly Count[]): ServiceError {
+function lockedFor(takings: readonly Taking[], counts: readonly LimitResult[]): ServiceError {
   const waits = takings.map(({ limit }, index) => {
     const count = counts[index];
     return count !== undefined && isFull(limit, count) ? limit.reset(count) : 1;

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 const MAX_SUBJECTS = 100_000;
 
 /** The state of a limit for one subject. */
-export interface Count {
+export interface LimitResult {
   /** Whether the amount has been taken. */
   readonly isTaken: boolean;
   /** The sum of what has been taken in this window. */
@@ -35,7 +35,7 @@ export class Limit {
   ) {}
 
   /** Takes an amount, all of it or nothing. The amount 0 reads the state. */
-  take(subject: string, amount: number): Count {
+  take(subject: string, amount: number): LimitResult {
     const now = this.clock();
     const known = this.counts.get(subject);
     const count = known !== undefined && known.until > now ? known : { taken: 0, until: this.endFrom(now) };
@@ -48,18 +48,18 @@ export class Limit {
   }
 
   /** Adopts the count of all processes, to go on from it when Redis is down. */
-  note(subject: string, { taken, until }: Count): void {
+  note(subject: string, { taken, until }: LimitResult): void {
     if (taken > 0) this.counts.set(subject, { taken, until });
     else this.counts.delete(subject);
   }
 
   /** The amount that is left. */
-  remaining({ taken }: Count): number {
+  remaining({ taken }: LimitResult): number {
     return Math.max(0, this.amount - taken);
   }
 
   /** Seconds until the window ends: whole ones, at least one. */
-  reset({ until }: Count): number {
+  reset({ until }: LimitResult): number {
     return Math.max(1, Math.ceil((until - this.clock()) / 1000));
   }
 

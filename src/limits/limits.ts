@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Count, Taking } from './limit.js';
+import type { LimitResult, Taking } from './limit.js';
 import type { SharedCounts } from './shared-counts.js';
 
 /** Injection token of SharedCounts; null if each process counts on its own. */
@@ -22,7 +22,7 @@ export class Limits {
    * Takes one after another, up to the first that does not fit. From there on it only reads the counts.
    * @returns a count for each, as a promise only if they are shared
    */
-  take(takings: readonly Taking[]): readonly Count[] | Promise<readonly Count[]> {
+  take(takings: readonly Taking[]): readonly LimitResult[] | Promise<readonly LimitResult[]> {
     const asked = this.shared?.take(takings) ?? null;
     if (asked === null) return takeHere(takings);
     return asked.then(
@@ -39,7 +39,7 @@ export class Limits {
   }
 }
 
-function takeHere(takings: readonly Taking[]): readonly Count[] {
+function takeHere(takings: readonly Taking[]): readonly LimitResult[] {
   let isRefused = false;
   return takings.map(({ limit, subject, amount }) => {
     const count = limit.take(subject, isRefused ? 0 : amount);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 import type { RedisConfig } from '../config/settings/redis.js';
-import type { Count, Limit, Taking } from './limit.js';
+import type { LimitResult, Limit, Taking } from './limit.js';
 import { RedisLink } from './redis-link.js';
 import { TAKE_SCRIPT } from './take.script.js';
 
@@ -49,11 +49,11 @@ export class SharedCounts {
    * Like Limits.take(), in one round trip. If one is rejected, what was taken after it is returned in a second one.
    * @returns null while Redis is down; rejects if it goes down meanwhile
    */
-  take(takings: readonly Taking[]): Promise<readonly Count[]> | null {
+  take(takings: readonly Taking[]): Promise<readonly LimitResult[]> | null {
     return this.link.isUp ? this.link.send(() => this.takeAll(takings)) : null;
   }
 
-  private async takeAll(takings: readonly Taking[]): Promise<readonly Count[]> {
+  private async takeAll(takings: readonly Taking[]): Promise<readonly LimitResult[]> {
     const takeOne = ({ limit, subject, amount }: Taking) => this.takeOne(limit, subject, amount);
     const counts = await Promise.all(takings.map(takeOne));
     const end = counts.findIndex(({ isTaken }) => !isTaken) + 1;
@@ -67,7 +67,7 @@ export class SharedCounts {
   }
 
   /** @param amount negative to return it */
-  private async takeOne(terms: Terms, subject: string, amount: number): Promise<Count> {
+  private async takeOne(terms: Terms, subject: string, amount: number): Promise<LimitResult> {
     const { consumedPoints, msBeforeNext } = await this.limiterOf(terms)
       .consume(this.keyOf(subject), amount)
       .catch(readRejection);

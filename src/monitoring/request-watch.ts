@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { TokenKind } from '../auth/principal.js';
+import type { PrincipalKind } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { FastPath } from '../graphql/http/fast-path.js';
@@ -156,7 +156,7 @@ interface RequestLine {
   /** These five exist only for requests to the GraphQL endpoint. */
   operation?: string | null;
   field?: string | null;
-  principal?: TokenKind | null;
+  principal?: PrincipalKind | null;
   price?: number | null;
   statements?: number;
   traceId?: string;

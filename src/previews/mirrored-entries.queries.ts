@@ -5,20 +5,20 @@ import { type Statement, statement } from '../database/statements/statement.js';
 import { groupFields } from '../groups/group.fields.js';
 import type { Hashed, HashedGroup } from '../mirror/plan/plan.js';
 import {
-  type Group,
+  type MappedGroup,
   NAMED_AS_MEMBER,
   type NamedAs,
-  type Person,
+  type MappedPerson,
   type SourceValues,
 } from '../mirror/map/snapshot.js';
 import { userFields } from '../users/user.fields.js';
-import type { StoredGroup } from './stored-entry.js';
+import type { OriginalGroup } from './stored-entry.js';
 
 /**
  * A user as stored in the mirror, for a change. The change does not update the hash, because only a
  * synchronization run compares it.
  */
-export interface MirroredPerson extends Hashed<Person> {
+export interface MirroredPerson extends Hashed<MappedPerson> {
   readonly key: number;
 }
 
@@ -28,11 +28,11 @@ export interface MirroredPerson extends Hashed<Person> {
  */
 export interface MirroredGroup extends HashedGroup {
   readonly key: number;
-  readonly value: Group & StoredGroup;
+  readonly value: MappedGroup & OriginalGroup;
 }
 
 /** The fields that every entry has. */
-type IdentityFields = Pick<Person, 'id' | 'name' | 'createdAt'>;
+type IdentityFields = Pick<MappedPerson, 'id' | 'name' | 'createdAt'>;
 
 /** The columns of every entry, which precede the columns of its fields. */
 const ENTRY_COLUMNS = ['e.key', 'e.content_hash', 'e.entry_uuid', 'e.dn', 'e.dn_key', 'e.source_values'];
@@ -123,14 +123,14 @@ export const FIND_NESTING = statement(
  * The attributes by which a group names a user, by their keys, and the effective role of the user in the
  * group.
  */
-export const FIND_MEMBERSHIP = statement(`
+export const FIND_MEMBERSHIP_STATE = statement(`
   select (select named_as from memberships where group_key = $1 and user_key = $2),
     (select role from effective_memberships where group_key = $1 and user_key = $2)`);
 
 export type MembershipRow = [namedAs: NamedAs | null, role: number | null];
 
 /** The effective role of a user, by folded id, in a group, by its key. */
-export const FIND_STANDING = statement(`
+export const FIND_EFFECTIVE_ROLE = statement(`
   select m.role from users u left join effective_memberships m on m.user_key = u.key and m.group_key = $1
   where u.id_folded = $2`);
 

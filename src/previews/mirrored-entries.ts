@@ -17,9 +17,9 @@ import { USER_TABLE } from '../users/user.queries.js';
 import { NOT_NAMED, type StoredMembership } from './memberships/membership-record.js';
 import {
   type EntryRow,
-  FIND_MEMBERSHIP,
+  FIND_MEMBERSHIP_STATE,
   FIND_NESTING,
-  FIND_STANDING,
+  FIND_EFFECTIVE_ROLE,
   LIST_QUARANTINED_DNS,
   type MembershipRow,
   MirroredEntryQueries,
@@ -27,7 +27,7 @@ import {
   type MirroredPerson,
 } from './mirrored-entries.queries.js';
 import type { Standing } from './policy.js';
-import { type Caller, canReadAll, canReadPerson, ownId, unreadable } from './readable-objects.js';
+import { type PreviewContext, canReadAll, canReadPerson, ownId, unreadable } from './readable-objects.js';
 
 /** Reads whole entries of the mirror for changes. */
 @Injectable()
@@ -44,7 +44,7 @@ export class MirroredEntries {
    * read, and NOT_FOUND
    */
   async getPerson(
-    { transaction, principal }: Caller,
+    { transaction, principal }: PreviewContext,
     { id }: UserInput,
     argument: string,
   ): Promise<MirroredPerson> {
@@ -61,7 +61,7 @@ export class MirroredEntries {
    * and NOT_FOUND
    */
   async getGroup(
-    { transaction, principal }: Caller,
+    { transaction, principal }: PreviewContext,
     { id }: GroupInput,
     argument: string,
   ): Promise<MirroredGroup> {
@@ -113,7 +113,7 @@ export async function readStanding(
   group: MirroredGroup,
 ): Promise<Standing> {
   if (subject === null) return 'NOBODY';
-  const [row] = await reader.read<[rank: number | null]>(FIND_STANDING, [group.key, foldId(subject)]);
+  const [row] = await reader.read<[rank: number | null]>(FIND_EFFECTIVE_ROLE, [group.key, foldId(subject)]);
   if (row === undefined) return 'NOBODY';
   const [rank] = row;
   return rank === null ? 'STRANGER' : roleOf(rank);
@@ -125,7 +125,7 @@ export async function readMembership(
   person: MirroredPerson,
 ): Promise<StoredMembership> {
   const keys = [group.key, person.key];
-  const [[namedAs, rank] = [null, null]] = await reader.read<MembershipRow>(FIND_MEMBERSHIP, keys);
+  const [[namedAs, rank] = [null, null]] = await reader.read<MembershipRow>(FIND_MEMBERSHIP_STATE, keys);
   return { namedAs: namedAs ?? NOT_NAMED, role: rank === null ? null : roleOf(rank) };
 }
 

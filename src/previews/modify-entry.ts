@@ -2,7 +2,7 @@ import type { Filter } from '../ldap/filter/filter-parser.js';
 import type { ValueChange } from '../ldap/ldif/ldif-record.js';
 import type { SourceValues } from '../mirror/map/snapshot.js';
 import { type AuxiliaryClass, isSame } from './auxiliary-class.js';
-import type { ChangedEntry, StoredEntry } from './stored-entry.js';
+import type { ChangedEntry, OriginalEntry } from './stored-entry.js';
 
 /**
  * Builds the record that modifies an entry (pure). If the entry lacks the auxiliary class and receives an
@@ -10,7 +10,7 @@ import type { ChangedEntry, StoredEntry } from './stored-entry.js';
  * @param entry with the source values after the changes
  */
 export function modifyEntry(
-  { dn, sourceValues }: StoredEntry,
+  { dn, sourceValues }: OriginalEntry,
   auxiliaryClass: AuxiliaryClass | null,
   changes: readonly ValueChange[],
   assertion?: Filter,

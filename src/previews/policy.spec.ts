@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Principal, TokenKind } from '../auth/principal.js';
+import type { Principal, PrincipalKind } from '../auth/principal.js';
 import { SCOPES, type Scope } from '../auth/scopes.js';
 import { GroupRole } from '../groups/group-role.js';
 import {
@@ -69,7 +69,7 @@ function actorOf(standing: Standing): object | null {
   return standing === 'NOBODY' ? null : { standing };
 }
 
-function principalOf(kind: TokenKind, scopes: readonly Scope[]): Principal {
+function principalOf(kind: PrincipalKind, scopes: readonly Scope[]): Principal {
   return {
     kind,
     countedAs: 'somebody',

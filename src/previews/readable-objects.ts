@@ -5,7 +5,7 @@ import { foldId } from '../common/fold.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
 
 /** The principal of a preview, and the transaction of the preview. */
-export interface Caller {
+export interface PreviewContext {
   readonly transaction: PreviewTransaction;
   readonly principal: Principal;
 }

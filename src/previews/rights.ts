@@ -2,7 +2,7 @@ import { ServiceError } from '../common/errors.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { GroupRole } from '../groups/group-role.js';
 import type { Standing } from './policy.js';
-import type { Caller } from './readable-objects.js';
+import type { PreviewContext } from './readable-objects.js';
 
 const WHOM: Record<Standing, string> = {
   OWNER: 'an OWNER of it',
@@ -13,7 +13,7 @@ const WHOM: Record<Standing, string> = {
 };
 
 /** Returns the caller of a preview. Every mutation requires a token. */
-export function callerOf({ previewTransaction: transaction, principal }: RequestContext): Caller {
+export function callerOf({ previewTransaction: transaction, principal }: RequestContext): PreviewContext {
   if (principal === null) throw new Error('A mutation has been reached without a token');
   return { transaction, principal };
 }

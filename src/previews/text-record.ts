@@ -8,7 +8,7 @@ import { LONGEST_TEXT } from '../mirror/map/entry-reader.js';
 import type { SourceValues } from '../mirror/map/snapshot.js';
 import { type AuxiliaryClass, isSame } from './auxiliary-class.js';
 import { modifyEntry } from './modify-entry.js';
-import { type ChangedEntry, rawValues, type StoredEntry } from './stored-entry.js';
+import { type ChangedEntry, rawValues, type OriginalEntry } from './stored-entry.js';
 import type { FieldChanges } from './validate.js';
 
 /** A change of one text of an entry. */
@@ -29,7 +29,7 @@ export interface TextChange {
 /** Returns the changes of the texts of an entry that a preview may change (pure). */
 export function textChangesOf(
   fields: readonly Field[],
-  entry: StoredEntry,
+  entry: OriginalEntry,
   change: FieldChanges,
 ): TextChange[] {
   return fields
@@ -57,7 +57,7 @@ function keepLabel(url: string, [before = '']: readonly string[]): string {
  * already have the wanted values
  */
 export function changeTexts(
-  entry: StoredEntry,
+  entry: OriginalEntry,
   auxiliaryClass: AuxiliaryClass | null,
   texts: readonly TextChange[],
 ): ChangedEntry {
@@ -81,7 +81,7 @@ interface Replacement {
   readonly shown: string | null;
 }
 
-function replaceText(entry: StoredEntry, text: TextChange): Replacement {
+function replaceText(entry: OriginalEntry, text: TextChange): Replacement {
   const { argument, attribute, shown, wanted = null } = text;
   const before = rawValues(entry, attribute, shown);
   if (before === null) {
@@ -105,7 +105,7 @@ function stepsOf({ attribute, before, after }: Replacement): ValueChange[] {
 
 /** Returns the source values after the change, because another change may follow in the same operation. */
 function sourceValuesAfter(
-  { sourceValues }: StoredEntry,
+  { sourceValues }: OriginalEntry,
   changed: readonly Replacement[],
 ): SourceValues | null {
   const values = new Map(Object.entries(sourceValues ?? {}));

@@ -8,7 +8,7 @@ export const EXIT_FAILED = 1;
 export const EXIT_WRONG_USE = 2;
 
 /** The reason why a process cannot continue. */
-export interface Failure {
+export interface StartFailure {
   /** A code from docs/operations.md or docs/errors.md. */
   readonly code: string;
   /** One line for each problem. */
@@ -36,7 +36,7 @@ export function explainFailureAsJson(error: unknown): number {
   return failure.exitCode;
 }
 
-export function printFailure({ code, problems }: Failure): void {
+export function printFailure({ code, problems }: StartFailure): void {
   console.log(JSON.stringify({ error: { code, message: problems.join('\n'), problems } }));
 }
 
@@ -49,7 +49,7 @@ export function endOnFaults(explain: (error: unknown) => number = explainFailure
   process.on('uncaughtException', (error) => process.exit(explain(error)));
 }
 
-function describeFailure(error: unknown): Failure {
+function describeFailure(error: unknown): StartFailure {
   if (error instanceof ConfigError || error instanceof ClientsFileError) {
     return { code: 'WRONG_SETTINGS', problems: error.problems, exitCode: EXIT_WRONG_USE };
   }
@@ -78,6 +78,6 @@ function describeFailure(error: unknown): Failure {
   );
 }
 
-function failed(code: string, problem: string): Failure {
+function failed(code: string, problem: string): StartFailure {
   return { code, problems: [problem], exitCode: EXIT_FAILED };
 }

@@ -1,5 +1,5 @@
 import { buildLdif } from '../support/builders/directory.js';
-import { type ChangesPage, followChanges, readChanges, summarise } from '../support/clients/changes.js';
+import { type ChangesPage, followChanges, readChanges, summarizeChange } from '../support/clients/changes.js';
 import { dump, restore } from '../support/builders/dump.js';
 import { readRevision, stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
@@ -67,7 +67,7 @@ describe('the cursors of a log that is restored', () => {
     expect([await ask(lost), await ask(lost, 'before')]).toEqual([lostAt('after'), lostAt('before')]);
     expect(await ask(kept)).toEqual(['emma', 'finn']);
     const { changes } = await followChanges(service, authorization, kept);
-    expect(changes.map(summarise)).toEqual(['USER_CREATED emma', 'USER_CREATED finn']);
+    expect(changes.map(summarizeChange)).toEqual(['USER_CREATED emma', 'USER_CREATED finn']);
   });
 
   it('are refused beyond the newest change, and as the previous release gave them', async () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { followChanges, Replica } from '../support/clients/changes.js';
+import { followChanges, ClientReplica } from '../support/clients/changes.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { expectedRoles } from '../support/builders/effective-roles.js';
 import { stopFollowing } from '../support/clients/mirror.js';
@@ -34,7 +34,7 @@ describe('a copy that is kept by applying changes in their order', () => {
   ] as const)(
     'by $key has what the directory has, whatever happens to it',
     async ({ key, entries, seed }) => {
-      const replica = new Replica(key);
+      const replica = new ClientReplica(key);
       let cursor: string | null = null;
       const drawn = fc.tuple(someOf(SIZE), entries, entries);
       for (const [directory, ofPeople, ofGroups] of fc.sample(drawn, { numRuns: 20, seed })) {
@@ -53,7 +53,7 @@ describe('a copy that is kept by applying changes in their order', () => {
         replica.apply(found.changes);
         expect(plain(replica)).toEqual(wanted(directory));
       }
-      const anew = new Replica(key);
+      const anew = new ClientReplica(key);
       anew.apply((await followChanges(service, authorization, null)).changes);
       expect(plain(anew)).toEqual(plain(replica));
     },
@@ -87,7 +87,7 @@ interface Plain {
   groups: Record<string, Record<string, string>>;
 }
 
-function plain({ people, groups }: Replica): Plain {
+function plain({ people, groups }: ClientReplica): Plain {
   return {
     people: [...people].sort(),
     groups: Object.fromEntries(

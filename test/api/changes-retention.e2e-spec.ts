@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { type ChangesPage, followChanges, readChanges, summarise } from '../support/clients/changes.js';
+import { type ChangesPage, followChanges, readChanges, summarizeChange } from '../support/clients/changes.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
@@ -106,7 +106,7 @@ describe('changes that are past their time', () => {
     service.replaceDirectory(buildLdif([...PEOPLE.slice(0, 3), { id: 'emma' }], GROUPS));
     await service.synchronise();
     const { changes } = await followChanges(service, authorization, endCursor);
-    expect(changes.map(summarise)).toEqual(['USER_CREATED emma']);
+    expect(changes.map(summarizeChange)).toEqual(['USER_CREATED emma']);
   });
 
   it('are those before others, also where a clock was put back', async () => {

@@ -4,8 +4,8 @@ import {
   type ChangesPage,
   followChanges,
   readChanges,
-  Replica,
-  summarise,
+  ClientReplica,
+  summarizeChange,
 } from '../support/clients/changes.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { takeOver } from '../support/clients/mirror.js';
@@ -45,12 +45,12 @@ describe('the log of changes', () => {
   async function changesBy(people: TestPerson[], groups: TestGroup[]): Promise<string[]> {
     const end = await findEnd();
     await replace(buildLdif(people, groups));
-    return (await followChanges(service, authorization, end)).changes.map(summarise);
+    return (await followChanges(service, authorization, end)).changes.map(summarizeChange);
   }
 
   it('begins with everybody and everything that came first, and then who is in what', async () => {
     const { nodes, totalCount, pageInfo } = await readChanges(service, authorization);
-    expect(nodes.map(summarise)).toEqual([
+    expect(nodes.map(summarizeChange)).toEqual([
       'USER_CREATED anna',
       'USER_CREATED ben',
       'USER_CREATED cleo',
@@ -78,7 +78,7 @@ describe('the log of changes', () => {
       authorization,
       `first: 1, after: "${endCursor ?? ''}", ${filter}`,
     );
-    expect(page.nodes.map(summarise)).toEqual(['MEMBER_ADDED anna in club: - to MEMBER']);
+    expect(page.nodes.map(summarizeChange)).toEqual(['MEMBER_ADDED anna in club: - to MEMBER']);
     expect(page.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false });
   });
 
@@ -138,12 +138,12 @@ describe('the log of changes', () => {
       'GROUP_UPDATED society, was guild',
     ]);
     const { nodes } = await readChanges(service, authorization, 'first: 9, filter: {user: {id: "PIA"}}');
-    expect(nodes.map((change) => [summarise(change), change.user?.id, change.group?.id])).toEqual([
+    expect(nodes.map((change) => [summarizeChange(change), change.user?.id, change.group?.id])).toEqual([
       ['USER_CREATED olga', 'pia', undefined],
       ['MEMBER_ADDED olga in guild: - to MEMBER', 'pia', 'society'],
       ['USER_UPDATED pia, was olga', 'pia', undefined],
     ]);
-    const replica = new Replica('nodeId');
+    const replica = new ClientReplica('nodeId');
     replica.apply((await followChanges(service, authorization, null)).changes);
     expect([...(replica.groups.get('society') ?? [])].sort()).toEqual([
       ['olga', 'OWNER'],
@@ -175,7 +175,7 @@ describe('the log of changes', () => {
       'USER_CREATED Olga',
       'MEMBER_ADDED pia in club: - to MEMBER',
     ]);
-    const replica = new Replica('nodeId');
+    const replica = new ClientReplica('nodeId');
     replica.apply((await followChanges(service, authorization, null)).changes);
     expect(replica.people).toEqual(new Set([...PEOPLE.map(({ id }) => id), 'Olga', 'pia']));
     expect([...(replica.groups.get('club') ?? [])].sort()).toEqual([
@@ -234,7 +234,7 @@ describe('the log of changes', () => {
     await changesBy([...PEOPLE, rosa], [CLUB, TEAM, stage, { id: 'choir', members: ['rosa'] }]);
     await changesBy(PEOPLE, [CLUB, TEAM, stage]);
     const changes = await about('user: {id: "Rosa"}');
-    expect(changes.map((change) => [summarise(change), change.user ?? change.group?.id])).toEqual([
+    expect(changes.map((change) => [summarizeChange(change), change.user ?? change.group?.id])).toEqual([
       ['USER_CREATED rosa', undefined],
       ['MEMBER_ADDED rosa in stage: - to MEMBER', 'stage'],
       ['MEMBER_ADDED rosa in choir: - to MEMBER', undefined],
@@ -254,7 +254,7 @@ describe('the log of changes', () => {
     expect(await dataSource.query(`select from changes c where c::text like '%Rosalind%'`)).toEqual([]);
     // Somebody else under the same id: whoever has it today is meant.
     await changesBy([...PEOPLE, { ...rosa, uuid: randomUUID() }], [CLUB, TEAM]);
-    expect((await about('user: {id: "rosa"}')).map(summarise)).toEqual(['USER_CREATED rosa']);
+    expect((await about('user: {id: "rosa"}')).map(summarizeChange)).toEqual(['USER_CREATED rosa']);
   });
 
   it('is narrowed by kinds and time', async () => {
@@ -267,7 +267,7 @@ describe('the log of changes', () => {
         authorization,
         `first: 9, after: "${end ?? ''}", filter: {${filter}}`,
       );
-      return after.nodes.map(summarise);
+      return after.nodes.map(summarizeChange);
     };
     const [added, member, deleted] = [
       'GROUP_CREATED band',

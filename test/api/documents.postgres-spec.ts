@@ -1,7 +1,7 @@
 import { type CommandBlock, commandBlocksOf, pagesWithCommands } from '../support/builders/documents.js';
 import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
 import { FormBrowser } from '../support/clients/form-browser.js';
-import { type Needs, PageShell, type Surroundings, urlOf } from '../support/clients/page-commands.js';
+import { type Needs, PageShell, type CommandEnvironment, urlOf } from '../support/clients/page-commands.js';
 import { ServiceProcess } from '../support/servers/service-processes.js';
 import { createDatabase } from '../support/servers/store.js';
 
@@ -21,7 +21,7 @@ const SAYS_IN_THE_END: Readonly<Record<string, RegExp>> = {
 };
 
 describe('the commands of the pages', () => {
-  let surroundings: Surroundings;
+  let environment: CommandEnvironment;
 
   beforeAll(async () => {
     const database = await createDatabase();
@@ -29,17 +29,17 @@ describe('the commands of the pages', () => {
       ExternalIssuerProcess.start(),
       ServiceProcess.start({ DATABASE_URL: database.url }),
     ]);
-    surroundings = { database, issuer, service };
+    environment = { database, issuer, service };
   });
 
   afterAll(async () => {
-    const { database, issuer, service } = surroundings;
+    const { database, issuer, service } = environment;
     await Promise.all([issuer.stop(), service.process.kill('SIGKILL')]);
     await database.drop();
   });
 
   it.each(pagesWithCommands().filter((page) => runnable(page).length > 0))('%s', async (page) => {
-    const shell = await PageShell.open(surroundings, NEEDS[page] ?? {});
+    const shell = await PageShell.open(environment, NEEDS[page] ?? {});
     try {
       let said = '';
       for (const block of runnable(page)) {
@@ -65,10 +65,10 @@ describe('the commands of the pages', () => {
   }
 
   const TAKEN: Readonly<Record<string, (said: string) => Promise<string> | string>> = {
-    TOKEN: () => surroundings.service.authorization.slice('Basic '.length),
+    TOKEN: () => environment.service.authorization.slice('Basic '.length),
     DEVICE_CODE: async (said) => {
       const device = JSON.parse(said) as Record<string, string>;
-      const browser = new FormBrowser(urlOf(surroundings.service));
+      const browser = new FormBrowser(urlOf(environment.service));
       const { url, response } = await browser.open(device['verification_uri_complete'] ?? '');
       const secret = /name="xsrf" value="([^"]+)"/.exec(await response.text())?.[1] ?? '';
       const confirmed = { xsrf: secret, user_code: device['user_code'] ?? '', confirm: 'yes' };
@@ -77,7 +77,7 @@ describe('the commands of the pages', () => {
       return device['device_code'] ?? '';
     },
     CODE: async (said) => {
-      const browser = new FormBrowser(urlOf(surroundings.service));
+      const browser = new FormBrowser(urlOf(environment.service));
       const question = await browser.open(said.trim());
       const { response } = await browser.open(question.url, { id: 'anna.svensson', answer: 'continue' });
       return new URL(response.headers.get('location') ?? '').searchParams.get('code') ?? '';

@@ -6,7 +6,7 @@ import { writeClients } from '../support/clients/clients.js';
 import {
   flatten,
   printSelection,
-  type Step,
+  type SchemaStep,
   valuesAt,
   walkMutations,
   walkQueries,
@@ -40,13 +40,13 @@ const mutations = walkMutations(schema, 5);
 const roots = [...walkQueries(schema, 1), ...walkMutations(schema, 1)];
 
 /** An operation of one root field. */
-function printRoot(step: Step): string {
+function printRoot(step: SchemaStep): string {
   const operation = step.coordinate.startsWith('Mutation.') ? 'mutation' : 'query';
   return `${operation} ${printSelection([step], argumentsOf)}`;
 }
 
 /** The highest fields of the tree that these scopes do not reach, and with them all that is below. */
-function withheldIn(steps: readonly Step[], scopes: readonly Scope[]): Step[] {
+function withheldIn(steps: readonly SchemaStep[], scopes: readonly Scope[]): SchemaStep[] {
   return steps.flatMap((step) =>
     (NEEDED[step.coordinate] ?? []).every((scope) => scopes.includes(scope))
       ? withheldIn(step.children, scopes)
@@ -59,7 +59,7 @@ interface ScopeError {
   path?: (string | number)[];
 }
 
-function expectedError({ coordinate, path }: Step): ScopeError {
+function expectedError({ coordinate, path }: SchemaStep): ScopeError {
   const needed = NEEDED[coordinate]?.join(' and ') ?? '';
   return {
     message: `The field ${coordinate} is not accessible with this token: it needs the ${needed.includes(' ') ? 'scopes' : 'scope'} ${needed}.`,

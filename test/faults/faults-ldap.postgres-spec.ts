@@ -5,7 +5,7 @@ import { buildLdif, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { FakeLdapServer, result } from '../support/servers/fake-ldap-server.js';
 import { directorySettings } from '../support/servers/ldap.js';
-import { countLosses } from '../support/builders/ldap-mirror.js';
+import { countDeletions } from '../support/builders/ldap-mirror.js';
 import { readStatus } from '../support/clients/mirror.js';
 import { TestProxy } from '../support/servers/proxy.js';
 import { TestService } from '../support/servers/service.js';
@@ -90,14 +90,14 @@ class Follower {
       return data?.user.name;
     };
     await eventually(async () => [await nameOf(), await this.states()], [name, [200, 'IDLE', 'IDLE']]);
-    expect(await countLosses(this.service)).toEqual({ people: 0, memberships: 0 });
+    expect(await countDeletions(this.service)).toEqual({ people: 0, memberships: 0 });
   }
 
   /** Everything is shown as it was, and everybody is told in which state that is. */
   async expectUnmoved(before: unknown, state: string): Promise<void> {
     await eventually(() => this.states(), [200, state, state]);
     expect(await this.read()).toEqual(before);
-    expect(await countLosses(this.service)).toEqual({ people: 0, memberships: 0 });
+    expect(await countDeletions(this.service)).toEqual({ people: 0, memberships: 0 });
   }
 
   /** Another server answers from now on. */

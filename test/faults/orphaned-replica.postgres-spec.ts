@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { Replica } from '../../src/database/connections/replica.js';
+import { ReadReplica } from '../../src/database/connections/replica.js';
 import { Replicas } from '../../src/database/connections/replicas.js';
 import { directoryOf } from '../support/clients/asking.js';
 import { runCommand } from '../support/clients/command.js';
@@ -50,7 +50,7 @@ let environment: Record<string, string>;
 let metricsPort: number;
 let authorization: string;
 let directory = 1;
-const asked = jest.spyOn(Replica.prototype, 'read');
+const asked = jest.spyOn(ReadReplica.prototype, 'read');
 const logged = jest.spyOn(Logger.prototype, 'warn');
 
 beforeAll(async () => {
@@ -128,7 +128,7 @@ async function expectSound(of: TestService | TwinService): Promise<void> {
       const numbers = new Set([...body.matchAll(/ of (\d+)"/g)].map(([, number]) => Number(number)));
       expect({ status, numbers: [...numbers] }).toEqual({ status: 200, numbers: [directory] });
     }
-    const contexts: ReadonlySet<Replica> = new Set(asked.mock.contexts);
+    const contexts: ReadonlySet<ReadReplica> = new Set(asked.mock.contexts);
     expect([...contexts].map(({ standing }) => standing.host)).toEqual([`127.0.0.1:${sound.proxy.port}`]);
     expect(replicas.count).toEqual({ all: 2, current: 1 });
     expect(await countAsked(of)).toEqual({ all: 2, current: 1 });

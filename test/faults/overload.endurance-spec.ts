@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildLdif } from '../support/builders/directory.js';
-import { type Load, load, type Outcome } from '../support/clients/load.js';
+import { type Load, load, type LoadOutcome } from '../support/clients/load.js';
 import { percentile } from '../support/percentile.js';
 import { processorWait } from '../support/processor-time.mjs';
 import { WatchedService } from '../support/watched-service.js';
@@ -36,7 +36,7 @@ fragment page on GroupMembershipConnection {
 describe('ten times as many requests as can be answered', () => {
   let service: WatchedService;
   let knee: number;
-  let outcomes: Outcome[];
+  let outcomes: LoadOutcome[];
   let looks: Look[];
   let afterwards: number;
 
@@ -160,7 +160,7 @@ interface Described {
   readonly refusal: { readonly most: number; readonly half: number };
 }
 
-function describePart(outcomes: readonly Outcome[], share: number, parts: number): Described {
+function describePart(outcomes: readonly LoadOutcome[], share: number, parts: number): Described {
   const refused = outcomes.filter(({ status }) => status !== 200);
   const times = refused.map(({ milliseconds, waited }) => milliseconds - waited);
   const answered = (outcomes.length - refused.length) / (parts * PART) / share;

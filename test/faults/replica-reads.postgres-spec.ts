@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { DirectoryDataSource } from '../../src/database/connections/data-source.js';
 import { examineReplica } from '../../src/database/connections/check-replica.js';
-import { Replica } from '../../src/database/connections/replica.js';
+import { ReadReplica } from '../../src/database/connections/replica.js';
 import { Replicas } from '../../src/database/connections/replicas.js';
 import { Asking, directoryOf } from '../support/clients/asking.js';
 import { writeClients } from '../support/clients/clients.js';
@@ -33,7 +33,7 @@ let twin: TwinService;
 let alone: TwinService;
 let authorization: string;
 let revision = 1;
-const asked = jest.spyOn(Replica.prototype, 'read');
+const asked = jest.spyOn(ReadReplica.prototype, 'read');
 const logged = jest.spyOn(Logger.prototype, 'warn');
 
 beforeAll(async () => {

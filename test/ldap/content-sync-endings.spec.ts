@@ -12,7 +12,7 @@ import { BASE_DN, buildLdif, personDn } from '../support/builders/directory.js';
 import { errorOf } from '../support/error-of.js';
 import { ber, entry, FakeLdapServer, message, octets, result } from '../support/servers/fake-ldap-server.js';
 import { TestProxy } from '../support/servers/proxy.js';
-import { connectTo, joinRecords, Replica, REQUEST, setSn } from '../support/servers/replica.js';
+import { connectTo, joinRecords, LdapReplica, REQUEST, setSnLines } from '../support/servers/replica.js';
 import { MIRROR_DN, startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 
 let slapd: TestSlapd;
@@ -53,7 +53,7 @@ describe('losing the server', () => {
   });
 
   it('is noticed when it is killed, and found out when it knows less than before', async () => {
-    const replica = new Replica(() => slapd);
+    const replica = new LdapReplica(() => slapd);
     const connection = await connectTo(slapd.port);
     const events = followContent(connection, { ...REQUEST, persist: true });
     const take = async () => {
@@ -63,7 +63,7 @@ describe('losing the server', () => {
       return value.kind;
     };
     while ((await take()) !== 'refreshed');
-    await modify(setSn('ann', 'Killed'));
+    await modify(setSnLines('ann', 'Killed'));
     while ((await take()) !== 'entry');
     const lost = errorOf(take());
     await slapd.stop('SIGKILL');
@@ -73,7 +73,7 @@ describe('losing the server', () => {
     const error = await errorOf(replica.refresh());
     expect(error).toBeInstanceOf(ContentSyncRefusedError);
     expect(error.message).toContain('newer than its contextCSN');
-    await modify(setSn('eve', 'Newer'));
+    await modify(setSnLines('eve', 'Newer'));
     await replica.refresh();
     expect([...replica.entries.values()].find(({ dn }) => dn === personDn('ann'))?.sn).toBe('Killed');
     expect(replica.names).toEqual(['ann', 'club', 'eve', 'fay', 'kid']);
@@ -108,7 +108,7 @@ describe('a server that does not let us', () => {
   it('because it has no content synchronisation is told apart', async () => {
     await slapd.restart({ syncprov: false });
     for (const persist of [false, true]) {
-      const error = await errorOf(new Replica(() => slapd).refresh({ persist }));
+      const error = await errorOf(new LdapReplica(() => slapd).refresh({ persist }));
       expect(error).toBeInstanceOf(ContentSyncRefusedError);
       expect(error.message).toBe('The directory server has no content synchronisation');
     }
@@ -122,16 +122,16 @@ describe('a server that does not let us', () => {
         'access to * by * none',
       ],
     });
-    const replica = new Replica(() => slapd);
+    const replica = new LdapReplica(() => slapd);
     await replica.refresh({ base: `ou=people,${BASE_DN}` });
     expect(replica.names).toEqual(['ann', 'eve', 'fay', 'kid']);
-    expect(await errorOf(new Replica(() => slapd).refresh())).toMatchObject({ code: 32 });
+    expect(await errorOf(new LdapReplica(() => slapd).refresh())).toMatchObject({ code: 32 });
   });
 
   it('read everything says what to change', async () => {
     await slapd.restart({ limits: `dn.exact="${MIRROR_DN}" size=3` });
     for (const persist of [false, true]) {
-      const error = await errorOf(new Replica(() => slapd).refresh({ persist }));
+      const error = await errorOf(new LdapReplica(() => slapd).refresh({ persist }));
       expect(error).toBeInstanceOf(SizeLimitError);
       expect(error.message).toContain(`limits dn.exact="${MIRROR_DN}" size=unlimited`);
     }

@@ -8,14 +8,14 @@ import type { ContentEvent } from '../../src/ldap/sync/sync-stage.js';
 import { BASE_DN, buildLdif, groupDn, personDn } from '../support/builders/directory.js';
 import { errorOf } from '../support/error-of.js';
 import {
-  add,
+  additionLines,
   connectTo,
   joinRecords,
-  remove,
-  rename,
-  Replica,
+  removalLines,
+  renameLines,
+  LdapReplica,
   REQUEST,
-  setSn,
+  setSnLines,
 } from '../support/servers/replica.js';
 import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 
@@ -38,7 +38,7 @@ async function modify(...records: string[][]): Promise<void> {
 }
 
 describe('a refresh', () => {
-  const replica = new Replica(() => slapd);
+  const replica = new LdapReplica(() => slapd);
 
   it('without a cookie brings everything, and a cookie', async () => {
     await replica.refresh();
@@ -57,7 +57,12 @@ describe('a refresh', () => {
 
   it('brings what was changed, added, renamed and deleted, and nothing else', async () => {
     const [uuid] = [...replica.entries].find(([, { dn }]) => dn === personDn('cid')) ?? [''];
-    await modify(setSn('ann', 'New'), add('fay'), rename('cid', 'kid'), remove('bob'));
+    await modify(
+      setSnLines('ann', 'New'),
+      additionLines('fay'),
+      renameLines('cid', 'kid'),
+      removalLines('bob'),
+    );
     await replica.refresh();
     expect(replica.names).toEqual(['ann', 'club', 'dan', 'eve', 'fay', 'kid']);
     expect(replica.entries.get(uuid)?.dn).toBe(personDn('kid'));
@@ -67,10 +72,10 @@ describe('a refresh', () => {
 
   it('tells of an entry that the filter no longer chooses as of one that is gone', async () => {
     const request = { filter: parseFilter('(sn=New)') };
-    const chosen = new Replica(() => slapd);
+    const chosen = new LdapReplica(() => slapd);
     await chosen.refresh(request);
     expect(chosen.names).toEqual(['ann']);
-    await modify(setSn('ann', 'Old'), setSn('dan', 'New'));
+    await modify(setSnLines('ann', 'Old'), setSnLines('dan', 'New'));
     await chosen.refresh(request);
     expect(chosen.names).toEqual(['dan']);
   });
@@ -78,7 +83,7 @@ describe('a refresh', () => {
   it('after the server has forgotten what was deleted says what is present still', async () => {
     const [uuid] = [...replica.entries].find(([, { dn }]) => dn === personDn('eve')) ?? [''];
     await replica.refresh();
-    await modify(remove('dan'), setSn('kid', 'New'));
+    await modify(removalLines('dan'), setSnLines('kid', 'New'));
     // The session log is in the memory of the server.
     await slapd.restart();
     await replica.refresh();
@@ -101,7 +106,7 @@ describe('a refresh', () => {
       'x'.repeat(5000),
       'rid=000,csn=29990101000000.000000Z#000000#000#000000',
     ]) {
-      const stranger = new Replica(() => slapd);
+      const stranger = new LdapReplica(() => slapd);
       stranger.cookie = Buffer.from(cookie);
       const error = await errorOf(stranger.refresh({ persist }));
       expect(error).toBeInstanceOf(RefreshRequiredError);
@@ -109,7 +114,7 @@ describe('a refresh', () => {
   });
 
   it('of what is not there says so', async () => {
-    const error = await errorOf(new Replica(() => slapd).refresh({ base: `ou=nowhere,${BASE_DN}` }));
+    const error = await errorOf(new LdapReplica(() => slapd).refresh({ base: `ou=nowhere,${BASE_DN}` }));
     expect(error).toBeInstanceOf(LdapResultError);
     expect(error).toMatchObject({ code: 32 });
   });
@@ -119,7 +124,7 @@ describe('following', () => {
   let connection: LdapConnection;
   let events: AsyncGenerator<ContentEvent, void>;
   const stop = new AbortController();
-  const replica = new Replica(() => slapd);
+  const replica = new LdapReplica(() => slapd);
 
   /** Takes events until one has been taken that is wanted. */
   async function follow(isWanted: (event: ContentEvent) => boolean): Promise<ContentEvent> {
@@ -150,10 +155,10 @@ describe('following', () => {
 
   it('brings every change as it happens, each with its cookie', async () => {
     const changes: [string[], ContentEvent['kind'], string[]][] = [
-      [add('gus'), 'entry', ['ann', 'club', 'eve', 'fay', 'gus', 'kid']],
-      [setSn('gus', 'New'), 'entry', ['ann', 'club', 'eve', 'fay', 'gus', 'kid']],
-      [rename('gus', 'gil'), 'entry', ['ann', 'club', 'eve', 'fay', 'gil', 'kid']],
-      [remove('gil'), 'deleted', ['ann', 'club', 'eve', 'fay', 'kid']],
+      [additionLines('gus'), 'entry', ['ann', 'club', 'eve', 'fay', 'gus', 'kid']],
+      [setSnLines('gus', 'New'), 'entry', ['ann', 'club', 'eve', 'fay', 'gus', 'kid']],
+      [renameLines('gus', 'gil'), 'entry', ['ann', 'club', 'eve', 'fay', 'gil', 'kid']],
+      [removalLines('gil'), 'deleted', ['ann', 'club', 'eve', 'fay', 'kid']],
       [
         [`dn: ${groupDn('club')}`, 'changetype: modify', 'add: member', `member: ${personDn('eve')}`],
         'entry',
@@ -172,16 +177,16 @@ describe('following', () => {
 
   it('brings every one of many changes', async () => {
     const ids = Array.from({ length: 200 }, (_, index) => `many-${index}`);
-    await modify(...ids.map(add));
+    await modify(...ids.map(additionLines));
     await follow((event) => event.kind === 'entry' && event.entry.dn === personDn('many-199'));
-    await modify(...ids.map(remove));
+    await modify(...ids.map(removalLines));
     while (replica.entries.size > 5) await follow(({ kind }) => kind === 'deleted');
     expect(replica.names).toEqual(['ann', 'club', 'eve', 'fay', 'kid']);
   });
 
   it('leaves a cookie to go on from, with a refresh', async () => {
-    await modify(setSn('eve', 'New'));
-    const other = new Replica(() => slapd);
+    await modify(setSnLines('eve', 'New'));
+    const other = new LdapReplica(() => slapd);
     other.cookie = replica.cookie;
     await other.refresh();
     expect(other.names).toEqual(['eve']);

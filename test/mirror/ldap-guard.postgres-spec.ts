@@ -1,7 +1,7 @@
 import { BASE_DN, buildLdif, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
-import { countLosses, readIds, readPeople } from '../support/builders/ldap-mirror.js';
+import { countDeletions, readIds, readPeople } from '../support/builders/ldap-mirror.js';
 import { readStatus } from '../support/clients/mirror.js';
 import { MIRROR_DN } from '../support/servers/slapd.mjs';
 
@@ -63,7 +63,7 @@ describe.each([
       await directory.slapd.restart({ acl: OPEN });
       await eventually(readState, ['IDLE', null]);
       expect(await readPeople(directory.service)).toEqual(before);
-      expect(await countLosses(directory.service)).toEqual({ people: 0, memberships: 0 });
+      expect(await countDeletions(directory.service)).toEqual({ people: 0, memberships: 0 });
     },
   );
 

@@ -1,7 +1,7 @@
 import { BASE_DN } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
-import { countLosses, readIds, readPeople } from '../support/builders/ldap-mirror.js';
+import { countDeletions, readIds, readPeople } from '../support/builders/ldap-mirror.js';
 import { readLeftOut, readStatus } from '../support/clients/mirror.js';
 
 const personDn = (cn: string) => `cn=${cn},ou=people,${BASE_DN}`;
@@ -49,7 +49,7 @@ describe.each([
       ['u2', personDn('one'), u1?.key],
       ['u3', personDn('three'), u3?.key],
     ]);
-    expect(await countLosses(directory.service)).toEqual({ people: 0, memberships: 0 });
+    expect(await countDeletions(directory.service)).toEqual({ people: 0, memberships: 0 });
   });
 
   it('that go round are those of whom they have come to', async () => {

@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { BASE_DN, buildLdif, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
-import { countLosses, readIds, readMembers, readPeople } from '../support/builders/ldap-mirror.js';
+import { countDeletions, readIds, readMembers, readPeople } from '../support/builders/ldap-mirror.js';
 
 const YEAR = `ou=2026,ou=people,${BASE_DN}`;
 const ALUMNI = `ou=alumni,ou=people,${BASE_DN}`;
@@ -88,7 +88,7 @@ describe.each([
       ['anna MEMBER', 'dora MEMBER', 'emil MEMBER'],
     );
     // Each of the three once, where nobody rewrites the group.
-    expect(await countLosses(directory.service)).toEqual({ people: 0, memberships: refint ? 0 : 3 });
+    expect(await countDeletions(directory.service)).toEqual({ people: 0, memberships: refint ? 0 : 3 });
   });
 
   it('whoever leaves the people is gone, and is there again on coming back', async () => {

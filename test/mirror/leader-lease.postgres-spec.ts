@@ -3,12 +3,12 @@ import pg from 'pg';
 import { eventually } from '../support/eventually.js';
 import {
   countWaiting,
-  directoryOf,
+  directoryOfVersion,
   LEADER_LOCK,
-  LEASE,
+  EXPECTED_LEASE_MS,
   Observer,
   readMetric,
-  readStatus,
+  readServiceStatus,
 } from '../support/servers/leaders.js';
 import { type ServiceProcess, ServiceProcesses } from '../support/servers/service-processes.js';
 import { TestService } from '../support/servers/service.js';
@@ -16,7 +16,7 @@ import { TestService } from '../support/servers/service.js';
 /** Milliseconds between two looks of a process that waits at the lease. */
 const LOOK = 3000;
 /** Looks by which a leader that hangs is certainly replaced: those of 30 seconds. */
-const MOST_LOOKS = (2 * LEASE) / LOOK;
+const MOST_LOOKS = (2 * EXPECTED_LEASE_MS) / LOOK;
 
 describe('of two processes on one database', () => {
   let processes: ServiceProcesses;
@@ -26,7 +26,7 @@ describe('of two processes on one database', () => {
   let version = 1;
 
   beforeAll(async () => {
-    processes = await ServiceProcesses.start(2, directoryOf(version));
+    processes = await ServiceProcesses.start(2, directoryOfVersion(version));
     observer = await Observer.open(processes.database.url);
     locking = await Observer.open(processes.database.url);
   });
@@ -39,7 +39,7 @@ describe('of two processes on one database', () => {
 
   function replaceDirectory(): string {
     version++;
-    processes.replaceDirectory(directoryOf(version));
+    processes.replaceDirectory(directoryOfVersion(version));
     return `Anna ${version}`;
   }
 
@@ -142,7 +142,7 @@ describe('of two processes on one database', () => {
     const name = replaceDirectory();
     const { authorization } = leader;
     for (const each of [leader, other]) {
-      await eventually(() => readStatus(each, { authorization }), {
+      await eventually(() => readServiceStatus(each, { authorization }), {
         state: 'RUNNING',
         blockedReason: 'A change waits for a lock that another session of the database holds',
       });
@@ -160,20 +160,20 @@ describe('of two processes on one database', () => {
     await eventually(() => observer.countBlockedBy(locking), 1);
     await locking.run('rollback');
     await eventually(() => observer.contents(), { name, revisions: before.revisions + 1 });
-    await eventually(async () => (await readStatus(other, { authorization })).blockedReason, null);
+    await eventually(async () => (await readServiceStatus(other, { authorization })).blockedReason, null);
   });
 });
 
 describe('a process that believes that it leads', () => {
   it('applies nothing once another one has the lease', async () => {
-    const service = await TestService.start({ ldif: directoryOf(1) });
+    const service = await TestService.start({ ldif: directoryOfVersion(1) });
     const { database } = service.config;
     const observer = await Observer.open(database.kind === 'postgres' ? database.url : '');
     try {
       const before = await observer.lease();
       const [first] = await Promise.all([observer.contents()]);
       await observer.run('update leader_lease set token = token + 1, holder = gen_random_uuid()');
-      service.replaceDirectory(directoryOf(2));
+      service.replaceDirectory(directoryOfVersion(2));
       await eventually(() => observer.contents(), { name: 'Anna 2', revisions: first.revisions + 1 });
       // It did not apply the change by the lease that it had lost, but by one that it has taken since.
       const after = await observer.lease();
@@ -186,7 +186,7 @@ describe('a process that believes that it leads', () => {
   });
 
   it('leaves the lead to a process of a release that knows no lease', async () => {
-    const processes = await ServiceProcesses.start(1, directoryOf(1));
+    const processes = await ServiceProcesses.start(1, directoryOfVersion(1));
     const [service] = processes.each;
     const observer = await Observer.open(processes.database.url);
     const old = new pg.Client(processes.database.url);
@@ -198,9 +198,9 @@ describe('a process that believes that it leads', () => {
       await leading;
       const { token } = await observer.lease();
       const before = await observer.contents();
-      processes.replaceDirectory(directoryOf(2));
+      processes.replaceDirectory(directoryOfVersion(2));
       await eventually(() => Promise.resolve(service === undefined ? 0 : countWaiting(service)), 1);
-      await sleep(LEASE + 5000);
+      await sleep(EXPECTED_LEASE_MS + 5000);
       expect(await observer.leaderSession()).not.toBeNull();
       expect([await observer.contents(), (await observer.lease()).token]).toEqual([before, token]);
       await old.end();

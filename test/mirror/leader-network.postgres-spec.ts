@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { eventually } from '../support/eventually.js';
-import { directoryOf, Observer, readMetric, readStatus } from '../support/servers/leaders.js';
+import { directoryOfVersion, Observer, readMetric, readServiceStatus } from '../support/servers/leaders.js';
 import { startPostgres, type TestPostgres } from '../support/servers/postgres.mjs';
 import { TestProxy } from '../support/servers/proxy.js';
 import { administrate } from '../support/servers/replicated-postgres.js';
@@ -45,7 +45,7 @@ describe('the only process on a database whose role has odd defaults', () => {
     for (const [name, value] of Object.entries(ODD_DEFAULTS))
       await administrate(server, 'postgres', `alter role odd set ${name} = ${value}`);
     proxy = await TestProxy.start({ host: '127.0.0.1', port: server.port });
-    processes = await ServiceProcesses.start(1, directoryOf(version), {
+    processes = await ServiceProcesses.start(1, directoryOfVersion(version), {
       DATABASE_URL: `postgres://odd@127.0.0.1:${proxy.port}/directory`,
     });
     const [first] = processes.each;
@@ -71,7 +71,7 @@ describe('the only process on a database whose role has odd defaults', () => {
 
   function replaceDirectory(): string {
     version++;
-    processes.replaceDirectory(directoryOf(version));
+    processes.replaceDirectory(directoryOfVersion(version));
     return `Anna ${version}`;
   }
 
@@ -92,7 +92,7 @@ describe('the only process on a database whose role has odd defaults', () => {
     // Longer than the role lets a session be idle.
     await observer.run('select pg_sleep(8)');
     expect((await observer.lease()).token).toBe(token);
-    expect(await readStatus(service)).toEqual({ state: 'IDLE', blockedReason: null });
+    expect(await readServiceStatus(service)).toEqual({ state: 'IDLE', blockedReason: null });
   });
 
   it.each([
@@ -100,11 +100,11 @@ describe('the only process on a database whose role has odd defaults', () => {
     ['a table of the mirror', 'lock table users in share mode'],
   ])('says that a change waits for a lock on %s', async (_, lock) => {
     const wanted = await beginChange(lock);
-    await eventually(() => readStatus(service), WAITS);
+    await eventually(() => readServiceStatus(service), WAITS);
     expect(await readMetric(service, 'directory_mirror_lock_wait_seconds')).toBeGreaterThan(0);
     await locking.run('rollback');
     await eventually(name, wanted);
-    await eventually(() => readStatus(service), { state: 'IDLE', blockedReason: null });
+    await eventually(() => readServiceStatus(service), { state: 'IDLE', blockedReason: null });
   });
 
   it('goes on when the connection of a change is lost without a word', async () => {

@@ -1,5 +1,5 @@
 import { eventually } from '../support/eventually.js';
-import { directoryOf, LEADER_LOCK, Observer } from '../support/servers/leaders.js';
+import { directoryOfVersion, LEADER_LOCK, Observer } from '../support/servers/leaders.js';
 import { TestProxy } from '../support/servers/proxy.js';
 import { endConnections, ReplicatedPostgres } from '../support/servers/replicated-postgres.js';
 import { TestService } from '../support/servers/service.js';
@@ -11,7 +11,7 @@ it('applies nothing on a promoted replica by a lease and a lock of the server be
   const target = { host: '127.0.0.1', port: primary.port };
   const proxy = await TestProxy.start(target);
   const service = await TestService.start({
-    ldif: directoryOf(1),
+    ldif: directoryOfVersion(1),
     environment: { DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}/directory` },
     compared: false,
   });
@@ -29,7 +29,7 @@ it('applies nothing on a promoted replica by a lease and a lock of the server be
     expect(await old.leaderSession()).not.toBeNull();
     expect(await promoted.leaderSession()).toBeNull();
     const { token, holder } = await promoted.lease();
-    service.replaceDirectory(directoryOf(2));
+    service.replaceDirectory(directoryOfVersion(2));
     await eventually(() => promoted.contents(), { name: 'Anna 2', revisions: 2 });
     const lease = await promoted.lease();
     expect(lease.token).toBe(token + 1);

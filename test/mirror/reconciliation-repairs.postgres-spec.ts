@@ -8,7 +8,7 @@ import { runCommand } from '../support/clients/command.js';
 import { BASE_DN, buildLdif, personDn, type TestPerson } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { directorySettings, FollowedDirectory } from '../support/servers/ldap.js';
-import { countLosses, readMembers, readNames } from '../support/builders/ldap-mirror.js';
+import { countDeletions, readMembers, readNames } from '../support/builders/ldap-mirror.js';
 import { readSamples } from '../support/clients/metrics.js';
 import { readRevision, readStatus } from '../support/clients/mirror.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
@@ -252,7 +252,7 @@ describe('a server that cannot be what it was', () => {
       await directory.change(rename('ben', 'Ben'));
       await eventually(() => readMails(service), EDITED);
       await eventually(async () => (await readNames(service))['ben'], 'Ben');
-      expect((await countLosses(service)).people).toBe(0);
+      expect((await countDeletions(service)).people).toBe(0);
     } finally {
       await directory.stop();
     }
@@ -320,7 +320,7 @@ describe('a server that cannot be what it was', () => {
       expect(await slapd.search({ filter: `(entryUUID=${uuid})`, attributes: ['uid'] })).toBe('');
       await eventually(() => readMails(service), EDITED);
       await untilReconciled(service, 'contents');
-      expect(await countLosses(service)).toEqual({ people: 0, memberships: 0 });
+      expect(await countDeletions(service)).toEqual({ people: 0, memberships: 0 });
       expect(await readMembers(service, 'club')).toEqual(['anna MEMBER', 'ben MEMBER']);
     } finally {
       await directory.stop();
@@ -399,7 +399,7 @@ describe('a comparison that does not come to its end', () => {
       proxy.mend();
       await eventually(() => countPeople(service), 1997);
       await eventually(async () => (await readStatus(service)).state, 'IDLE');
-      expect((await countLosses(service)).people).toBe(3);
+      expect((await countDeletions(service)).people).toBe(3);
     } finally {
       await service.stop();
       await proxy.stop();

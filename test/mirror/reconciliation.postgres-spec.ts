@@ -5,7 +5,7 @@ import { BASE_DN, buildLdif, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { directorySettings, FollowedDirectory } from '../support/servers/ldap.js';
 import {
-  countLosses,
+  countDeletions,
   readIds,
   readMembers,
   readMirror,
@@ -180,7 +180,7 @@ describe.each([
     const { key, uuid } = (await readPeople(directory.service))['berta'] ?? {};
     expect({ key, uuid }).toEqual({ key: before?.key, uuid: before?.uuid });
     expect(await readMembers(directory.service, 'club')).toEqual(['ben MEMBER', 'berta MEMBER']);
-    expect((await countLosses(directory.service)).people).toBe(0);
+    expect((await countDeletions(directory.service)).people).toBe(0);
   });
 
   it('finds pictures that come and go without a word', async () => {
@@ -236,7 +236,7 @@ describe.each([
       await eventually(read, ['IDLE', null]);
     }
     expect(await readMirror(directory.service.app.get(DataSource))).toEqual(before);
-    expect(await countLosses(directory.service)).toEqual({ people: 0, memberships: 0 });
+    expect(await countDeletions(directory.service)).toEqual({ people: 0, memberships: 0 });
   });
 
   it('never goes back to what a comparison has read before a change', async () => {

@@ -1,8 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { Chromium, expectAccessible, expectFittingWidth, type Visit } from '../support/servers/chromium.js';
-import { type Askers, EXAMPLES, makeAskers, steady, writeAnswer } from '../support/builders/examples.js';
-import { declarationsOf } from '../support/builders/schema-coordinates.js';
+import {
+  type Askers,
+  REFERENCE_EXAMPLES,
+  makeAskers,
+  steady,
+  writeAnswer,
+} from '../support/builders/examples.js';
+import { contractElementsOf } from '../support/builders/schema-coordinates.js';
 import { NEEDED, schema } from '../support/clients/scope-walk.js';
 import { dataOf, post, refusalOf, send } from '../support/clients/http.js';
 import { TestService } from '../support/servers/service.js';
@@ -34,10 +40,10 @@ describe('an example of the reference', () => {
     const roots = [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
       Object.keys(type?.getFields() ?? {}),
     );
-    expect(EXAMPLES.map(({ name }) => name).sort()).toEqual(roots.sort());
+    expect(REFERENCE_EXAMPLES.map(({ name }) => name).sort()).toEqual(roots.sort());
   });
 
-  it.each(EXAMPLES)('has the answer that it shows: $name', async (example) => {
+  it.each(REFERENCE_EXAMPLES)('has the answer that it shows: $name', async (example) => {
     const { document, variables, as } = example;
     const body = { query: document, variables };
     const answer = dataOf(await post(service, body, as === null ? {} : askers[as]));
@@ -74,7 +80,7 @@ describe('the pages of the schema', () => {
     coordinate.replace(/^(Query|Mutation)\./, '').replace(/[(:)]/g, (sign) => (sign === '(' ? '.' : ''));
 
   it('have a place for everything that it declares', () => {
-    const anchors = declarationsOf(schema)
+    const anchors = contractElementsOf(schema)
       .map(({ coordinate }) => anchorOf(coordinate))
       .filter((anchor) => !['Query', 'Mutation'].includes(anchor));
     expect(anchors.length).toBeGreaterThan(300);

@@ -12,7 +12,7 @@ import {
   dnOfNewGroup,
 } from '../../src/previews/groups/group-record.js';
 import { changeNames, NOT_NAMED } from '../../src/previews/memberships/membership-record.js';
-import type { StoredEntry, StoredGroup } from '../../src/previews/stored-entry.js';
+import type { OriginalEntry, OriginalGroup } from '../../src/previews/stored-entry.js';
 import { changePerson } from '../../src/previews/users/user-record.js';
 import { validateNewGroup } from '../../src/previews/validate.js';
 import { NAUGHTY_STRINGS } from '../support/builders/naughty-strings.js';
@@ -66,14 +66,14 @@ async function read(base: string): Promise<Entry[]> {
   return entries;
 }
 
-async function readPerson(dn: string): Promise<StoredEntry> {
+async function readPerson(dn: string): Promise<OriginalEntry> {
   const [entry] = await read(dn);
   const person = entry === undefined ? null : mapPerson(entry, people).value;
   if (person === null) throw new Error(`there is nobody ${dn}`);
   return person;
 }
 
-async function readGroup(dn: string): Promise<StoredGroup & { references: ReadonlyMap<string, number> }> {
+async function readGroup(dn: string): Promise<OriginalGroup & { references: ReadonlyMap<string, number> }> {
   const [entry] = await read(dn);
   const group = entry === undefined ? null : mapGroup(entry, groups).value;
   if (entry === undefined || group === null) throw new Error(`there is no group ${dn}`);

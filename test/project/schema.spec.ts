@@ -8,7 +8,7 @@ import {
 } from 'graphql';
 import { findDeprecationProblems } from '../../src/graphql/schema/deprecation.js';
 import { buildSdl } from '../../src/schema.js';
-import { declarationsOf, signaturesOf } from '../support/builders/schema-coordinates.js';
+import { contractElementsOf, signaturesOf } from '../support/builders/schema-coordinates.js';
 
 describe('the schema', () => {
   const file = readFileSync('schema.graphql', 'utf8');
@@ -46,7 +46,9 @@ describe('the schema', () => {
   });
 
   it('says of every type, field, argument and value what it is', () => {
-    const undescribed = declarationsOf(schema).filter(({ description }) => (description ?? '').trim() === '');
+    const undescribed = contractElementsOf(schema).filter(
+      ({ description }) => (description ?? '').trim() === '',
+    );
     expect(undescribed.map(({ coordinate }) => coordinate)).toEqual([]);
   });
 });

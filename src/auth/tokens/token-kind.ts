@@ -1,4 +1,4 @@
-import type { TokenKind } from '../principal.js';
+import type { PrincipalKind } from '../principal.js';
 
 /** Claims of a JWT, or members of an introspection, that depend on the grant of the token. */
 export interface GrantClaims {
@@ -13,7 +13,7 @@ export interface GrantClaims {
  * §2.2), or a claim `gty` or `grant_type` names the grant, as several providers do; the embedded provider sends
  * `gty`. All other tokens are access tokens of applications.
  */
-export function kindOfToken({ sub, client_id, gty, grant_type }: GrantClaims): TokenKind {
+export function kindOfToken({ sub, client_id, gty, grant_type }: GrantClaims): PrincipalKind {
   const isOfClient = typeof client_id === 'string' && sub === client_id;
   const grants = [gty, grant_type].flat();
   return isOfClient || grants.some(isClientCredentials) ? 'PERSONAL_ACCESS_TOKEN' : 'ACCESS_TOKEN';

@@ -18,7 +18,7 @@ import {
   verifyJwt,
 } from './jwt.js';
 import { isAboutAccessToken } from './access-tokens-only.js';
-import type { Principal, TokenKind } from '../principal.js';
+import type { Principal, PrincipalKind } from '../principal.js';
 import { kindOfToken } from './token-kind.js';
 import { parseScopes } from '../scopes.js';
 
@@ -159,7 +159,7 @@ function claimsOf(payload: JWTPayload): Omit<Claims, 'expiresAt'> {
   };
 }
 
-function principalOf({ subject, clientId, scope, expiresAt }: Claims, kind: TokenKind): Principal {
+function principalOf({ subject, clientId, scope, expiresAt }: Claims, kind: PrincipalKind): Principal {
   return Object.freeze({
     kind,
     countedAs: `token:${subject ?? ''}:${clientId ?? ''}`,

@@ -30,7 +30,7 @@ interface Seen {
 }
 
 /** One read replica. It is used only while it is healthy. */
-export class Replica {
+export class ReadReplica {
   private readonly logger = new Logger('Database');
   private readonly connections = new OpenConnections();
   private readonly pool: pg.Pool;

@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.js';
 import type { CurrentRevision } from '../revisions/current-revision.js';
 import type { DirectoryDataSource } from './data-source.js';
 import { hasHadRevision } from './diverged-replica.js';
-import { Replica } from './replica.js';
+import { ReadReplica } from './replica.js';
 import type { Revision } from '../revisions/revision.js';
 import { revisionOf } from '../revisions/revision.js';
 import type { Statement } from '../statements/statement.js';
@@ -19,7 +19,7 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
   private turn = 0;
 
   constructor(
-    private readonly all: readonly Replica[],
+    private readonly all: readonly ReadReplica[],
     private readonly revision: CurrentRevision,
   ) {}
 
@@ -32,7 +32,7 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
     if (database.kind === 'pglite' || database.replicaUrls.length === 0) return null;
     const hasHad = async (id: string) => id === revision.known?.id || hasHadRevision(primary.pool, id);
     return new Replicas(
-      database.replicaUrls.map((url) => new Replica(url, database.poolSize, hasHad)),
+      database.replicaUrls.map((url) => new ReadReplica(url, database.poolSize, hasHad)),
       revision,
     );
   }
@@ -56,7 +56,7 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** The state of each replica, and the revision of the primary. */
-  get standing(): { readonly needed: Revision | null; readonly each: readonly Replica['standing'][] } {
+  get standing(): { readonly needed: Revision | null; readonly each: readonly ReadReplica['standing'][] } {
     return { needed: this.revision.known, each: this.all.map(({ standing }) => standing) };
   }
 
@@ -81,7 +81,7 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
     return id === null || id !== this.revision.known?.id ? null : rows;
   }
 
-  private choose(): Replica | null {
+  private choose(): ReadReplica | null {
     const { all } = this;
     const needed = this.revision.known;
     if (needed === null) return null;

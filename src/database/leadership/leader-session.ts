@@ -17,7 +17,7 @@ import { settlesWithin } from '../connections/settles-within.js';
 /** Milliseconds between two attempts to become the leader, and between two renewals. */
 const INTERVAL = 3000;
 /** Milliseconds without a renewal after which a leader is replaced. */
-export const LEASE = 15_000;
+export const LEASE_MS = 15_000;
 /** Milliseconds between a lost connection and the next attempt to connect. */
 const PAUSE = 1000;
 /** Milliseconds between two attempts while the sessions of the previous leader are ending. */
@@ -174,6 +174,6 @@ class LeaseWatch {
       this.seen = { lease, at: performance.now() };
       return null;
     }
-    return asked - this.seen.at >= LEASE ? lease : null;
+    return asked - this.seen.at >= LEASE_MS ? lease : null;
   }
 }

@@ -1,5 +1,5 @@
 import { type CursorValue, decodeCursor } from '../../common/cursor.js';
-import { opposite, type OrderDirection } from '../../common/page.js';
+import { opposite, type SortDirection } from '../../common/page.js';
 import type { OrderColumn, PageSource } from './page-source.js';
 import type { Values } from '../statements/values.js';
 
@@ -10,7 +10,7 @@ export interface Bound {
   /** SQL condition for the rows on the other side. The row of the cursor is the first of them. */
   readonly outside: string;
   /** The direction from the cursor away from the page. */
-  readonly outwards: OrderDirection;
+  readonly outwards: SortDirection;
 }
 
 /** Returns the bound that a cursor defines; null if there is no cursor. */

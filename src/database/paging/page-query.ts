@@ -1,6 +1,6 @@
 import {
   opposite,
-  type OrderDirection,
+  type SortDirection,
   type PageArguments,
   type PageSelection,
   type SelectedCursors,
@@ -158,7 +158,7 @@ function selectRows(
   source: PageSource,
   places: readonly OrderColumn[],
   conditions: readonly string[],
-  direction: OrderDirection,
+  direction: SortDirection,
   rowLimit: string,
 ): string {
   const { order } = source;
@@ -220,12 +220,12 @@ function inStretches(
     : stretches.map((stretch) => ask([...conditions, stretch]));
 }
 
-function orderBy({ columns }: PageOrder, direction: OrderDirection): string {
+function orderBy({ columns }: PageOrder, direction: SortDirection): string {
   return columns.map(({ sql }) => `${sql} ${direction.toLowerCase()}`).join(', ');
 }
 
 /** Orders rows that have already been read. */
-function orderByNames({ columns }: PageOrder, direction: OrderDirection): string {
+function orderByNames({ columns }: PageOrder, direction: SortDirection): string {
   return columns.map((_, index) => `order_${index} ${direction.toLowerCase()}`).join(', ');
 }
 

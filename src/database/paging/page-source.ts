@@ -1,5 +1,5 @@
 import type { CursorBinding } from '../../common/cursor.js';
-import type { OrderDirection } from '../../common/page.js';
+import type { SortDirection } from '../../common/page.js';
 import type { Values } from '../statements/values.js';
 
 /** A column by which pages are ordered. It is never null, and the last one of an order is unique. */
@@ -10,7 +10,7 @@ export interface OrderColumn {
 
 export interface PageOrder {
   readonly columns: readonly OrderColumn[];
-  readonly direction: OrderDirection;
+  readonly direction: SortDirection;
 }
 
 /** The rows of a connection: one kind of rows, in one order, under one or many parents. */

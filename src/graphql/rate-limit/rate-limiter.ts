@@ -3,7 +3,7 @@ import type { Principal } from '../../auth/principal.js';
 import { ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { type Count, Limit, type Taking } from '../../limits/limit.js';
+import { type LimitResult, Limit, type Taking } from '../../limits/limit.js';
 import { Limits } from '../../limits/limits.js';
 import { networkOf } from '../../limits/network.js';
 import type { OperationCost } from '../analysis/operation-cost.js';
@@ -112,7 +112,7 @@ export class RateLimiter {
     return { limit: this.requests, subject: subjectOf(caller), amount: 1 };
   }
 
-  private admit(caller: Caller, count: Count | undefined): void {
+  private admit(caller: Caller, count: LimitResult | undefined): void {
     const standing = rateLimitStateOf(this.requests, count, null);
     caller.rateLimits?.push(standing);
     if (count?.isTaken === true) return;
@@ -120,7 +120,11 @@ export class RateLimiter {
     throw rateLimited(`Too many requests: ${this.requests.amount} a minute are answered`, standing);
   }
 
-  private pay(caller: Caller, { points: cost, nodeCount }: OperationCost, count: Count | undefined): Charge {
+  private pay(
+    caller: Caller,
+    { points: cost, nodeCount }: OperationCost,
+    count: LimitResult | undefined,
+  ): Charge {
     const standing = rateLimitStateOf(this.points, count, cost);
     caller.rateLimits?.push(standing);
     const { amount: limit } = this.points;
@@ -138,7 +142,7 @@ function subjectOf({ principal, ip }: Caller): string {
   return principal?.countedAs ?? networkOf(ip);
 }
 
-function rateLimitStateOf(limit: Limit, count: Count | undefined, cost: number | null): RateLimitState {
+function rateLimitStateOf(limit: Limit, count: LimitResult | undefined, cost: number | null): RateLimitState {
   if (count === undefined) throw new Error('What was taken was not told');
   return { limit, remaining: limit.remaining(count), reset: limit.reset(count), cost };
 }

@@ -6,7 +6,7 @@ import { foldId } from '../../common/fold.js';
 import type { Client } from '../clients.js';
 import { LockedError, type ProviderLogins } from '../logins.js';
 import { messagePage, sendPage, signInPage } from './pages.js';
-import type { FindPerson, Person } from '../people.js';
+import type { FindPerson, ProviderPerson } from '../people.js';
 
 /** Maximum bytes of a posted form, which contains an id and a button. */
 const FORM_BYTES = 4096;
@@ -90,7 +90,7 @@ export function answerInteractions(
   }
 
   /** Counts attempts for nonexistent users. An empty field does not count as an attempt. */
-  async function isLocked(context: Context, typed: string, person: Person | null): Promise<boolean> {
+  async function isLocked(context: Context, typed: string, person: ProviderPerson | null): Promise<boolean> {
     if (typed === '') return false;
     try {
       await logins.judge(context, `person:${foldId(typed)}`, person !== null);
@@ -102,7 +102,7 @@ export function answerInteractions(
   }
 
   /** Creates a new grant for each sign-in, so that an earlier consent for other scopes does not count. */
-  async function grantWhatIsAsked({ params }: Interaction, person: Person): Promise<string> {
+  async function grantWhatIsAsked({ params }: Interaction, person: ProviderPerson): Promise<string> {
     const grant = new provider.Grant({ accountId: person.id, clientId: params.client_id });
     const scopes = wordsOf(params.scope);
     grant.addOIDCScope(scopes.join(' '));

@@ -1,7 +1,7 @@
 import { PALETTE } from '../../pages/style.js';
 
 /** The style sheet of the provider's pages. The content security policy allows it by its hash. */
-export const STYLE = `${PALETTE}body {
+export const PROVIDER_PAGE_STYLE = `${PALETTE}body {
   margin: 0; min-height: 100vh; padding: 1.5rem 1rem; display: flex; flex-direction: column;
   align-items: center; justify-content: center; gap: 1rem; background: var(--page); color: var(--text);
   font: 1rem/1.5 system-ui, sans-serif;

@@ -1,10 +1,10 @@
 import type { Context } from 'oidc-provider/lib/provider.js';
 import { escapeHtml, renderDocument } from '../../pages/html.js';
 import { contentSecurityPolicy, hashSource } from '../../pages/policy.js';
-import { STYLE } from './page-style.js';
+import { PROVIDER_PAGE_STYLE } from './page-style.js';
 
 /** The content of a page of the provider. */
-export interface Page {
+export interface ProviderPage {
   readonly title: string;
   /** HTML. All external text in it is already escaped. */
   readonly body: string;
@@ -24,7 +24,7 @@ const SCOPE_WORDS: Readonly<Record<string, string>> = {
  * `form-action`, because browsers apply it to every redirect after the post, and the last redirect leads to
  * the application.
  */
-const CONTENT_SECURITY_POLICY = contentSecurityPolicy({ 'style-src': [hashSource(STYLE)] });
+const CONTENT_SECURITY_POLICY = contentSecurityPolicy({ 'style-src': [hashSource(PROVIDER_PAGE_STYLE)] });
 
 /**
  * Policy of responses other than the service's own pages: redirects, JSON, and the form of oidc-provider that
@@ -39,7 +39,7 @@ export function setPolicy(context: Context): void {
   context.set('Referrer-Policy', 'no-referrer');
 }
 
-export function sendPage(context: Context, status: number, page: Page): void {
+export function sendPage(context: Context, status: number, page: ProviderPage): void {
   context.status = status;
   context.type = 'html';
   context.set('Content-Security-Policy', CONTENT_SECURITY_POLICY);
@@ -62,7 +62,7 @@ export interface SignInQuestion {
  * Renders the page that asks for the user's id and for consent to the requested scopes. The form posts to its
  * own address.
  */
-export function signInPage({ application, scopes, id, problem }: SignInQuestion): Page {
+export function signInPage({ application, scopes, id, problem }: SignInQuestion): ProviderPage {
   const wishes = scopes.map((scope) => `<li>${escapeHtml(SCOPE_WORDS[scope] ?? scope)}</li>`).join('');
   const asks = wishes === '' ? 'wants you to sign in.</p>' : `asks to</p>\n<ul>${wishes}</ul>`;
   return {
@@ -86,7 +86,7 @@ export interface DeviceForm {
 }
 
 /** Renders the page that asks for the code that a device shows (RFC 8628 §3.3). */
-export function deviceCodePage({ action, secret, userCode }: DeviceForm, problem?: string): Page {
+export function deviceCodePage({ action, secret, userCode }: DeviceForm, problem?: string): ProviderPage {
   return {
     title: 'Connect a device',
     body: `<p>Type the code that your device shows.</p>
@@ -101,7 +101,10 @@ ${field({ name: 'user_code', label: 'Code', value: userCode, autocomplete: 'off'
 }
 
 /** Renders the page that asks whether the code matches the one on the user's device (RFC 8628 §5.4). */
-export function deviceConfirmPage({ action, secret, userCode }: DeviceForm, application: string): Page {
+export function deviceConfirmPage(
+  { action, secret, userCode }: DeviceForm,
+  application: string,
+): ProviderPage {
   return {
     title: 'Is this your device?',
     body: `<p><strong>${escapeHtml(application)}</strong> should show this code:</p>
@@ -126,7 +129,7 @@ ${hiddenField('confirm', 'yes')}
 export function signOutPage(
   { action, secret }: Omit<DeviceForm, 'userCode'>,
   application: string | null,
-): Page {
+): ProviderPage {
   const who =
     application === null ? '' : `<p><strong>${escapeHtml(application)}</strong> asks you to sign out.</p>\n`;
   return {
@@ -142,14 +145,14 @@ ${hiddenField('xsrf', secret)}
   };
 }
 
-export function messagePage(title: string, message: string): Page {
+export function messagePage(title: string, message: string): ProviderPage {
   return { title, body: `<p>${escapeHtml(message)}</p>` };
 }
 
-function renderPage({ title, body }: Page): string {
+function renderPage({ title, body }: ProviderPage): string {
   return renderDocument({
     title: `${title} · development identity provider`,
-    head: `<style>${STYLE}</style>`,
+    head: `<style>${PROVIDER_PAGE_STYLE}</style>`,
     body: `<main>
 <h1>${escapeHtml(title)}</h1>
 ${body}

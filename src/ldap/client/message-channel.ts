@@ -11,7 +11,7 @@ import { resultCodeName } from './result-code.js';
 const HIGH_WATER = { messages: 1000, bytes: 8 * 1024 * 1024 };
 
 /** An active request and its response. */
-export interface Operation {
+export interface LdapOperation {
   /**
    * The next message of the response.
    * @param milliseconds how long to wait for it; 0 means no limit
@@ -52,7 +52,7 @@ export class MessageChannel {
    * @param encode returns the bytes of the request for its message ID
    * @throws {LdapError} the error that ended the channel
    */
-  begin(encode: (id: number) => Buffer): Operation {
+  begin(encode: (id: number) => Buffer): LdapOperation {
     if (this.reason !== null) throw this.reason;
     const id = this.nextId();
     const inbox = new Inbox((bytes) => {

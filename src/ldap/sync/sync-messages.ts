@@ -22,14 +22,14 @@ const SYNC_ID_SET = 0xa3;
  * The Sync State Control of an entry (RFC 4533 §2.3): whether the entry is unchanged, added, modified or
  * deleted.
  */
-export interface SyncState {
+export interface SyncStateControl {
   readonly state: (typeof STATES)[number];
   readonly uuid: string;
   readonly cookie: Buffer | null;
 }
 
 /** The Sync Done Control at the end of a refresh (RFC 4533 §2.4). */
-export interface SyncDone {
+export interface SyncDoneControl {
   readonly refreshDeletes: boolean;
   readonly cookie: Buffer | null;
 }
@@ -61,7 +61,7 @@ export class SyncRequestControl extends Control {
 }
 
 /** @throws {LdapProtocolError} when the Sync State Control is missing or malformed */
-export function parseSyncState(controls: readonly ResponseControl[]): SyncState {
+export function parseSyncState(controls: readonly ResponseControl[]): SyncStateControl {
   const value = valueOf(controls, SYNC_STATE);
   if (value === null) throw new LdapProtocolError('an entry without its synchronisation state');
   const state = STATES[value.readInteger(Tag.enumerated)];
@@ -70,7 +70,7 @@ export function parseSyncState(controls: readonly ResponseControl[]): SyncState 
 }
 
 /** @returns null when the control is absent */
-export function parseSyncDone(controls: readonly ResponseControl[]): SyncDone | null {
+export function parseSyncDone(controls: readonly ResponseControl[]): SyncDoneControl | null {
   const value = valueOf(controls, SYNC_DONE);
   if (value === null) return null;
   return { cookie: readCookie(value), refreshDeletes: readFlag(value, false) };

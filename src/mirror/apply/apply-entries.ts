@@ -7,7 +7,7 @@ import type { Writer } from '../../database/statements/writer.js';
 import { groupFields } from '../../groups/group.fields.js';
 import { userFields } from '../../users/user.fields.js';
 import type { Hashed, HashedGroup, Plan, ReferenceChange, RoleChange } from '../plan/plan.js';
-import { type Group, type Person, rankOfNaming } from '../map/snapshot.js';
+import { type MappedGroup, type MappedPerson, rankOfNaming } from '../map/snapshot.js';
 
 /** Maximum number of rows in one statement. */
 const BATCH = 2000;
@@ -30,7 +30,7 @@ export async function applyEntries(
   await deleteEntries(writer, 'groups', plan.deletedGroups);
   for (const batch of batches([...plan.createdPeople, ...plan.updatedPeople], BATCH)) {
     signal.throwIfAborted();
-    await upsert<Hashed<Person>>(writer, 'users', batch, columns.people);
+    await upsert<Hashed<MappedPerson>>(writer, 'users', batch, columns.people);
   }
   for (const batch of batches([...plan.createdGroups, ...plan.updatedGroups], BATCH)) {
     signal.throwIfAborted();
@@ -111,7 +111,7 @@ async function deleteEntries(
   ]);
 }
 
-function personColumns({ people }: DirectoryMapping, now: Date): WrittenColumn<Hashed<Person>>[] {
+function personColumns({ people }: DirectoryMapping, now: Date): WrittenColumn<Hashed<MappedPerson>>[] {
   return entryColumns(userFields(people), now);
 }
 
@@ -123,22 +123,27 @@ function groupColumns({ groups }: DirectoryMapping, now: Date): WrittenColumn<Ha
 }
 
 /** Returns the columns of the fields and the columns that users and groups have in common. */
-function entryColumns(fields: readonly Field[], now: Date): WrittenColumn<Hashed<Person | Group>>[] {
+function entryColumns(
+  fields: readonly Field[],
+  now: Date,
+): WrittenColumn<Hashed<MappedPerson | MappedGroup>>[] {
   // A search requires no scope of a field, so fields that require one are not searchable.
   const searched = fields.filter(({ isSearchable, scopes }) => isSearchable === true && scopes === undefined);
-  const textOf = (value: Person | Group) =>
+  const textOf = (value: MappedPerson | MappedGroup) =>
     searchText(searched.flatMap(({ name }) => (typeof value[name] === 'string' ? [value[name]] : [])));
   const column = (
     name: string,
     type: string,
-    valueOf: (value: Person | Group, contentHash: Buffer) => unknown,
-  ): WrittenColumn<Hashed<Person | Group>> => ({
+    valueOf: (value: MappedPerson | MappedGroup, contentHash: Buffer) => unknown,
+  ): WrittenColumn<Hashed<MappedPerson | MappedGroup>> => ({
     name,
     type,
     valueOf: ({ value, contentHash }) => valueOf(value, contentHash),
   });
   return [
-    ...writtenColumns<Person | Group>(fields).map(({ name, type, valueOf }) => column(name, type, valueOf)),
+    ...writtenColumns<MappedPerson | MappedGroup>(fields).map(({ name, type, valueOf }) =>
+      column(name, type, valueOf),
+    ),
     column('entry_uuid', 'uuid', ({ uuid }) => uuid),
     column('dn', 'text', ({ dn }) => dn),
     column('dn_key', 'uuid', ({ dnKey }) => dnKey),

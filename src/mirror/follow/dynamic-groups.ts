@@ -18,7 +18,7 @@ const AT_ONCE = 20;
 const REST_FACTOR = 9;
 const LONGEST_REST = 30_000;
 
-interface Surroundings {
+interface Dependencies {
   readonly directory: LdapDirectory;
   readonly manager: Writer;
   readonly config: { readonly mapping: DirectoryMapping };
@@ -39,7 +39,7 @@ export class DynamicGroups {
   private restsUntil = -Infinity;
 
   constructor(
-    private readonly surroundings: Surroundings,
+    private readonly dependencies: Dependencies,
     private readonly connection: LdapConnection,
   ) {}
 
@@ -50,7 +50,7 @@ export class DynamicGroups {
 
   /** Adds the current state of dynamic groups to a change that contains them or may affect their members. */
   async addTo(delta: DeltaBuilder): Promise<void> {
-    const { directory } = this.surroundings;
+    const { directory } = this.dependencies;
     this.known ??= new Set(await directory.listDynamicGroups(this.connection));
     const told = [...delta.groups].filter(([, entry]) => isDynamicGroup(entry)).map(([uuid]) => uuid);
     for (const uuid of [...delta.groups.keys(), ...delta.goneGroups]) this.known.delete(uuid);
@@ -80,7 +80,7 @@ export class DynamicGroups {
 
   /** Adds the groups that differ from the mirror. */
   private async addChanged(delta: DeltaBuilder, uuids: readonly string[]): Promise<void> {
-    const { directory, manager, config } = this.surroundings;
+    const { directory, manager, config } = this.dependencies;
     for (let start = 0; start < uuids.length; start += AT_ONCE) {
       const some = uuids.slice(start, start + AT_ONCE);
       const { groups } = await readStoredEntries(manager, { people: [], groups: some });

@@ -24,7 +24,7 @@ import { BehindWatch } from './behind-watch.js';
 import type { Follower } from './follower.js';
 import { Intake, WholeReadingNeededError } from './pending-changes.js';
 import { type MirrorState, type MirrorStatus, SyncState } from '../status/mirror-state.js';
-import type { Outcome } from '../sync/outcome.js';
+import type { SyncOutcome } from '../sync/outcome.js';
 import { forgetReconciliation } from '../reconcile/reconciliations.js';
 import type { RunReporter } from '../sync/run-reporter.js';
 import type { ScanResult } from '../reconcile/scan.js';
@@ -157,8 +157,8 @@ export class LdapFollower implements Follower {
   ): Promise<void> {
     const { config, directory, synchroniser, state, reporter } = this;
     const { manager } = this.dataSource;
-    const surroundings = { config, directory, manager, synchroniser, state, reporter };
-    const intake = new Intake(surroundings, connection, signal);
+    const dependencies = { config, directory, manager, synchroniser, state, reporter };
+    const intake = new Intake(dependencies, connection, signal);
     try {
       await follow(intake);
     } catch (error) {
@@ -251,7 +251,7 @@ export class LdapFollower implements Follower {
   }
 
   /** Reads and applies the whole directory within a session. */
-  private async runWhole(source: DirectorySource, intake: Intake, signal: AbortSignal): Promise<Outcome> {
+  private async runWhole(source: DirectorySource, intake: Intake, signal: AbortSignal): Promise<SyncOutcome> {
     const begun = performance.now();
     const { uuid } = this.config.mapping.people;
     const stamped = new StampedSource(source, uuid, (entry) => this.directory.stampOf(entry));
@@ -270,7 +270,7 @@ export class LdapFollower implements Follower {
     source: DirectorySource,
     signal: AbortSignal,
     whenBehind: 'hold' | 'fail',
-  ): Promise<Outcome> {
+  ): Promise<SyncOutcome> {
     const outcome = await this.reporter.tell((progress) =>
       this.synchroniser.run(source, { force: true, signal, progress, whenBehind }),
     );

@@ -11,7 +11,7 @@ import type { MirrorState } from '../status/mirror-state.js';
 import { countChanged } from '../sync/outcome.js';
 import { Reconciler } from '../reconcile/reconciler.js';
 import type { RunReporter } from '../sync/run-reporter.js';
-import type { Outcome } from '../sync/outcome.js';
+import type { SyncOutcome } from '../sync/outcome.js';
 import type { ScanResult, Suspect } from '../reconcile/scan.js';
 import { writeStamps } from '../reconcile/stored-scan.js';
 import type { Synchroniser } from '../sync/synchronizer.js';
@@ -44,7 +44,7 @@ export class WholeReadingNeededError extends Error {
   }
 }
 
-interface Surroundings {
+interface Dependencies {
   readonly config: DirectoryConfig;
   readonly directory: LdapDirectory;
   readonly manager: EntityManager;
@@ -66,13 +66,13 @@ export class Intake {
   private found: ScanResult | null = null;
 
   constructor(
-    private readonly surroundings: Surroundings,
+    private readonly dependencies: Dependencies,
     private readonly connection: LdapConnection,
     private readonly signal: AbortSignal,
   ) {
-    this.dynamicGroups = new DynamicGroups(surroundings, connection);
-    const counts = surroundings.synchroniser.reconciliations;
-    this.reconciler = new Reconciler({ ...surroundings, counts }, signal);
+    this.dynamicGroups = new DynamicGroups(dependencies, connection);
+    const counts = dependencies.synchroniser.reconciliations;
+    this.reconciler = new Reconciler({ ...dependencies, counts }, signal);
   }
 
   add(changes: Delta): void {
@@ -86,14 +86,14 @@ export class Intake {
    * @param found the comparison that required it, or null if none did
    */
   async noteWhole(
-    outcome: Outcome,
+    outcome: SyncOutcome,
     {
       stamps,
       seconds,
       found,
     }: { stamps: ReadonlyMap<string, string>; seconds: number; found: ScanResult | null },
   ): Promise<void> {
-    await writeStamps(this.surroundings.manager, stamps);
+    await writeStamps(this.dependencies.manager, stamps);
     const kind = found?.depth === 'contents' ? 'contents' : 'identities';
     const healing =
       found === null ? null : ({ kind, healed: countChanged(outcome, found.suspects) } as const);
@@ -124,8 +124,8 @@ export class Intake {
    * @param before the position and time of the mirror without them
    * @returns null, or the outcome if the pending changes became too large, were applied early, and are held
    */
-  async readAgain(wanted: Iterable<string>, before: Reached): Promise<Outcome | null> {
-    const { directory } = this.surroundings;
+  async readAgain(wanted: Iterable<string>, before: Reached): Promise<SyncOutcome | null> {
+    const { directory } = this.dependencies;
     const uuids = [...wanted];
     for (let start = 0; start < uuids.length; start += AT_ONCE) {
       const found = await directory.readAgain(this.connection, uuids.slice(start, start + AT_ONCE));
@@ -142,8 +142,8 @@ export class Intake {
    * @param before as for readAgain; the return value is the same too
    * @throws WholeReadingNeededError if too much differs
    */
-  async lookAround(before: Reached): Promise<Outcome | null> {
-    const { directory } = this.surroundings;
+  async lookAround(before: Reached): Promise<SyncOutcome | null> {
+    const { directory } = this.dependencies;
     // A comparison that ends from now on waits for the next call: changes older than its findings may still
     // be in transit.
     const finding = this.reconciler.takeFinding();
@@ -154,7 +154,7 @@ export class Intake {
   }
 
   /** Adds moved and hidden entries at once. Parameters, result and errors are those of lookAround. */
-  async compareNow(before: Reached): Promise<Outcome | null> {
+  async compareNow(before: Reached): Promise<SyncOutcome | null> {
     return this.heal(await this.reconciler.scanNow(this.connection, 'look'), before);
   }
 
@@ -162,7 +162,7 @@ export class Intake {
    * Adds changes that were missed during a failure, before the mirror is reported as current. Parameters,
    * result and errors are those of lookAround.
    */
-  async compareAfterTrouble(before: Reached): Promise<Outcome | null> {
+  async compareAfterTrouble(before: Reached): Promise<SyncOutcome | null> {
     const depth = await this.reconciler.getDepthDue();
     return this.heal(await this.reconciler.scanNow(this.connection, depth), before);
   }
@@ -171,8 +171,8 @@ export class Intake {
    * Applies the pending changes. If the deletion guard holds them, they are discarded because they may be
    * large, and have to be read again from the position of the mirror.
    */
-  async takeOver({ position, asOf }: Reached): Promise<Outcome> {
-    const { synchroniser, reporter, manager } = this.surroundings;
+  async takeOver({ position, asOf }: Reached): Promise<SyncOutcome> {
+    const { synchroniser, reporter, manager } = this.dependencies;
     const { pending: delta, signal } = this;
     await this.complete();
     const outcome = await reporter.tell(() => synchroniser.advance({ delta, asOf, position, signal }));
@@ -187,7 +187,7 @@ export class Intake {
   }
 
   /** Adds the current state of entries that differ. */
-  private async heal(result: ScanResult, before: Reached): Promise<Outcome | null> {
+  private async heal(result: ScanResult, before: Reached): Promise<SyncOutcome | null> {
     const { depth, suspects } = result;
     // Entries found by a `look` scan differ at most in their DNs. They may be applied in parts, because this
     // removes nothing that the deletion guard counts.
@@ -211,7 +211,7 @@ export class Intake {
    * @returns false if the server has such an incomplete index
    */
   private async addSuspects(suspects: readonly Suspect[]): Promise<boolean> {
-    const { directory, config, reporter } = this.surroundings;
+    const { directory, config, reporter } = this.dependencies;
     const found = await directory.readAgain(
       this.connection,
       suspects.map(({ uuid }) => uuid),
@@ -238,7 +238,7 @@ export class Intake {
 
   /** Returns the stamps of the pending entries on the server. */
   private stampsOfPending(): Map<string, string> {
-    const { directory } = this.surroundings;
+    const { directory } = this.dependencies;
     const stamps = new Map<string, string>();
     for (const entries of [this.pending.people, this.pending.groups]) {
       for (const [uuid, entry] of entries) {
@@ -250,7 +250,7 @@ export class Intake {
   }
 
   /** Applies the pending changes early if they are large. */
-  private async relieve(before: Reached): Promise<Outcome | null> {
+  private async relieve(before: Reached): Promise<SyncOutcome | null> {
     if (this.pending.weight < LARGEST_PENDING) return null;
     const outcome = await this.takeOver(before);
     return outcome.kind === 'blocked' ? outcome : null;
@@ -258,7 +258,7 @@ export class Intake {
 
   /** Adds the further entries that the pending changes affect. */
   private async complete(): Promise<void> {
-    const { config, directory, manager } = this.surroundings;
+    const { config, directory, manager } = this.dependencies;
     const { pending, connection, signal } = this;
     await this.dynamicGroups.addTo(pending);
     const consequences = await findConsequences(manager, pending);

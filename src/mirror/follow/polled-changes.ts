@@ -7,10 +7,10 @@ import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
 import { formatPosition, type Position, refuseBehind, withKnown } from '../../sources/ldap/position.js';
 import type { Intake, Reached } from './pending-changes.js';
 import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
-import type { Outcome } from '../sync/outcome.js';
+import type { SyncOutcome } from '../sync/outcome.js';
 import type { RunReporter } from '../sync/run-reporter.js';
 
-interface Surroundings {
+interface Dependencies {
   readonly config: DirectoryConfig;
   readonly directory: LdapDirectory;
   readonly manager: EntityManager;
@@ -20,7 +20,7 @@ interface Surroundings {
 /** Keeps the mirror synchronized with a server that does not send changes, over one connection. */
 export class AskedChanges {
   constructor(
-    private readonly surroundings: Surroundings,
+    private readonly dependencies: Dependencies,
     private readonly connection: LdapConnection,
     private readonly intake: Intake,
   ) {}
@@ -37,7 +37,7 @@ export class AskedChanges {
     isLater: boolean,
   ): Promise<void> {
     const { connection, intake } = this;
-    const { config, directory, manager, reporter } = this.surroundings;
+    const { config, directory, manager, reporter } = this.dependencies;
     const asOf = await readClock(manager);
     const state = await directory.readState(connection);
     refuseBehind(position.state, state);
@@ -60,7 +60,7 @@ export class AskedChanges {
   }
 
   /** The modification time shows neither deleted nor renamed entries, so a comparison is necessary. */
-  private async compare(state: SyncState, before: Reached): Promise<Outcome | null> {
+  private async compare(state: SyncState, before: Reached): Promise<SyncOutcome | null> {
     const { intake } = this;
     if (state !== SyncState.IDLE) return intake.compareAfterTrouble(before);
     if (intake.isHealing) return intake.lookAround(before);

@@ -9,7 +9,7 @@ import type { Position } from '../../sources/ldap/position.js';
 import { type DirectorySource, fingerprintOf } from '../../sources/source.js';
 import type { Intake } from './pending-changes.js';
 import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
-import type { Outcome } from '../sync/outcome.js';
+import type { SyncOutcome } from '../sync/outcome.js';
 import type { RunReporter } from '../sync/run-reporter.js';
 import { readKnown } from '../plan/stored.js';
 
@@ -22,9 +22,9 @@ const IN_FLIGHT = 250;
 const TOLD = 'The directory tells of changes by itself (RFC 4533)';
 
 /** Receives the outcome of the last run. */
-export type IsWell = (outcome: Outcome) => void;
+export type IsWell = (outcome: SyncOutcome) => void;
 
-interface Surroundings {
+interface Dependencies {
   readonly config: DirectoryConfig;
   readonly directory: LdapDirectory;
   readonly manager: EntityManager;
@@ -34,7 +34,7 @@ interface Surroundings {
 /** The functions that the follower provides. */
 interface Conduct {
   /** Runs over the whole directory. */
-  readonly run: (source: DirectorySource) => Promise<Outcome>;
+  readonly run: (source: DirectorySource) => Promise<SyncOutcome>;
   /** Called when the mirror is up to date, or when a plan is held. */
   readonly isWell: IsWell;
 }
@@ -45,7 +45,7 @@ export class ToldChanges {
   private asOf = new Date(0);
 
   constructor(
-    private readonly surroundings: Surroundings,
+    private readonly dependencies: Dependencies,
     private readonly connection: LdapConnection,
     private readonly intake: Intake,
   ) {}
@@ -64,7 +64,7 @@ export class ToldChanges {
     signal: AbortSignal,
     { run, isWell }: Conduct,
   ): Promise<void> {
-    const { directory, manager } = this.surroundings;
+    const { directory, manager } = this.dependencies;
     this.asOf = await readClock(manager);
     const session = await ContentSession.open(directory, this.connection, { from, follows: true, signal });
     try {
@@ -77,8 +77,8 @@ export class ToldChanges {
     }
   }
 
-  private async readWhole(session: ContentSession, run: Conduct['run']): Promise<Outcome> {
-    const { config, reporter } = this.surroundings;
+  private async readWhole(session: ContentSession, run: Conduct['run']): Promise<SyncOutcome> {
+    const { config, reporter } = this.dependencies;
     const refusals: ContentSyncRefusedError[] = [];
     const source = {
       fingerprint: () => Promise.resolve(fingerprintOf(config)),
@@ -95,12 +95,12 @@ export class ToldChanges {
   }
 
   /** Applies what has changed since the last session. */
-  private async catchUp(session: ContentSession, before: MirrorStatus): Promise<Outcome> {
+  private async catchUp(session: ContentSession, before: MirrorStatus): Promise<SyncOutcome> {
     const begun = performance.now();
     const behind = () => ({ position: session.position(), asOf: before.asOf ?? this.asOf });
     const { intake } = this;
-    const { manager, reporter } = this.surroundings;
-    let outcome: Outcome = { kind: 'unchanged' };
+    const { manager, reporter } = this.dependencies;
+    let outcome: SyncOutcome = { kind: 'unchanged' };
     for await (const { changes, isLast } of session.readChanges((kind) => readKnown(manager, kind))) {
       intake.add(changes.delta);
       const isTooMuch = await intake.readAgain(changes.unread, behind());
@@ -118,9 +118,9 @@ export class ToldChanges {
     return outcome;
   }
 
-  private async takeNext(session: ContentSession): Promise<Outcome> {
+  private async takeNext(session: ContentSession): Promise<SyncOutcome> {
     const { intake, connection } = this;
-    const { config, directory, manager } = this.surroundings;
+    const { config, directory, manager } = this.dependencies;
     const patience = Math.min(intake.patience, config.syncSeconds * 1000);
     const received = await this.receive(session, patience);
     if (typeof received === 'object') return received;
@@ -147,10 +147,10 @@ export class ToldChanges {
    * Adds the next changes.
    * @returns whether there were any, or the outcome if some of them are held
    */
-  private async receive(session: ContentSession, patience: number): Promise<boolean | Outcome> {
+  private async receive(session: ContentSession, patience: number): Promise<boolean | SyncOutcome> {
     const before = { position: session.position(), asOf: this.asOf };
     if (!(await session.waitForChanges(patience))) return false;
-    this.asOf = await readClock(this.surroundings.manager);
+    this.asOf = await readClock(this.dependencies.manager);
     const changes = await session.nextChanges();
     this.intake.add(changes.delta);
     return (await this.intake.readAgain(changes.unread, before)) ?? true;

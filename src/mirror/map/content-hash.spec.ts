@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { hashGroup, hashPerson } from './content-hash.js';
-import type { Group, Person } from './snapshot.js';
+import type { MappedGroup, MappedPerson } from './snapshot.js';
 
 const CREATED = new Date('2024-02-29T08:09:10Z');
 const ENTRY = { uuid: '13c9344a', dn: 'uid=anna', dnKey: 'a1', id: 'anna', name: 'Anna', createdAt: CREATED };
-const PERSON: Person = {
+const PERSON: MappedPerson = {
   ...ENTRY,
   email: 'anna@example.org',
   givenName: 'Anna',
@@ -14,7 +14,7 @@ const PERSON: Person = {
   picture: null,
   sourceValues: { sn: ['Berg'], mail: null },
 };
-const GROUP: Group = {
+const GROUP: MappedGroup = {
   ...ENTRY,
   description: 'Chess',
   website: null,
@@ -26,7 +26,7 @@ function sha256(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex');
 }
 
-function hashOf(person: Person): string {
+function hashOf(person: MappedPerson): string {
   return hashPerson(person).contentHash.toString('hex');
 }
 

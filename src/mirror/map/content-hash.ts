@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { CONTENT_VERSION } from '../../sources/source.js';
 import type { Hashed, HashedGroup, RoleChange, StoredEntry, Visible } from '../plan/plan.js';
-import type { Group, Person } from './snapshot.js';
+import type { MappedGroup, MappedPerson } from './snapshot.js';
 
 /**
  * Fields whose values have a fixed position in the hash, as in the first releases. All other fields are
@@ -12,12 +12,12 @@ const PERSON_PLACES = ['givenName', 'familyName', 'schoolYear', 'photo', 'pictur
 const GROUP_PLACES = ['description', 'website'];
 
 /** Returns a person with the hash of the content. */
-export function hashPerson(person: Person): Hashed<Person> {
+export function hashPerson(person: MappedPerson): Hashed<MappedPerson> {
   return { value: person, contentHash: hashContent(person, PERSON_PLACES) };
 }
 
 /** Returns a group with the hash of its content and the hash of its references. */
-export function hashGroup(group: Group): HashedGroup {
+export function hashGroup(group: MappedGroup): HashedGroup {
   return {
     value: group,
     contentHash: hashContent(group, GROUP_PLACES),
@@ -25,7 +25,7 @@ export function hashGroup(group: Group): HashedGroup {
   };
 }
 
-function hashContent(entry: Person | Group, places: readonly string[]): Buffer {
+function hashContent(entry: MappedPerson | MappedGroup, places: readonly string[]): Buffer {
   const { uuid, dnKey, references, dn, id, name, sourceValues, createdAt, email, ...fields } = entry;
   const source = sourceValues === null ? null : Object.entries(sourceValues).sort(byFirst);
   const others = Object.entries(fields)

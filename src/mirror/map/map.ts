@@ -4,12 +4,12 @@ import type { Entry } from '../../ldap/entry.js';
 import { userFields } from '../../users/user.fields.js';
 import { EntryReader, type Mapped } from './entry-reader.js';
 import {
-  type Group,
+  type MappedGroup,
   NAMED_AS_ADMIN,
   NAMED_AS_MEMBER,
   NAMED_AS_OWNER,
   type NamedAs,
-  type Person,
+  type MappedPerson,
 } from './snapshot.js';
 
 /** The auxiliary object classes that the project ships (ldap/directory.schema). */
@@ -21,7 +21,7 @@ export function mapPerson(
   entry: Entry,
   mapping: DirectoryMapping['people'],
   fields = userFields(mapping),
-): Mapped<Person> {
+): Mapped<MappedPerson> {
   const reader = new EntryReader('person', entry);
   const identity = reader.identity(mapping);
   if (identity === null) return reader.nothing();
@@ -34,7 +34,7 @@ export function mapGroup(
   entry: Entry,
   mapping: DirectoryMapping['groups'],
   fields = groupFields(mapping),
-): Mapped<Group> {
+): Mapped<MappedGroup> {
   const reader = new EntryReader('group', entry);
   const identity = reader.identity(mapping);
   if (identity === null) return reader.nothing();

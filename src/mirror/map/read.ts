@@ -6,17 +6,17 @@ import { userFields } from '../../users/user.fields.js';
 import { mapGroup, mapPerson } from './map.js';
 import type { PictureStore } from '../apply/picture-store.js';
 import { gather } from './relate.js';
-import type { Group, Person, Quarantined, Snapshot } from './snapshot.js';
+import type { MappedGroup, MappedPerson, Quarantined, Snapshot } from './snapshot.js';
 import type { EntryKind } from '../../sources/source.js';
 
 /** The progress of a run: the number of entries read so far, or the start of a later stage. */
-export type Step =
+export type ProgressStep =
   | { readonly stage: 'read'; readonly entries: number }
   | { readonly stage: 'plan' }
   | { readonly stage: 'apply' };
 
 /** Receives the progress of a run from time to time. */
-export type Progress = (step: Step) => void;
+export type Progress = (step: ProgressStep) => void;
 
 /** Entries between two reports of progress. */
 const PROGRESS_INTERVAL = 1000;
@@ -32,8 +32,8 @@ export async function readSnapshot(
   signal: AbortSignal,
   progress: Progress = () => undefined,
 ): Promise<Snapshot> {
-  const people: Person[] = [];
-  const groups: Group[] = [];
+  const people: MappedPerson[] = [];
+  const groups: MappedGroup[] = [];
   const quarantined: Quarantined[] = [];
   const fields = { person: userFields(mapping.people), group: groupFields(mapping.groups) };
   const pictureFieldsOfPeople = pictureFields(fields.person);
@@ -58,11 +58,11 @@ export async function readSnapshot(
 
 /** Omits a picture that cannot be displayed, and keeps the person. */
 async function withPictures(
-  person: Person,
+  person: MappedPerson,
   fields: readonly Field[],
   pictures: PictureStore,
   quarantined: Quarantined[],
-): Promise<Person> {
+): Promise<MappedPerson> {
   const { dn, uuid } = person;
   const digests: Record<string, Buffer | null> = {};
   for (const { name, attribute } of fields) {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { countSkipped, gather, subjectsOf } from './relate.js';
-import type { Group, NamedAs, Person } from './snapshot.js';
+import type { MappedGroup, NamedAs, MappedPerson } from './snapshot.js';
 
-function person(id: string, more: Partial<Person> = {}): Person {
+function person(id: string, more: Partial<MappedPerson> = {}): MappedPerson {
   const dn = more.dn ?? `uid=${id},ou=people,dc=example,dc=org`;
   return {
     uuid: `person-${id}`,
@@ -23,7 +23,7 @@ function person(id: string, more: Partial<Person> = {}): Person {
   };
 }
 
-function group(id: string, references: [dn: string, namedAs: NamedAs][] = []): Group {
+function group(id: string, references: [dn: string, namedAs: NamedAs][] = []): MappedGroup {
   const dn = `cn=${id},ou=groups,dc=example,dc=org`;
   return {
     uuid: `group-${id}`,
@@ -42,7 +42,7 @@ function group(id: string, references: [dn: string, namedAs: NamedAs][] = []): G
 
 const groupDn = (id: string) => group(id).dn;
 
-function skipped(people: Person[], groups: Group[]) {
+function skipped(people: MappedPerson[], groups: MappedGroup[]) {
   const snapshot = gather(people, groups, []);
   return countSkipped(snapshot, subjectsOf(snapshot));
 }

@@ -1,6 +1,6 @@
 import { foldId } from '../../common/fold.js';
 import type { EntryKind } from '../../sources/source.js';
-import type { Group, Person, Quarantined, Skipped, Snapshot } from './snapshot.js';
+import type { MappedGroup, MappedPerson, Quarantined, Skipped, Snapshot } from './snapshot.js';
 
 /** The person or group that a DN refers to. */
 export interface Subject {
@@ -16,8 +16,8 @@ export type Subjects = ReadonlyMap<string, Subject>;
  * @param quarantined entries and attributes that were quarantined before
  */
 export function gather(
-  people: readonly Person[],
-  groups: readonly Group[],
+  people: readonly MappedPerson[],
+  groups: readonly MappedGroup[],
   quarantined: readonly Quarantined[],
 ): Snapshot {
   const aside = [...quarantined];
@@ -32,7 +32,7 @@ export function gather(
  * If several entries share an id or an entryUUID, none is known to be the correct one, so all of them are
  * quarantined.
  */
-function withoutDuplicates<Each extends Person | Group>(
+function withoutDuplicates<Each extends MappedPerson | MappedGroup>(
   kind: EntryKind,
   entries: readonly Each[],
   aside: Quarantined[],

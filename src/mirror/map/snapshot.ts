@@ -43,10 +43,10 @@ interface MappedEntry {
 }
 
 /** A person, mapped from one entry. A picture is its SHA-256; its bytes are already in the picture store. */
-export type Person = MappedEntry;
+export type MappedPerson = MappedEntry;
 
 /** A group, mapped from one entry. */
-export interface Group extends MappedEntry {
+export interface MappedGroup extends MappedEntry {
   /**
    * The attributes in which the group names each DN, by keyOfDn. Whether an entry with that DN exists is
    * checked later.
@@ -79,7 +79,7 @@ export interface Skipped {
 
 /** People and groups of the directory at one moment: all of them, or only those that have changed. */
 export interface Snapshot {
-  readonly people: ReadonlyMap<string, Person>;
-  readonly groups: ReadonlyMap<string, Group>;
+  readonly people: ReadonlyMap<string, MappedPerson>;
+  readonly groups: ReadonlyMap<string, MappedGroup>;
   readonly quarantined: readonly Quarantined[];
 }

@@ -5,7 +5,13 @@ import type { Writer } from '../../database/statements/writer.js';
 import { groupFields } from '../../groups/group.fields.js';
 import { userFields } from '../../users/user.fields.js';
 import type { Plan } from './plan.js';
-import { type Group, NAMED_AS_ADMIN, NAMED_AS_MEMBER, NAMED_AS_OWNER, type Person } from '../map/snapshot.js';
+import {
+  type MappedGroup,
+  NAMED_AS_ADMIN,
+  NAMED_AS_MEMBER,
+  NAMED_AS_OWNER,
+  type MappedPerson,
+} from '../map/snapshot.js';
 
 /** An attribute that a plan removes from entries that remain. */
 export interface AttributeLoss {
@@ -43,14 +49,14 @@ interface Watched<Value> {
   readonly isHeld: string;
 }
 
-function watchedOfPeople({ people }: DirectoryMapping): Watched<Person>[] {
-  return [ownName('people', people.name), ...watchedFields<Person>('people', userFields(people))];
+function watchedOfPeople({ people }: DirectoryMapping): Watched<MappedPerson>[] {
+  return [ownName('people', people.name), ...watchedFields<MappedPerson>('people', userFields(people))];
 }
 
-function watchedOfGroups({ groups }: DirectoryMapping): Watched<Group>[] {
+function watchedOfGroups({ groups }: DirectoryMapping): Watched<MappedGroup>[] {
   return [
     ownName('groups', groups.name),
-    ...watchedFields<Group>('groups', groupFields(groups)),
+    ...watchedFields<MappedGroup>('groups', groupFields(groups)),
     naming('groups.member', NAMED_AS_MEMBER, groups.member),
     naming('groups.admin', NAMED_AS_ADMIN, groups.admin),
     naming('groups.owner', NAMED_AS_OWNER, groups.owner),
@@ -127,7 +133,7 @@ export async function noteLosses(manager: Writer, revision: number, lost: LossCo
   ]);
 }
 
-function watchedFields<Value extends Person | Group>(
+function watchedFields<Value extends MappedPerson | MappedGroup>(
   kind: AttributeLoss['kind'],
   fields: readonly Field[],
 ): Watched<Value>[] {
@@ -140,7 +146,7 @@ function watchedFields<Value extends Person | Group>(
 }
 
 /** The name may be from another attribute because the entry lacks the first one: see SourceValues. */
-function ownName<Value extends Person | Group>(
+function ownName<Value extends MappedPerson | MappedGroup>(
   kind: AttributeLoss['kind'],
   [attribute = '']: readonly string[],
 ): Watched<Value> {
@@ -153,7 +159,7 @@ function ownName<Value extends Person | Group>(
 }
 
 /** An attribute with DNs. A group has it if it names any entry there, mirrored or not. */
-function naming(key: string, bit: number, attribute: string): Watched<Group> {
+function naming(key: string, bit: number, attribute: string): Watched<MappedGroup> {
   const names = (table: string, column: string) =>
     `exists (select from ${table} r where r.${column} = e.key and r.named_as & ${bit} > 0)`;
   return {

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { compareEntries, planChanges, type StoredReference } from './make-plan.js';
 import { isEmpty, type Plan } from './plan.js';
 import { subjectsOf } from '../map/relate.js';
-import type { Group, NamedAs, Person, Snapshot } from '../map/snapshot.js';
+import type { MappedGroup, NamedAs, MappedPerson, Snapshot } from '../map/snapshot.js';
 
-function person(uuid: string, name = uuid): Person {
+function person(uuid: string, name = uuid): MappedPerson {
   return {
     uuid,
     dn: `uid=${uuid}`,
@@ -23,7 +23,7 @@ function person(uuid: string, name = uuid): Person {
 }
 
 /** @param names the entries that the group names, by the part of the DN key after `dn-` */
-function group(uuid: string, names: [string, NamedAs][] = []): Group {
+function group(uuid: string, names: [string, NamedAs][] = []): MappedGroup {
   return {
     uuid,
     dn: `cn=${uuid}`,
@@ -39,7 +39,7 @@ function group(uuid: string, names: [string, NamedAs][] = []): Group {
   };
 }
 
-function snapshot(people: Person[], groups: Group[] = []): Snapshot {
+function snapshot(people: MappedPerson[], groups: MappedGroup[] = []): Snapshot {
   return {
     people: new Map(people.map((each) => [each.uuid, each])),
     groups: new Map(groups.map((each) => [each.uuid, each])),
@@ -130,7 +130,7 @@ describe('a plan', () => {
 
   it('sees a changed value in every attribute', () => {
     const stored = snapshot([person('anna')]);
-    const changes: Partial<Person>[] = [
+    const changes: Partial<MappedPerson>[] = [
       { dn: 'uid=x' },
       { id: 'x' },
       { name: 'x' },

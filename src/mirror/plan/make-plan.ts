@@ -9,7 +9,7 @@ import type {
 } from './plan.js';
 import { hashGroup, hashPerson, hashPlan } from '../map/content-hash.js';
 import type { Subject, Subjects } from '../map/relate.js';
-import type { Group, NamedAs, Person, Snapshot } from '../map/snapshot.js';
+import type { MappedGroup, NamedAs, MappedPerson, Snapshot } from '../map/snapshot.js';
 
 /** The mirrored people and groups, by entryUUID: either all of them, or those that a snapshot covers. */
 export interface StoredEntries {
@@ -30,7 +30,7 @@ export interface StoredReference {
 
 /** A comparison of entries, before the DNs in groups are resolved. */
 export interface Comparison {
-  readonly people: Changes<Hashed<Person>>;
+  readonly people: Changes<Hashed<MappedPerson>>;
   readonly groups: Changes<HashedGroup>;
   readonly regrouped: readonly HashedGroup[];
   /** DNs that now belong to a different entry than before, or to none. */
@@ -62,7 +62,7 @@ export function compareEntries(snapshot: Snapshot, stored: StoredEntries): Compa
   };
 }
 
-function changesOf<Each extends Hashed<Person | Group>>(
+function changesOf<Each extends Hashed<MappedPerson | MappedGroup>>(
   wanted: readonly Each[],
   stored: ReadonlyMap<string, StoredEntry>,
 ): Changes<Each> {
@@ -78,7 +78,7 @@ function changesOf<Each extends Hashed<Person | Group>>(
 }
 
 function* touchedDns(
-  wanted: readonly Hashed<Person | Group>[],
+  wanted: readonly Hashed<MappedPerson | MappedGroup>[],
   stored: ReadonlyMap<string, StoredEntry>,
 ): Generator<string> {
   const dns = new Map(wanted.map(({ value }) => [value.uuid, value.dnKey]));

@@ -1,4 +1,4 @@
-import type { Group, NamedAs, Person } from '../map/snapshot.js';
+import type { MappedGroup, NamedAs, MappedPerson } from '../map/snapshot.js';
 
 /** The part of a row of the mirror that a plan needs. */
 export interface StoredEntry {
@@ -35,7 +35,7 @@ export interface Hashed<Value> {
   readonly contentHash: Buffer;
 }
 
-export interface HashedGroup extends Hashed<Group> {
+export interface HashedGroup extends Hashed<MappedGroup> {
   readonly referencesHash: Buffer;
 }
 
@@ -43,8 +43,8 @@ export interface HashedGroup extends Hashed<Group> {
  * All changes that make the mirror equal to the directory. A plan is a value: creating it changes nothing.
  */
 export interface Plan {
-  readonly createdPeople: readonly Hashed<Person>[];
-  readonly updatedPeople: readonly Hashed<Person>[];
+  readonly createdPeople: readonly Hashed<MappedPerson>[];
+  readonly updatedPeople: readonly Hashed<MappedPerson>[];
   readonly deletedPeople: readonly StoredEntry[];
   readonly createdGroups: readonly HashedGroup[];
   /** Groups whose own attributes changed. `memberships` and `nestings` list the changes of their members. */

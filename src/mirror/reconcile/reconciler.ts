@@ -19,7 +19,7 @@ const LOOK_INTERVAL = 500;
 /** Milliseconds until another attempt to find a current server, after one that was behind responded. */
 const BEHIND_INTERVAL = 30_000;
 
-interface Surroundings {
+interface Dependencies {
   readonly config: DirectoryConfig;
   readonly directory: LdapDirectory;
   readonly manager: Writer;
@@ -51,7 +51,7 @@ export class Reconciler {
   private readonly signal: AbortSignal;
 
   constructor(
-    private readonly surroundings: Surroundings,
+    private readonly dependencies: Dependencies,
     signal: AbortSignal,
   ) {
     this.signal = AbortSignal.any([signal, this.stopping.signal]);
@@ -105,7 +105,7 @@ export class Reconciler {
    * and is not reported.
    */
   async conclude({ depth, entries, seconds }: ScanResult, healed: number): Promise<void> {
-    const { counts, reporter } = this.surroundings;
+    const { counts, reporter } = this.dependencies;
     if (depth === 'look') return;
     await this.finish(depth === 'contents', { entries, healed, seconds });
     counts.add(depth, healed);
@@ -118,7 +118,7 @@ export class Reconciler {
    *   it
    */
   async noteWhole(seconds: number, healing: Healing | null): Promise<void> {
-    const { manager, counts, reporter } = this.surroundings;
+    const { manager, counts, reporter } = this.dependencies;
     const { people, groups } = await countStored(manager);
     const entries = people + groups;
     await this.finish(true, { entries, healed: healing?.healed ?? 0, seconds });
@@ -140,7 +140,7 @@ export class Reconciler {
    */
   private async prepare(): Promise<void> {
     if (this.isPrepared) return;
-    const { config, manager } = this.surroundings;
+    const { config, manager } = this.dependencies;
     const last = (await readReconciliations(manager)).find(({ kind }) => kind === 'contents');
     const interval = config.reconcileSeconds.contents * 1000;
     const age = last === undefined ? Infinity : Date.now() - last.finishedAt.getTime();
@@ -152,7 +152,7 @@ export class Reconciler {
   private async scanInBackground(depth: ReconciliationKind): Promise<void> {
     let connection: LdapConnection | null = null;
     try {
-      const { directory, state } = this.surroundings;
+      const { directory, state } = this.dependencies;
       const known = stateOf(parsePosition((await state.get()).position));
       const choice = await directory.servers.choose(known, directory.searches, this.signal);
       ({ connection } = choice);
@@ -168,7 +168,7 @@ export class Reconciler {
   }
 
   private async scan(connection: LdapConnection, depth: Depth, isPatient: boolean): Promise<ScanResult> {
-    const { manager, directory, config } = this.surroundings;
+    const { manager, directory, config } = this.dependencies;
     const { signal } = this;
     const close = () => {
       connection.close();
@@ -186,7 +186,7 @@ export class Reconciler {
     withContents: boolean,
     counts: { entries: number; healed: number; seconds: number },
   ): Promise<void> {
-    const { config, manager } = this.surroundings;
+    const { config, manager } = this.dependencies;
     const kinds: ReconciliationKind[] = withContents ? ['identities', 'contents'] : ['identities'];
     await writeReconciliations(manager, kinds, { ...counts, finishedAt: new Date() });
     for (const kind of kinds) this.dueAt[kind] = performance.now() + config.reconcileSeconds[kind] * 1000;

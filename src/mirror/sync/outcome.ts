@@ -10,7 +10,7 @@ export interface Findings {
 }
 
 /** How a run ended. */
-export type Outcome =
+export type SyncOutcome =
   | { readonly kind: 'unchanged' }
   | ({ readonly kind: 'applied'; readonly revision: number } & Findings)
   | ({ readonly kind: 'blocked'; readonly reason: string } & Findings)
@@ -26,7 +26,7 @@ export type Outcome =
   | { readonly kind: 'stopped' };
 
 /** Counts the given entries that a run has changed in the mirror. */
-export function countChanged(outcome: Outcome, entries: readonly { readonly uuid: string }[]): number {
+export function countChanged(outcome: SyncOutcome, entries: readonly { readonly uuid: string }[]): number {
   if (outcome.kind !== 'applied' || entries.length === 0) return 0;
   const { plan } = outcome;
   const changed = new Set([

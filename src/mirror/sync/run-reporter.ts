@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { Pace } from '../../common/pace.js';
 import type { Progress } from '../map/read.js';
 import { summarise } from './summary.js';
-import type { Outcome } from './outcome.js';
+import type { SyncOutcome } from './outcome.js';
 import type { Reconciliation } from '../reconcile/reconciliations.js';
 
 /** Milliseconds between two log lines about a long run. */
@@ -16,7 +16,7 @@ export class RunReporter {
   private readonly risks = new Set<string>();
 
   /** @param run reports its progress if it may take long */
-  async tell(run: (progress: Progress) => Promise<Outcome>): Promise<Outcome> {
+  async tell(run: (progress: Progress) => Promise<SyncOutcome>): Promise<SyncOutcome> {
     const begun = performance.now();
     const outcome = await run(this.progressOfRun());
     const milliseconds = Math.round(performance.now() - begun);

@@ -1,11 +1,11 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
-import type { Outcome } from './outcome.js';
+import type { SyncOutcome } from './outcome.js';
 
 /** A run, as subscribers receive it. `result` is set when the run has ended, `error` when it threw. */
 export interface Run {
   /** `all` if the whole source was read, `changes` if only changes were read. */
   readonly scope: 'all' | 'changes';
-  readonly result?: Outcome;
+  readonly result?: SyncOutcome;
   readonly error?: unknown;
 }
 
@@ -30,7 +30,7 @@ export class Runs {
   /** Duration of the last run that applied a revision, or null if there was none. */
   lastRevisionSeconds: number | null = null;
 
-  async watch(scope: Run['scope'], run: () => Promise<Outcome>): Promise<Outcome> {
+  async watch(scope: Run['scope'], run: () => Promise<SyncOutcome>): Promise<SyncOutcome> {
     const begun = performance.now();
     let kind: End = 'interrupted';
     try {

@@ -20,7 +20,7 @@ import {
 import { Leadership } from './leadership.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import { PictureStore } from '../apply/picture-store.js';
-import type { Findings, Outcome } from './outcome.js';
+import type { Findings, SyncOutcome } from './outcome.js';
 import { isEmpty, type Plan } from '../plan/plan.js';
 import { identitiesIn, planDelta, planWhole } from '../plan/planning.js';
 import { type Progress, readSnapshot } from '../map/read.js';
@@ -91,16 +91,16 @@ export class Synchroniser {
   ) {}
 
   /** Runs over the whole source. Errors of the source are an outcome; errors of the database are thrown. */
-  run(source: DirectorySource, options: RunOptions = {}): Promise<Outcome> {
+  run(source: DirectorySource, options: RunOptions = {}): Promise<SyncOutcome> {
     return this.runs.watch('all', () => this.runPatiently(source, options));
   }
 
   /** Applies changes without reading the rest of the directory. Every error is thrown. */
-  advance(advance: Advance): Promise<Outcome> {
+  advance(advance: Advance): Promise<SyncOutcome> {
     return this.runs.watch('changes', () => this.advancePatiently(advance));
   }
 
-  private async runPatiently(source: DirectorySource, options: RunOptions): Promise<Outcome> {
+  private async runPatiently(source: DirectorySource, options: RunOptions): Promise<SyncOutcome> {
     for (let attempt = 1; ; attempt++) {
       const before = await this.state.get();
       try {
@@ -113,7 +113,7 @@ export class Synchroniser {
     }
   }
 
-  private async advancePatiently(advance: Advance): Promise<Outcome> {
+  private async advancePatiently(advance: Advance): Promise<SyncOutcome> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.advanceFrom(await this.state.get(), advance);
@@ -126,7 +126,7 @@ export class Synchroniser {
   private async advanceFrom(
     before: MirrorStatus,
     { delta, asOf, position, signal }: Advance,
-  ): Promise<Outcome> {
+  ): Promise<SyncOutcome> {
     const { manager } = this.dataSource;
     const pictures = new PictureStore(this.dataSource);
     const { mapping } = this.config.directory;
@@ -142,7 +142,7 @@ export class Synchroniser {
     source: DirectorySource,
     before: MirrorStatus,
     options: RunOptions,
-  ): Promise<Outcome> {
+  ): Promise<SyncOutcome> {
     // The time must be read before the source.
     const asOf = await readClock(this.dataSource.manager);
     const fingerprint = await source.fingerprint();
@@ -176,7 +176,7 @@ export class Synchroniser {
     before: MirrorStatus,
     reading: Reading,
     { dryRun, confirm, progress, whenBehind }: RunOptions = {},
-  ): Promise<Outcome> {
+  ): Promise<SyncOutcome> {
     const { plan, quarantined } = findings;
     const { mapping } = this.config.directory;
     const lost = await countLosses(this.dataSource.manager, lackingInPlan(plan, mapping), mapping);
@@ -248,7 +248,7 @@ export class Synchroniser {
     return guardPlan(plan, facts, percent);
   }
 
-  private async fail(error: unknown, before: MirrorStatus, options: RunOptions): Promise<Outcome> {
+  private async fail(error: unknown, before: MirrorStatus, options: RunOptions): Promise<SyncOutcome> {
     if (options.signal?.aborted === true) {
       // If this fails too, the next start finds an interrupted run and reads the source again.
       await this.state.restore(before).catch(() => undefined);

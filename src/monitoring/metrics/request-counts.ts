@@ -1,4 +1,4 @@
-import type { TokenKind } from '../../auth/principal.js';
+import type { PrincipalKind } from '../../auth/principal.js';
 
 /** Upper bounds of the buckets in seconds, from cached responses up to timeouts. */
 export const BOUNDS: readonly number[] = [
@@ -22,12 +22,12 @@ export interface RequestCount {
 }
 
 /** Kind of the principal of an operation. NONE: there is no token. */
-export type PrincipalKind = TokenKind | 'NONE';
+export type PrincipalLabel = PrincipalKind | 'NONE';
 
 /** Counts requests since the start. Counting one costs a fraction of a microsecond and allocates nothing. */
 export class RequestCounts {
   /** Number of operations by the kind of their token. */
-  readonly byPrincipal = new Map<PrincipalKind, number>();
+  readonly byPrincipal = new Map<PrincipalLabel, number>();
   private readonly byRoute = new Map<string, Map<string, RequestCount>>();
 
   /**
@@ -38,7 +38,7 @@ export class RequestCounts {
     return this.byRoute.get(route)?.get(operation) ?? this.begin(route, operation);
   }
 
-  addOperation(principal: PrincipalKind): void {
+  addOperation(principal: PrincipalLabel): void {
     this.byPrincipal.set(principal, (this.byPrincipal.get(principal) ?? 0) + 1);
   }
 

@@ -4,7 +4,7 @@ import { Entry } from '../../ldap/entry.js';
 import type { AddRecord } from '../../ldap/ldif/ldif-record.js';
 import { mapGroup } from '../../mirror/map/map.js';
 import { planDelta } from '../../mirror/plan/planning.js';
-import type { Group, NamedAs, Person } from '../../mirror/map/snapshot.js';
+import type { MappedGroup, NamedAs, MappedPerson } from '../../mirror/map/snapshot.js';
 import { applyChange } from '../apply-change.js';
 import { roleChangeOf } from '../memberships/apply-naming.js';
 import { NOT_NAMED } from '../memberships/membership-record.js';
@@ -47,11 +47,11 @@ export async function removeGroup(
 
 async function applyDelta(
   transaction: PreviewTransaction,
-  added: readonly Group[],
+  added: readonly MappedGroup[],
   gone: readonly string[],
   mapping: DirectoryMapping,
 ): Promise<void> {
-  const people = new Map<string, Person>();
+  const people = new Map<string, MappedPerson>();
   const groups = new Map(added.map((group) => [group.uuid, group]));
   const extent = { people, groups, gonePeople: new Set<string>(), goneGroups: new Set(gone) };
   await applyChange(

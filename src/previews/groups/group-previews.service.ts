@@ -21,7 +21,7 @@ import { buildGroupDeletion, buildNewGroup, changeGroup } from './group-record.j
 import { isNamed, isTaken, MirroredEntries, readNesting, readStanding } from '../mirrored-entries.js';
 import type { MirroredGroup } from '../mirrored-entries.queries.js';
 import { canCreateGroup, canCreateGroupIn, canDeleteGroup, canUpdateGroup } from '../policy.js';
-import { type Caller, canReadAll } from '../readable-objects.js';
+import { type PreviewContext, canReadAll } from '../readable-objects.js';
 import { callerOf, noUserContext, refuseUnless } from '../rights.js';
 import { validateClientMutationId, validateGroupChange, validateNewGroup } from '../validate.js';
 import { withChange } from '../with-change.js';
@@ -111,7 +111,10 @@ export class GroupPreviewsService {
   }
 }
 
-async function refuseParent(parent: MirroredGroup, { transaction, principal }: Caller): Promise<void> {
+async function refuseParent(
+  parent: MirroredGroup,
+  { transaction, principal }: PreviewContext,
+): Promise<void> {
   const standing = await readStanding(transaction, principal, parent);
   const isAllowed = canCreateGroupIn(principal, standing);
   refuseUnless(isAllowed, ADMIN, 'put a new group into it', standing, 'parent');
@@ -122,7 +125,11 @@ async function refuseParent(parent: MirroredGroup, { transaction, principal }: C
  * the directory. For a token that cannot read groups, an id that groups already name is rejected too, because
  * the new group would show these groups as its parents.
  */
-async function refuseTaken(id: string, dn: string, { transaction, principal }: Caller): Promise<void> {
+async function refuseTaken(
+  id: string,
+  dn: string,
+  { transaction, principal }: PreviewContext,
+): Promise<void> {
   const isFree =
     !(await isTaken(transaction, id, dn)) && (canReadAll(principal) || !(await isNamed(transaction, dn)));
   if (isFree) return;

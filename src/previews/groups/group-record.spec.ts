@@ -8,7 +8,7 @@ import type { Entry } from '../../ldap/entry.js';
 import type { ChangeRecord } from '../../ldap/ldif/ldif-record.js';
 import { mapGroup } from '../../mirror/map/map.js';
 import { buildGroupDeletion, buildNewGroup, changeGroup } from './group-record.js';
-import type { StoredGroup } from '../stored-entry.js';
+import type { OriginalGroup } from '../stored-entry.js';
 import { type FieldChanges, type NewGroup, validateGroupChange } from '../validate.js';
 
 const mapping = readConfig({}).directory.mapping.groups;
@@ -21,7 +21,7 @@ function groupEntry(attributes: Record<string, string[]>, dn = DN): Entry {
   return entryOf(dn, { objectClass, cn: ['chess-club'], member: [ADA], ...attributes });
 }
 
-function storedGroup(entry: Entry): StoredGroup & { references: unknown } {
+function storedGroup(entry: Entry): OriginalGroup & { references: unknown } {
   const { value } = mapGroup(entry, mapping);
   if (value === null) throw new Error('the entry is no group');
   return { ...value, memberValues: entry.bytes('member').length };

@@ -5,7 +5,7 @@ import type { AddRecord, AttributeValues, ChangeRecord } from '../../ldap/ldif/l
 import { groupFields } from '../../groups/group.fields.js';
 import { auxiliaryClassOfGroups, isSame } from '../auxiliary-class.js';
 import { changeNames, needsMember, NOT_NAMED } from '../memberships/membership-record.js';
-import type { ChangedEntry, StoredGroup, StoredReference } from '../stored-entry.js';
+import type { ChangedEntry, OriginalGroup, OriginalReference } from '../stored-entry.js';
 import { changeTexts, textChangesOf } from '../text-record.js';
 import type { FieldChanges, NewGroup } from '../validate.js';
 
@@ -15,7 +15,7 @@ type GroupMapping = DirectoryMapping['groups'];
  * Builds the record that changes texts of a group (pure).
  * @throws ServiceError as changeTexts does
  */
-export function changeGroup(group: StoredGroup, change: FieldChanges, mapping: GroupMapping): ChangedEntry {
+export function changeGroup(group: OriginalGroup, change: FieldChanges, mapping: GroupMapping): ChangedEntry {
   return changeTexts(
     group,
     auxiliaryClassOfGroups(mapping),
@@ -66,8 +66,8 @@ export function buildNewGroup(group: NewGroup, creator: string | null, mapping: 
  * allow
  */
 export function buildGroupDeletion(
-  group: StoredGroup,
-  references: readonly StoredReference[],
+  group: OriginalGroup,
+  references: readonly OriginalReference[],
   mapping: GroupMapping,
 ): ChangeRecord[] {
   const others = references.map(

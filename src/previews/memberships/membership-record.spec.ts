@@ -14,7 +14,7 @@ import {
   removeNaming,
   roleOfNaming,
 } from './membership-record.js';
-import type { StoredGroup } from '../stored-entry.js';
+import type { OriginalGroup } from '../stored-entry.js';
 
 const mapping = readConfig({}).directory.mapping.groups;
 const { MEMBER, ADMIN, OWNER } = GroupRole;
@@ -27,7 +27,7 @@ function groupEntry(attributes: Record<string, string[]>): Entry {
   return entryOf(DN, { objectClass, cn: ['chess-club'], displayName: ['Chess Club'], ...attributes });
 }
 
-function storedGroup(entry: Entry): StoredGroup {
+function storedGroup(entry: Entry): OriginalGroup {
   const { value } = mapGroup(entry, mapping);
   if (value === null) throw new Error('the entry is no group');
   return { ...value, memberValues: entry.bytes('member').length };

@@ -11,7 +11,7 @@ import {
 } from '../../mirror/map/snapshot.js';
 import { auxiliaryClassOfGroups, isSame } from '../auxiliary-class.js';
 import { modifyEntry } from '../modify-entry.js';
-import type { ChangedEntry, StoredGroup } from '../stored-entry.js';
+import type { ChangedEntry, OriginalGroup } from '../stored-entry.js';
 
 type GroupMapping = DirectoryMapping['groups'];
 
@@ -75,7 +75,7 @@ export function removeNaming(membership: StoredMembership): NamedAs {
  * @throws ServiceError CONFLICT when the group would be left without members, which its class does not allow
  */
 export function changeNames(
-  group: StoredGroup,
+  group: OriginalGroup,
   dn: string,
   before: NamedAs,
   after: NamedAs,

@@ -1,7 +1,7 @@
 import type { DirectoryMapping } from '../../config/settings/directory.js';
 import { userFields } from '../../users/user.fields.js';
 import { DIRECTORY_PERSON } from '../auxiliary-class.js';
-import type { ChangedEntry, StoredEntry } from '../stored-entry.js';
+import type { ChangedEntry, OriginalEntry } from '../stored-entry.js';
 import { changeTexts, textChangesOf } from '../text-record.js';
 import type { FieldChanges } from '../validate.js';
 
@@ -10,7 +10,7 @@ import type { FieldChanges } from '../validate.js';
  * @throws ServiceError as changeTexts does
  */
 export function changePerson(
-  person: StoredEntry,
+  person: OriginalEntry,
   change: FieldChanges,
   mapping: DirectoryMapping['people'],
 ): ChangedEntry {

@@ -12,7 +12,7 @@ import {
 } from 'graphql';
 
 /** A connection from one type to another. */
-export interface Connection {
+export interface DiagramEdge {
   readonly from: string;
   readonly to: string;
   /** The fields that return the other type. Empty: the type is a member of a union. */
@@ -25,8 +25,8 @@ export interface Connection {
  * Returns the connections between the types that queries can reach, from `Query` on. A GraphQL connection
  * with its edges and pages is represented by its node type.
  */
-export function connectionsOf(schema: GraphQLSchema): Connection[] {
-  const found = new Map<string, Connection>();
+export function connectionsOf(schema: GraphQLSchema): DiagramEdge[] {
+  const found = new Map<string, DiagramEdge>();
   const seen = new Set<string>();
   const visit = (type: GraphQLNamedType) => {
     if (seen.has(type.name)) return;
@@ -45,7 +45,7 @@ export function connectionsOf(schema: GraphQLSchema): Connection[] {
 }
 
 /** Draws the diagram as SVG that uses the colors of the page. */
-export async function drawDiagram(connections: readonly Connection[]): Promise<string> {
+export async function drawDiagram(connections: readonly DiagramEdge[]): Promise<string> {
   const viz = await instance();
   const names = [...new Set(connections.flatMap(({ from, to }) => [from, to]))];
   const svg = viz.renderString(

@@ -15,7 +15,7 @@ const answered = z.strictObject({
 });
 
 /** A working document, with the response for the sample directory. */
-export interface Example extends z.infer<typeof answered> {
+export interface ReferenceExample extends z.infer<typeof answered> {
   /** The root field that the example is about. */
   readonly name: string;
   /** Purpose of the example, in Markdown. */
@@ -27,14 +27,14 @@ export interface Example extends z.infer<typeof answered> {
  * Reads the examples of a directory: `{field}.graphql` with its purpose in front, and `{field}.json` with the
  * rest.
  */
-export function readExamples(directory: string): Map<string, Example> {
+export function readExamples(directory: string): Map<string, ReferenceExample> {
   const names = readdirSync(directory)
     .filter((file) => file.endsWith('.graphql'))
     .map((file) => file.slice(0, -'.graphql'.length));
   return new Map(names.sort().map((name) => [name, readExample(directory, name)]));
 }
 
-function readExample(directory: string, name: string): Example {
+function readExample(directory: string, name: string): ReferenceExample {
   const text = readFileSync(join(directory, `${name}.graphql`), 'utf8');
   const [, purpose = '', document = ''] = /^# (.+)\n([^#]*)$/.exec(text) ?? [];
   const rest = answered.parse(JSON.parse(readFileSync(join(directory, `${name}.json`), 'utf8')));
@@ -42,7 +42,14 @@ function readExample(directory: string, name: string): Example {
 }
 
 /** Formats an example in Markdown: the document, its variables, and the response for the sample directory. */
-export function exampleInMarkdown({ name, purpose, document, variables, answer, as }: Example): string {
+export function exampleInMarkdown({
+  name,
+  purpose,
+  document,
+  variables,
+  answer,
+  as,
+}: ReferenceExample): string {
   const asker = as === 'application' ? 'an application, for Ada Martin' : 'a service account';
   const given =
     Object.keys(variables).length === 0 ? [] : ['With these variables:', block('Variables', variables)];

@@ -1,7 +1,7 @@
 import { BeforeComposePageTypeEvent, Printer } from '@graphql-markdown/printer-legacy';
 import type { GraphQLField, GraphQLNamedType, GraphQLSchema } from 'graphql';
 import { accessDirective, annotateAccess } from './annotate.js';
-import { type Example, exampleInMarkdown } from './example.js';
+import { type ReferenceExample, exampleInMarkdown } from './example.js';
 import { placeOfName } from './links.js';
 
 type Formatter = NonNullable<Parameters<typeof Printer.init>[4]>;
@@ -26,7 +26,10 @@ export class Generator {
    * Only one generator can exist at a time, because the printer keeps its configuration for the whole
    * process.
    */
-  static async start(schema: GraphQLSchema, examples: ReadonlyMap<string, Example>): Promise<Generator> {
+  static async start(
+    schema: GraphQLSchema,
+    examples: ReadonlyMap<string, ReferenceExample>,
+  ): Promise<Generator> {
     const annotated = annotateAccess(schema);
     Printer.options = undefined;
     await Printer.init(
@@ -61,7 +64,7 @@ export class Generator {
 }
 
 /** Chooses the sections, and adds the example. */
-function compose(event: unknown, examples: ReadonlyMap<string, Example>) {
+function compose(event: unknown, examples: ReadonlyMap<string, ReferenceExample>) {
   if (event instanceof BeforeComposePageTypeEvent) {
     const { name, sections } = event.data;
     const example = examples.get(name ?? '');

@@ -24,7 +24,7 @@ const NAVIGATION: readonly [PageName, string][] = [
 ];
 
 /** Properties of the site around a page. */
-export interface Surroundings {
+export interface ReferenceSite {
   /** Directory of style sheet and scripts, below `/reference/`. */
   readonly assets: string;
   /** Whether the pages about the schema are served. Otherwise the page stands alone. */
@@ -32,7 +32,7 @@ export interface Surroundings {
 }
 
 /** Renders a whole page with its navigation. */
-export function renderReferencePage(page: ReferencePage, { assets, isWhole }: Surroundings): string {
+export function renderReferencePage(page: ReferencePage, { assets, isWhole }: ReferenceSite): string {
   const asset = (file: string) => linkFrom(page.name, `${assets}/${file}`);
   const script = isWhole ? `\n<script type="module" src="${asset('search.mjs')}"></script>` : '';
   return renderDocument({

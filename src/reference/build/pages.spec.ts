@@ -5,7 +5,7 @@ import { ERROR_CODES } from '../../common/errors.js';
 import type { RejectionCode } from '../../http/rejection.js';
 import { finishSchema } from '../../graphql/schema/schema.js';
 import { connectionsOf } from './diagram.js';
-import type { Example } from './example.js';
+import type { ReferenceExample } from './example.js';
 import type { ReferencePage } from './layout.js';
 import { buildPages } from './pages.js';
 import { errorEntries } from './search-entries.js';
@@ -15,7 +15,7 @@ const OF_PICTURES: RejectionCode[] = ['SIGNATURE_INVALID', 'URL_EXPIRED'];
 const ERRORS = readFileSync('docs/errors.md', 'utf8');
 
 const USE = 'Use name. Deprecated since 2026-01-01, gone from 2027-01-01.';
-const EXAMPLE: Example = {
+const EXAMPLE: ReferenceExample = {
   name: 'pet',
   purpose: 'A pet.',
   document: '{ pet { name } }',
@@ -131,6 +131,6 @@ describe('the picture', () => {
   });
 });
 
-function pagesOf(examples: [string, Example][]): Promise<ReferencePage[]> {
+function pagesOf(examples: [string, ReferenceExample][]): Promise<ReferencePage[]> {
   return buildPages({ schema: petSchema(), examples: new Map(examples), errors: ERRORS, introduction: '' });
 }

@@ -4,8 +4,8 @@ import {
   isIntrospectionType,
   isSpecifiedScalarType,
 } from 'graphql';
-import { type Connection, drawDiagram, connectionsOf } from './diagram.js';
-import type { Example } from './example.js';
+import { type DiagramEdge, drawDiagram, connectionsOf } from './diagram.js';
+import type { ReferenceExample } from './example.js';
 import { type Definition, Generator } from './generate.js';
 import type { ReferencePage } from './layout.js';
 import { linkFrom, type PageName, placeOfType } from './links.js';
@@ -16,7 +16,7 @@ import { definitionEntries, errorEntries, type SearchEntry } from './search-entr
 export interface Sources {
   /** The served schema, with the access of its fields. */
   readonly schema: GraphQLSchema;
-  readonly examples: ReadonlyMap<string, Example>;
+  readonly examples: ReadonlyMap<string, ReferenceExample>;
   /** The page of errors, in Markdown. */
   readonly errors: string;
   /** The introduction of the reference, in Markdown. */
@@ -140,7 +140,7 @@ function labelled(svg: string): string {
   );
 }
 
-function inWords(connections: readonly Connection[], schema: GraphQLSchema): string {
+function inWords(connections: readonly DiagramEdge[], schema: GraphQLSchema): string {
   const linkTo = (name: string) => {
     const type = schema.getType(name);
     const place = type === undefined ? '' : placeOfType(type);

@@ -1,7 +1,7 @@
 import { PALETTE } from '../../pages/style.js';
 
 /** The style sheet of the reference. */
-export const STYLE = `${PALETTE}
+export const REFERENCE_STYLE = `${PALETTE}
 html { scroll-padding-top: 1rem; }
 body { margin: 0; background: var(--page); color: var(--text); font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }
 a { color: var(--accent); text-underline-offset: 0.15em; }

@@ -7,7 +7,7 @@ import type { GraphQLSchema } from 'graphql';
 import { readExamples } from './example.js';
 import { renderReferencePage } from './layout.js';
 import { buildPages } from './pages.js';
-import { STYLE } from './style.js';
+import { REFERENCE_STYLE } from './style.js';
 
 /** Locations of the texts of the pages other than the schema. */
 export interface TextPlaces {
@@ -35,7 +35,7 @@ export async function writeReference(
     introduction: readFileSync(places.introduction, 'utf8'),
   });
   const files: Record<string, string> = {
-    'style.css': STYLE,
+    'style.css': REFERENCE_STYLE,
     'search.mjs': readFileSync(fileURLToPath(new URL('../page/search.mjs', import.meta.url)), 'utf8'),
     'minisearch.js': readFileSync(findMiniSearch(), 'utf8'),
     'entries.json': JSON.stringify(pages.flatMap(({ entries }) => entries)),

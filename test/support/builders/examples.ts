@@ -1,13 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Example, readExamples } from '../../../src/reference/build/example.js';
+import { type ReferenceExample, readExamples } from '../../../src/reference/build/example.js';
 import { ServiceAccountsService } from '../../../src/service-accounts/service-accounts.service.js';
 import type { TestService } from '../servers/service.js';
 
 const DIRECTORY = join(__dirname, '../../../src/reference/examples');
 
 /** The examples of the reference. */
-export const EXAMPLES = [...readExamples(DIRECTORY).values()];
+export const REFERENCE_EXAMPLES = [...readExamples(DIRECTORY).values()];
 
 /** Who asks in the examples, by their headers. */
 export interface Askers {
@@ -50,7 +50,11 @@ function formOf(value: unknown): unknown {
 }
 
 /** Shows another answer from now on (WRITE_EXAMPLES=1, after a change that is meant). */
-export function writeAnswer({ name }: Example, answer: unknown, { baseUrl }: { baseUrl: string }): void {
+export function writeAnswer(
+  { name }: ReferenceExample,
+  answer: unknown,
+  { baseUrl }: { baseUrl: string },
+): void {
   const file = join(DIRECTORY, `${name}.json`);
   const shown = { ...(JSON.parse(readFileSync(file, 'utf8')) as object), answer };
   const text = JSON.stringify(shown, null, 2).replaceAll(baseUrl, 'http://127.0.0.1:3000');

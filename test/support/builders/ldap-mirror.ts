@@ -7,7 +7,7 @@ import type { TestService } from '../servers/service.js';
 type Served = Pick<TestService, 'app'>;
 
 /** A row of a person, as far as renames must leave it alone, and what they change. */
-export interface MirroredPerson {
+export interface PersonRow {
   readonly key: number;
   readonly uuid: string;
   readonly dn: string;
@@ -16,8 +16,8 @@ export interface MirroredPerson {
 }
 
 /** The rows of people, by id. */
-export async function readPeople({ app }: Served): Promise<Record<string, MirroredPerson>> {
-  const rows: (MirroredPerson & { id: string })[] = await app.get(DataSource).query(`
+export async function readPeople({ app }: Served): Promise<Record<string, PersonRow>> {
+  const rows: (PersonRow & { id: string })[] = await app.get(DataSource).query(`
     select id, key, entry_uuid as uuid, dn, created_at::text as "createdAt", photo is not null as "hasPhoto"
     from users order by id`);
   return Object.fromEntries(rows.map(({ id, ...row }) => [id, row]));
@@ -48,7 +48,7 @@ export async function readMembers({ app }: Served, group: string): Promise<strin
 }
 
 /** What revisions have taken away so far. */
-export async function countLosses({ app }: Served): Promise<{ people: number; memberships: number }> {
+export async function countDeletions({ app }: Served): Promise<{ people: number; memberships: number }> {
   const [row]: { people: number; memberships: number }[] = await app.get(DataSource).query(`
     select coalesce(sum(users_deleted), 0)::integer as people,
       coalesce(sum(memberships_removed), 0)::integer as memberships

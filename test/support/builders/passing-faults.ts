@@ -5,7 +5,7 @@ import type { TestProxy } from '../servers/proxy.js';
 import type { TestRedis } from '../servers/redis.js';
 
 /** What a service depends on, and can be broken. */
-export interface Surroundings {
+export interface FaultTargets {
   readonly service: Listening & { replaceDirectory(ldif: string): void };
   /** Of somebody who may list everybody. */
   readonly authorization: string;
@@ -35,7 +35,7 @@ export function passingFaults({
   redis,
   issuer,
   directory,
-}: Surroundings): PassingFault[] {
+}: FaultTargets): PassingFault[] {
   const repair = () => {
     // Connections of before would be as they were left.
     proxy.cut();

@@ -3,7 +3,7 @@ import { BASE_DN } from './directory.js';
 import type { DumpedEntry } from './ldap-content.js';
 
 /** Makes change records out of what there is at the moment; what has become impossible by then is refused. */
-export type Change = (entries: readonly DumpedEntry[]) => string;
+export type DirectoryChange = (entries: readonly DumpedEntry[]) => string;
 
 const PEOPLE = ['p0', 'p1', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7'];
 const GROUPS = ['g0', 'g1', 'g2', 'g3', 'g4'];
@@ -22,7 +22,7 @@ const PHOTOS = [
 ];
 
 /** Changes to what is there at one moment. */
-export function changesInOneGo(): fc.Arbitrary<Change[]> {
+export function changesInOneGo(): fc.Arbitrary<DirectoryChange[]> {
   return fc.array(change, { minLength: 1, maxLength: 4 });
 }
 
@@ -35,7 +35,7 @@ const names = fc.uniqueArray(fc.constantFrom(...PEOPLE, ...PEOPLE, ...GROUPS), {
   maxLength: 5,
 });
 
-const change: fc.Arbitrary<Change> = fc.oneof(
+const change: fc.Arbitrary<DirectoryChange> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.tuple(person, fc.constantFrom(...PEOPLE_UNITS), id).map((drawn) => addPerson(...drawn)),
@@ -79,26 +79,26 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   { weight: 3, arbitrary: fc.tuple(person, person).map(([one, other]) => swap(one, other)) },
 );
 
-function addPerson(cn: string, unit: string, uid: string): Change {
+function addPerson(cn: string, unit: string, uid: string): DirectoryChange {
   return () =>
     `dn: cn=${cn},${unit},${BASE_DN}\nchangetype: add\nobjectClass: inetOrgPerson\nobjectClass: directoryPerson\nuid: ${uid}\ncn: ${cn}\nsn: ${cn}\nmail: ${uid}@example.org\n`;
 }
 
-function addGroup(cn: string, unit: string, members: readonly string[]): Change {
+function addGroup(cn: string, unit: string, members: readonly string[]): DirectoryChange {
   return (entries) =>
     `dn: cn=${cn},${unit},${BASE_DN}\nchangetype: add\nobjectClass: groupOfNames\nobjectClass: directoryGroup\ncn: ${cn}\n${members.map((each) => `member: ${dnOf(each, entries)}\n`).join('')}`;
 }
 
-function remove(cn: string): Change {
+function remove(cn: string): DirectoryChange {
   return (entries) => `dn: ${dnOf(cn, entries)}\nchangetype: delete\n`;
 }
 
-function replace(cn: string, attribute: string, value: string | null, separator = ': '): Change {
+function replace(cn: string, attribute: string, value: string | null, separator = ': '): DirectoryChange {
   const line = value === null ? '' : `${attribute}${separator}${value}\n`;
   return (entries) => `dn: ${dnOf(cn, entries)}\nchangetype: modify\nreplace: ${attribute}\n${line}`;
 }
 
-function swap(one: string, other: string): Change {
+function swap(one: string, other: string): DirectoryChange {
   return (entries) => {
     const uidOf = (cn: string) =>
       entries
@@ -111,14 +111,14 @@ function swap(one: string, other: string): Change {
   };
 }
 
-function move(cn: string, newName: string, unit: string | null): Change {
+function move(cn: string, newName: string, unit: string | null): DirectoryChange {
   const superior = unit === null ? '' : `newsuperior: ${unit},${BASE_DN}\n`;
   return (entries) =>
     `dn: ${dnOf(cn, entries)}\nchangetype: moddn\nnewrdn: cn=${newName}\ndeleteoldrdn: 1\n${superior}`;
 }
 
 /** Names stay, so that it is found again: it goes somewhere else, with everybody below. */
-function moveUnit(ou: string): fc.Arbitrary<Change> {
+function moveUnit(ou: string): fc.Arbitrary<DirectoryChange> {
   const superiors = ou === 'sub' ? ['ou=groups', 'ou=away'] : ['ou=people', 'ou=away'];
   return fc.constantFrom(...superiors).map((superior) => (entries) => {
     const unit =
@@ -127,12 +127,12 @@ function moveUnit(ou: string): fc.Arbitrary<Change> {
   });
 }
 
-function name(cn: string, attribute: string, of: readonly string[]): Change {
+function name(cn: string, attribute: string, of: readonly string[]): DirectoryChange {
   return (entries) =>
     `dn: ${dnOf(cn, entries)}\nchangetype: modify\nreplace: ${attribute}\n${of.map((each) => `${attribute}: ${dnOf(each, entries)}\n`).join('')}`;
 }
 
-function dropName(cn: string, index: number): Change {
+function dropName(cn: string, index: number): DirectoryChange {
   return (entries) => {
     const dn = dnOf(cn, entries);
     const entry = entries.find((each) => each.dn === dn);

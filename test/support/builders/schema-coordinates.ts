@@ -14,7 +14,7 @@ import {
 } from 'graphql';
 
 /** One thing that a schema declares, by its coordinate: `Type`, `Type.field`, `Type.field(argument:)`. */
-export interface Declaration {
+export interface ContractElement {
   readonly coordinate: string;
   /** What clients rely on: the kind of a type, the type of a field, type and default of an argument. */
   readonly signature: string;
@@ -22,7 +22,7 @@ export interface Declaration {
 }
 
 /** Everything that a schema declares, besides what GraphQL itself does. */
-export function declarationsOf(schema: GraphQLSchema): Declaration[] {
+export function contractElementsOf(schema: GraphQLSchema): ContractElement[] {
   return Object.values(schema.getTypeMap())
     .filter((type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type))
     .flatMap(declarationsIn);
@@ -30,13 +30,13 @@ export function declarationsOf(schema: GraphQLSchema): Declaration[] {
 
 /** Coordinates and what clients rely on. */
 export function signaturesOf(schema: GraphQLSchema): Map<string, string> {
-  return new Map(declarationsOf(schema).map(({ coordinate, signature }) => [coordinate, signature]));
+  return new Map(contractElementsOf(schema).map(({ coordinate, signature }) => [coordinate, signature]));
 }
 
-function declarationsIn(type: GraphQLNamedType): Declaration[] {
+function declarationsIn(type: GraphQLNamedType): ContractElement[] {
   const { name, description } = type;
   const kind = type.constructor.name;
-  const itself: Declaration = { coordinate: name, signature: kind, description };
+  const itself: ContractElement = { coordinate: name, signature: kind, description };
   if (isObjectType(type)) {
     return [
       itself,
@@ -70,7 +70,7 @@ function declarationsIn(type: GraphQLNamedType): Declaration[] {
   return [itself];
 }
 
-function inputDeclaration(coordinate: string, input: GraphQLArgument | GraphQLInputField): Declaration {
+function inputDeclaration(coordinate: string, input: GraphQLArgument | GraphQLInputField): ContractElement {
   const value = input.defaultValue === undefined ? null : astFromValue(input.defaultValue, input.type);
   const signature = value ? `${String(input.type)} = ${print(value)}` : String(input.type);
   return { coordinate, signature, description: input.description };

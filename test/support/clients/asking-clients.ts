@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type HttpAnswer, type HttpRequest, type Listening, send } from './http.js';
 
 /** A request that came to nothing: times are those of performance.now(). */
-export interface Failure {
+export interface FailedRequest {
   readonly begun: number;
   readonly ended: number;
   /** A status, or the code of the error. */
@@ -23,7 +23,7 @@ export interface AskingOptions {
 /** Clients that go on asking, each on a connection that it keeps, and note what has not been answered. */
 export class AskingClients {
   answered = 0;
-  readonly failures: Failure[] = [];
+  readonly failures: FailedRequest[] = [];
   private isEnding = false;
   private readonly all: Promise<unknown>;
 

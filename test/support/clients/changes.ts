@@ -59,7 +59,7 @@ export async function followChanges(
 }
 
 /** A change in one line: what it is and whom it is about. */
-export function summarise({
+export function summarizeChange({
   kind,
   userId,
   groupId,
@@ -74,7 +74,7 @@ export function summarise({
 }
 
 /** A copy of the directory that is kept by applying changes one by one, in their order. */
-export class Replica {
+export class ClientReplica {
   /** Ids of people, by what identifies them. */
   private readonly ids = new Map<string, string>();
   private readonly roles = new Map<string, { id: string; members: Map<string, string> }>();

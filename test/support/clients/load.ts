@@ -12,7 +12,7 @@ export interface Load {
 }
 
 /** What came of a request. */
-export interface Outcome {
+export interface LoadOutcome {
   /** Zero: there was no answer. */
   readonly status: number;
   /** Of the error, or what else was said; null: there was none. */
@@ -30,7 +30,10 @@ export interface Outcome {
  * @param manner so many requests a second, whether or not those before are answered; or one after the other by so many
  *   clients at a time
  */
-export async function load(what: Load, manner: { rate: number } | { clients: number }): Promise<Outcome[]> {
+export async function load(
+  what: Load,
+  manner: { rate: number } | { clients: number },
+): Promise<LoadOutcome[]> {
   const child = spawnBound(
     process.execPath,
     ['test/support/clients/make-load.mjs', JSON.stringify({ ...what, ...manner })],
@@ -38,5 +41,5 @@ export async function load(what: Load, manner: { rate: number } | { clients: num
       stdio: ['ignore', 'pipe', 'inherit'],
     },
   );
-  return (await json(child.stdout)) as Outcome[];
+  return (await json(child.stdout)) as LoadOutcome[];
 }

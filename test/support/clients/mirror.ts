@@ -2,7 +2,7 @@ import { MirrorService } from '../../../src/mirror/mirror.service.js';
 import { MirrorState } from '../../../src/mirror/status/mirror-state.js';
 import type { TestService } from '../servers/service.js';
 
-export interface DirectoryStatus {
+export interface ReportedStatus {
   state: string;
   asOf: string | null;
   blockedReason: string | null;
@@ -12,13 +12,13 @@ export interface DirectoryStatus {
 const observers = new WeakMap<TestService, Promise<string>>();
 
 /** How synchronisation is doing, as clients with the scope `directory` see it. */
-export async function readStatus(service: TestService): Promise<DirectoryStatus> {
+export async function readStatus(service: TestService): Promise<ReportedStatus> {
   let observer = observers.get(service);
   if (observer === undefined) {
     observer = service.serviceAccount('directory');
     observers.set(service, observer);
   }
-  const { data } = await service.query<{ directoryStatus: DirectoryStatus }>(
+  const { data } = await service.query<{ directoryStatus: ReportedStatus }>(
     '{ directoryStatus { state asOf blockedReason } }',
     { authorization: await observer },
   );
@@ -50,7 +50,7 @@ export async function replaceUntil(
   service: TestService,
   ldif: string,
   state: string,
-): Promise<DirectoryStatus> {
+): Promise<ReportedStatus> {
   service.replaceDirectory(ldif);
   await service.until(async () => (await readStatus(service)).state === state);
   return readStatus(service);

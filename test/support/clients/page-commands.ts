@@ -11,7 +11,7 @@ import { createDatabase, type TestDatabase, variable } from '../servers/store.js
 import { findPostgres } from '../servers/system-packages.mjs';
 
 /** What the pages speak of, and every page is given. */
-export interface Surroundings {
+export interface CommandEnvironment {
   /** On the sample, and its own identity provider. */
   readonly service: ServiceProcess;
   readonly issuer: ExternalIssuerProcess;
@@ -65,7 +65,7 @@ export class PageShell {
     private readonly end: () => Promise<void>,
   ) {}
 
-  static async open(surroundings: Surroundings, needs: Needs): Promise<PageShell> {
+  static async open(surroundings: CommandEnvironment, needs: Needs): Promise<PageShell> {
     const directory = copyProject();
     const slapd = needs.slapd === undefined ? null : await startSlapd(needs.slapd);
     const own = needs.ownDatabase === true ? await createDatabase() : null;

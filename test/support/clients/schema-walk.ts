@@ -11,31 +11,31 @@ import {
 } from 'graphql';
 
 /** A field of the schema, reached by a path of response keys from the root. */
-export interface Step {
+export interface SchemaStep {
   /** Type.field */
   readonly coordinate: string;
   readonly path: readonly string[];
   readonly isList: boolean;
   readonly isComposite: boolean;
-  readonly children: readonly Step[];
+  readonly children: readonly SchemaStep[];
 }
 
 /** Every field of the query type by every path up to a depth: recursive types are walked again at each place. */
-export function walkQueries(schema: GraphQLSchema, depth: number): Step[] {
+export function walkQueries(schema: GraphQLSchema, depth: number): SchemaStep[] {
   const root = schema.getQueryType();
   return root ? stepsOf(root, [], depth) : [];
 }
 
 /** The same of the mutation type. */
-export function walkMutations(schema: GraphQLSchema, depth: number): Step[] {
+export function walkMutations(schema: GraphQLSchema, depth: number): SchemaStep[] {
   const root = schema.getMutationType();
   return root ? stepsOf(root, [], depth) : [];
 }
 
-function stepsOf(type: GraphQLNamedType, path: readonly string[], depth: number): Step[] {
+function stepsOf(type: GraphQLNamedType, path: readonly string[], depth: number): SchemaStep[] {
   if (depth === 0) return [];
   return objectTypes(type).flatMap((objectType) =>
-    Object.values(objectType.getFields()).map((field): Step => {
+    Object.values(objectType.getFields()).map((field): SchemaStep => {
       const named = getNamedType(field.type);
       const nullable = isNonNullType(field.type) ? field.type.ofType : field.type;
       const here = [...path, field.name];
@@ -55,13 +55,13 @@ function objectTypes(type: GraphQLNamedType): readonly GraphQLObjectType[] {
   return isObjectType(type) ? [type] : [];
 }
 
-export function flatten(steps: readonly Step[]): Step[] {
+export function flatten(steps: readonly SchemaStep[]): SchemaStep[] {
   return steps.flatMap((step) => [step, ...flatten(step.children)]);
 }
 
 /** One selection set with all of these. `argumentsOf` gives what goes between the parentheses of a field. */
 export function printSelection(
-  steps: readonly Step[],
+  steps: readonly SchemaStep[],
   argumentsOf: (coordinate: string) => string | undefined,
 ): string {
   const selections = steps.map((step) => {
@@ -76,7 +76,7 @@ export function printSelection(
   return `{ ${selections.join(' ')} }`;
 }
 
-function isRoot({ path }: Step): boolean {
+function isRoot({ path }: SchemaStep): boolean {
   return path.length === 1;
 }
 

@@ -24,13 +24,13 @@ export const NEEDED: Partial<Record<string, readonly Scope[]>> = Object.fromEntr
 /** What a token can read besides its scope `write`. */
 export const READING = ['nothing', 'profile', 'read', 'directory'] as const;
 
-export interface Naming {
+export interface NamingOutcomes {
   readonly mutation: string;
   readonly outcomes: Readonly<Record<(typeof READING)[number], string>>;
 }
 
 /** What a mutation gives, by what it names. */
-export const NAMINGS: readonly Naming[] = linesOf(NAMING_TABLE)
+export const NAMINGS: readonly NamingOutcomes[] = linesOf(NAMING_TABLE)
   .slice(1)
   .map((line) => {
     const [, field = '', given = '', outcomes = ''] = /^(\w+)\((.*)\)\s+(.*)$/.exec(line) ?? [];

@@ -8,7 +8,7 @@ import type { ServiceProcess } from './service-processes.js';
 /** The advisory lock that the leader holds on a session of its own, in this release and in those before: the bytes of «sync». */
 export const LEADER_LOCK = 0x73796e63;
 /** Milliseconds without a renewal after which a leader is replaced. */
-export const LEASE = 15_000;
+export const EXPECTED_LEASE_MS = 15_000;
 /** What a process prints when another one leads. */
 export const WAITING = /Another process synchronises/g;
 
@@ -19,7 +19,7 @@ export interface Lease {
 }
 
 /** A directory in which the name of the only person tells the number of its version. */
-export const directoryOf = (version: number) => buildLdif([{ id: 'anna', name: `Anna ${version}` }]);
+export const directoryOfVersion = (version: number) => buildLdif([{ id: 'anna', name: `Anna ${version}` }]);
 
 /** A connection of the test's own to a database of services. */
 export class Observer {
@@ -113,7 +113,7 @@ export interface Status {
   readonly blockedReason: string | null;
 }
 
-export async function readStatus(
+export async function readServiceStatus(
   service: ServiceProcess,
   headers: Record<string, string> = {},
 ): Promise<Status> {

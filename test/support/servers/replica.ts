@@ -22,7 +22,7 @@ export function connectTo(port: number): Promise<LdapConnection> {
 }
 
 /** A set of entries that is kept as the events say. */
-export class Replica {
+export class LdapReplica {
   readonly entries = new Map<string, { dn: string; sn: string | undefined }>();
   cookie: Buffer | null = null;
   /** Kinds of the events of the last refresh. */
@@ -66,20 +66,20 @@ export class Replica {
 }
 
 /** The lines of a change record each. */
-export const rename = (id: string, to: string): string[] => [
+export const renameLines = (id: string, to: string): string[] => [
   `dn: ${personDn(id)}`,
   'changetype: modrdn',
   `newrdn: uid=${to}`,
   'deleteoldrdn: 1',
 ];
-export const remove = (id: string): string[] => [`dn: ${personDn(id)}`, 'changetype: delete'];
-export const setSn = (id: string, sn: string): string[] => [
+export const removalLines = (id: string): string[] => [`dn: ${personDn(id)}`, 'changetype: delete'];
+export const setSnLines = (id: string, sn: string): string[] => [
   `dn: ${personDn(id)}`,
   'changetype: modify',
   'replace: sn',
   `sn: ${sn}`,
 ];
-export const add = (id: string): string[] => [
+export const additionLines = (id: string): string[] => [
   `dn: ${personDn(id)}`,
   'changetype: add',
   'objectClass: inetOrgPerson',

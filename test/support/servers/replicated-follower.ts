@@ -8,7 +8,7 @@ import { eventually } from '../eventually.js';
 import { directorySettings } from './ldap.js';
 import { expectMirror, parseDump } from '../builders/ldap-content.js';
 import {
-  countLosses,
+  countDeletions,
   readIds,
   readInconsistencies,
   readMirror,
@@ -62,7 +62,7 @@ export class ReplicatedFollower {
   readonly readNames = () => readNames(this);
   readonly readIds = () => readIds(this);
   readonly readPeople = () => readPeople(this);
-  readonly countLosses = () => countLosses(this);
+  readonly countLosses = () => countDeletions(this);
 
   /** Waits until the mirror is what a server holds, and is known to be. */
   async expectToEqual(slapd: ReplicatedSlapd, index: number): Promise<void> {

@@ -11,7 +11,7 @@ import { Revisions } from '../../../src/database/revisions/revisions.js';
 import { Leadership } from '../../../src/mirror/sync/leadership.js';
 import { MirrorService } from '../../../src/mirror/mirror.service.js';
 import { MirrorState } from '../../../src/mirror/status/mirror-state.js';
-import type { Outcome } from '../../../src/mirror/sync/outcome.js';
+import type { SyncOutcome } from '../../../src/mirror/sync/outcome.js';
 import { type RunOptions, Synchroniser } from '../../../src/mirror/sync/synchronizer.js';
 import { ServiceAccountsService } from '../../../src/service-accounts/service-accounts.service.js';
 import { openSource } from '../../../src/sources/open-source.js';
@@ -138,7 +138,7 @@ export class TestService {
   }
 
   /** One run over the whole directory, as the command makes one. */
-  synchronise(options: RunOptions = {}): Promise<Outcome> {
+  synchronise(options: RunOptions = {}): Promise<SyncOutcome> {
     return synchroniserOf(this.app, this.config).run(openSource(this.config.directory), options);
   }
 

@@ -1,7 +1,7 @@
 import { type Question, send } from './send.js';
 import { session } from './session.js';
 import { settings } from './settings.js';
-import { findPictures, type Picture } from './pictures.js';
+import { findPictures, type PictureLink } from './pictures.js';
 import { parseRateLimit, type Price } from './price.js';
 import { Store } from './store.js';
 
@@ -9,7 +9,7 @@ import { Store } from './store.js';
 export interface Asked {
   readonly status: number;
   readonly price: Price;
-  readonly pictures: readonly Picture[];
+  readonly pictures: readonly PictureLink[];
 }
 
 export const asked = new Store<Asked | null>(null);

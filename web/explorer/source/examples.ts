@@ -1,10 +1,10 @@
 /** What the tabs begin with. Ids are not used: they work on every directory. */
-export interface Example {
+export interface ExplorerExample {
   readonly query: string;
   readonly variables?: string;
 }
 
-export const EXAMPLES: readonly Example[] = [
+export const EXAMPLES: readonly ExplorerExample[] = [
   {
     query: `# Groups with members and their photos
 # Scope: read

@@ -1,5 +1,5 @@
 /** A picture that an answer has the signed URL of. */
-export interface Picture {
+export interface PictureLink {
   readonly url: string;
   /** Who is in it, as far as the answer tells. */
   readonly name: string;
@@ -9,13 +9,13 @@ export interface Picture {
 const MOST = 60;
 
 /** Finds the signed URLs in an answer, each once. URLs of other places are left alone: nothing is loaded from there. */
-export function findPictures(answer: unknown, baseUrl: string): Picture[] {
-  const found = new Map<string, Picture>();
+export function findPictures(answer: unknown, baseUrl: string): PictureLink[] {
+  const found = new Map<string, PictureLink>();
   collect(answer, baseUrl, found);
   return [...found.values()];
 }
 
-function collect(value: unknown, baseUrl: string, found: Map<string, Picture>): void {
+function collect(value: unknown, baseUrl: string, found: Map<string, PictureLink>): void {
   if (typeof value !== 'object' || value === null || found.size >= MOST) return;
   for (const member of Object.values(value)) {
     if (isPicture(member, baseUrl)) {
