@@ -59,7 +59,11 @@ export default {
       displayName: 'unit',
       globalSetup: '<rootDir>/test/support/work-directory.mjs',
       globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
-      testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/**/*.spec.ts'],
+      testMatch: [
+        '<rootDir>/src/**/*.spec.ts',
+        '<rootDir>/tools/**/*.spec.ts',
+        '<rootDir>/test/**/*.spec.ts',
+      ],
     },
     { ...endToEnd('pglite'), testEnvironment: '<rootDir>/test/support/pglite-environment.mjs' },
     endToEnd('postgres'),

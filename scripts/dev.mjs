@@ -50,7 +50,7 @@ function serveAnew() {
 
 /** The pages of the schema as it is now, made once: nobody waits for them. */
 function writeReference() {
-  const child = spawn(process.execPath, ['scripts/write-reference.mjs'], {
+  const child = spawn('npm', ['run', 'compile:reference'], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   setPriority(child.pid, constants.priority.PRIORITY_LOW);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 
 const INPUTS = [
   'src',
+  'tools/reference',
   'web/explorer/source',
   'web/explorer/vite.config.mjs',
   'web/explorer/mend-graphiql.mjs',

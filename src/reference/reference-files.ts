@@ -7,7 +7,7 @@ import { CONFIG } from '../config/config.module.js';
 import { pageHeaders } from '../pages/policy.js';
 import { type ServedFile, servedFile } from './served-file.js';
 
-/** Output directory of scripts/write-reference.mjs. */
+/** Output directory of tools/reference/write-reference.ts. */
 const DIRECTORY = fileURLToPath(new URL('../../dist/reference-pages/', import.meta.url));
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {

@@ -11,8 +11,8 @@ import type { FieldDefinition } from '../../src/common/field.js';
 import { readConfig } from '../../src/config/config.js';
 import { MIGRATIONS } from '../../src/database/connections/data-source.js';
 import { GROUP_FIELDS } from '../../src/groups/group.fields.js';
-import { readExamples } from '../../src/reference/build/example.js';
-import { buildPages } from '../../src/reference/build/pages.js';
+import { readExamples } from '../../tools/reference/example.js';
+import { buildPages } from '../../tools/reference/pages.js';
 import { LdapDirectory } from '../../src/sources/ldap/ldap-directory.js';
 import { USER_FIELDS } from '../../src/users/user.fields.js';
 import { buildLdif } from '../support/builders/directory.js';
@@ -157,7 +157,7 @@ describe('fields that are added to the table', () => {
   it('are in the reference', async () => {
     const sources = {
       schema,
-      examples: readExamples('src/reference/examples'),
+      examples: readExamples('tools/reference/examples'),
       errors: readFileSync('docs/errors.md', 'utf8'),
       introduction: '',
     };

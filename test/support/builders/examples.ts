@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ReferenceExample, readExamples } from '../../../src/reference/build/example.js';
+import { type ReferenceExample, readExamples } from '../../../tools/reference/example.js';
 import { ServiceAccountsService } from '../../../src/service-accounts/service-accounts.service.js';
 import type { TestService } from '../servers/service.js';
 
-const DIRECTORY = join(__dirname, '../../../src/reference/examples');
+const DIRECTORY = join(__dirname, '../../../tools/reference/examples');
 
 /** The examples of the reference. */
 export const REFERENCE_EXAMPLES = [...readExamples(DIRECTORY).values()];

@@ -2,47 +2,38 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import type { GraphQLSchema } from 'graphql';
+import { pathToFileURL } from 'node:url';
+import type * as Schema from '../../src/schema.js';
 import { readExamples } from './example.js';
 import { renderReferencePage } from './layout.js';
 import { buildPages } from './pages.js';
 import { REFERENCE_STYLE } from './style.js';
 
-/** Locations of the texts of the pages other than the schema. */
-export interface TextPlaces {
-  /** Directory of the examples. */
-  readonly examples: string;
-  /** The page of errors. */
-  readonly errors: string;
-  /** The introduction of the reference. */
-  readonly introduction: string;
-}
+const DIRECTORY = 'dist/reference-pages';
+/** The compiled schema, because compiling all of `src/` again would take seconds. */
+const SCHEMA = pathToFileURL('dist/schema.js').href;
 
 /**
  * Writes the reference as files: `{page}.html`, `errors-alone.html` for services that do not disclose the
  * schema, and the assets in `assets/{hash}/`, which never change under their name.
  */
-export async function writeReference(
-  schema: GraphQLSchema,
-  places: TextPlaces,
-  directory: string,
-): Promise<void> {
+async function writeReference(): Promise<void> {
+  const { buildServedSchema } = (await import(SCHEMA)) as typeof Schema;
   const pages = await buildPages({
-    schema,
-    examples: readExamples(places.examples),
-    errors: readFileSync(places.errors, 'utf8'),
-    introduction: readFileSync(places.introduction, 'utf8'),
+    schema: await buildServedSchema(),
+    examples: readExamples('tools/reference/examples'),
+    errors: readFileSync('docs/errors.md', 'utf8'),
+    introduction: readFileSync('tools/reference/introduction.md', 'utf8'),
   });
   const files: Record<string, string> = {
     'style.css': REFERENCE_STYLE,
-    'search.mjs': readFileSync(fileURLToPath(new URL('../page/search.mjs', import.meta.url)), 'utf8'),
+    'search.mjs': readFileSync('tools/reference/search.mjs', 'utf8'),
     'minisearch.js': readFileSync(findMiniSearch(), 'utf8'),
     'entries.json': JSON.stringify(pages.flatMap(({ entries }) => entries)),
   };
   const assets = `assets/${hashOf(files)}`;
   // Replaces the whole directory at once, because a running service may read it.
-  const draft = `${directory}-draft`;
+  const draft = `${DIRECTORY}-draft`;
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(join(draft, assets), { recursive: true });
   for (const [file, text] of Object.entries(files)) writeFileSync(join(draft, assets, file), text);
@@ -53,8 +44,8 @@ export async function writeReference(
     const alone = renderReferencePage(page, { assets, isWhole: false });
     writeFileSync(join(draft, 'errors-alone.html'), alone);
   }
-  rmSync(directory, { recursive: true, force: true });
-  renameSync(draft, directory);
+  rmSync(DIRECTORY, { recursive: true, force: true });
+  renameSync(draft, DIRECTORY);
 }
 
 /** Finds the browser module of MiniSearch. For Node.js, the package exports only its module for Node.js. */
@@ -68,3 +59,5 @@ function hashOf(files: Readonly<Record<string, string>>): string {
   for (const [name, text] of Object.entries(files)) hash.update(`${name}\n${text}\n`);
   return hash.digest('hex').slice(0, 16);
 }
+
+await writeReference();

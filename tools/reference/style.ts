@@ -1,4 +1,4 @@
-import { PALETTE } from '../../pages/style.js';
+import { PALETTE } from '../../src/pages/style.js';
 
 /** The style sheet of the reference. */
 export const REFERENCE_STYLE = `${PALETTE}

@@ -1,4 +1,4 @@
-import { escapeHtml, renderDocument } from '../../pages/html.js';
+import { escapeHtml, renderDocument } from '../../src/pages/html.js';
 import { linkFrom, type PageName } from './links.js';
 import type { SearchEntry } from './search-entries.js';
 

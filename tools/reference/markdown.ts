@@ -1,6 +1,6 @@
 import { Marked, type RendererObject, type Token, type Tokens } from 'marked';
-import { ERROR_CODES } from '../../common/errors.js';
-import { escapeHtml } from '../../pages/html.js';
+import { ERROR_CODES } from '../../src/common/errors.js';
+import { escapeHtml } from '../../src/pages/html.js';
 import { linkFrom, type PageName } from './links.js';
 
 /** Rules of both renderers: HTML is escaped, and links lead only to places of the pages. */

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { buildSchema, type GraphQLSchema, isObjectType } from 'graphql';
-import type { Access } from '../../auth/access.js';
-import { ERROR_CODES } from '../../common/errors.js';
-import type { RejectionCode } from '../../http/rejection.js';
-import { finishSchema } from '../../graphql/schema/schema.js';
+import type { Access } from '../../src/auth/access.js';
+import { ERROR_CODES } from '../../src/common/errors.js';
+import type { RejectionCode } from '../../src/http/rejection.js';
+import { finishSchema } from '../../src/graphql/schema/schema.js';
 import { connectionsOf } from './diagram.js';
 import type { ReferenceExample } from './example.js';
 import type { ReferencePage } from './layout.js';

@@ -1,6 +1,6 @@
 import { MapperKind, mapSchema, printSchemaWithDirectives } from '@graphql-tools/utils';
 import { buildSchema, getDirectiveValues, type GraphQLField, type GraphQLSchema } from 'graphql';
-import type { Access } from '../../auth/access.js';
+import type { Access } from '../../src/auth/access.js';
 
 /** The directive exists only in the annotated copy, in no served schema. */
 const NEEDS = 'needs';
