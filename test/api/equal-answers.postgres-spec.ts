@@ -6,7 +6,7 @@ import { minuteOf } from '../../src/graphql/cache/response-cache.js';
 import { writeClients } from '../support/clients/clients.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { CompilerSwitch, Executions } from '../support/builders/executions.js';
-import { send } from '../support/clients/http.js';
+import { post } from '../support/clients/http.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { often } from '../support/builders/random-arguments.js';
 import { randomDirectory } from '../support/builders/random-directory.js';
@@ -100,17 +100,13 @@ describe('an answer', () => {
   /** All of an answer that can be seen; errors name the request, which has the same name each time. */
   async function ask(service: TestService | TwinService, { request, asker, accept }: Asked): Promise<string> {
     const authorization = askers[asker];
-    const { status, headers, body } = await send(service, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'x-request-id': 'the-same',
-        accept,
-        ...(authorization === undefined ? {} : { authorization }),
-      },
-      body: JSON.stringify(request),
+    const own: Record<string, string> = authorization === undefined ? {} : { authorization };
+    const { status, headers, body } = await post(
+      service,
+      request,
+      { 'x-request-id': 'the-same', accept, ...own },
       agent,
-    });
+    );
     return `${status} ${String(headers['content-type'])}\n${body}`;
   }
 

@@ -82,13 +82,13 @@ describe('a filter', () => {
     expect(await countPeople({ memberOf, role: { is: 'OWNER' }, search: 'en', schoolYear: '1a' })).toBe(0);
   });
 
-  async function countPeople(filter: object | null): Promise<number | undefined> {
-    const { data, errors } = await service.query<{ users: { totalCount: number } }>(COUNT, {
+  async function countPeople(filter: object | null): Promise<number> {
+    const variables = { filter };
+    const { users } = await service.read<{ users: { totalCount: number } }>(COUNT, {
       authorization,
-      variables: { filter },
+      variables,
     });
-    expect(errors).toEqual([]);
-    return data?.users.totalCount;
+    return users.totalCount;
   }
 });
 

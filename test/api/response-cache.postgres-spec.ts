@@ -1,6 +1,7 @@
 import { writeClients } from '../support/clients/clients.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { Executions } from '../support/builders/executions.js';
+import { type HttpAnswer, post } from '../support/clients/http.js';
 import { takeOver } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
 import { statementsOf } from '../support/builders/statements.js';
@@ -32,19 +33,13 @@ describe('an answer that is asked for again', () => {
   afterAll(() => service.stop());
 
   async function send(query: string, authorization: string, headers: Record<string, string> = {}) {
-    let response: Response | undefined;
+    let answer: HttpAnswer | undefined;
     const statements = await statementsOf(async () => {
-      response = await fetch(`${service.url}/graphql/v1`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization, ...headers },
-        body: JSON.stringify({ query }),
-      });
+      answer = await post(service, { query }, { authorization, ...headers });
     });
-    if (response === undefined) throw new Error('There was no answer');
+    if (answer === undefined) throw new Error('There was no answer');
     return {
-      status: response.status,
-      body: await response.text(),
-      headers: Object.fromEntries(response.headers),
+      ...answer,
       read: statements.some(({ text }) =>
         /from (groups|users|effective_memberships)\b|left join (groups|users)\b/.test(text),
       ),
@@ -52,7 +47,7 @@ describe('an answer that is asked for again', () => {
   }
 
   const VARYING = ['date', 'x-request-id', 'ratelimit'];
-  const steady = (headers: Record<string, string>) =>
+  const steady = (headers: HttpAnswer['headers']) =>
     Object.entries(headers).filter(([name]) => !VARYING.includes(name));
 
   it.each([

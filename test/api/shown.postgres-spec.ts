@@ -88,6 +88,8 @@ describe('what a page of memberships reads', () => {
 
   afterAll(() => service.stop());
 
+  const read = (query: string) => service.read(query, { authorization });
+
   it('is tried for every field there is', () => {
     const { schema } = service.app.get(GraphQLSchemaHost);
     for (const [name, fields] of Object.entries(FIELDS)) {
@@ -122,12 +124,12 @@ describe('what a page of memberships reads', () => {
   });
 
   it('is all there is of a role', async () => {
-    const all = await ask(`{ ${members(`nodes { role { ${ROLE.join(' ')} } }`)} }`);
+    const all = await read(`{ ${members(`nodes { role { ${ROLE.join(' ')} } }`)} }`);
     expect(nodesIn(all)).toEqual([
       { role: { value: 'OWNER', direct: 'MEMBER', inheritedFrom: [{ website: 'https://team.example' }] } },
     ]);
     for (const [name, field] of Object.entries(FIELDS['CurrentGroupMembershipInheritance'] ?? {})) {
-      const one = await ask(`{ ${members(`nodes { role { ${field} } }`)} }`);
+      const one = await read(`{ ${members(`nodes { role { ${field} } }`)} }`);
       expect(nodesIn(one)).toEqual([
         { role: { [name]: (nodesIn(all)[0]?.['role'] as Record<string, unknown>)[name] } },
       ]);
@@ -143,7 +145,7 @@ describe('what a page of memberships reads', () => {
     fragment Members on Group { members(first: 5) { nodes { user { id } } } }`;
     for (const more of ['true', 'false', 'true']) {
       const email = more === 'true' ? { email: 'a@example.org' } : {};
-      expect(await ask(document(more))).toEqual({
+      expect(await read(document(more))).toEqual({
         bare: { members: { nodes: [{ user: { id: 'anna' } }] } },
         full: { members: { nodes: [{ user: { id: 'anna', ...email } }] } },
       });
@@ -151,16 +153,10 @@ describe('what a page of memberships reads', () => {
   });
 
   async function expectEqual(whole: string, page: string): Promise<void> {
-    const data = await ask(`{ whole: ${whole} ${page} }`);
+    const data = await read(`{ whole: ${whole} ${page} }`);
     const { whole: expected } = data as { whole: { found: unknown } };
     expect(expected.found).toBeTruthy();
     expect([page, foundIn(data['page'])]).toEqual([page, [expected.found]]);
-  }
-
-  async function ask(query: string): Promise<Record<string, unknown>> {
-    const { data, errors } = await service.query(query, { authorization });
-    expect(errors).toEqual([]);
-    return data ?? {};
   }
 });
 

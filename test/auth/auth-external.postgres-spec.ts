@@ -4,7 +4,8 @@ import type { Environment } from '../../src/config/config.js';
 import { runCommand } from '../support/clients/command.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { ExternalIssuerProcess, type SignRequest } from '../support/servers/external-issuer.js';
-import { type Answer, TestService } from '../support/servers/service.js';
+import type { Answer } from '../support/clients/graphql.js';
+import { TestService } from '../support/servers/service.js';
 
 const WHO = '{ currentToken { kind scopes clientId userId expiresAt } }';
 const HOUR = 3600;

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
 import { forgeTokens, type PublishedKey } from '../support/builders/forged-tokens.js';
 import { TestService } from '../support/servers/service.js';
+import { post } from '../support/clients/http.js';
 
 const QUESTION = '{"query":"{ currentToken { kind clientId } }"}';
 const SECRET = 'dirsa_secret:with:colons';
@@ -218,12 +219,7 @@ describe('the Authorization header', () => {
         { query: '{ currentToken { kind } }', extensions: { [name]: bearer } },
         { query: '{ currentToken { kind } }', variables: { [name]: bearer } },
       ]) {
-        const response = await fetch(`${service.url}/graphql/v1`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify(body),
-        });
-        expect(response.status).toBe(401);
+        expect((await post(service, body)).status).toBe(401);
       }
     },
   );

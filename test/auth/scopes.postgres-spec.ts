@@ -20,7 +20,8 @@ import {
   READING,
   schema,
 } from '../support/clients/scope-walk.js';
-import { type Answer, TestService } from '../support/servers/service.js';
+import type { Answer } from '../support/clients/graphql.js';
+import { TestService } from '../support/servers/service.js';
 
 /** Root fields that need no token. */
 const PUBLIC = ['Query.directoryStatus', 'Query.rateLimit', 'Query.buildInfo'];

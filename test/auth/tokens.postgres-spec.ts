@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { decodeProtectedHeader } from 'jose';
 import { ExternalIssuerProcess, type SignRequest } from '../support/servers/external-issuer.js';
 import { type Forgery, forgeTokens, type PublishedKey } from '../support/builders/forged-tokens.js';
-import { type Answer, TestService } from '../support/servers/service.js';
+import type { Answer } from '../support/clients/graphql.js';
+import { TestService } from '../support/servers/service.js';
 import { wrongTokens } from '../support/wrong-claims.js';
 
 const WHO = '{ currentToken { kind } }';

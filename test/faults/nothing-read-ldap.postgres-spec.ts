@@ -8,6 +8,7 @@ import { findFreePort } from '../support/servers/postgres.mjs';
 import { TestProxy } from '../support/servers/proxy.js';
 import { TestService } from '../support/servers/service.js';
 import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
+import { sendQuery } from '../support/clients/graphql.js';
 
 const PEOPLE = Array.from({ length: 20 }, (_, index) => ({ id: `person-${index + 10}` }));
 const LDIF = buildLdif(PEOPLE, [{ id: 'club', members: PEOPLE.map(({ id }) => id) }]);
@@ -25,13 +26,11 @@ async function readReadiness(url: string): Promise<Readiness> {
 
 /** The status, and how many people there are said to be. */
 async function count(url: string, authorization: string): Promise<unknown[]> {
-  const response = await fetch(`${url}/graphql/v1`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization },
-    body: '{"query":"{ users(first: 1) { totalCount } }"}',
+  const query = '{ users(first: 1) { totalCount } }';
+  const { status, data } = await sendQuery<{ users: { totalCount: number } | null }>(url, query, {
+    authorization,
   });
-  const { data } = (await response.json()) as { data: { users: { totalCount: number } | null } | null };
-  return [response.status, data?.users?.totalCount ?? null];
+  return [status, data?.users?.totalCount ?? null];
 }
 
 /** A process on the same database that follows no directory. */

@@ -55,20 +55,21 @@ describe('freshness, on each kind of database', () => {
     return `${service.url}${signUrl({ baseUrl: '', kind, id, size: null, now: new Date(), key })}`;
   }
 
+  const freshnessIn = (headers: Headers) => ({
+    revision: headers.get('directory-revision'),
+    asOf: headers.get('directory-as-of'),
+  });
+
   async function fetchFresh(url: string, init: RequestInit = {}) {
     const response = await fetch(url, init);
-    const [revision, asOf] = ['directory-revision', 'directory-as-of'].map((name) =>
-      response.headers.get(name),
-    );
-    return { status: response.status, revision, asOf, headers: response.headers, response };
+    const { status, headers } = response;
+    return { status, ...freshnessIn(headers), headers, response };
   }
 
-  const ask = (query: string, headers: Record<string, string> = {}) =>
-    fetchFresh(`${service.url}/graphql/v1`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization, ...headers },
-      body: JSON.stringify({ query }),
-    });
+  async function ask(query: string, headers: Record<string, string> = {}) {
+    const answer = await service.query(query, { authorization, headers });
+    return { ...answer, ...freshnessIn(answer.headers) };
+  }
 
   async function makeOld(seconds: number): Promise<void> {
     await service.app

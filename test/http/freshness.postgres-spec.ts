@@ -31,19 +31,14 @@ describe('how fresh an answer is', () => {
   afterAll(() => service.stop());
 
   async function ask(query: string, headers: Record<string, string> = {}): Promise<Told> {
-    const response = await fetch(`${service.url}/graphql/v1`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization, ...headers },
-      body: JSON.stringify({ query }),
-    });
-    const { errors = [] } = (await response.json()) as { errors?: { extensions: { code: string } }[] };
+    const { status, errors, headers: fields } = await service.query(query, { authorization, headers });
     return {
-      status: response.status,
-      revision: response.headers.get('directory-revision'),
-      asOf: response.headers.get('directory-as-of'),
+      status,
+      revision: fields.get('directory-revision'),
+      asOf: fields.get('directory-as-of'),
       codes: errors.map(({ extensions }) => extensions.code),
       extensions: errors[0]?.extensions,
-      retryAfter: response.headers.get('retry-after'),
+      retryAfter: fields.get('retry-after'),
     };
   }
 

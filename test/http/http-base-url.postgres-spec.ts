@@ -4,6 +4,7 @@ import sharp from 'sharp';
 import { buildLdif } from '../support/builders/directory.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { TestService } from '../support/servers/service.js';
+import { readData } from '../support/clients/graphql.js';
 
 const PATH = '/school/directory';
 
@@ -68,14 +69,13 @@ describe('a service whose BASE_URL has a path', () => {
       body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'read' }),
     });
     const { access_token: token } = (await tokens.json()) as { access_token: string };
-    const answer = await fetch(`${origin}${PATH}/graphql/v1`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ query: '{ user(user: {id: "anna"}) { photo } }' }),
-    });
-    const { data } = (await answer.json()) as { data: { user: { photo: string } } };
-    expect(data.user.photo).toContain(`${service.config.baseUrl}/photo/v1/anna?`);
-    const photo = await fetch(data.user.photo.replace(new URL(service.config.baseUrl).origin, origin));
+    const { user } = await readData<{ user: { photo: string } }>(
+      `${origin}${PATH}`,
+      '{ user(user: {id: "anna"}) { photo } }',
+      { authorization: `Bearer ${token}` },
+    );
+    expect(user.photo).toContain(`${service.config.baseUrl}/photo/v1/anna?`);
+    const photo = await fetch(user.photo.replace(new URL(service.config.baseUrl).origin, origin));
     expect([photo.status, photo.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
     expect((await fetch(`${origin}${PATH}/_readiness`)).status).toBe(200);
     const discovery = await fetch(`${origin}${PATH}/.well-known/openid-configuration`);

@@ -5,6 +5,7 @@ import { directorySettings } from '../support/servers/ldap.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';
+import { sendQuery } from '../support/clients/graphql.js';
 
 const WAITING = /Another process synchronises/;
 
@@ -44,12 +45,14 @@ describe('two processes on one database', () => {
   }
 
   async function nameAt(index: number): Promise<string | undefined> {
-    const response = await fetch(`${processes[index]?.url ?? ''}/graphql/v1`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Basic ${token}` },
-      body: JSON.stringify({ query: '{ user(user: {id: "anna"}) { name } }' }),
-    });
-    const { data } = (await response.json()) as { data?: { user?: { name: string } } };
+    const url = processes[index]?.url ?? '';
+    const { data } = await sendQuery<{ user?: { name: string } }>(
+      url,
+      '{ user(user: {id: "anna"}) { name } }',
+      {
+        authorization: `Basic ${token}`,
+      },
+    );
     return data?.user?.name;
   }
 

@@ -37,11 +37,7 @@ describe('an operation of previews', () => {
 
   afterAll(() => service.stop());
 
-  async function read(): Promise<unknown> {
-    const { data, errors } = await service.query(READ, { authorization: administrator });
-    expect(errors).toEqual([]);
-    return data;
-  }
+  const read = () => service.read(READ, { authorization: administrator });
 
   const rolesIn = ({ members }: SeenGroup) =>
     members.nodes.map(({ user, role }) => `${user.id} ${role.value} ${role.direct ?? '-'}`).sort();

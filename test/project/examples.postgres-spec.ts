@@ -9,6 +9,7 @@ import { eventually } from '../support/eventually.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { ServiceProcess } from '../support/servers/service-processes.js';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
+import { readData } from '../support/clients/graphql.js';
 
 const execute = promisify(execFile);
 
@@ -60,13 +61,11 @@ describe('the examples, with a service on the sample', () => {
   async function readPeople(): Promise<Person[]> {
     const query = `{ group(group: {id: "chess-club"}) { members(first: 100) {
       nodes { role { value } user { name email photo(size: 256) } } } } }`;
-    const response = await fetch(`${url}/graphql/v1`, {
-      method: 'POST',
-      headers: { authorization: service.authorization, 'content-type': 'application/json' },
-      body: JSON.stringify({ query }),
+    const { authorization } = service;
+    const { group } = await readData<{ group: { members: { nodes: Person[] } } }>(url, query, {
+      authorization,
     });
-    const { data } = (await response.json()) as { data: { group: { members: { nodes: Person[] } } } };
-    return data.group.members.nodes;
+    return group.members.nodes;
   }
 
   describe('the club page', () => {

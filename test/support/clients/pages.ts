@@ -39,8 +39,7 @@ export async function readListing(
   listing: Listing,
   range: string,
 ): Promise<ListedPage> {
-  const { data, errors } = await service.query(pageQuery(listing, range), { authorization });
-  expect(errors).toEqual([]);
+  const data = await service.read(pageQuery(listing, range), { authorization });
   const { totalCount, nodes, edges, pageInfo } = findPage(data);
   const cursors = edges.map(({ cursor }) => cursor);
   expect(edges.map(({ node }) => node)).toEqual(nodes);

@@ -1,7 +1,8 @@
 import { DataSource } from 'typeorm';
 import { writeClients } from './clients.js';
 import { buildLdif } from '../builders/directory.js';
-import { type Answer, TestService } from '../servers/service.js';
+import type { Answer } from './graphql.js';
+import { TestService } from '../servers/service.js';
 
 /** An owner, an admin and a member of the club and the board, somebody who is in both through the team, and a stranger. */
 const PEOPLE = ['olga', 'adam', 'mia', 'ines', 'sven'];

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { buildLdif } from '../builders/directory.js';
 import { LONGEST_WAIT } from '../eventually.js';
-import { type HttpAnswer, send } from '../clients/http.js';
+import { post, send } from '../clients/http.js';
 import type { ServiceProcess } from './service-processes.js';
 
 /** The advisory lock that the leader holds on a session of its own, in this release and in those before: the bytes of «sync». */
@@ -117,13 +117,8 @@ export async function readServiceStatus(
   service: ServiceProcess,
   headers: Record<string, string> = {},
 ): Promise<Status> {
-  const body = JSON.stringify({ query: '{ directoryStatus { state blockedReason } }' });
-  const answer: HttpAnswer = await send(service, {
-    method: 'POST',
-    path: '/graphql/v1',
-    headers: { 'content-type': 'application/json', ...headers },
-    body,
-  });
+  const query = '{ directoryStatus { state blockedReason } }';
+  const answer = await post(service, { query }, headers);
   return (JSON.parse(answer.body) as { data: { directoryStatus: Status } }).data.directoryStatus;
 }
 

@@ -16,21 +16,10 @@ import { type RunOptions, Synchroniser } from '../../../src/mirror/sync/synchron
 import { ServiceAccountsService } from '../../../src/service-accounts/service-accounts.service.js';
 import { openSource } from '../../../src/sources/open-source.js';
 import { ComparedAnswers } from '../builders/compared-answers.js';
+import { type Answer, type QueryOptions, readData, sendQuery } from '../clients/graphql.js';
 import { LONGEST_WAIT } from '../eventually.js';
 import { findFreePort } from './postgres.mjs';
 import { createDatabase, variable } from './store.js';
-
-/** An answer of the GraphQL endpoint. */
-export interface Answer<Data = Record<string, unknown>> {
-  status: number;
-  headers: Headers;
-  data: Data | null | undefined;
-  errors: {
-    message: string;
-    path?: (string | number)[];
-    extensions: Record<string, unknown> & { code: string };
-  }[];
-}
 
 export interface ServiceOptions {
   /** The text of the directory file; without it, the directory has nobody. */
@@ -113,21 +102,13 @@ export class TestService {
   }
 
   /** Sends an operation by POST. */
-  async query<Data = Record<string, unknown>>(
-    query: string,
-    { authorization, variables }: { authorization?: string; variables?: Record<string, unknown> } = {},
-  ): Promise<Answer<Data>> {
-    const response = await fetch(`${this.url}/graphql/v1`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        ...(authorization === undefined ? {} : { authorization }),
-      },
-      body: JSON.stringify({ query, variables }),
-    });
-    const { data, errors = [] } = (await response.json()) as Pick<Answer<Data>, 'data'> &
-      Partial<Answer<Data>>;
-    return { status: response.status, headers: response.headers, data, errors };
+  query<Data = Record<string, unknown>>(query: string, options?: QueryOptions): Promise<Answer<Data>> {
+    return sendQuery<Data>(this.url, query, options);
+  }
+
+  /** The data of an answer, which must be without errors. */
+  read<Data = Record<string, unknown>>(query: string, options?: QueryOptions): Promise<Data> {
+    return readData<Data>(this.url, query, options);
   }
 
   /** Absolute path of the directory file that the service follows. */
