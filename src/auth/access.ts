@@ -1,6 +1,7 @@
-import { Extensions } from '@nestjs/graphql';
-import { hasScopes, type Principal } from './principal.js';
-import type { Scope } from './scopes.js';
+import { Extensions, type GqlContextType } from '@nestjs/graphql';
+import { hasScopes, type Principal, type Scope } from './principal.js';
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
 
 /** What a field or a route requires of a token. Declared beside the field, or on the controller or its method. */
 export type Access =
@@ -76,4 +77,15 @@ function declare(access: Access): AccessDecorator {
     const resolver = { class: target.constructor, name: String(property) };
     Extensions({ access, resolver })(target, property);
   };
+}
+
+/** The principal of the request, as a parameter of a resolver or a controller; null if the request has no token. */
+export const CurrentPrincipal = createParamDecorator((_: unknown, context: ExecutionContext) =>
+  principalOf(context),
+);
+
+export function principalOf(context: ExecutionContext): Principal | null {
+  return context.getType<GqlContextType>() === 'graphql'
+    ? context.getArgByIndex<{ principal: Principal | null }>(2).principal
+    : context.switchToHttp().getRequest<FastifyRequest>().principal;
 }

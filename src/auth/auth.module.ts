@@ -1,11 +1,9 @@
 import { Global, Module } from '@nestjs/common';
 import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
-import { DeclaredRoutes } from './declared-routes.js';
+import { DeclaredRoutes, ScopesGuard } from './scopes.guard.js';
 import { OAuthGuard } from './oauth.guard.js';
-import { ScopesGuard } from './scopes.guard.js';
-import { BasicStrategy } from './strategies/basic.strategy.js';
-import { BearerStrategy } from './strategies/bearer.strategy.js';
-import { EmbeddedIssuer } from './tokens/embedded-issuer.js';
+import { BasicStrategy, BearerStrategy } from './strategies.js';
+import { EmbeddedIssuer } from './tokens/issuer-keys.js';
 import { TokenCache } from './tokens/token-cache.js';
 import { TokenVerifier } from './tokens/token-verifier.js';
 

@@ -1,6 +1,6 @@
 import { type ErrorDetails, ServiceError } from '../common/errors.js';
 import { REALM } from '../http/rejection.js';
-import type { Scope } from './scopes.js';
+import type { Scope } from './principal.js';
 
 /** The credentials are missing or not valid: 401, with the challenge that RFC 9110 §11.6.1 requires. */
 export class UnauthenticatedError extends ServiceError {

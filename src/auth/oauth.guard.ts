@@ -16,8 +16,7 @@ import { declaredAccess } from './access.js';
 import { UnauthenticatedError } from './authentication.error.js';
 import { type Credentials, parseBasic, readAuthorization } from './authorization-header.js';
 import type { Principal } from './principal.js';
-import { BasicStrategy } from './strategies/basic.strategy.js';
-import { BearerStrategy } from './strategies/bearer.strategy.js';
+import { BasicStrategy, BearerStrategy } from './strategies.js';
 import { TokenCache } from './tokens/token-cache.js';
 import type { VerifiedToken } from './tokens/token-verifier.js';
 

@@ -1,9 +1,9 @@
 import { ArgsType, Field, InputType } from '@nestjs/graphql';
 import { ConnectionArguments } from '../graphql/schema/connection.js';
 import { DateTime } from '../graphql/schema/scalars.js';
-import { GroupInput } from '../groups/group.inputs.js';
-import { UserInput } from '../users/user.inputs.js';
-import { ChangeKind } from './change-kind.js';
+import { GroupInput } from '../groups/group.model.js';
+import { UserInput } from '../users/user.model.js';
+import { ChangeKind } from './change.model.js';
 
 @InputType({ description: 'Selects changes. All conditions must hold.' })
 export class ChangeFilter {

@@ -4,7 +4,31 @@ import { InheritAccess } from '../auth/access.js';
 import { connectionTypes } from '../graphql/schema/connection.js';
 import { DateTime } from '../graphql/schema/scalars.js';
 import { GroupRole } from '../groups/group-role.js';
-import { ChangeKind } from './change-kind.js';
+
+/** The kinds of changes; change.model.ts registers them as a type of the schema. */
+export enum ChangeKind {
+  USER_CREATED = 'USER_CREATED',
+  USER_UPDATED = 'USER_UPDATED',
+  USER_DELETED = 'USER_DELETED',
+  GROUP_CREATED = 'GROUP_CREATED',
+  GROUP_UPDATED = 'GROUP_UPDATED',
+  GROUP_DELETED = 'GROUP_DELETED',
+  MEMBER_ADDED = 'MEMBER_ADDED',
+  MEMBER_REMOVED = 'MEMBER_REMOVED',
+  ROLE_CHANGED = 'ROLE_CHANGED',
+}
+
+const BY_NUMBER = Object.values(ChangeKind);
+
+/** The number under which a kind is stored: from 1, in the order above. */
+export function numberOfKind(kind: ChangeKind): number {
+  return BY_NUMBER.indexOf(kind) + 1;
+}
+
+/** The kind that is stored as this number. */
+export function kindOf(number: number): ChangeKind {
+  return BY_NUMBER[number - 1] ?? ChangeKind.USER_UPDATED;
+}
 
 registerEnumType(ChangeKind, {
   name: 'ChangeKind',

@@ -1,12 +1,9 @@
 import { bindCursor } from '../common/cursor.js';
 import type { PageSource } from '../database/paging/page-source.js';
-import { nodeIdOf } from '../common/node-id.js';
-import { REVISION, statement } from '../database/statements/statement.js';
-import { Values } from '../database/statements/values.js';
+import { REVISION, statement, Values } from '../database/statements/statement.js';
 import { roleOf } from '../groups/group-role.js';
 import type { ChangeFilter } from './change.inputs.js';
-import { Change } from './change.model.js';
-import { ChangeKind, kindOf, numberOfKind } from './change-kind.js';
+import { Change, ChangeKind, kindOf, numberOfKind } from './change.model.js';
 import { changesKeptSince, PORTION } from './retention.js';
 
 /**
@@ -157,3 +154,14 @@ const findSubject = (table: 'users' | 'groups', key: string, deletion: ChangeKin
 
 export const FIND_PERSON = findSubject('users', 'user_key', ChangeKind.USER_DELETED);
 export const FIND_GROUP = findSubject('groups', 'group_key', ChangeKind.GROUP_DELETED);
+
+/** Types of objects that have a node id. */
+export type NodeType = 'User' | 'Group';
+
+/**
+ * Returns the identity of an object of the API, which consists of its type and its entryUUID. Unlike an id of
+ * the directory, it never changes and no other entry ever has it. It is opaque to clients.
+ */
+export function nodeIdOf(type: NodeType, entryUuid: string): string {
+  return Buffer.from(`${type}:${entryUuid}`).toString('base64url');
+}

@@ -1,4 +1,4 @@
-import { advance, hasRecovered, type LogClock } from './log-clock.js';
+import { advance, hasRecovered, type LogClock } from './retention.js';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

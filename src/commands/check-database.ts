@@ -3,7 +3,7 @@ import { type Finding, ok, problem, warning } from '../common/finding.js';
 import type { Config } from '../config/config.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { Database } from '../database/database.js';
-import { examineReplica } from '../database/connections/check-replica.js';
+import { examineReplica } from '../database/connections/replica.js';
 import { Leadership } from '../mirror/sync/leadership.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../mirror/status/mirror-state.js';
 import {

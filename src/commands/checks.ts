@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises';
 import { ZodError } from 'zod';
 import { ExternalIssuer } from '../auth/tokens/external-issuer.js';
 import { type Finding, ok, problem, warning } from '../common/finding.js';
-import { hostOf, isLoopback } from '../common/loopback.js';
+import { hostOf, isLoopback } from '../common/url.js';
 import { type Config, ConfigError } from '../config/config.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
 import type { RedisConfig } from '../config/settings/redis.js';

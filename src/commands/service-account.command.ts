@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { SCOPES, type Scope, isScope } from '../auth/scopes.js';
+import { SCOPES, type Scope, isScope } from '../auth/principal.js';
 import { BadUserInputError } from '../common/errors.js';
 import { type Config, readConfig } from '../config/config.js';
 import type { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';

@@ -1,4 +1,4 @@
-import { isLoopback, readHost } from './loopback.js';
+import { isLoopback, readHost } from './url.js';
 
 describe('a Host header field', () => {
   it.each([

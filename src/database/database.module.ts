@@ -3,16 +3,18 @@ import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { Config } from '../config/config.js';
-import { CurrentRevision } from './revisions/current-revision.js';
+import { CurrentRevision } from './revisions/revision.js';
 import { DirectoryDataSource } from './connections/data-source.js';
 import { Database } from './database.js';
 import { EmbeddedKeys } from './embedded/embedded-keys.js';
-import { openPatiently, type Waiting } from './connections/open-with-retry.js';
 import { Replicas } from './connections/replicas.js';
 import { Revisions } from './revisions/revisions.js';
 import { RoutedDatabase } from './connections/routed-database.js';
 import { SessionGuard } from './connections/pooler-guard.js';
 import { Staleness } from './staleness.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseAwayError } from './connections/database-start.error.js';
+import { settlesWithin } from './connections/settles-within.js';
 
 /** Provides the database, open and migrated before any other module starts. */
 @Global()
@@ -64,5 +66,44 @@ export class DatabaseModule {
       ],
       exports: [Database, EmbeddedKeys, Replicas, Revisions, SessionGuard, Staleness],
     };
+  }
+}
+
+/** Milliseconds within which a database usually is open and migrated. */
+const SOON = 500;
+/** Milliseconds between two attempts. */
+const PAUSE = 500;
+
+/** How a start waits for its database. */
+export interface Waiting {
+  /** Ends the wait. The start then fails with the error of the last attempt. */
+  readonly signal: AbortSignal;
+  /**
+   * Called, once or repeatedly, while the database is unavailable. The next attempt waits for its promise.
+   * @param reason of the last failed attempt; null if opening takes longer than usual
+   */
+  readonly onWait: (reason: string | null) => Promise<void>;
+}
+
+/**
+ * Opens a database. Retries without a time limit while the database is unavailable.
+ * @param waiting null to fail at once instead
+ * @throws DatabaseStartError when the database cannot be used at all
+ */
+export async function openPatiently(
+  dataSource: DirectoryDataSource,
+  waiting: Waiting | null,
+): Promise<DirectoryDataSource> {
+  if (waiting === null) return dataSource.initialize();
+  for (;;) {
+    const opening = dataSource.initialize();
+    if (!(await settlesWithin(SOON, opening))) await waiting.onWait(null);
+    try {
+      return await opening;
+    } catch (error) {
+      if (!(error instanceof DatabaseAwayError) || waiting.signal.aborted) throw error;
+      await waiting.onWait(error.message);
+    }
+    await sleep(PAUSE, undefined, { signal: waiting.signal }).catch(() => undefined);
   }
 }

@@ -2,12 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { ServiceUnavailableError } from '../common/errors.js';
 import type { DirectoryDataSource } from './connections/data-source.js';
-import { CurrentRevision } from './revisions/current-revision.js';
+import { CurrentRevision, revisionOf } from './revisions/revision.js';
 import { databaseError } from './statements/database-error.js';
 import { PreviewTransaction } from './statements/preview-transaction.js';
-import type { Reader } from './statements/reader.js';
-import { revisionOf } from './revisions/revision.js';
-import type { Statement } from './statements/statement.js';
+import type { Reader, Statement } from './statements/statement.js';
 
 /** Read access and transactions for all other modules. */
 @Injectable()

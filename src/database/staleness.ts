@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ServiceError } from '../common/errors.js';
-import type { MirrorRead } from './mirror-read.js';
 import { Revisions } from './revisions/revisions.js';
+import type { IncomingHttpHeaders } from 'node:http';
 
 /**
  * Rejects requests when the mirror is older than the client accepts, and determines the freshness of
@@ -41,4 +41,41 @@ export class Staleness {
     const asOf = await this.revisions.asOfRevision(revision).catch(() => null);
     return { revision, asOf: asOf ?? before };
   }
+}
+
+/** The state of the mirror from which a response was read. */
+export interface MirrorRead {
+  /** The id of the revision. */
+  readonly revision: string;
+  /**
+   * The revision contains every change that the directory had before this time; null if the time is not
+   * known.
+   */
+  readonly asOf: Date | null;
+}
+
+/** Returns the response headers for this state. */
+export function headersOfRead({ revision, asOf }: MirrorRead): Record<string, string> {
+  const headers: Record<string, string> = { 'directory-revision': revision };
+  if (asOf !== null) headers['directory-as-of'] = asOf.toISOString();
+  return headers;
+}
+
+/** The request header with the maximum age of the mirror that the client accepts. */
+export const MAX_STALENESS = 'directory-max-staleness';
+
+/** Limits the number of digits. The largest number is more than a thousand years. */
+const SECONDS = /^\d{1,11}$/;
+
+/**
+ * Reads the maximum age of the mirror that the request accepts, in seconds. Null: there is no bound.
+ * @throws ServiceError BAD_REQUEST when the header is malformed
+ */
+export function readMaxStaleness(headers: IncomingHttpHeaders): number | null {
+  const value = headers[MAX_STALENESS];
+  if (value === undefined) return null;
+  if (typeof value !== 'string' || !SECONDS.test(value)) {
+    throw new ServiceError('BAD_REQUEST', 'Directory-Max-Staleness must be one whole number of seconds');
+  }
+  return Number(value);
 }

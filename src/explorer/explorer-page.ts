@@ -1,4 +1,4 @@
-import { SCOPES } from '../auth/scopes.js';
+import { SCOPES } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { dataBlock, escapeHtml, renderDocument } from '../pages/html.js';
 import type { Directives } from '../pages/policy.js';

@@ -17,15 +17,13 @@ import { ResponseCache } from './cache/response-cache.js';
 import { ConnectionArgumentsRule } from './analysis/connection-arguments.rule.js';
 import { Compiler } from './execution/compiler.js';
 import { OperationPolicy } from './analysis/operation-policy.js';
-import { Documents } from './analysis/documents.js';
-import { formatError, withoutSuggestion } from './errors/error-response.js';
-import { Executor } from './execution/executor.js';
+import { Documents, DocumentParser, DocumentPlugin } from './analysis/document-parser.js';
+import { formatError, withoutSuggestion, GRAPHQL_PATH } from './errors/error-response.js';
+import { Executor, Operations } from './execution/operations.js';
 import { SingleFlight } from './cache/single-flight.js';
 import { RateLimitResolver } from './rate-limit/rate-limit.resolver.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 import { LoadShedder } from './rate-limit/load-shedder.js';
-import { Operations } from './execution/operations.js';
-import { GRAPHQL_PATH } from './errors/rejection.js';
 import { connectResolvers } from './schema/resolver-methods.js';
 import { addDerivedFields } from './schema/derived-fields.js';
 import { finishSchema } from './schema/schema.js';
@@ -33,7 +31,6 @@ import { FastPath } from './http/fast-path.js';
 import { RequestAdmission } from './http/request-admission.js';
 import { RequestPipeline } from './http/request-pipeline.js';
 import { CachedResponses } from './cache/cached-responses.js';
-import { DocumentParser, DocumentPlugin } from './analysis/document-parser.js';
 import { HttpAdapter } from '../http/http-adapter.js';
 
 /**

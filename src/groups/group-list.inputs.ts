@@ -1,11 +1,10 @@
 import { ArgsType, Field, InputType, registerEnumType } from '@nestjs/graphql';
-import { ConnectionArguments } from '../graphql/schema/connection.js';
+import { ConnectionArguments, OrderDirection } from '../graphql/schema/connection.js';
 import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
-import { OrderDirection } from '../graphql/schema/order.js';
-import { UserInput } from '../users/user.inputs.js';
+import { UserInput } from '../users/user.model.js';
 import { RoleFilter } from './group-role.js';
 import { groupFields } from './group.fields.js';
-import { GroupInput } from './group.inputs.js';
+import { GroupInput } from './group.model.js';
 
 export enum GroupOrderField {
   NAME = 'NAME',

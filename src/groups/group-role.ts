@@ -1,5 +1,5 @@
 import { Field, InputType, registerEnumType } from '@nestjs/graphql';
-import type { Values } from '../database/statements/values.js';
+import type { Values } from '../database/statements/statement.js';
 
 /** Roles in the order of inheritance: each role includes those before it. */
 export enum GroupRole {

@@ -1,9 +1,15 @@
-import { ObjectType } from '@nestjs/graphql';
+import { ObjectType, Field, InputType } from '@nestjs/graphql';
 import { propertyFields } from '../common/field.js';
 import type { PageAhead } from '../database/paging/page.js';
 import { connectionTypes } from '../graphql/schema/connection.js';
 import { DeriveFields } from '../graphql/schema/derived-fields.js';
 import { groupFields } from './group.fields.js';
+
+@InputType({ description: 'Identifies a group.' })
+export class GroupInput {
+  @Field(() => String, { description: 'The id of the group. Case is ignored.' })
+  id!: string;
+}
 
 /** A group as the API shows it. Its fields are those of the table; these properties are used by the code. */
 @DeriveFields(({ directory }) => propertyFields(groupFields(directory.mapping.groups)))

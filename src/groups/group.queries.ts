@@ -1,7 +1,7 @@
 import { bindCursor } from '../common/cursor.js';
 import type { Field } from '../common/field.js';
 import { listConditions } from '../database/fields/filter-conditions.js';
-import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
+import { type ProjectedColumns, Projection } from '../database/fields/projection.js';
 import {
   byName,
   byUpdate,
@@ -9,11 +9,11 @@ import {
   type PageOrder,
   type PageSource,
 } from '../database/paging/page-source.js';
-import { Values } from '../database/statements/values.js';
-import { OrderDirection } from '../graphql/schema/order.js';
+import { Values } from '../database/statements/statement.js';
+import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf } from './group-role.js';
 import { type GroupListArguments, GroupOrderField } from './group-list.inputs.js';
-import type { Group } from './group.model.js';
+import { Group } from './group.model.js';
 
 const DEFAULT_ORDER = { field: GroupOrderField.NAME, direction: OrderDirection.ASC };
 
@@ -94,4 +94,21 @@ export function nestedGroupSource(
     conditions: [],
     values: new Values(),
   };
+}
+
+const MODEL = {
+  create: () => new Group(),
+  list: 'members',
+  node: 'group',
+  computed: { members: ['key'], parents: ['key'], subgroups: ['key'] },
+};
+
+/** Groups, read from their table `g`. */
+export function groupProjection(fields: readonly Field[]): Projection<Group> {
+  return new Projection(MODEL, fields, { alias: 'g' });
+}
+
+/** Groups in memberships `m`, whose carried columns save the join with `groups g`. */
+export function joinedGroupProjection(fields: readonly Field[]): Projection<Group> {
+  return new Projection(MODEL, fields, { alias: 'g', carriedAs: 'm.group_' });
 }

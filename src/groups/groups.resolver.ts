@@ -7,10 +7,9 @@ import { objectSelection, SelectedPage } from '../graphql/analysis/selection.js'
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { type Connection, ConnectionArguments } from '../graphql/schema/connection.js';
-import { Direct } from '../graphql/schema/direct.decorator.js';
-import { GroupInput } from './group.inputs.js';
+import { Direct } from '../graphql/schema/resolver-methods.js';
+import { GroupInput, Group, GroupConnection } from './group.model.js';
 import { GroupListArguments } from './group-list.inputs.js';
-import { Group, GroupConnection } from './group.model.js';
 import { GROUP_TABLE } from './group.queries.js';
 import { GroupsService } from './groups.service.js';
 

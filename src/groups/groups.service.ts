@@ -7,22 +7,25 @@ import { CONFIG } from '../config/config.module.js';
 import { getKey, ObjectTable } from '../database/fields/object-table.js';
 import type { Projection } from '../database/fields/projection.js';
 import { readPage, readPages } from '../database/paging/page.js';
-import type { Reader } from '../database/statements/reader.js';
+import type { Reader } from '../database/statements/statement.js';
 import type { SelectedObject } from '../graphql/analysis/selection.js';
-import type { Batches } from '../graphql/execution/batches.js';
+import type { Batches } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
 import type { MembershipArguments } from '../memberships/membership.inputs.js';
 import { MembershipList } from '../memberships/membership-list.js';
 import { MembershipLookup } from '../memberships/membership-lookup.js';
 import { userFields } from '../users/user.fields.js';
-import { memberProjection } from '../users/user.projections.js';
-import { USER_TABLE } from '../users/user.queries.js';
+import { memberProjection, USER_TABLE } from '../users/user.queries.js';
 import { groupFields } from './group.fields.js';
-import type { GroupInput } from './group.inputs.js';
+import type { GroupInput, Group } from './group.model.js';
 import type { GroupListArguments } from './group-list.inputs.js';
-import type { Group } from './group.model.js';
-import { groupProjection } from './group.projections.js';
-import { GROUP_TABLE, groupSource, nestedGroupSource, type NestingDirection } from './group.queries.js';
+import {
+  groupProjection,
+  GROUP_TABLE,
+  groupSource,
+  nestedGroupSource,
+  type NestingDirection,
+} from './group.queries.js';
 
 @Injectable()
 export class GroupsService {

@@ -1,7 +1,7 @@
 import { Field, ObjectType, Query, Resolver } from '@nestjs/graphql';
 import { InheritAccess, Public } from '../auth/access.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
-import { Direct } from '../graphql/schema/direct.decorator.js';
+import { Direct } from '../graphql/schema/resolver-methods.js';
 import { type Build, readBuild } from './build-info.js';
 
 @ObjectType({ description: 'The build of the service.' })

@@ -3,7 +3,7 @@ import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/term
 import { Database } from '../database/database.js';
 import { Replicas } from '../database/connections/replicas.js';
 import { statement } from '../database/statements/statement.js';
-import { TAKES_WRITES } from '../database/connections/accepts-writes.js';
+import { TAKES_WRITES } from '../database/revisions/revisions.js';
 import { withTimeout } from './check-timeout.js';
 
 const PROBE = statement(`select ${TAKES_WRITES}`);

@@ -1,7 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type ErrorCode, type ErrorDetails, ServiceError } from '../common/errors.js';
-import { asServiceError } from '../common/http-exception.js';
+import { type ErrorCode, type ErrorDetails, ServiceError, asServiceError } from '../common/errors.js';
+import { STATUS_CODES } from 'node:http';
 
 /** The codes of rejections. The first two exist only for signed URLs. */
 export type RejectionCode = 'SIGNATURE_INVALID' | 'URL_EXPIRED' | ErrorCode;
@@ -150,4 +150,33 @@ export class PassOnFilter implements ExceptionFilter {
   catch(error: unknown, _host: ArgumentsHost): never {
     throw error;
   }
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** URL of the page that explains the codes of errors, each below its own name. */
+    errorsPage?: string;
+  }
+}
+
+/** Problem details (RFC 9457), for every path that has no other form. */
+export const PROBLEM_FORM: RejectionForm = {
+  matches: () => true,
+  write: (rejection, requestId, request) => ({
+    type: 'application/problem+json',
+    headers: {},
+    body: JSON.stringify(buildProblem(rejection, requestId, request?.server.errorsPage)),
+  }),
+};
+
+/** The type is the page that explains the code, or about:blank if there is none (RFC 9457 §4.2.1). */
+function buildProblem({ status, code, message }: Rejection, requestId: string, errorsPage?: string): object {
+  return {
+    type: errorsPage === undefined ? 'about:blank' : `${errorsPage}#${code}`,
+    title: STATUS_CODES[status],
+    status,
+    detail: message,
+    code,
+    requestId,
+  };
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { findFieldProblem, LONGEST_PARSED_FIELD } from '../common/request-fields.js';
 import { RejectionError } from './rejection.js';
+import { randomUUID } from 'node:crypto';
 
 /** The largest request target. Parsers of query strings are slow with many parameters. */
 const MAX_URL_BYTES = 8192;
@@ -34,4 +34,78 @@ export function findHeadProblem(request: IncomingMessage): RejectionError | null
     return new RejectionError(417, 'BAD_REQUEST', 'The only supported expectation is 100-continue');
   }
   return null;
+}
+
+/**
+ * Maximum characters of a header field that is parsed. Legitimate values are much shorter, and parsing costs
+ * more than reading.
+ */
+export const LONGEST_PARSED_FIELD = 1000;
+
+/** Header fields that this service or its libraries parse. */
+const PARSED = [
+  'accept',
+  'accept-charset',
+  'accept-encoding',
+  'accept-language',
+  'access-control-request-headers',
+  'access-control-request-method',
+  'cache-control',
+  'connection',
+  'content-encoding',
+  'content-type',
+  'expect',
+  'forwarded',
+  'host',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'origin',
+  'range',
+  'te',
+  'traceparent',
+  'tracestate',
+  'transfer-encoding',
+  'upgrade',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-request-id',
+] as const;
+
+/** `rawHeaders` alternates names and values; `headers` has the values by name, as Node provides them. */
+type RequestFields = Pick<IncomingMessage, 'rawHeaders' | 'headers'>;
+
+/** A problem with the header fields of a request. */
+export type FieldProblem = 'repeated' | 'too long';
+
+/**
+ * Checks the header fields of a request before they are parsed. Fields of one name are parsed as one, so that
+ * their combined length counts. Node keeps the first of two fields that must occur only once, and a proxy in
+ * front may keep the other one (RFC 9112 §3.2, RFC 9110 §5.3).
+ * @returns null when there is no problem
+ */
+export function findFieldProblem({ rawHeaders, headers }: RequestFields): FieldProblem | null {
+  let [hosts, types, length] = [0, 0, 0];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    length += rawHeaders[index + 1]?.length ?? 0;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+    else if (name.length === 12 && name.toLowerCase() === 'content-type') types++;
+  }
+  // The total length of most heads is below the limit, which avoids the individual checks.
+  if (length > LONGEST_PARSED_FIELD && PARSED.some((name) => isLong(headers[name]))) return 'too long';
+  return hosts > 1 || types > 1 ? 'repeated' : null;
+}
+
+function isLong(value: string | string[] | undefined): boolean {
+  return value !== undefined && value.length > LONGEST_PARSED_FIELD;
+}
+
+const REQUEST_ID = /^[\w.:-]{1,64}$/;
+
+/** Returns the id of a request: the one of its client if it is safe in a log, otherwise a new one. */
+export function chooseRequestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }

@@ -3,7 +3,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import { chooseRequestId } from '../common/request-id.js';
+import { chooseRequestId } from './request-head-check.js';
 import { RejectionError, type RejectionWriter, type WrittenRejection } from './rejection.js';
 
 /** The largest head that Node reads. The limits of the endpoint are lower and have better messages. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { z } from 'zod';
-import { SCOPES } from '../auth/scopes.js';
+import { SCOPES } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { isLoopbackUri, redirectUriProblem } from './redirect-uri.js';
 

@@ -1,5 +1,5 @@
 import type { Context, ProviderContext } from 'oidc-provider/lib/provider.js';
-import type { CodeKind, WrongCodes } from '../limits/wrong-codes.js';
+import type { CodeKind, WrongCodes } from '../limits/failed-logins.js';
 import type { ProviderLogins } from './logins.js';
 import { messagePage, sendPage } from './pages/pages.js';
 

@@ -8,16 +8,15 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { Test } from '@nestjs/testing';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { writeFirstRevision } from '../../test/support/builders/first-revision.js';
-import { EmbeddedIssuer } from '../auth/tokens/embedded-issuer.js';
+import { EmbeddedIssuer } from '../auth/tokens/issuer-keys.js';
 import { type Config, readConfig } from '../config/config.js';
 import { ConfigModule } from '../config/config.module.js';
 import { DirectoryDataSource } from '../database/connections/data-source.js';
 import { Database } from '../database/database.js';
 import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
 import { ServiceUnavailableError } from '../common/errors.js';
-import { FailedLogins } from '../limits/failed-logins.js';
+import { FailedLogins, WrongCodes } from '../limits/failed-logins.js';
 import { Limits } from '../limits/limits.js';
-import { WrongCodes } from '../limits/wrong-codes.js';
 import { ClientsFileError } from './clients.js';
 import { IdentityProvider } from './identity-provider.js';
 

@@ -7,7 +7,7 @@ import {
   type ResourceServer,
   type Token,
 } from 'oidc-provider/lib/provider.js';
-import { isScope, SCOPES } from '../auth/scopes.js';
+import { isScope, SCOPES } from '../auth/principal.js';
 import { type Client, clientMetadata, PROVIDER_SCOPES } from './clients.js';
 import type { DeviceCodes } from './device-codes.js';
 import { deviceFlowPages, renderError, signOutPages } from './pages/flow-pages.js';

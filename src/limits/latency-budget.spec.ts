@@ -1,4 +1,4 @@
-import { LatencyBudget } from './latency-budget.js';
+import { LatencyBudget } from './redis-link.js';
 
 /** Jest's clock, so that no load of the machine changes what the tests see. Turns of the event loop stay real. */
 const passTime = (milliseconds: number) => jest.advanceTimersByTimeAsync(milliseconds);

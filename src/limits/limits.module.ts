@@ -3,10 +3,9 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { Config } from '../config/config.js';
 import type { RedisConfig } from '../config/settings/redis.js';
 import { CONFIG } from '../config/config.module.js';
-import { FailedLogins } from './failed-logins.js';
+import { FailedLogins, WrongCodes } from './failed-logins.js';
 import { Limits, SHARED_COUNTS } from './limits.js';
 import type { SharedCounts } from './shared-counts.js';
-import { WrongCodes } from './wrong-codes.js';
 
 /** Limits by principal and address, in this process or shared by all processes. */
 @Global()

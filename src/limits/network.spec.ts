@@ -1,4 +1,4 @@
-import { networkOf } from './network.js';
+import { networkOf } from './limit.js';
 
 describe('for an address, there is counted', () => {
   it.each([

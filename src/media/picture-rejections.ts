@@ -1,5 +1,4 @@
-import { PROBLEM_FORM } from '../http/problem.js';
-import type { RejectionForm } from '../http/rejection.js';
+import { PROBLEM_FORM, type RejectionForm } from '../http/rejection.js';
 import { PICTURE_HEADERS } from './picture-headers.js';
 
 /** Rejections below the paths of pictures: problem details with the headers of pictures. */

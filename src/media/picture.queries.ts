@@ -1,6 +1,6 @@
 import { foldId } from '../common/fold.js';
 import type { Database } from '../database/database.js';
-import { NothingReadError } from '../database/revisions/no-revision.error.js';
+import { NothingReadError } from '../database/revisions/revision.js';
 import { type Statement, statement } from '../database/statements/statement.js';
 import type { PictureKind } from './signing/signed-url.js';
 

@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '../database/database.js';
-import { headersOfRead, type MirrorRead } from '../database/mirror-read.js';
-import { Staleness } from '../database/staleness.js';
+import { headersOfRead, type MirrorRead, Staleness } from '../database/staleness.js';
 import { matchesEtag } from './etag.js';
 import { findPictureBytes, findPictureDigest } from './picture.queries.js';
 import { etagOf, PictureRenderer, type Rendering } from './rendering/picture-renderer.js';

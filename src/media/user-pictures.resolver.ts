@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { Args, ArgsType, Field, Int, Parent, ResolveField, Resolver } from '@nestjs/graphql';
 import { InheritAccess } from '../auth/access.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
-import { Direct } from '../graphql/schema/direct.decorator.js';
+import { Direct } from '../graphql/schema/resolver-methods.js';
 import { Profile } from '../users/profile.model.js';
 import { USER_FIELDS } from '../users/user.fields.js';
 import { User } from '../users/user.model.js';

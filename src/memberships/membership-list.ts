@@ -3,12 +3,11 @@ import type { Field } from '../common/field.js';
 import { foldSearch } from '../common/fold.js';
 import type { PageSelection, SelectedFields } from '../common/page.js';
 import { sqlOfField } from '../database/fields/field-columns.js';
-import { fieldConditions } from '../database/fields/filter-conditions.js';
+import { fieldConditions, searchCondition } from '../database/fields/filter-conditions.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import { byName, type PageOrder, type PageSource } from '../database/paging/page-source.js';
-import { searchCondition } from '../database/paging/search-condition.js';
-import { Values } from '../database/statements/values.js';
-import { OrderDirection } from '../graphql/schema/order.js';
+import { Values } from '../database/statements/statement.js';
+import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf } from '../groups/group-role.js';
 import {
   type MembershipArguments,
@@ -17,7 +16,7 @@ import {
   MembershipOrigin,
   type UserMemberFilter,
 } from './membership.inputs.js';
-import { mapRole, selectRole } from './membership-role.js';
+import { mapRole, selectRole } from './membership.queries.js';
 import type { CurrentGroupMembershipInheritance } from './membership.model.js';
 
 const DEFAULT_ORDER: MembershipOrder = { field: MembershipOrderField.NAME, direction: OrderDirection.ASC };

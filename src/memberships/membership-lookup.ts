@@ -5,7 +5,7 @@ import type { TableNames } from '../database/fields/object-table.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import { type PageAhead, readWithParent } from '../database/paging/page.js';
 import { type PageQuery, planPage } from '../database/paging/page-query.js';
-import type { Reader } from '../database/statements/reader.js';
+import type { Reader } from '../database/statements/statement.js';
 import type { SelectedList, SelectedObject } from '../graphql/analysis/selection.js';
 import type { MembershipArguments } from './membership.inputs.js';
 import type { MembershipList } from './membership-list.js';

@@ -1,7 +1,6 @@
 import { ArgsType, Field, InputType, registerEnumType } from '@nestjs/graphql';
-import { ConnectionArguments } from '../graphql/schema/connection.js';
+import { ConnectionArguments, OrderDirection } from '../graphql/schema/connection.js';
 import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
-import { OrderDirection } from '../graphql/schema/order.js';
 import { RoleFilter } from '../groups/group-role.js';
 import { userFields } from '../users/user.fields.js';
 

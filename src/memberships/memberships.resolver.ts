@@ -3,16 +3,14 @@ import type { GraphQLResolveInfo } from 'graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
-import { Direct } from '../graphql/schema/direct.decorator.js';
+import { Direct } from '../graphql/schema/resolver-methods.js';
 import type { Connection } from '../graphql/schema/connection.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { pageSelection } from '../graphql/analysis/selection.js';
 import { RoleFilter } from '../groups/group-role.js';
-import { GroupInput } from '../groups/group.inputs.js';
-import { Group } from '../groups/group.model.js';
+import { GroupInput, Group } from '../groups/group.model.js';
 import { Profile } from '../users/profile.model.js';
-import { UserInput } from '../users/user.inputs.js';
-import { User } from '../users/user.model.js';
+import { UserInput, User } from '../users/user.model.js';
 import { MembershipArguments } from './membership.inputs.js';
 import {
   CurrentGroupMembershipInheritance,

@@ -6,26 +6,21 @@ import type { PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { type Page, type PageAhead, readPages } from '../database/paging/page.js';
-import type { Reader } from '../database/statements/reader.js';
-import type { Batches } from '../graphql/execution/batches.js';
+import type { Reader } from '../database/statements/statement.js';
+import type { Batches } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
 import { rankOf, type RoleFilter } from '../groups/group-role.js';
 import { groupFields } from '../groups/group.fields.js';
-import type { GroupInput } from '../groups/group.inputs.js';
-import type { Group } from '../groups/group.model.js';
-import { joinedGroupProjection } from '../groups/group.projections.js';
-import { GROUP_TABLE } from '../groups/group.queries.js';
+import type { GroupInput, Group } from '../groups/group.model.js';
+import { joinedGroupProjection, GROUP_TABLE } from '../groups/group.queries.js';
 import { GroupsService } from '../groups/groups.service.js';
 import { userFields } from '../users/user.fields.js';
-import type { UserInput } from '../users/user.inputs.js';
-import type { User } from '../users/user.model.js';
-import { memberProjection } from '../users/user.projections.js';
-import { USER_TABLE } from '../users/user.queries.js';
+import type { UserInput, User } from '../users/user.model.js';
+import { memberProjection, USER_TABLE } from '../users/user.queries.js';
 import type { MembershipArguments } from './membership.inputs.js';
 import { type MembershipColumns, MembershipList } from './membership-list.js';
 import type { CurrentGroupMembershipInheritance, GroupMembership } from './membership.model.js';
-import { FIND_MEMBERSHIP, FIND_ROLE, type FindRoleRow } from './membership.queries.js';
-import { mapRole, WHOLE_ROLE } from './membership-role.js';
+import { FIND_MEMBERSHIP, FIND_ROLE, type FindRoleRow, mapRole, WHOLE_ROLE } from './membership.queries.js';
 
 /** A user or a group whose memberships are listed. */
 interface Parent {

@@ -5,14 +5,14 @@ import { foldId } from '../common/fold.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
-import type { Reader } from '../database/statements/reader.js';
-import type { GroupInput } from '../groups/group.inputs.js';
+import type { Reader } from '../database/statements/statement.js';
+import type { GroupInput } from '../groups/group.model.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import { keyOfDn } from '../ldap/naming/dn-key.js';
 import { roleOf } from '../groups/group-role.js';
 import type { NamedAs } from '../mirror/map/snapshot.js';
 import { readClaimants, readStoredReferences, readSubjects } from '../mirror/plan/stored.js';
-import type { UserInput } from '../users/user.inputs.js';
+import type { UserInput } from '../users/user.model.js';
 import { USER_TABLE } from '../users/user.queries.js';
 import { NOT_NAMED, type StoredMembership } from './memberships/membership-record.js';
 import {

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Principal, PrincipalKind } from '../auth/principal.js';
-import { SCOPES, type Scope } from '../auth/scopes.js';
+import { type Principal, type PrincipalKind, SCOPES, type Scope } from '../auth/principal.js';
 import { GroupRole } from '../groups/group-role.js';
 import {
   canAddMember,

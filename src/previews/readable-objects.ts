@@ -1,5 +1,4 @@
-import type { Principal } from '../auth/principal.js';
-import { SCOPES } from '../auth/scopes.js';
+import { type Principal, SCOPES } from '../auth/principal.js';
 import { ServiceError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';

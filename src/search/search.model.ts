@@ -1,5 +1,5 @@
-import { createUnionType, registerEnumType } from '@nestjs/graphql';
-import { connectionTypes } from '../graphql/schema/connection.js';
+import { createUnionType, registerEnumType, ArgsType, Field } from '@nestjs/graphql';
+import { connectionTypes, ConnectionArguments } from '../graphql/schema/connection.js';
 import { Group } from '../groups/group.model.js';
 import { User } from '../users/user.model.js';
 
@@ -35,3 +35,18 @@ export const { ConnectionType: SearchResultConnection } = connectionTypes<Search
     node: 'The user or group.',
   },
 );
+
+@ArgsType()
+export class SearchArguments extends ConnectionArguments {
+  @Field(() => String, {
+    description:
+      'A part of a name or id, 2 to 64 characters. Case and accents are ignored. No character is a wildcard.',
+  })
+  query!: string;
+
+  @Field(() => [SearchKind], {
+    nullable: true,
+    description: 'The kinds of objects to search for. If omitted, all kinds.',
+  })
+  kinds?: SearchKind[] | null;
+}

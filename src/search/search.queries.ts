@@ -3,12 +3,11 @@ import { foldId, foldSearch } from '../common/fold.js';
 import type { PageSelection, SelectedFields } from '../common/page.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import type { PageSource } from '../database/paging/page-source.js';
-import { escapeLike, searchCondition } from '../database/paging/search-condition.js';
-import { Values } from '../database/statements/values.js';
+import { escapeLike, searchCondition } from '../database/fields/filter-conditions.js';
+import { Values } from '../database/statements/statement.js';
 import type { Group } from '../groups/group.model.js';
 import type { User } from '../users/user.model.js';
-import type { SearchArguments } from './search.inputs.js';
-import { SearchKind, type SearchResult } from './search.model.js';
+import { type SearchArguments, SearchKind, type SearchResult } from './search.model.js';
 
 /** The numbers of the kinds in rows and cursors. */
 const KINDS: readonly SearchKind[] = [SearchKind.USER, SearchKind.GROUP];

@@ -5,8 +5,7 @@ import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { Connection } from '../graphql/schema/connection.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { SelectedPage } from '../graphql/analysis/selection.js';
-import { SearchArguments } from './search.inputs.js';
-import { type SearchResult, SearchResultConnection } from './search.model.js';
+import { SearchArguments, type SearchResult, SearchResultConnection } from './search.model.js';
 import { SearchService } from './search.service.js';
 
 @Resolver()

@@ -3,14 +3,13 @@ import type { PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { readPage } from '../database/paging/page.js';
-import type { Reader } from '../database/statements/reader.js';
+import type { Reader } from '../database/statements/statement.js';
 import { Connection } from '../graphql/schema/connection.js';
 import { groupFields } from '../groups/group.fields.js';
-import { groupProjection } from '../groups/group.projections.js';
+import { groupProjection } from '../groups/group.queries.js';
 import { userFields } from '../users/user.fields.js';
-import { userProjection } from '../users/user.projections.js';
-import type { SearchArguments } from './search.inputs.js';
-import type { SearchResult } from './search.model.js';
+import { userProjection } from '../users/user.queries.js';
+import type { SearchArguments, SearchResult } from './search.model.js';
 import { SearchQuery } from './search.queries.js';
 
 /** Finds users and groups by a part of their name or id. */

@@ -1,5 +1,5 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Scope } from '../auth/scopes.js';
+import type { Scope } from '../auth/principal.js';
 
 /** The account of a program. It is not mirrored: an operator creates it with `directory service-account create`. */
 @Entity('service_accounts')

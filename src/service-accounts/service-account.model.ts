@@ -1,6 +1,6 @@
 import { Field, ID, ObjectType } from '@nestjs/graphql';
 import { InheritAccess } from '../auth/access.js';
-import type { Scope } from '../auth/scopes.js';
+import type { Scope } from '../auth/principal.js';
 import { DateTime } from '../graphql/schema/scalars.js';
 
 @ObjectType({

@@ -1,7 +1,6 @@
 import { Query, Resolver } from '@nestjs/graphql';
-import { RequireToken } from '../auth/access.js';
+import { RequireToken, CurrentPrincipal } from '../auth/access.js';
 import type { Principal } from '../auth/principal.js';
-import { CurrentPrincipal } from '../auth/current-principal.decorator.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import { ServiceAccount } from './service-account.model.js';
 import { ServiceAccountsService } from './service-accounts.service.js';

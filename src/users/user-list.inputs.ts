@@ -1,10 +1,9 @@
 import { ArgsType, Field, InputType, registerEnumType } from '@nestjs/graphql';
-import { ConnectionArguments } from '../graphql/schema/connection.js';
+import { ConnectionArguments, OrderDirection } from '../graphql/schema/connection.js';
 import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
-import { OrderDirection } from '../graphql/schema/order.js';
 import { DateTime } from '../graphql/schema/scalars.js';
 import { RoleFilter } from '../groups/group-role.js';
-import { GroupInput } from '../groups/group.inputs.js';
+import { GroupInput } from '../groups/group.model.js';
 import { userFields } from './user.fields.js';
 
 export enum UserOrderField {

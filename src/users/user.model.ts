@@ -1,10 +1,16 @@
-import { ObjectType } from '@nestjs/graphql';
+import { ObjectType, Field, InputType } from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { propertyFields } from '../common/field.js';
 import type { PageAhead } from '../database/paging/page.js';
 import { connectionTypes } from '../graphql/schema/connection.js';
 import { DeriveFields } from '../graphql/schema/derived-fields.js';
 import { userFields } from './user.fields.js';
+
+@InputType({ description: 'Identifies a user.' })
+export class UserInput {
+  @Field(() => String, { description: 'The id of the user. Case is ignored.' })
+  id!: string;
+}
 
 /** A user as the API shows it to others. Its fields are those of the table; these properties are used by the code. */
 @Personal()

@@ -1,7 +1,7 @@
 import { bindCursor } from '../common/cursor.js';
 import type { Field } from '../common/field.js';
 import { listConditions } from '../database/fields/filter-conditions.js';
-import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
+import { type ProjectedColumns, Projection } from '../database/fields/projection.js';
 import {
   byName,
   byUpdate,
@@ -9,11 +9,11 @@ import {
   type PageOrder,
   type PageSource,
 } from '../database/paging/page-source.js';
-import { Values } from '../database/statements/values.js';
-import { OrderDirection } from '../graphql/schema/order.js';
+import { Values } from '../database/statements/statement.js';
+import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf } from '../groups/group-role.js';
 import { type UserListArguments, UserOrderField } from './user-list.inputs.js';
-import type { User } from './user.model.js';
+import { User } from './user.model.js';
 
 const DEFAULT_ORDER = { field: UserOrderField.NAME, direction: OrderDirection.ASC };
 
@@ -66,4 +66,16 @@ function orderOf(orderBy: UserListArguments['orderBy'], name: NameColumns): Page
     default:
       return { columns: byName(name), direction };
   }
+}
+
+const MODEL = { create: () => new User(), list: 'groups', node: 'user', computed: { groups: ['key'] } };
+
+/** Users, read from their table `u`. */
+export function userProjection(fields: readonly Field[]): Projection<User> {
+  return new Projection(MODEL, fields, { alias: 'u' });
+}
+
+/** Users in memberships `m`, whose carried columns save the join with `users u`. */
+export function memberProjection(fields: readonly Field[]): Projection<User> {
+  return new Projection(MODEL, fields, { alias: 'u', carriedAs: 'm.user_' });
 }

@@ -8,11 +8,10 @@ import { objectSelection, SelectedPage } from '../graphql/analysis/selection.js'
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import type { Connection } from '../graphql/schema/connection.js';
-import { Direct } from '../graphql/schema/direct.decorator.js';
+import { Direct } from '../graphql/schema/resolver-methods.js';
 import { Profile } from './profile.model.js';
-import { UserInput } from './user.inputs.js';
+import { UserInput, User, UserConnection } from './user.model.js';
 import { UserListArguments } from './user-list.inputs.js';
-import { User, UserConnection } from './user.model.js';
 import { USER_TABLE } from './user.queries.js';
 import { UsersService } from './users.service.js';
 

@@ -8,22 +8,19 @@ import { CONFIG } from '../config/config.module.js';
 import { getKey, ObjectTable } from '../database/fields/object-table.js';
 import type { Projection } from '../database/fields/projection.js';
 import { readPage } from '../database/paging/page.js';
-import type { Reader } from '../database/statements/reader.js';
+import type { Reader } from '../database/statements/statement.js';
 import type { SelectedObject } from '../graphql/analysis/selection.js';
-import type { Batches } from '../graphql/execution/batches.js';
+import type { Batches } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
 import { groupFields } from '../groups/group.fields.js';
-import { joinedGroupProjection } from '../groups/group.projections.js';
-import { GROUP_TABLE } from '../groups/group.queries.js';
+import { joinedGroupProjection, GROUP_TABLE } from '../groups/group.queries.js';
 import type { MembershipArguments } from '../memberships/membership.inputs.js';
 import { MembershipList } from '../memberships/membership-list.js';
 import { MembershipLookup } from '../memberships/membership-lookup.js';
 import { userFields } from './user.fields.js';
-import type { UserInput } from './user.inputs.js';
+import type { UserInput, User } from './user.model.js';
 import type { UserListArguments } from './user-list.inputs.js';
-import type { User } from './user.model.js';
-import { userProjection } from './user.projections.js';
-import { USER_TABLE, userSource } from './user.queries.js';
+import { userProjection, USER_TABLE, userSource } from './user.queries.js';
 
 @Injectable()
 export class UsersService {

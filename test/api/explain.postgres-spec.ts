@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import type { SentStatement } from '../../src/database/statements/reader.js';
+import type { SentStatement } from '../../src/database/statements/statement.js';
 import { fillLargeDirectory } from '../support/builders/large-directory.mjs';
 import { fillLargeLog } from '../support/builders/large-log.js';
 import { TestService } from '../support/servers/service.js';

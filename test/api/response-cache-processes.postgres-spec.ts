@@ -1,5 +1,5 @@
 import { Agent } from 'node:http';
-import type { Scope } from '../../src/auth/scopes.js';
+import type { Scope } from '../../src/auth/principal.js';
 import { writeClients } from '../support/clients/clients.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { Executions } from '../support/builders/executions.js';

@@ -39,15 +39,19 @@ import {
 } from '@nestjs/graphql';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from '../../src/app.module.js';
-import { InheritAccess, Public, RequireScopes, RequireToken } from '../../src/auth/access.js';
-import { CurrentPrincipal } from '../../src/auth/current-principal.decorator.js';
-import type { Principal } from '../../src/auth/principal.js';
+import {
+  InheritAccess,
+  Public,
+  RequireScopes,
+  RequireToken,
+  CurrentPrincipal,
+} from '../../src/auth/access.js';
+import type { Principal, Scope } from '../../src/auth/principal.js';
 import { ScopesGuard } from '../../src/auth/scopes.guard.js';
-import type { Scope } from '../../src/auth/scopes.js';
 import { readConfig } from '../../src/config/config.js';
 import { CachePolicy } from '../../src/graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../../src/graphql/http/request-context.js';
-import { Direct } from '../../src/graphql/schema/direct.decorator.js';
+import { Direct } from '../../src/graphql/schema/resolver-methods.js';
 import { MirrorService } from '../../src/mirror/mirror.service.js';
 import { HttpAdapter } from '../../src/http/http-adapter.js';
 import { REJECTION_FORMS } from '../../src/create-app.js';

@@ -1,7 +1,7 @@
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import { type GraphQLObjectType, isIntrospectionType, isObjectType } from 'graphql';
 import type { Access } from '../../src/auth/access.js';
-import { type Scope, SCOPES } from '../../src/auth/scopes.js';
+import { type Scope, SCOPES } from '../../src/auth/principal.js';
 import { writeClients } from '../support/clients/clients.js';
 import {
   flatten,

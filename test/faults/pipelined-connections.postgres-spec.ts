@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { OpenConnections } from '../../src/database/connections/open-connections.js';
-import { serverPoolOptions } from '../../src/database/connections/pool-options.js';
+import { OpenConnections, serverPoolOptions } from '../../src/database/connections/pool-options.js';
 import { StatementPool } from '../../src/database/connections/statement-pool.js';
 import { eventually } from '../support/eventually.js';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';

@@ -1,8 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { DirectoryDataSource } from '../../src/database/connections/data-source.js';
-import { examineReplica } from '../../src/database/connections/check-replica.js';
-import { ReadReplica } from '../../src/database/connections/replica.js';
+import { examineReplica, ReadReplica } from '../../src/database/connections/replica.js';
 import { Replicas } from '../../src/database/connections/replicas.js';
 import { Asking, directoryOf } from '../support/clients/asking.js';
 import { writeClients } from '../support/clients/clients.js';

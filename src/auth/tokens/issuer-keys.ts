@@ -1,5 +1,6 @@
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import { ServiceUnavailableError } from '../../common/errors.js';
+import { Injectable } from '@nestjs/common';
 
 /** Age at which the key set is fetched again, although no key is missing. */
 const REFRESH_SECONDS = 600;
@@ -99,5 +100,24 @@ export class IssuerKeys {
       this.retryAt = this.clock() + (this.failures === 1 ? FIRST_RETRY_SECONDS : RETRY_SECONDS);
       throw new ServiceUnavailableError('The identity provider cannot be reached at the moment', { cause });
     }
+  }
+}
+
+/**
+ * The public keys of the embedded identity provider. It publishes them here when it starts, so that this process does
+ * not send HTTP requests to itself.
+ */
+@Injectable()
+export class EmbeddedIssuer {
+  private keys: JSONWebKeySet | null = null;
+
+  /** The key set of the embedded provider; null if there is none, or if it has not started. */
+  get jwks(): JSONWebKeySet | null {
+    return this.keys;
+  }
+
+  /** Called once, by the embedded provider. */
+  publish(jwks: JSONWebKeySet): void {
+    this.keys = jwks;
   }
 }

@@ -1,4 +1,4 @@
-import { type GrantClaims, kindOfToken } from './token-kind.js';
+import { type GrantClaims, kindOfToken } from './token-verifier.js';
 
 describe('the kind of an access token', () => {
   it.each<[string, GrantClaims]>([

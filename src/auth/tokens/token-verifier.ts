@@ -5,9 +5,8 @@ import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { UnauthenticatedError } from '../authentication.error.js';
 import { RejectedTokens } from './rejected-tokens.js';
-import { EmbeddedIssuer } from './embedded-issuer.js';
-import { ExternalIssuer, type Introspection } from './external-issuer.js';
-import { IssuerKeys } from './issuer-keys.js';
+import { EmbeddedIssuer, IssuerKeys } from './issuer-keys.js';
+import { ExternalIssuer, type Introspection, isAboutAccessToken } from './external-issuer.js';
 import {
   CLOCK_TOLERANCE,
   type Expected,
@@ -17,10 +16,7 @@ import {
   rejectInvalidClaims,
   verifyJwt,
 } from './jwt.js';
-import { isAboutAccessToken } from './access-tokens-only.js';
-import type { Principal, PrincipalKind } from '../principal.js';
-import { kindOfToken } from './token-kind.js';
-import { parseScopes } from '../scopes.js';
+import { type Principal, type PrincipalKind, parseScopes } from '../principal.js';
 
 /** Time for which a verified JWT is cached. It is short, because an issuer may withdraw a key. */
 const JWT_CACHE_SECONDS = 600;
@@ -171,4 +167,28 @@ function principalOf({ subject, clientId, scope, expiresAt }: Claims, kind: Prin
     serviceAccountId: null,
     expiresAt,
   });
+}
+
+/** Claims of a JWT, or members of an introspection, that depend on the grant of the token. */
+export interface GrantClaims {
+  readonly sub?: unknown;
+  readonly client_id?: unknown;
+  readonly gty?: unknown;
+  readonly grant_type?: unknown;
+}
+
+/**
+ * People get tokens for their own scripts by the client-credentials grant. Its subject is the client itself (RFC 9068
+ * §2.2), or a claim `gty` or `grant_type` names the grant, as several providers do; the embedded provider sends
+ * `gty`. All other tokens are access tokens of applications.
+ */
+export function kindOfToken({ sub, client_id, gty, grant_type }: GrantClaims): PrincipalKind {
+  const isOfClient = typeof client_id === 'string' && sub === client_id;
+  const grants = [gty, grant_type].flat();
+  return isOfClient || grants.some(isClientCredentials) ? 'PERSONAL_ACCESS_TOKEN' : 'ACCESS_TOKEN';
+}
+
+/** With an underscore as in RFC 6749 §4.4.2, or with a hyphen as at Auth0. */
+function isClientCredentials(grant: unknown): boolean {
+  return grant === 'client_credentials' || grant === 'client-credentials';
 }

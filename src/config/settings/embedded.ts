@@ -1,4 +1,4 @@
-import { hostOf, isLoopback, readHost } from '../../common/loopback.js';
+import { hostOf, isLoopback, readHost } from '../../common/url.js';
 import type { Config } from '../config.js';
 
 /** Id of the service account of the demonstration. */

@@ -5,7 +5,7 @@ import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/Postgres
 import { ServiceUnavailableError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { databaseError } from '../statements/database-error.js';
-import { DatabaseAwayError, DatabaseStartError } from './database-start.error.js';
+import { DatabaseAwayError, DatabaseStartError, reasonOf } from './database-start.error.js';
 import { damagedDirectoryError, EmbeddedPostgres } from '../embedded/embedded-postgres.js';
 import { Mirror1763683200000 } from '../migrations/0001-mirror.js';
 import { ServiceAccounts1763683200001 } from '../migrations/0002-service-accounts.js';
@@ -17,10 +17,13 @@ import { RevisionIds1763683200006 } from '../migrations/0007-revision-ids.js';
 import { LeaderLease1763683200007 } from '../migrations/0008-leader-lease.js';
 import { Reconciliation1763683200008 } from '../migrations/0009-reconciliation.js';
 import { FieldValues1763683200009 } from '../migrations/0010-field-values.js';
-import { OpenConnections } from './open-connections.js';
-import { embeddedPoolOptions, serverPoolOptions, STATEMENT_TIMEOUT } from './pool-options.js';
+import {
+  OpenConnections,
+  embeddedPoolOptions,
+  serverPoolOptions,
+  STATEMENT_TIMEOUT,
+} from './pool-options.js';
 import { StatementPool } from './statement-pool.js';
-import { reasonOf } from './reason-of.js';
 import { SHARED_SESSIONS, sharesSessions } from './pooler-check.js';
 
 export const MIGRATIONS = [

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { SESSION_SETTINGS } from './session-settings.js';
-import { destroyConnection, SocketClient } from './socket-client.js';
+import { SESSION_SETTINGS, destroyConnection, SocketClient } from './socket-client.js';
 import { settlesWithin } from './settles-within.js';
 
 /** Milliseconds that an answer may take before the connection is suspected to hang. */

@@ -1,7 +1,6 @@
 import type pg from 'pg';
-import type { OpenConnections } from './open-connections.js';
-import { SESSION_SETTINGS } from './session-settings.js';
-import { SocketClient } from './socket-client.js';
+import type { ClientBase } from 'pg';
+import { SESSION_SETTINGS, SocketClient, destroyConnection, socketOf } from './socket-client.js';
 
 /**
  * Milliseconds that one statement may take before it is canceled. The mirror lifts this limit for its own
@@ -76,4 +75,34 @@ function receive(client: pg.ClientBase, connections: OpenConnections): void {
   // listener only prevents an uncaught 'error' event.
   client.on('error', () => undefined);
   connections.note(client);
+}
+
+/** The open connections of pools, in use or idle, so that all of them can be ended at once. */
+export class OpenConnections {
+  private readonly open = new Set<ClientBase>();
+  /** Bytes that the server sent on connections that are now closed. */
+  private receivedBefore = 0;
+
+  note(client: ClientBase): void {
+    this.open.add(client);
+    client.once('end', () => {
+      this.open.delete(client);
+      this.receivedBefore += socketOf(client).bytesRead;
+    });
+  }
+
+  /**
+   * Bytes that the server has sent on all connections so far. The number grows while the server works,
+   * however slowly.
+   */
+  get receivedBytes(): number {
+    let received = this.receivedBefore;
+    for (const client of this.open) received += socketOf(client).bytesRead;
+    return received;
+  }
+
+  /** Ends all connections. Every query on them fails. */
+  destroyAll(): void {
+    for (const client of this.open) destroyConnection(client);
+  }
 }

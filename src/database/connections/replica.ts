@@ -1,14 +1,24 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { ServiceError } from '../../common/errors.js';
-import { OpenConnections } from './open-connections.js';
-import { ORPHANED } from './diverged-replica.js';
-import { serverPoolOptions } from './pool-options.js';
+import { OpenConnections, serverPoolOptions } from './pool-options.js';
 import { Pulse } from './heartbeat.js';
 import { StatementPool } from './statement-pool.js';
-import { reasonOf } from './reason-of.js';
+import { reasonOf } from './database-start.error.js';
 import { type Revision, revisionIn } from '../revisions/revision.js';
 import type { Statement } from '../statements/statement.js';
+import { settlesWithin } from './settles-within.js';
+
+/** Rejection reason of a replica whose server has another history, for example after a failover. */
+export const ORPHANED = 'it has a revision that the primary never had';
+
+const HAS_HAD = 'select exists (select from revisions where uuid = $1::uuid) as "hasHad"';
+
+/** Whether the primary has or had this revision. */
+export async function hasHadRevision(primary: pg.Pool, id: string): Promise<boolean> {
+  const { rows } = await primary.query<{ hasHad: boolean }>(HAS_HAD, [id]);
+  return rows[0]?.hasHad === true;
+}
 
 /**
  * Milliseconds between two checks of the replica's revision. After a new revision the replica stays unused
@@ -159,5 +169,51 @@ export class ReadReplica {
     this.revision = null;
     if (this.reason === null) this.logger.warn(`The replica ${this.host} is left alone: ${reason}`);
     this.reason = reason;
+  }
+}
+
+/** Milliseconds that each step of a check may take. */
+const STEP_TIMEOUT_MS = 2000;
+
+const IDENTIFY = `
+  select (select system_identifier from pg_control_system())::text || ' ' || current_database() as "whose",
+    pg_is_in_recovery() as "isReplica"`;
+
+/** Sent to replicas only: another database may not have the table. */
+const READ_REVISION = 'select revision_uuid::text as revision from mirror_state';
+
+interface Identity {
+  readonly whose: string;
+  readonly isReplica: boolean;
+}
+
+/**
+ * Checks once whether a URL leads to a read replica of a server.
+ * @param primary connections to that server
+ * @returns why the replica would not or must not be used; null if it would be used
+ */
+export async function examineReplica(url: string, primary: pg.Pool): Promise<string | null> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: STEP_TIMEOUT_MS,
+    query_timeout: STEP_TIMEOUT_MS,
+  });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const [here, there] = await Promise.all([
+      primary.query<Identity>(IDENTIFY),
+      client.query<Identity>(IDENTIFY),
+    ]);
+    if (there.rows[0]?.whose !== here.rows[0]?.whose) return 'it has the data of another server or database';
+    if (there.rows[0]?.isReplica !== true) return 'it is no replica';
+    // After a failover the replica may follow a server that is no longer the primary.
+    const { rows } = await client.query<{ revision: string | null }>(READ_REVISION);
+    const revision = rows[0]?.revision ?? null;
+    return revision === null || (await hasHadRevision(primary, revision)) ? null : ORPHANED;
+  } catch (error) {
+    return reasonOf(error);
+  } finally {
+    await settlesWithin(STEP_TIMEOUT_MS, client.end());
   }
 }

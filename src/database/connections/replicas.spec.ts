@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { CurrentRevision } from '../revisions/current-revision.js';
+import { CurrentRevision } from '../revisions/revision.js';
 import { Replicas } from './replicas.js';
 
 describe('read replicas', () => {

@@ -1,11 +1,8 @@
 import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { Config } from '../../config/config.js';
-import type { CurrentRevision } from '../revisions/current-revision.js';
+import { type CurrentRevision, type Revision, revisionOf } from '../revisions/revision.js';
 import type { DirectoryDataSource } from './data-source.js';
-import { hasHadRevision } from './diverged-replica.js';
-import { ReadReplica } from './replica.js';
-import type { Revision } from '../revisions/revision.js';
-import { revisionOf } from '../revisions/revision.js';
+import { hasHadRevision, ReadReplica } from './replica.js';
 import type { Statement } from '../statements/statement.js';
 
 /**

@@ -1,5 +1,5 @@
 import type { DirectoryDataSource } from './data-source.js';
-import type { CurrentRevision } from '../revisions/current-revision.js';
+import type { CurrentRevision } from '../revisions/revision.js';
 import { Database } from '../database.js';
 import type { Replicas } from './replicas.js';
 import type { Statement } from '../statements/statement.js';

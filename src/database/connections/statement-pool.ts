@@ -1,9 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type { ClientBase, Pool, PoolClient, QueryArrayResult } from 'pg';
 import { databaseError } from '../statements/database-error.js';
-import { NothingReadError } from '../revisions/no-revision.error.js';
-import { answeredChannel, type SentStatement, statementChannel } from '../statements/reader.js';
-import type { Statement } from '../statements/statement.js';
+import { NothingReadError } from '../revisions/revision.js';
+import {
+  answeredChannel,
+  type SentStatement,
+  statementChannel,
+  type Statement,
+} from '../statements/statement.js';
 import { Pipelines } from './pipelined-connections.js';
 import { destroyConnection } from './socket-client.js';
 

@@ -1,7 +1,6 @@
 import { NotFoundError } from '../../common/errors.js';
 import { foldId } from '../../common/fold.js';
-import type { Reader } from '../statements/reader.js';
-import { REVISION, type Statement, statement } from '../statements/statement.js';
+import { type Reader, REVISION, type Statement, statement } from '../statements/statement.js';
 import type { Projection } from './projection.js';
 
 /** The table of users or of groups. */

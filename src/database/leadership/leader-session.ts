@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { destroyConnection, SocketClient } from '../connections/socket-client.js';
+import { destroyConnection, SocketClient, SESSION_SETTINGS } from '../connections/socket-client.js';
 import {
   evictLeader,
   lookAtLease,
@@ -11,7 +11,6 @@ import {
   type Tenure,
   tryLeaderLock,
 } from './leader-lease.js';
-import { SESSION_SETTINGS } from '../connections/session-settings.js';
 import { settlesWithin } from '../connections/settles-within.js';
 
 /** Milliseconds between two attempts to become the leader, and between two renewals. */

@@ -5,10 +5,15 @@ import {
   type PageSelection,
   type SelectedCursors,
 } from '../../common/page.js';
-import { type Bound, bound } from './page-bound.js';
-import type { OrderColumn, PageOrder, PageSource, SoughtParent } from './page-source.js';
-import { REVISION, type Statement, statement } from '../statements/statement.js';
-import type { Values } from '../statements/values.js';
+import {
+  type Bound,
+  bound,
+  type OrderColumn,
+  type PageOrder,
+  type PageSource,
+  type SoughtParent,
+} from './page-source.js';
+import { REVISION, type Statement, statement, type Values } from '../statements/statement.js';
 
 /** A value that is read with a page, in addition to its rows. */
 type Fact = 'total' | 'behind' | 'ahead';

@@ -2,7 +2,7 @@ import { type CursorValue, encodeCursor } from '../../common/cursor.js';
 import type { PageArguments, PageSelection } from '../../common/page.js';
 import { type PageQuery, planPage } from './page-query.js';
 import type { PageSource } from './page-source.js';
-import type { Reader } from '../statements/reader.js';
+import type { Reader } from '../statements/statement.js';
 import { revisionOf } from '../revisions/revision.js';
 
 /** One page of rows, in the order of the connection, whether it was requested by `first` or `last`. */

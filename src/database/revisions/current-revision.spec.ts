@@ -1,4 +1,4 @@
-import { CurrentRevision } from './current-revision.js';
+import { CurrentRevision } from './revision.js';
 
 const revision = (number: number, id: string) => ({ number, id });
 const [first, second, third] = [revision(1, 'a'), revision(2, 'b'), revision(3, 'c')];

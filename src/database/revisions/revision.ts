@@ -1,4 +1,5 @@
 import type { Statement } from '../statements/statement.js';
+import { ServiceUnavailableError } from '../../common/errors.js';
 
 /**
  * A revision of the mirror. Its number repeats after a failover or a restore; its id (a random UUID) does
@@ -23,4 +24,89 @@ export function revisionOf(
   [row]: readonly (readonly unknown[])[],
 ): string | null {
   return tellsRevision && row !== undefined ? (row[row.length - 1] as string | null) : null;
+}
+
+/**
+ * The mirror has no revision yet, because nothing was read from the directory. Null or an empty list would be
+ * a wrong answer, because the content of the directory is not known.
+ */
+export class NothingReadError extends ServiceUnavailableError {
+  constructor() {
+    super('The directory has not been read yet: try again later');
+    this.name = 'NothingReadError';
+  }
+}
+
+/**
+ * Maximum number of superseded revisions that are remembered. A statement that still reads one of them ends
+ * within seconds.
+ */
+const MOST_SUPERSEDED = 100;
+
+/**
+ * The revision of the primary, as far as this process can prove it. Only the primary reports it. Numbers are
+ * not compared, because they decrease after a restore.
+ */
+export class CurrentRevision {
+  private told: Revision | null = null;
+  /** Ids that were read since the last query to the primary, and that differ from the one it reported. */
+  private readonly unexplained = new Set<string>();
+  private readonly superseded = new Set<string>();
+  /** Increases with every event that makes the answer to an earlier query unreliable. */
+  private version = 0;
+  private versionAsked = 0;
+  /** Called when the primary has to be queried. */
+  onDoubt: () => void = () => undefined;
+
+  /** Null if the primary has not reported a revision yet, or if a statement has read another revision. */
+  get known(): Revision | null {
+    return this.unexplained.size === 0 ? this.told : null;
+  }
+
+  /** Records that a statement on the primary has read this revision. */
+  noteRead(id: string): void {
+    if (id === this.told?.id || this.superseded.has(id)) return;
+    if (!this.unexplained.has(id)) this.version++;
+    this.unexplained.add(id);
+    this.onDoubt();
+  }
+
+  /** Records that this process has applied a revision. */
+  noteApplied(revision: Revision): void {
+    this.version++;
+    this.unexplained.delete(revision.id);
+    this.tell(revision);
+  }
+
+  /** Called before the primary is queried. */
+  beginAsking(): void {
+    this.versionAsked = this.version;
+  }
+
+  /**
+   * Records the answer of the primary.
+   * @param revision null if it has none
+   * @returns false if something happened since the query, so that the primary has to be queried again
+   */
+  noteAnswer(revision: Revision | null): boolean {
+    if (this.version !== this.versionAsked) return false;
+    // These ids were read before the query: the primary no longer has them, or never had them.
+    for (const id of this.unexplained) this.supersede(id);
+    this.unexplained.clear();
+    this.tell(revision);
+    return true;
+  }
+
+  private tell(revision: Revision | null): void {
+    if (this.told !== null) this.supersede(this.told.id);
+    if (revision !== null) this.superseded.delete(revision.id);
+    this.told = revision;
+  }
+
+  private supersede(id: string): void {
+    this.superseded.delete(id);
+    this.superseded.add(id);
+    const [oldest] = this.superseded;
+    if (this.superseded.size > MOST_SUPERSEDED && oldest !== undefined) this.superseded.delete(oldest);
+  }
 }

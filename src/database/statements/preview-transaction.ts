@@ -2,11 +2,9 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 import { databaseError, LostRaceError } from './database-error.js';
-import { NothingReadError } from '../revisions/no-revision.error.js';
+import { NothingReadError } from '../revisions/revision.js';
 import type { StatementPool } from '../connections/statement-pool.js';
-import type { Reader } from './reader.js';
-import type { Statement } from './statement.js';
-import type { Writer } from './writer.js';
+import type { Reader, Statement, Writer } from './statement.js';
 
 /** The limit for all attempts together, because a revision waits for the rows that a preview has changed. */
 const PREVIEW_TIMEOUT_MS = 10_000;

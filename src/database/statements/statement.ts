@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import diagnosticsChannel from 'node:diagnostics_channel';
 
 /**
  * A prepared statement. Its name is derived from its text, so that each connection parses equal texts once.
@@ -49,4 +50,62 @@ export function statement(text: string, { tellsRevision = false, isShort = false
     known.set(text, prepared);
   }
   return prepared;
+}
+
+/** Publishes every statement of the read path, as a SentStatement, if the channel has subscribers. */
+export const statementChannel = diagnosticsChannel.channel('directory:statement');
+
+/** Publishes the same object when the statement has been answered or has failed. */
+export const answeredChannel = diagnosticsChannel.channel('directory:statement:answered');
+
+export interface SentStatement extends Pick<Statement, 'name' | 'text'> {
+  readonly values: readonly unknown[];
+  hasFailed: boolean;
+}
+
+/** Reads from the mirror, either its committed state or the state inside of one preview. */
+export interface Reader {
+  /**
+   * Runs one named prepared statement. Rows are arrays in the order of the columns: this is cheaper than
+   * objects, and the statement is defined next to the code that reads its rows (docs/adr/0004).
+   * @throws ServiceUnavailableError when the database is unavailable; ServiceError TIMEOUT when it takes too
+   * long
+   */
+  read<Row extends unknown[]>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+/** Writes rows within a transaction that the caller ends. TypeORM's EntityManager implements it too. */
+export interface Writer {
+  /**
+   * Runs one statement with `$1`, `$2` … for its values. Returns the rows of a select or an insert as
+   * objects. The result of other statements is undefined.
+   */
+  query<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows>;
+}
+
+/** Collects the values of a statement while its text is written. */
+export class Values {
+  private readonly collected: unknown[] = [];
+
+  /** Adds a value and returns its placeholder: `$1`, `$2` … */
+  add(value: unknown): string {
+    this.collected.push(value);
+    return `$${this.collected.length}`;
+  }
+
+  get all(): readonly unknown[] {
+    return this.collected;
+  }
+}
+
+/**
+ * Returns the time of the database. All instants that several processes write and compare come from this
+ * clock, because the clocks of the processes may differ.
+ */
+export async function readClock(writer: Writer): Promise<Date> {
+  const [row]: { now: Date }[] = await writer.query(
+    `select date_trunc('milliseconds', clock_timestamp()) as now`,
+  );
+  if (row === undefined) throw new Error('The database does not tell the time');
+  return row.now;
 }

@@ -1,5 +1,5 @@
 import { buildSchema, parse } from 'graphql';
-import { Documents, type ValidDocument } from './documents.js';
+import { Documents, type ValidDocument } from './document-parser.js';
 
 const schema = buildSchema('type Query { a: Int }');
 

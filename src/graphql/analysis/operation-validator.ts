@@ -7,17 +7,25 @@ import { BadUserInputError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Compiler } from '../execution/compiler.js';
-import { OperationPolicy, type PolicyDecision } from './operation-policy.js';
+import {
+  OperationPolicy,
+  type PolicyDecision,
+  type ValidatedOperation,
+  type Withheld,
+} from './operation-policy.js';
 import { withoutSuggestion } from '../errors/error-response.js';
 import { findDeprecatedUses } from './deprecated-uses.js';
-import { type Operation, type OperationRequest, unfoldOperation, type Variables } from './operation.js';
-import type { ValidatedOperation } from './validated-operation.js';
-import { labelOf } from './operation.js';
+import {
+  type Operation,
+  type OperationRequest,
+  unfoldOperation,
+  type Variables,
+  labelOf,
+} from './operation.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
-import { withOnly } from './cost-dry-run.js';
+import { withOnly } from './operation-cost.js';
 import type { PipelineRequest } from '../http/pipeline-request.js';
 import { ScopedSchemas } from '../schema/schema.js';
-import type { Withheld } from './scope-rule.js';
 import { Staleness } from '../../database/staleness.js';
 
 /** Publishes the RequestContext of each operation before the policy is applied. */

@@ -1,4 +1,4 @@
-import { CacheAdmissionFilter } from './cache-admission-filter.js';
+import { CacheAdmissionFilter } from './response-cache.js';
 
 describe('Doorkeeper', () => {
   it('admits what comes again, and what comes once not', () => {

@@ -1,13 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { AccessLog } from '../../access-log/access-log.js';
 import { Revisions } from '../../database/revisions/revisions.js';
-import type { MirrorRead } from '../../database/mirror-read.js';
-import { Staleness } from '../../database/staleness.js';
-import type { PipelineRequest } from '../http/pipeline-request.js';
-import type { PipelineResponse } from '../http/pipeline-response.js';
+import { type MirrorRead, Staleness } from '../../database/staleness.js';
+import type { PipelineRequest, PipelineResponse } from '../http/pipeline-request.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
-import { type CachedResponse, ResponseCache } from './response-cache.js';
-import { ResponseCacheKey } from './response-cache-key.js';
+import { type CachedResponse, ResponseCache, ResponseCacheKey } from './response-cache.js';
 
 /**
  * The step that responds from the response cache. A cached response costs as much as the first one

@@ -6,11 +6,10 @@ import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Revisions } from '../../database/revisions/revisions.js';
 import type { CacheDependency } from './cache-policy.decorator.js';
-import { CacheAdmissionFilter } from './cache-admission-filter.js';
 import type { FlightKey } from './single-flight.js';
 import type { OperationCost } from '../analysis/operation-cost.js';
 import type { OperationLabel } from '../analysis/operation.js';
-import type { ResponseCacheKey } from './response-cache-key.js';
+import { nameOfScopes, type Principal } from '../../auth/principal.js';
 
 /** A response as it was sent. */
 export interface CachedResponse {
@@ -120,4 +119,84 @@ export class ResponseCache {
 
 function textOf(key: ResponseCacheKey, dependencies: ReadonlySet<CacheDependency>): string {
   return dependencies.has('subject') ? key.ownKey : key.sharedKey;
+}
+
+/** Number of slots, a power of two. They take 256 KiB and suit some ten thousand requests. */
+const PLACES = 65_536;
+
+/**
+ * Distinguishes repeated requests from those that are sent once. Most of the latter never repeat, and caching
+ * their responses would cost more than it saves and evict useful ones. The filter forgets old entries and has
+ * occasional false positives, so a response may be cached one request too late or too early.
+ */
+export class CacheAdmissionFilter {
+  private readonly seen = new Uint32Array(PLACES);
+
+  /** Whether the same text was seen before. Records it otherwise. */
+  admits(question: string): boolean {
+    const hash = hashOf(question);
+    const place = hash % PLACES;
+    if (this.seen[place] === hash) return true;
+    this.seen[place] = hash;
+    return false;
+  }
+}
+
+/** FNV-1a (Fowler, Noll, Vo), over UTF-16 code units. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  }
+  // The lowest bits select the slot, so the highest bits are mixed into them.
+  return (hash ^ (hash >>> 15)) >>> 0;
+}
+
+/**
+ * Identifies a request in the response cache by scopes, subject, media type and text. Each key text is built
+ * once.
+ */
+export class ResponseCacheKey {
+  private shared: string | null = null;
+  private own: string | null = null;
+
+  /**
+   * @param contentType the media type of the answer
+   * @param text the body as it was sent, or for a GET the request target
+   */
+  constructor(
+    readonly principal: Principal | null,
+    private readonly contentType: string,
+    private readonly text: string,
+  ) {}
+
+  /** The same for all principals with the same scopes. */
+  get sharedKey(): string {
+    this.shared ??= this.keyOf('');
+    return this.shared;
+  }
+
+  /** The same for one subject with the same scopes. */
+  get ownKey(): string {
+    this.own ??= this.keyOf(this.principal === null ? '' : partsOf(this.principal).subject);
+    return this.own;
+  }
+
+  private keyOf(subject: string): string {
+    const scopes = this.principal === null ? '-' : partsOf(this.principal).scopes;
+    return `${scopes}\n${subject}\n${this.contentType}\n${this.text}`;
+  }
+}
+
+/** The key parts of each principal, cached because a principal sends many requests. */
+const principals = new WeakMap<Principal, { scopes: string; subject: string }>();
+
+function partsOf(principal: Principal): { scopes: string; subject: string } {
+  let caller = principals.get(principal);
+  if (caller === undefined) {
+    // Quoted, because the issuer chooses the subject: it cannot be mistaken for another part.
+    caller = { scopes: nameOfScopes(principal), subject: `of ${JSON.stringify(principal.subject)}` };
+    principals.set(principal, caller);
+  }
+  return caller;
 }

@@ -1,15 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
-import { findFieldProblem } from '../../common/request-fields.js';
+import { findFieldProblem } from '../../http/request-head-check.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import type { HttpAdapter } from '../../http/http-adapter.js';
-import { GRAPHQL_PATH } from '../errors/rejection.js';
+import { GRAPHQL_PATH } from '../errors/error-response.js';
 import { LoadShedder } from '../rate-limit/load-shedder.js';
-import { MAX_STALENESS } from '../../common/max-staleness.js';
-import { PreparsedRequest } from './pipeline-request.js';
-import type { PipelineResponse } from './pipeline-response.js';
+import { MAX_STALENESS } from '../../database/staleness.js';
+import { PreparsedRequest, type PipelineResponse } from './pipeline-request.js';
 import { RequestAdmission } from './request-admission.js';
 import { RequestPipeline } from './request-pipeline.js';
 

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../../auth/principal.js';
-import { chooseRequestId } from '../../common/request-id.js';
+import { chooseRequestId } from '../../http/request-head-check.js';
 import type { OperationLabel } from '../analysis/operation.js';
-import type { ValidatedOperation } from '../analysis/validated-operation.js';
-import type { ResponseCacheKey } from '../cache/response-cache-key.js';
-import type { MirrorRead } from '../../database/mirror-read.js';
+import type { ValidatedOperation } from '../analysis/operation-policy.js';
+import type { ResponseCacheKey } from '../cache/response-cache.js';
+import type { MirrorRead } from '../../database/staleness.js';
 import type { RateLimitState } from '../rate-limit/rate-limiter.js';
 import type { RequestContext } from './request-context.js';
 
@@ -123,4 +123,13 @@ export function adoptPreparsed(request: FastifyRequest): void {
   request.bodyText = preparsed.bodyText;
   request.raw.headers['content-type'] = undefined;
   request.raw.headers['content-length'] = undefined;
+}
+
+/** A response of the endpoint, before the headers that every response has. */
+export interface PipelineResponse {
+  readonly status: number;
+  /** The media type. */
+  readonly type: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Buffer;
 }

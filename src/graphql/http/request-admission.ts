@@ -9,12 +9,11 @@ import {
   OVERLOADED_HEADERS,
   rejectionType,
   writeOverloaded,
-} from '../errors/rejection.js';
-import { headersOfRead } from '../../database/mirror-read.js';
+} from '../errors/error-response.js';
+import { headersOfRead } from '../../database/staleness.js';
 import { LoadShedder } from '../rate-limit/load-shedder.js';
 import { rateLimitHeaders, RateLimiter } from '../rate-limit/rate-limiter.js';
-import type { PipelineRequest } from './pipeline-request.js';
-import type { PipelineResponse } from './pipeline-response.js';
+import type { PipelineRequest, PipelineResponse } from './pipeline-request.js';
 
 /** The steps that decide whether a request is accepted. */
 @Injectable()

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../common/errors.js';
 import { parseUrl } from '../../common/url.js';
-import { responseType } from '../errors/rejection.js';
-import { readMaxStaleness } from '../../common/max-staleness.js';
+import { responseType } from '../errors/error-response.js';
+import { readMaxStaleness } from '../../database/staleness.js';
 import type { PipelineRequest } from './pipeline-request.js';
 import { RejectionError } from '../../http/rejection.js';
 

@@ -3,10 +3,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DocumentParser } from '../analysis/document-parser.js';
 import { OperationValidator } from '../analysis/operation-validator.js';
 import { CachedResponses } from '../cache/cached-responses.js';
-import { isEndpoint } from '../errors/rejection.js';
+import { isEndpoint } from '../errors/error-response.js';
 import { Operations } from '../execution/operations.js';
-import type { PipelineResponse } from './pipeline-response.js';
-import { adoptPreparsed, INITIAL_STATE, type PipelineRequest } from './pipeline-request.js';
+import {
+  type PipelineResponse,
+  adoptPreparsed,
+  INITIAL_STATE,
+  type PipelineRequest,
+} from './pipeline-request.js';
 import { readParameters } from './request-body.js';
 import { RequestAdmission } from './request-admission.js';
 import { readHead } from './request-head.js';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { parseStrictJson } from './strict-json.js';
+import { parseStrictJson } from './request-body.js';
 
 describe('parseUnequivocalJson', () => {
   it('reads whatever JSON.stringify writes', () => {

@@ -1,8 +1,22 @@
 import type { Type } from '@nestjs/common';
-import { ArgsType, Field, Int, ObjectType } from '@nestjs/graphql';
+import { ArgsType, Field, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
 import { InheritAccess } from '../../auth/access.js';
 import type { PageArguments } from '../../common/page.js';
 import type { Page } from '../../database/paging/page.js';
+
+export enum OrderDirection {
+  ASC = 'ASC',
+  DESC = 'DESC',
+}
+
+registerEnumType(OrderDirection, {
+  name: 'OrderDirection',
+  description: 'Which end of an order comes first.',
+  valuesMap: {
+    ASC: { description: 'From A to Z, from few to many, from old to new.' },
+    DESC: { description: 'From Z to A, from many to few, from new to old.' },
+  },
+});
 
 /** The arguments of every connection. */
 @ArgsType()

@@ -16,7 +16,7 @@ import {
 import type { Field } from '../../common/field.js';
 import type { Access } from '../../auth/access.js';
 import type { Config } from '../../config/config.js';
-import type { Scope } from '../../auth/scopes.js';
+import type { Scope } from '../../auth/principal.js';
 
 /** A field of an object type or an input type that no property of a class declares. */
 export interface DerivedField {

@@ -8,12 +8,21 @@ import {
 } from '@nestjs/common/constants.js';
 import type { DiscoveryService, ExternalContextCreator, ModuleRef } from '@nestjs/core';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
-import { FIELD_RESOLVER_MIDDLEWARE_METADATA, PARAM_ARGS_METADATA } from '@nestjs/graphql';
+import { FIELD_RESOLVER_MIDDLEWARE_METADATA, PARAM_ARGS_METADATA, Extensions } from '@nestjs/graphql';
 import type { GraphQLFieldConfig, GraphQLFieldResolver, GraphQLSchema } from 'graphql';
 import type { ResolverMethod } from '../../auth/access.js';
 import { OAuthGuard } from '../../auth/oauth.guard.js';
 import { ScopesGuard } from '../../auth/scopes.guard.js';
 import { uncached } from '../cache/cache-policy.decorator.js';
+
+/**
+ * Declares that the resolver of a field is called without Nest's pipeline, which creates a chain of promises
+ * for each call and costs as much as a small response. Guards still run. The parameters of the method must be
+ * `@Parent()`, `@Args()`, `@Context()` and `@Info()` in this order, or the first of them (docs/nest.md).
+ */
+export function Direct(): MethodDecorator {
+  return Extensions({ direct: true });
+}
 
 type Field = GraphQLFieldConfig<unknown, unknown>;
 type Resolve = GraphQLFieldResolver<unknown, unknown>;

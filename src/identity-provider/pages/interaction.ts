@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js';
 import type { Context, Interaction, Middleware, Provider } from 'oidc-provider/lib/provider.js';
-import { isScope } from '../../auth/scopes.js';
+import { isScope } from '../../auth/principal.js';
 import { foldId } from '../../common/fold.js';
 import type { Client } from '../clients.js';
 import { LockedError, type ProviderLogins } from '../logins.js';

@@ -1,5 +1,5 @@
 import type { DirectoryMapping } from '../../config/settings/directory.js';
-import type { Writer } from '../../database/statements/writer.js';
+import type { Writer } from '../../database/statements/statement.js';
 import type { Plan } from '../plan/plan.js';
 import { type CarryingStatements, carryingStatements } from './carrying-statements.js';
 

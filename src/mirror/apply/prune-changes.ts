@@ -1,6 +1,5 @@
-import { advance, hasRecovered, LEAP_HOURS, type LogClock } from '../../changes/log-clock.js';
-import { PORTION } from '../../changes/retention.js';
-import type { Writer } from '../../database/statements/writer.js';
+import { advance, hasRecovered, LEAP_HOURS, type LogClock, PORTION } from '../../changes/retention.js';
+import type { Writer } from '../../database/statements/statement.js';
 
 /** Milliseconds by which the stored clock may lag, so that it is not written each time. */
 const LAG = 3_600_000;

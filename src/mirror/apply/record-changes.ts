@@ -1,6 +1,6 @@
-import { ChangeKind, numberOfKind } from '../../changes/change-kind.js';
+import { ChangeKind, numberOfKind } from '../../changes/change.model.js';
 import { foldId } from '../../common/fold.js';
-import type { Writer } from '../../database/statements/writer.js';
+import type { Writer } from '../../database/statements/statement.js';
 import { orderRenames } from '../plan/order-renames.js';
 import type { Plan } from '../plan/plan.js';
 import { stampChanges } from './prune-changes.js';

@@ -1,4 +1,4 @@
-import type { Writer } from '../../database/statements/writer.js';
+import type { Writer } from '../../database/statements/statement.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import type { Entry } from '../../ldap/entry.js';

@@ -1,5 +1,5 @@
 import type { DirectoryMapping } from '../../config/settings/directory.js';
-import type { Writer } from '../../database/statements/writer.js';
+import type { Writer } from '../../database/statements/statement.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import type { DeltaBuilder } from '../../sources/delta.js';
 import { isDynamicGroup } from '../../sources/ldap/dynamic-group.js';

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
-import { readClock } from '../../database/revisions/read-clock.js';
+import { readClock } from '../../database/statements/statement.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { DirectoryClock, sinceAfter } from '../../sources/ldap/directory-clock.js';
 import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';

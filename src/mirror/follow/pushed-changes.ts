@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
-import { readClock } from '../../database/revisions/read-clock.js';
+import { readClock } from '../../database/statements/statement.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
 import { ContentSession } from '../../sources/ldap/content-session.js';

@@ -1,7 +1,7 @@
 import { type Field, mappedFields } from '../../common/field.js';
 import type { DirectoryMapping } from '../../config/settings/directory.js';
 import { FIELD_VALUES } from '../../database/fields/field-columns.js';
-import type { Writer } from '../../database/statements/writer.js';
+import type { Writer } from '../../database/statements/statement.js';
 import { groupFields } from '../../groups/group.fields.js';
 import { userFields } from '../../users/user.fields.js';
 import type { Plan } from './plan.js';

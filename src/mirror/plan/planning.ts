@@ -1,6 +1,6 @@
-import type { Writer } from '../../database/statements/writer.js';
+import type { Writer } from '../../database/statements/statement.js';
 import { compareEntries, type Comparison, planChanges } from './make-plan.js';
-import { type Plan } from './plan.js';
+import type { Plan } from './plan.js';
 import { countSkipped, type Subjects, subjectsOf } from '../map/relate.js';
 import type { Skipped, Snapshot } from '../map/snapshot.js';
 import { type Identities, readStoredEntries, readStoredReferences, readSubjects } from './stored.js';

@@ -1,4 +1,4 @@
-import type { Writer } from '../../database/statements/writer.js';
+import type { Writer } from '../../database/statements/statement.js';
 import type { EntryKind } from '../../sources/source.js';
 import type { Counts } from './deletion-guard.js';
 import type { StoredEntries, StoredReference } from './make-plan.js';

@@ -1,5 +1,5 @@
 import type { DirectoryConfig } from '../../config/settings/directory.js';
-import type { Writer } from '../../database/statements/writer.js';
+import type { Writer } from '../../database/statements/statement.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
 import { parsePosition, stateOf } from '../../sources/ldap/position.js';

@@ -1,4 +1,4 @@
-import type { Writer } from '../../database/statements/writer.js';
+import type { Writer } from '../../database/statements/statement.js';
 
 /**
  * What a reconciliation compares of every entry. `identities`: whether it exists, its DN, and when it was

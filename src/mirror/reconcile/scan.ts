@@ -1,7 +1,7 @@
 import { setImmediate as yieldToOthers, setTimeout as sleep } from 'node:timers/promises';
 import { type Field, pictureFields } from '../../common/field.js';
 import type { DirectoryMapping } from '../../config/settings/directory.js';
-import type { Writer } from '../../database/statements/writer.js';
+import type { Writer } from '../../database/statements/statement.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { weigh } from '../../sources/delta.js';

@@ -1,6 +1,6 @@
 import type { Field } from '../../common/field.js';
 import { sqlOfField } from '../../database/fields/field-columns.js';
-import type { Writer } from '../../database/statements/writer.js';
+import type { Writer } from '../../database/statements/statement.js';
 import type { EntryKind } from '../../sources/source.js';
 
 /** The stored data that a scan compares with an entry. */

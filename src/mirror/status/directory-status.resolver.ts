@@ -1,7 +1,6 @@
 import { Field, ObjectType, Query, registerEnumType, Resolver } from '@nestjs/graphql';
-import { InheritAccess, Public } from '../../auth/access.js';
+import { InheritAccess, Public, CurrentPrincipal } from '../../auth/access.js';
 import { hasScopes, type Principal } from '../../auth/principal.js';
-import { CurrentPrincipal } from '../../auth/current-principal.decorator.js';
 import { CachePolicy } from '../../graphql/cache/cache-policy.decorator.js';
 import { DateTime } from '../../graphql/schema/scalars.js';
 import { describeTrouble, MirrorState, SyncState } from './mirror-state.js';

@@ -2,13 +2,13 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { readClock } from '../../database/revisions/read-clock.js';
+import { readClock } from '../../database/statements/statement.js';
 import { Revisions } from '../../database/revisions/revisions.js';
 import { LdapError } from '../../ldap/client/ldap-error.js';
 import { LdifError } from '../../ldap/ldif/ldif-error.js';
 import { type Application, applyPlan, applyUnseen, OutdatedPlanError } from '../apply/apply.js';
 import { inApplyingTransaction } from '../apply/applying-transaction.js';
-import { type Delta } from '../../sources/delta.js';
+import type { Delta } from '../../sources/delta.js';
 import { deletesAnything, guardPlan } from '../plan/deletion-guard.js';
 import {
   countLosses,

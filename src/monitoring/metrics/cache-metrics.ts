@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { TokenCache } from '../../auth/tokens/token-cache.js';
 import type { CacheStatistics } from '../../common/cache-statistics.js';
 import { ResponseCache } from '../../graphql/cache/response-cache.js';
-import { Documents } from '../../graphql/analysis/documents.js';
+import { Documents } from '../../graphql/analysis/document-parser.js';
 import { SignedUrls } from '../../media/signing/signed-urls.js';
 import type { CounterReading, GaugeReading, LabelledValue, MetricGroup, Metrics } from './metric-group.js';
 

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { ERROR_CODES } from '../../common/errors.js';
-import { errorCounts } from '../../graphql/errors/error-response.js';
+import { errorCounts, GRAPHQL_PATH } from '../../graphql/errors/error-response.js';
 import { LoadShedder } from '../../graphql/rate-limit/load-shedder.js';
 import { RateLimiter } from '../../graphql/rate-limit/rate-limiter.js';
-import { GRAPHQL_PATH } from '../../graphql/errors/rejection.js';
 import { FailedLogins } from '../../limits/failed-logins.js';
 import type {
   CounterReading,

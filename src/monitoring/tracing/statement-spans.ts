@@ -1,7 +1,11 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { answeredChannel, type SentStatement, statementChannel } from '../../database/statements/reader.js';
+import {
+  answeredChannel,
+  type SentStatement,
+  statementChannel,
+} from '../../database/statements/statement.js';
 import { contextBelow, currentTrace } from './request-trace.js';
 import { Tracing } from './tracing.js';
 

@@ -1,7 +1,7 @@
 import { Field, InputType } from '@nestjs/graphql';
 import { DeriveFields } from '../../graphql/schema/derived-fields.js';
 import { groupFields } from '../../groups/group.fields.js';
-import { GroupInput } from '../../groups/group.inputs.js';
+import { GroupInput } from '../../groups/group.model.js';
 import { ChangeInput, changeInputsOf, newInputsOf } from '../change.inputs.js';
 
 @DeriveFields(({ directory }) => newInputsOf(groupFields(directory.mapping.groups)))

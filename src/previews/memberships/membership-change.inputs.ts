@@ -1,7 +1,7 @@
 import { Field, InputType } from '@nestjs/graphql';
-import { GroupInput } from '../../groups/group.inputs.js';
+import { GroupInput } from '../../groups/group.model.js';
 import { GroupRole } from '../../groups/group-role.js';
-import { UserInput } from '../../users/user.inputs.js';
+import { UserInput } from '../../users/user.model.js';
 import { ChangeInput } from '../change.inputs.js';
 
 /** Identifies the user and the group of a membership. */

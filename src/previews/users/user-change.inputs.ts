@@ -1,7 +1,7 @@
 import { Field, InputType } from '@nestjs/graphql';
 import { DeriveFields } from '../../graphql/schema/derived-fields.js';
 import { userFields } from '../../users/user.fields.js';
-import { UserInput } from '../../users/user.inputs.js';
+import { UserInput } from '../../users/user.model.js';
 import { ChangeInput, changeInputsOf } from '../change.inputs.js';
 
 @DeriveFields(({ directory }) => changeInputsOf(userFields(directory.mapping.people), ['self']))

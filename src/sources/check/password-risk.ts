@@ -1,4 +1,4 @@
-import { isLoopback } from '../../common/loopback.js';
+import { isLoopback } from '../../common/url.js';
 import type { LdapSourceConfig } from '../../config/settings/directory.js';
 
 /** A warning if the password of the account crosses the network unencrypted; null when it does not (pure). */

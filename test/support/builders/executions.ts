@@ -1,6 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Compiler } from '../../../src/graphql/execution/compiler.js';
-import { Executor } from '../../../src/graphql/execution/executor.js';
+import { Executor } from '../../../src/graphql/execution/operations.js';
 
 /** How a service comes to its answers: what is remembered is not executed. */
 export class Executions {

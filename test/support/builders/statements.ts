@@ -1,5 +1,5 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
-import { type SentStatement, statementChannel } from '../../../src/database/statements/reader.js';
+import { type SentStatement, statementChannel } from '../../../src/database/statements/statement.js';
 
 /**
  * The statements that are sent while something is done, in their order, without those that tell who is asking:

@@ -1,6 +1,6 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Scope, SCOPES } from '../../../src/auth/scopes.js';
+import { type Scope, SCOPES } from '../../../src/auth/principal.js';
 import { variable } from '../servers/store.js';
 
 /** A client of the embedded provider, with `{id}-secret` for its secret. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { buildSchema, isObjectType } from 'graphql';
-import type { Scope } from '../../../src/auth/scopes.js';
+import type { Scope } from '../../../src/auth/principal.js';
 import { buildLdif } from '../builders/directory.js';
 import { NAMING_TABLE, SCOPE_TABLE } from '../builders/scope-table.js';
 

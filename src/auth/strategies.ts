@@ -1,0 +1,66 @@
+import { Injectable } from '@nestjs/common';
+import { PassportStrategy } from '@nestjs/passport';
+import type { Request } from 'express';
+import { Strategy } from 'passport-http-bearer';
+import { REALM } from '../http/rejection.js';
+import { TokenVerifier, type VerifiedToken } from './tokens/token-verifier.js';
+import { BasicStrategy as PassportBasicStrategy } from 'passport-http';
+import { UnauthenticatedError } from './authentication.error.js';
+import { parseBasic } from './authorization-header.js';
+
+/**
+ * Verifies the secret of a service account. An abstract class, because the module of service accounts is in a layer
+ * above this one and provides it.
+ */
+export abstract class ServiceAccountVerifier {
+  /** @throws UnauthenticatedError if the account is unknown, expired or revoked, or the secret is wrong */
+  abstract verify(id: string, secret: string): Promise<VerifiedToken>;
+}
+
+type Verify = (request: Request, token: string, done: (error: unknown, user?: unknown) => void) => void;
+
+/** passport-http-bearer also reads tokens from the query string and the body, so this class passes it the header only. */
+class HeaderOnlyStrategy extends Strategy<Verify> {
+  override authenticate(request: Request, options?: object): void {
+    const { authorization } = request.headers;
+    super.authenticate({ headers: { authorization }, ip: request.ip } as Request, options);
+  }
+}
+
+/** `Authorization: Bearer` (RFC 6750 §2.1). */
+@Injectable()
+export class BearerStrategy extends PassportStrategy(HeaderOnlyStrategy, 'bearer') {
+  constructor(private readonly verifier: TokenVerifier) {
+    super({ realm: REALM, passReqToCallback: true });
+  }
+
+  validate({ ip = '' }: Request, token: string): Promise<VerifiedToken> {
+    return this.verifier.verify(token, ip);
+  }
+}
+
+/**
+ * passport-http cuts the secret at a second colon. RFC 7617 §2 splits at the first one only, so this class splits, and
+ * passes both parts on percent-encoded, where they contain no colon.
+ */
+class FirstColonStrategy extends PassportBasicStrategy {
+  override authenticate(request: Request, options?: object): void {
+    const credentials = parseBasic((request.headers.authorization ?? '').replace(/^Basic /, ''));
+    if (credentials === null) throw UnauthenticatedError.badServiceAccount();
+    const encoded = [credentials.id, credentials.secret].map(encodeURIComponent).join(':');
+    const authorization = `Basic ${Buffer.from(encoded).toString('base64')}`;
+    super.authenticate({ headers: { authorization } } as Request, options);
+  }
+}
+
+/** `Authorization: Basic` (RFC 7617): a service account. */
+@Injectable()
+export class BasicStrategy extends PassportStrategy(FirstColonStrategy, 'basic') {
+  constructor(private readonly serviceAccounts: ServiceAccountVerifier) {
+    super({ realm: REALM });
+  }
+
+  validate(id: string, secret: string): Promise<VerifiedToken> {
+    return this.serviceAccounts.verify(decodeURIComponent(id), decodeURIComponent(secret));
+  }
+}
