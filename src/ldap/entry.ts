@@ -1,24 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 
-/** A value that should be text is not UTF-8. The error names the attribute, so the caller can omit it. */
-export class InvalidEncodingError extends Error {
-  constructor(readonly attribute: string) {
-    super(`a value of ${attribute} is not UTF-8`);
-    this.name = 'InvalidEncodingError';
-  }
-}
-
 const NOTHING: readonly Buffer[] = [];
-
 /**
  * The key of an attribute in an entry: type and options, case-insensitive and with the options in any order
  * (RFC 4512 §2.5). `;binary` only selects a transfer encoding and is not part of the key (RFC 4522 §3).
  */
 export function attributeKey(description: string): string {
   const lowered = description.toLowerCase();
-  if (!lowered.includes(';')) {
-    return lowered;
-  }
+  if (!lowered.includes(';')) return lowered;
   const [type = '', ...options] = lowered.split(';');
   const kept = new Set(options.filter((option) => option !== 'binary').sort());
   return [type, ...kept].join(';');
@@ -52,18 +41,11 @@ export class Entry {
   }
 
   /**
-   * The values as text; empty when the entry has no such attribute.
-   *
-   * @throws {InvalidEncodingError} when a value is not UTF-8
+   * The values as text; empty when the entry has no such attribute. Bytes that are not UTF-8 become
+   * replacement characters.
    */
   text(name: string): string[] {
-    return this.bytes(name).map((value) => {
-      const text = decodeUtf8(value);
-      if (text === null) {
-        throw new InvalidEncodingError(name);
-      }
-      return text;
-    });
+    return this.bytes(name).map((value) => value.toString('utf8'));
   }
 }
 

@@ -7,7 +7,7 @@ import {
   LdapResultError,
   LdapTimeoutError,
 } from '../../src/ldap/client/ldap-error.js';
-import { SizeLimitError } from '../../src/ldap/client/limit-error.js';
+import { LimitExceededError } from '../../src/ldap/client/limit-error.js';
 import { BASE_DN, buildLdif, personDn } from '../support/builders/directory.js';
 import { errorOf } from '../support/error-of.js';
 import { ber, entry, FakeLdapServer, message, octets, result } from '../support/servers/fake-ldap-server.js';
@@ -132,7 +132,8 @@ describe('a server that does not let us', () => {
     await slapd.restart({ limits: `dn.exact="${MIRROR_DN}" size=3` });
     for (const persist of [false, true]) {
       const error = await errorOf(new LdapReplica(() => slapd).refresh({ persist }));
-      expect(error).toBeInstanceOf(SizeLimitError);
+      expect(error).toBeInstanceOf(LimitExceededError);
+      expect(error).toMatchObject({ code: 4 });
       expect(error.message).toContain(`limits dn.exact="${MIRROR_DN}" size=unlimited`);
     }
   });

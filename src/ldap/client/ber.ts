@@ -1,4 +1,3 @@
-import { BerReader } from 'ldapts';
 import { LdapProtocolError } from './ldap-error.js';
 
 /** Universal tags (X.690 §8.1.2) in the forms that LDAP uses (RFC 4511 §5.1). */
@@ -11,38 +10,33 @@ export const Tag = {
   set: 0x31,
 } as const;
 
+/** Marks a length that follows in as many octets as the other bits say (X.690 §8.1.3.5). */
+const LONG_FORM = 0x80;
+const MAXIMUM_LENGTH_OCTETS = 4;
+
 /**
  * Reads BER from a server, element by element. A missing element, a wrong length or an unexpected tag is an
- * LdapProtocolError.
- *
- * BerReader alone does not reject malformed input: it reads a length of four octets as a signed number and
- * then moves backwards, returns null for truncated data, and enters sequences that are longer than the
- * available bytes.
+ * LdapProtocolError: BerReader of ldapts accepts such input.
  */
 export class BerInput {
-  private readonly reader: BerReader;
+  private offset = 0;
 
-  constructor(bytes: Buffer) {
-    this.reader = new BerReader(bytes);
-  }
+  constructor(private readonly bytes: Buffer) {}
 
   get isAtEnd(): boolean {
-    return this.reader.remain === 0;
+    return this.offset === this.bytes.length;
   }
 
   isNext(tag: number): boolean {
-    return this.reader.peek() === tag;
+    return this.bytes[this.offset] === tag;
   }
 
   /** The contents of the next element, as a view of the message and not a copy. */
   readOctets(tag: number = Tag.octetString): Buffer {
-    const found = this.reader.peek();
+    const found = this.bytes[this.offset];
     if (found !== tag) throw new LdapProtocolError(`${nameOf(found)} instead of ${nameOf(tag)}`);
-    const start = this.reader.offset + 1;
-    const contents = this.readLengthAt(start);
-    const end = contents + this.reader.length;
-    this.reader.offset = end;
-    return this.reader.buffer.subarray(contents, end);
+    this.offset += 1;
+    return this.take(this.readLength());
   }
 
   readText(tag: number = Tag.octetString): string {
@@ -74,27 +68,31 @@ export class BerInput {
   }
 
   nextTag(): number {
-    const tag = this.reader.peek();
-    if (tag === null) throw new LdapProtocolError('a message that ends too early');
+    const tag = this.bytes[this.offset];
+    if (tag === undefined) throw new LdapProtocolError('a message that ends too early');
     return tag;
   }
 
-  /** Reads the length octets, and returns the offset at which the contents begin. */
-  private readLengthAt(position: number): number {
-    let contents: number | null;
-    try {
-      contents = this.reader.readLength(position);
-    } catch (error) {
-      throw new LdapProtocolError('a length that LDAP does not allow', { cause: error });
+  private readLength(): number {
+    const [first = 0] = this.take(1);
+    if (first < LONG_FORM) return first;
+    const octets = first - LONG_FORM;
+    if (octets === 0 || octets > MAXIMUM_LENGTH_OCTETS) {
+      throw new LdapProtocolError('a length that LDAP does not allow');
     }
-    const { length, buffer } = this.reader;
-    if (contents === null || length < 0 || length > buffer.length - contents) {
+    return this.take(octets).readUIntBE(0, octets);
+  }
+
+  private take(length: number): Buffer {
+    const start = this.offset;
+    this.offset += length;
+    if (this.offset > this.bytes.length) {
       throw new LdapProtocolError('an element that is longer than what it is in');
     }
-    return contents;
+    return this.bytes.subarray(start, this.offset);
   }
 }
 
-function nameOf(tag: number | null): string {
-  return tag === null ? 'nothing' : `an element 0x${tag.toString(16).padStart(2, '0')}`;
+function nameOf(tag: number | undefined): string {
+  return tag === undefined ? 'nothing' : `an element 0x${tag.toString(16).padStart(2, '0')}`;
 }

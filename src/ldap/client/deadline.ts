@@ -1,6 +1,6 @@
 import { LdapTimeoutError } from './ldap-error.js';
 
-export interface Deadline {
+interface Deadline {
   /** The longest wait in milliseconds; 0 means no limit. */
   readonly milliseconds: number;
   /** The message of the error when the time is over. */
@@ -14,37 +14,26 @@ export interface Deadline {
  *
  * @throws {LdapTimeoutError} or the signal's reason
  */
-export async function within<Value>(
+export function within<Value>(
   { milliseconds, tooLate, signal }: Deadline,
   work: Promise<Value>,
 ): Promise<Value> {
-  // If the work loses the race, a later rejection of it must not be reported as unhandled.
-  work.catch(() => undefined);
-  signal?.throwIfAborted();
-  const { promise: interrupted, reject } = newInterruption();
-  const timer =
-    milliseconds === 0
-      ? undefined
-      : setTimeout(() => {
-          reject(new LdapTimeoutError(tooLate));
-        }, milliseconds);
-  const stop = () => {
-    reject(signal?.reason as Error);
-  };
-  signal?.addEventListener('abort', stop);
-  try {
-    return await Promise.race([work, interrupted]);
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', stop);
-  }
-}
-
-function newInterruption(): { promise: Promise<never>; reject: (reason: Error) => void } {
-  let reject: (reason: Error) => void = () => undefined;
-  const promise = new Promise<never>((_, fail) => {
-    reject = fail;
+  return new Promise<Value>((resolve, reject) => {
+    const stop = () => {
+      end();
+      reject(signal?.reason as Error);
+    };
+    const late = () => {
+      end();
+      reject(new LdapTimeoutError(tooLate));
+    };
+    const timer = milliseconds === 0 ? undefined : setTimeout(late, milliseconds);
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', stop);
+    };
+    signal?.addEventListener('abort', stop);
+    work.finally(end).then(resolve, reject);
+    if (signal?.aborted === true) stop();
   });
-  promise.catch(() => undefined);
-  return { promise, reject };
 }

@@ -1,13 +1,8 @@
 import type { LdapMessage } from './message.js';
 
-interface Arrived {
-  readonly message: LdapMessage;
-  readonly bytes: number;
-}
-
 /** Queue of the messages that have arrived for one operation and have not been read. */
 export class Inbox {
-  private readonly arrived: Arrived[] = [];
+  private readonly arrived: { message: LdapMessage; bytes: number }[] = [];
   private end: Error | null = null;
   private wake: () => void = () => undefined;
 
@@ -48,7 +43,6 @@ export class Inbox {
     }
   }
 
-  /** Discards all messages that have arrived. */
   clear(): void {
     while (this.takeArrived() !== null);
   }

@@ -34,12 +34,12 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
   /**
    * The longest wait for the next message, in milliseconds; 0 means no limit. Defaults to the idle timeout of
-   * the connection (45 seconds if not set).
+   * the connection.
    */
   readonly idleTimeout?: number | undefined;
 }
 
-export interface SearchOptions extends Omit<WaitOptions, 'idleTimeout'> {
+interface SearchOptions extends Omit<WaitOptions, 'idleTimeout'> {
   readonly controls?: readonly Control[];
   /** As in WaitOptions; a function is called again for each message. */
   readonly idleTimeout?: number | (() => number | undefined) | undefined;

@@ -18,8 +18,8 @@ export class LdapConnectError extends LdapError {}
 export class LdapTlsError extends LdapError {}
 
 /**
- * The server sent bytes that are not LDAP, or a message that is not valid at this point. The connection has
- * been closed.
+ * The server sent bytes that are not LDAP, or a message that is not valid at this point. The connection is
+ * closed.
  */
 export class LdapProtocolError extends LdapError {
   /** @param what a description of what was sent, such as "a message that ends too early" */
@@ -47,7 +47,7 @@ export class LdapResultError extends LdapError implements LdapResult {
   readonly code: number;
   /** The name of the result code, such as `noSuchObject` for 32. */
   readonly codeName: string;
-  /** The diagnostic message of the server, which is not part of the error message. */
+  /** Not part of the error message. */
   readonly diagnostic: string;
 
   /** @param message the meaning of the code in this context; defaults to the name and number of the code */

@@ -1,11 +1,11 @@
-import { SizeLimitError, toLimitError } from './limit-error.js';
+import { LimitExceededError, toLimitError } from './limit-error.js';
 
 const DN = 'cn=mirror,dc=example,dc=org';
 
 describe('toLimitError', () => {
   it('has the line that OpenLDAP needs, in both ways of configuring it', () => {
     const error = toLimitError({ code: 4, diagnostic: 'no' }, DN);
-    expect(error).toBeInstanceOf(SizeLimitError);
+    expect(error).toBeInstanceOf(LimitExceededError);
     expect(error?.message).toBe(
       `The directory server lets ${DN} read a part only (sizeLimitExceeded). ` +
         `OpenLDAP needs in slapd.conf: limits dn.exact="${DN}" size=unlimited time=unlimited ` +

@@ -1,13 +1,14 @@
 import type { Socket } from 'node:net';
+import { UnbindRequest } from 'ldapts';
 import { within } from './deadline.js';
 import { Inbox } from './inbox.js';
 import { LdapClosedError, type LdapError, LdapProtocolError } from './ldap-error.js';
 import { type LdapMessage, NOTICE_OF_DISCONNECTION, parseMessage } from './message.js';
 import { MessageFrames } from './message-frames.js';
-import { encodeAbandon, encodeUnbind } from './requests.js';
+import { encodeAbandon } from './requests.js';
 import { resultCodeName } from './result-code.js';
 
-/** Limits on unread messages, over all operations. When one is reached, the socket is paused. */
+/** Limits on unread messages of all operations. At a limit, the socket is paused. */
 const HIGH_WATER = { messages: 1000, bytes: 8 * 1024 * 1024 };
 
 /** An active request and its response. */
@@ -80,7 +81,7 @@ export class MessageChannel {
    */
   close(reason: LdapError): void {
     if (!this.isOpen) return;
-    this.socket.write(encodeUnbind(this.nextId()));
+    this.socket.write(new UnbindRequest({ messageId: this.nextId() }).write());
     this.fail(reason);
   }
 

@@ -2,7 +2,7 @@ import { Tag } from './ber.js';
 import { LdapProtocolError } from './ldap-error.js';
 
 /** Large enough for an entry with a picture of 16 MB. No valid directory entry is expected to exceed it. */
-export const MAXIMUM_MESSAGE_BYTES = 64 * 1024 * 1024;
+const MAXIMUM_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 const LONG_FORM = 0x80;
 const MAXIMUM_LENGTH_OCTETS = 4;

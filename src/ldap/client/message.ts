@@ -26,15 +26,12 @@ export type LdapMessage = { readonly id: number; readonly controls: readonly Res
 
 /** The tag `[APPLICATION 25]` (RFC 4511 §4.13), which ldapts does not define. */
 const INTERMEDIATE_RESPONSE = 0x79;
-/**
- * The OID of the unsolicited notification by which a server announces that it closes the connection (RFC 4511
- * §4.4.1).
- */
+/** The OID of the notice that a server closes the connection (RFC 4511 §4.4.1). */
 export const NOTICE_OF_DISCONNECTION = '1.3.6.1.4.1.1466.20036';
 
 /**
- * Active Directory returns more than 1,500 values in ranges. Reading only the first range would make the
- * other values appear deleted.
+ * Active Directory returns more than 1,500 values in ranges. With the first range only, the other values
+ * would appear deleted.
  */
 const RANGE = /;range=/i;
 

@@ -5,10 +5,9 @@ import { connect as connectTls } from 'node:tls';
 import { within } from './deadline.js';
 import { LdapConnectError, LdapError, LdapTlsError } from './ldap-error.js';
 import { startTls } from './start-tls.js';
-import { toTlsError } from './tls-error.js';
 
 /** How a connection is encrypted. */
-export type TlsMode = 'none' | 'starttls' | 'ldaps';
+type TlsMode = 'none' | 'starttls' | 'ldaps';
 
 export interface SocketOptions {
   readonly host: string;
@@ -31,7 +30,6 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
 
 /**
  * Opens a socket, with TLS if configured. The certificate and the host name are then verified.
- *
  * @throws {LdapError} when the connection or the handshake fails; the signal's reason
  */
 export async function openSocket(options: SocketOptions, timeouts: SocketTimeouts): Promise<Socket> {
@@ -107,4 +105,30 @@ function readCertificates(pem: string): string[] {
 /** Destroys a socket and ignores its later errors. */
 function discard(socket: Socket): void {
   socket.on('error', () => undefined).destroy();
+}
+
+const UNTRUSTED =
+  'its certificate was not signed by an authority that is trusted here (the setting for a CA names others)';
+
+const TLS_FAULTS: Readonly<Record<string, string>> = {
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
+  CERT_REVOKED: 'its certificate has been revoked',
+  CERT_SIGNATURE_FAILURE: 'the signature of its certificate is wrong',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS on this port',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS on this port',
+  ECONNRESET: 'it ended the connection during the handshake',
+};
+
+/** Converts a TLS error to one whose message states what the operator can correct. */
+function toTlsError(error: NodeJS.ErrnoException, host: string): LdapTlsError {
+  const { code = '', message } = error;
+  const fault = code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? `its certificate is not for ${host}` : null;
+  const reason = fault ?? `${TLS_FAULTS[code] ?? message}${code === '' ? '' : ` (${code})`}`;
+  return new LdapTlsError(`No TLS with ${host}: ${reason}`, { cause: error });
 }

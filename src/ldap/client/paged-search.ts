@@ -8,16 +8,16 @@ import type { ResponseControl } from './message.js';
 import type { SearchRequest } from './requests.js';
 import { ResultCode } from './result-code.js';
 
-export interface PagedOptions extends WaitOptions {
+interface PagedOptions extends WaitOptions {
   readonly pageSize?: number;
 }
 
 const PAGE_SIZE = 500;
 
 /**
- * Result codes by which servers refuse the control of paged results. OpenLDAP answers adminLimitExceeded if
- * the limits of the account have `size.prtotal=disabled`, and unwillingToPerform if a client left a paged
- * search of glued databases before its end.
+ * Result codes by which servers refuse paged results. OpenLDAP answers adminLimitExceeded if the limits of
+ * the account have `size.prtotal=disabled`, and unwillingToPerform if a client left a paged search of glued
+ * databases before its end.
  */
 const REFUSALS: readonly number[] = [
   ResultCode.protocolError,
@@ -36,10 +36,8 @@ export function hasRefusedPages(connection: LdapConnection): boolean {
 
 /**
  * Reads the entries of a search page by page (RFC 2696), or in one response if the server does not support
- * pages. Only one paged search may run on a connection at a time, because OpenLDAP keeps one position per
- * connection.
- *
- * @throws {LimitExceededError} when the account may not read everything, SizeLimitError among them
+ * pages. Only one paged search may run on a connection at a time: OpenLDAP keeps one position for each.
+ * @throws {LimitExceededError} when the account may not read everything
  * @throws {LdapError} for every other failure; the signal's reason
  */
 export async function* readPaged(

@@ -29,11 +29,3 @@ export async function readOne(
     throw error;
   }
 }
-
-/**
- * The values of an attribute as text. Bytes that are not UTF-8 become replacement characters instead of an
- * error.
- */
-export function textOf(entry: Entry | null, attribute: string): string[] {
-  return entry?.bytes(attribute).map((value) => value.toString('utf8')) ?? [];
-}

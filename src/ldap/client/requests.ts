@@ -4,7 +4,6 @@ import {
   type Control,
   ProtocolOperation,
   SearchRequest as LdaptsSearchRequest,
-  UnbindRequest,
 } from 'ldapts';
 import { EncodedFilter } from '../filter/filter-encoder.js';
 import type { Filter } from '../filter/filter-parser.js';
@@ -25,14 +24,7 @@ export function encodeBind(messageId: number, dn: string, password: string): Buf
   return new BindRequest({ messageId, dn, password }).write();
 }
 
-export function encodeUnbind(messageId: number): Buffer {
-  return new UnbindRequest({ messageId }).write();
-}
-
-/**
- * Encodes a search without size or time limit: the server has its own limits, and the client applies an idle
- * timeout.
- */
+/** Encodes a search. The server has its own limits, and the client applies an idle timeout. */
 export function encodeSearch(
   messageId: number,
   { base, scope, filter, attributes }: SearchRequest,

@@ -1,36 +1,27 @@
 import type { LdapConnection, WaitOptions } from './ldap-connection.js';
-import { readOne, textOf } from './read-one.js';
+import { readOne } from './read-one.js';
 
 /** The properties that a server publishes in its root DSE (RFC 4512 §5.1, RFC 3045). */
-export interface RootDse {
+interface RootDse {
   readonly namingContexts: readonly string[];
   /** OIDs. */
   readonly supportedControls: readonly string[];
-  /** OIDs. */
-  readonly supportedExtensions: readonly string[];
-  /** The vendor name. OpenLDAP does not publish one and is recognized by the object class of the root DSE. */
+  /** The vendor name. OpenLDAP publishes none and is recognized by the object class of the root DSE. */
   readonly vendorName: string | null;
   readonly vendorVersion: string | null;
 }
 
-const ATTRIBUTES = [
-  'objectClass',
-  'namingContexts',
-  'supportedControl',
-  'supportedExtension',
-  'vendorName',
-  'vendorVersion',
-];
+const ATTRIBUTES = ['objectClass', 'namingContexts', 'supportedControl', 'vendorName', 'vendorVersion'];
 
 /** @throws {LdapError} and the signal's reason */
 export async function readRootDse(connection: LdapConnection, options: WaitOptions = {}): Promise<RootDse> {
   const root = await readOne(connection, '', ATTRIBUTES, options);
-  const isOpenLdap = textOf(root, 'objectClass').includes('OpenLDAProotDSE');
+  const textOf = (attribute: string) => root?.text(attribute) ?? [];
+  const isOpenLdap = textOf('objectClass').includes('OpenLDAProotDSE');
   return {
-    namingContexts: textOf(root, 'namingContexts'),
-    supportedControls: textOf(root, 'supportedControl'),
-    supportedExtensions: textOf(root, 'supportedExtension'),
-    vendorName: textOf(root, 'vendorName')[0] ?? (isOpenLdap ? 'OpenLDAP' : null),
-    vendorVersion: textOf(root, 'vendorVersion')[0] ?? null,
+    namingContexts: textOf('namingContexts'),
+    supportedControls: textOf('supportedControl'),
+    vendorName: textOf('vendorName')[0] ?? (isOpenLdap ? 'OpenLDAP' : null),
+    vendorVersion: textOf('vendorVersion')[0] ?? null,
   };
 }

@@ -18,8 +18,8 @@ const ANY = 0x81;
 const FINAL = 0x82;
 
 /**
- * The BER encoding of a filter in a request (RFC 4511 §4.5.1.7). The filters of ldapts store values as text,
- * which loses escaped bytes that are not UTF-8.
+ * The BER encoding of a filter (RFC 4511 §4.5.1.7). The filters of ldapts store values as text, which loses
+ * escaped bytes that are not UTF-8.
  */
 export class EncodedFilter extends LdaptsFilter {
   readonly type: SearchFilterValues;

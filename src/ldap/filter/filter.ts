@@ -3,16 +3,13 @@ import { decodeUtf8, type Entry } from '../entry.js';
 import { type Filter, InvalidFilterError, parseFilter } from './filter-parser.js';
 
 /** Whether an entry matches a filter. */
-export type EntryPredicate = (entry: Entry) => boolean;
+type EntryPredicate = (entry: Entry) => boolean;
 
 /**
- * Compiles a search filter (RFC 4515) to a predicate, to select entries without a server.
- *
- * No schema is used: every value is compared by caseIgnoreMatch, `>=` and `<=` compare by the order of
- * characters, and `~=` is the same as `=` (RFC 4511 §4.5.1.7.6 permits that). A value that is not UTF-8
- * matches only the same bytes. An item applies only to the attribute that it names: `(cn=…)` does not match
- * `cn;lang-fr`.
- *
+ * Compiles a search filter (RFC 4515) to a predicate, to select entries without a server. No schema is used:
+ * every value is compared by caseIgnoreMatch, `>=` and `<=` compare by the order of characters, and `~=` is
+ * the same as `=` (RFC 4511 §4.5.1.7.6 permits that). A value that is not UTF-8 matches only the same bytes.
+ * `(cn=…)` does not match `cn;lang-fr`.
  * @throws {InvalidFilterError} for malformed text, and for matches that need a server
  */
 export function compileFilter(text: string): EntryPredicate {
@@ -21,13 +18,12 @@ export function compileFilter(text: string): EntryPredicate {
 
 function compile(filter: Filter): EntryPredicate {
   switch (filter.kind) {
-    case 'and': {
-      const predicates = filter.filters.map(compile);
-      return (entry) => predicates.every((predicate) => predicate(entry));
-    }
+    case 'and':
     case 'or': {
       const predicates = filter.filters.map(compile);
-      return (entry) => predicates.some((predicate) => predicate(entry));
+      return filter.kind === 'and'
+        ? (entry) => predicates.every((predicate) => predicate(entry))
+        : (entry) => predicates.some((predicate) => predicate(entry));
     }
     case 'not': {
       const predicate = compile(filter.filter);
@@ -38,13 +34,11 @@ function compile(filter: Filter): EntryPredicate {
     case 'equal':
     case 'approximate':
       return compileEquality(filter.attribute, filter.value);
-    case 'greaterOrEqual': {
-      const bound = foldValue(textOf(filter.value));
-      return someText(filter.attribute, (value) => value >= bound);
-    }
+    case 'greaterOrEqual':
     case 'lessOrEqual': {
       const bound = foldValue(textOf(filter.value));
-      return someText(filter.attribute, (value) => value <= bound);
+      const isGreater = filter.kind === 'greaterOrEqual';
+      return someText(filter.attribute, (value) => (isGreater ? value >= bound : value <= bound));
     }
     case 'substrings':
       return someText(filter.attribute, compilePieces(filter.pieces));
@@ -60,10 +54,7 @@ function compileEquality(attribute: string, value: Buffer): EntryPredicate {
   return someText(attribute, (candidate) => candidate === folded);
 }
 
-/**
- * Matches the pieces in order and without overlap: the first at the beginning of the value, the last at its
- * end.
- */
+/** Matches the pieces in order and without overlap: the first at the beginning, the last at the end. */
 function compilePieces(pieces: readonly Buffer[]): (value: string) => boolean {
   const folded = pieces.map((piece) => foldPiece(textOf(piece)));
   // The ends of a value are trimmed, so a space there could never match.

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { NAUGHTY_STRINGS } from '../../../test/support/builders/naughty-strings.js';
-import { LdifLines } from './ldif-lines.js';
+import { LdifLines, type LogicalLine } from './ldif-lines.js';
 import { type ChangeRecord, writeLdif } from './ldif-record.js';
 import { parseAttributeValue } from './ldif-value.js';
 
@@ -166,14 +166,14 @@ function readBack(ldif: string): string[][][] {
   const records: string[][][] = [];
   let current: string[][] = [];
   const lines = new LdifLines(1_000_000);
-  const take = ({ bytes, length, number }: { bytes: Buffer; length: number; number: number }) => {
-    if (length === 0) {
+  const take = (line: LogicalLine) => {
+    if (line.text === '') {
       if (current.length > 0) records.push(current);
       current = [];
-    } else if (bytes.toString('latin1', 0, length) === '-') {
+    } else if (line.text === '-') {
       current.push(['-']);
     } else {
-      const { description, value } = parseAttributeValue({ bytes, length, number });
+      const { description, value } = parseAttributeValue(line);
       if (description !== 'version') current.push([description, value.toString('utf8')]);
     }
   };

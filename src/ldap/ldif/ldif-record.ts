@@ -2,19 +2,13 @@ import { BerWriter } from 'ldapts';
 import { EncodedFilter } from '../filter/filter-encoder.js';
 import type { Filter } from '../filter/filter-parser.js';
 
-/**
- * An attribute and values of it. The attribute is a description (RFC 4512 §2.5), spelled as in the
- * configuration.
- */
+/** An attribute description (RFC 4512 §2.5), spelled as in the configuration, and values. */
 export interface AttributeValues {
   readonly attribute: string;
   readonly values: readonly string[];
 }
 
-/**
- * One step of a modification: values that are added to an attribute, or deleted from it. Deleted values are
- * listed explicitly.
- */
+/** One step of a modification: values that are added to an attribute, or deleted from it. */
 export interface ValueChange extends AttributeValues {
   readonly operation: 'add' | 'delete';
 }
@@ -29,17 +23,15 @@ export type ChangeRecord = { readonly dn: string; readonly assertion?: Filter } 
 export type AddRecord = Extract<ChangeRecord, { changetype: 'add' }>;
 
 /**
- * The assertion control (RFC 4528): the server applies the change only if the entry matches a filter, and
- * answers assertionFailed otherwise.
+ * The server applies the change only if the entry matches a filter, and answers assertionFailed otherwise
+ * (RFC 4528).
  */
 const ASSERTION_CONTROL = '1.3.6.1.1.12';
 const LONGEST_LINE = 76;
 
 /**
- * Writes change records (RFC 2849), which must be applied in this order. The output is ASCII, uses base64
- * where necessary, and is folded at 76 columns. Like the output of `ldapsearch` it ends in a blank line, so
- * that concatenated outputs are valid input for ldapmodify (OpenLDAP 2.5 accepts the version line at the
- * beginning of any record).
+ * Writes change records (RFC 2849), which must be applied in this order. The output is ASCII, folded at 76
+ * columns. It ends in a blank line, so that concatenated outputs are valid input for ldapmodify.
  */
 export function writeLdif(records: readonly ChangeRecord[]): string {
   return `version: 1\n${records.map(writeRecord).join('')}`;
@@ -68,9 +60,8 @@ function writeValues({ attribute, values }: AttributeValues): string[] {
 }
 
 /**
- * A SAFE-STRING that does not end in a space is written unchanged. RFC 2849 permits control characters in it,
- * except line ends and NUL. They are written in base64, so that they cannot affect the terminal or the editor
- * of the reader.
+ * A SAFE-STRING that does not end in a space is written unchanged, unless it contains control characters,
+ * which could affect the terminal of the reader.
  */
 function writeValue(attribute: string, value: string): string {
   if (value === '') return `${attribute}:`;

@@ -7,17 +7,15 @@ const WHITE_SPACE = /[\s\u0085]+/gu;
  * of a substring filter can begin or end in the middle of a value.
  */
 export function foldPiece(text: string): string {
-  if (!NOT_PLAIN.test(text)) {
-    return text.toLowerCase();
-  }
+  if (!NOT_PLAIN.test(text)) return text.toLowerCase();
   // Converting to lower case can leave a sequence that is no longer composed, hence the second normalization.
   return text.normalize('NFKC').toLowerCase().normalize('NFKC').replace(WHITE_SPACE, ' ');
 }
 
 /**
  * Folds a value for comparison by caseIgnoreMatch (RFC 4517 §4.2.11, RFC 4518): case, compatibility forms,
- * leading and trailing spaces, and repeated spaces become insignificant. As in OpenLDAP, letters are lowered
- * one by one: `ß` and `ss` stay different, because a server allows two such entries to coexist.
+ * leading, trailing and repeated spaces become insignificant. As in OpenLDAP, `ß` and `ss` stay different,
+ * because a server allows two such entries to coexist.
  */
 export function foldValue(text: string): string {
   return foldPiece(text).trim();

@@ -1,22 +1,21 @@
 import { isUtf8 } from 'node:buffer';
 import { foldValue } from './case-ignore-match.js';
-import { isOrdinaryDn } from './ordinary-dn.js';
 
 /** One `type=value` pair of a relative DN. The value is bytes if it was BER-encoded (`#04024869`). */
-export interface AttributeTypeAndValue {
+interface AttributeTypeAndValue {
   readonly type: string;
   readonly value: string | Buffer;
 }
 
 /** A relative distinguished name: one pair, or several joined by `+`. */
-export type Rdn = readonly AttributeTypeAndValue[];
+type Rdn = readonly AttributeTypeAndValue[];
 
 /** A distinguished name, from the entry up to the root. The root DN is the empty list. */
-export type Dn = readonly Rdn[];
+type Dn = readonly Rdn[];
 
 /**
- * The text is not a distinguished name. The message gives a position and never the text, because names are
- * personal data.
+ * The text is not a distinguished name. The message gives a position, and never the text: names are personal
+ * data.
  */
 export class InvalidDnError extends Error {
   constructor(reason: string) {
@@ -26,7 +25,7 @@ export class InvalidDnError extends Error {
 }
 
 /**
- * OpenLDAP accepts at most 8,192 bytes. The bound limits the time that the regular expressions below spend on
+ * OpenLDAP accepts at most 8,192 bytes. The bound limits the time that the regular expressions spend on
  * hostile text.
  */
 const MAXIMUM_LENGTH = 65_536;
@@ -38,22 +37,25 @@ const ESCAPES = /((?:\\[0-9A-Fa-f]{2})+)|\\(.)/g;
 const PLAIN = /[^\0"+,;<>\\]*/y;
 
 /**
+ * Together these match DNs in ASCII without escapes, multi-valued RDNs or insignificant spaces, which lower
+ * case normalizes completely. That takes a tenth of the time, and a synchronization run normalizes the DN of
+ * every member of every group.
+ */
+const ORDINARY =
+  /^[A-Za-z][A-Za-z0-9-]*=[ !#-*\--:=?-[\]-~]+(?:,[A-Za-z][A-Za-z0-9-]*=[ !#-*\--:=?-[\]-~]+)*$/;
+const UNORDINARY = /=[ #]| ,| {2}| $/;
+
+/**
  * Parses the string representation of a DN (RFC 4514 §3). Spaces around `,`, `+` and `=` are skipped, because
  * tools write them (RFC 2253 §4). Quoted values and `;` as a separator, which RFC 4514 removed, are rejected.
  *
  * @throws {InvalidDnError} for malformed text, escapes that are not UTF-8, or more than 65,536 characters
  */
 export function parseDn(text: string): Dn {
-  if (text.length > MAXIMUM_LENGTH) {
-    throw new InvalidDnError(`longer than ${MAXIMUM_LENGTH} characters`);
-  }
-  if (!text.isWellFormed()) {
-    throw new InvalidDnError('not well-formed Unicode');
-  }
+  if (text.length > MAXIMUM_LENGTH) throw new InvalidDnError(`longer than ${MAXIMUM_LENGTH} characters`);
+  if (!text.isWellFormed()) throw new InvalidDnError('not well-formed Unicode');
   const rdns: AttributeTypeAndValue[][] = [];
-  if (/^ *$/.test(text)) {
-    return rdns;
-  }
+  if (/^ *$/.test(text)) return rdns;
   let rdn: AttributeTypeAndValue[] = [];
   let position = 0;
   for (;;) {
@@ -151,16 +153,11 @@ function resolveEscapes(text: string): string {
  * one form. The key is itself a DN. No schema is used: every value is compared case-insensitively, `cn` and
  * `commonName` are two types, and a value given as `#…` equals only another value given as `#…`.
  *
- * An ordinary DN (see isOrdinaryDn) needs only a scan of its text, because a synchronization run calls this
- * function for every member of every group.
- *
  * @throws {InvalidDnError} as parseDn does
  */
 export function normaliseDn(text: string): string {
-  if (text.length <= MAXIMUM_LENGTH && isOrdinaryDn(text)) {
-    return text.toLowerCase();
-  }
-  return parseDn(text).map(rdnKey).join(',');
+  const isOrdinary = text.length <= MAXIMUM_LENGTH && ORDINARY.test(text) && !UNORDINARY.test(text);
+  return isOrdinary ? text.toLowerCase() : parseDn(text).map(rdnKey).join(',');
 }
 
 function rdnKey(rdn: Rdn): string {
@@ -173,9 +170,8 @@ function pairKey({ type, value }: AttributeTypeAndValue): string {
 }
 
 /**
- * Whether an entry is the base or a descendant of it, as in the scope wholeSubtree (RFC 4511 §4.5.1.2).
- * Either argument may be a DN as written or a normalized DN.
- *
+ * Whether an entry is the base or a descendant of it (RFC 4511 §4.5.1.2, wholeSubtree). Either DN may be as
+ * written or normalized.
  * @throws {InvalidDnError} when either is malformed
  */
 export function isBelow(dn: string, base: string): boolean {

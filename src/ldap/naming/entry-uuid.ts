@@ -27,25 +27,24 @@ export function uuidOfEntry(entry: Entry, attribute: string): string | null {
 }
 
 function parseUuid(bytes: Buffer): string | null {
-  if (bytes.length === UUID_BYTES) return formatUuid(bytes);
+  if (bytes.length === UUID_BYTES) return formatUuid(bytes.toString('hex'));
   const text = decodeUtf8(bytes)?.trim().toLowerCase() ?? '';
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text) ? text : null;
 }
 
-/** Formats 16 bytes as a UUID in lower case with dashes. */
-function formatUuid(bytes: Buffer): string {
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+/** Formats 32 hexadecimal digits as a UUID. */
+export function formatUuid(digits: string): string {
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
 /**
  * The identifier of an entry without entryUUID: the version-5 UUID (RFC 9562 §5.5) of its normalized DN, in
- * lower case. All spellings of a DN give the same UUID in every run. A renamed entry gets a different UUID.
- *
+ * lower case. A renamed entry gets a different UUID.
  * @throws {InvalidDnError} when the DN is malformed
  */
 export function uuidOfDn(dn: string): string {
   const bytes = createHash('sha1').update(NAMESPACE).update(normaliseDn(dn), 'utf8').digest().subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  return formatUuid(bytes);
+  return formatUuid(bytes.toString('hex'));
 }

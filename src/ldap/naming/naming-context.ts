@@ -1,9 +1,8 @@
 import { InvalidDnError, isBelow } from './dn.js';
 
 /**
- * The naming context (database suffix) that contains a base. If several contain it, the innermost one.
- *
- * @returns undefined when no naming context contains the base, or a DN is malformed
+ * The naming context (database suffix) that contains a base; the innermost one if several do; undefined if
+ * none does, or a DN is malformed.
  */
 export function suffixOf(base: string, namingContexts: readonly string[]): string | undefined {
   try {

@@ -31,20 +31,18 @@ const REFUSALS: readonly number[] = [
 ];
 
 /**
- * The subset of REFUSALS that can be caused by the cookie. OpenLDAP answers unwillingToPerform when its state
- * is older than the cookie, which happens after a crash or a restore from a backup.
+ * The refusals that the cookie can cause. OpenLDAP answers unwillingToPerform when its state is older than
+ * the cookie, which happens after a crash or a restore from a backup.
  */
 const REFUSALS_OF_COOKIES: readonly number[] = [ResultCode.protocolError, ResultCode.unwillingToPerform];
 
 /**
  * Follows the content of a search by LDAP content synchronization (RFC 4533). Without `persist` the generator
  * ends after `refreshed`; with `persist` it never returns normally. Cookies are withheld until the refresh is
- * complete, because an earlier cookie covers less than the events that the consumer has received.
- *
- * @throws {RefreshRequiredError} when the cookie is too old or not understood: start again without a cookie
- * @throws {ContentSyncRefusedError} when content synchronization is not available, or its results are not
- *   reliable
- * @throws {LimitExceededError} when the account may not read everything, SizeLimitError among them
+ * complete, because an earlier cookie covers less than the events before it.
+ * @throws {RefreshRequiredError} when the cookie is too old or not understood: start again without one
+ * @throws {ContentSyncRefusedError} when content synchronization is not available, or not reliable
+ * @throws {LimitExceededError} when the account may not read everything
  * @throws {LdapError} when the connection fails; the signal's reason
  */
 export async function* followContent(
@@ -69,12 +67,7 @@ export async function* followContent(
   if (request.persist) throw new LdapClosedError('The directory server ended the content synchronisation');
 }
 
-/**
- * Checks the root DSE and the contextCSN of the server before its results are used.
- *
- * @throws {ContentSyncRefusedError} when the server lacks the control, or would omit entries (see
- *   readContext)
- */
+/** Checks the root DSE and the contextCSN of the server before its results are used. */
 async function refuseWhatIsOfNoUse(connection: LdapConnection, request: ContentRequest): Promise<void> {
   const { namingContexts, supportedControls } = await readRootDse(connection, request);
   if (supportedControls.length > 0 && !supportedControls.includes(SYNC_REQUEST)) {
@@ -89,17 +82,14 @@ async function refuseWhatIsOfNoUse(connection: LdapConnection, request: ContentR
   );
 }
 
-/**
- * A result after the end of the refresh is not a refusal of content synchronization: the caller can request
- * it again.
- */
+/** A result after the refresh is not a refusal: the caller can request content synchronization again. */
 function toSyncError(
   error: LdapResultError,
   { cookie, isRefreshed }: { cookie: Buffer | null; isRefreshed: boolean },
   bindDn: string | null,
 ): LdapError {
   const { code, codeName } = error;
-  if (code === ResultCode.syncRefreshRequired) return new RefreshRequiredError(error);
+  if (code === ResultCode['e-syncRefreshRequired']) return new RefreshRequiredError(error);
   if (!isRefreshed && REFUSALS.includes(code)) {
     if (cookie !== null && REFUSALS_OF_COOKIES.includes(code)) return new RefreshRequiredError(error);
     const message = `The directory server refuses content synchronisation: ${codeName} (${code})`;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LdapConnection, WaitOptions } from '../client/ldap-connection.js';
 import { LdapResultError } from '../client/ldap-error.js';
-import { readOne, textOf } from '../client/read-one.js';
+import { readOne } from '../client/read-one.js';
 
 /** The state of a database according to its contextCSN. */
-export interface Context {
+interface Context {
   /** One CSN for each server that accepts writes, sorted. */
   readonly csns: readonly string[];
   /** Whether entries exist that are newer than the CSNs. If true, the CSNs do not describe the content. */
@@ -15,11 +15,9 @@ export interface Context {
 const MOMENT_MILLISECONDS = 100;
 
 /**
- * The contextCSN of a database. OpenLDAP stores it only at intervals (`syncprov-checkpoint`), and after a
- * crash continues from an old value. Until the next change, content synchronization then omits every newer
- * entry, as if it had been deleted.
- *
- * @returns null when the server has no contextCSN, or hides it
+ * The contextCSN of a database; null when the server has none, or hides it. OpenLDAP stores it only at
+ * intervals (`syncprov-checkpoint`), and after a crash continues from an old value. Until the next change,
+ * content synchronization then omits every newer entry, as if it had been deleted.
  * @throws {LdapError} and the signal's reason
  */
 export async function readContext(
@@ -27,27 +25,27 @@ export async function readContext(
   suffix: string,
   options: WaitOptions = {},
 ): Promise<Context | null> {
-  const read = async () =>
-    textOf(await readOne(connection, suffix, ['contextCSN'], options), 'contextCSN').sort();
+  const read = () => readContextCsns(connection, suffix, options);
   const before = await read();
   const last = before.at(-1);
   if (last === undefined) return null;
-  const newer = await findNewer(connection, suffix, last, options);
+  let newer: string | null = null;
+  // The first result ends the search before the connection is used again.
+  for await (newer of readNewerCsns(connection, suffix, last, options)) break;
   if (newer === null) return { csns: before, isBehind: false };
   await sleep(MOMENT_MILLISECONDS, undefined, { signal: options.signal });
   const csns = await read();
   return { csns, isBehind: (csns.at(-1) ?? '') < newer };
 }
 
-/** The CSN of any newer entry; null when there is none, or the server does not permit the search. */
-async function findNewer(
+/** The contextCSN values of a database, sorted; empty when the server has none, or hides them. */
+export async function readContextCsns(
   connection: LdapConnection,
   suffix: string,
-  csn: string,
   options: WaitOptions,
-): Promise<string | null> {
-  for await (const newer of readNewerCsns(connection, suffix, csn, options)) return newer;
-  return null;
+): Promise<string[]> {
+  const entry = await readOne(connection, suffix, ['contextCSN'], options);
+  return entry?.text('contextCSN').sort() ?? [];
 }
 
 /**
@@ -65,7 +63,7 @@ export async function* readNewerCsns(
   const request = { base: suffix, scope: 'sub', filter, attributes: ['entryCSN'] } as const;
   try {
     for await (const message of connection.search(request, options)) {
-      const [found = ''] = message.kind === 'entry' ? textOf(message.entry, 'entryCSN') : [];
+      const [found = ''] = message.kind === 'entry' ? message.entry.text('entryCSN') : [];
       if (found > csn) yield found;
     }
   } catch (error) {

@@ -1,7 +1,6 @@
 /**
  * The replication state of an OpenLDAP server: for each server ID (0 where none is configured), the CSN of
- * the newest change that was first written on that server. The order of CSNs of one server ID is the order of
- * their text.
+ * the newest change that was first written there. CSNs of one server ID have the order of their text.
  */
 export type CsnVector = ReadonlyMap<number, string>;
 

@@ -1,7 +1,7 @@
 import { type CsnVector, mergeVectors, vectorOf } from './csn-vector.js';
 
 /** The content of an OpenLDAP cookie: `rid=000,sid=001,csn=…;…,delcsn=…`. */
-export interface SyncCookie {
+interface SyncCookie {
   /** The ID of the server that made the cookie; null when the cookie has no server ID. */
   readonly serverId: number | null;
   readonly csns: CsnVector;
@@ -27,15 +27,10 @@ export function parseSyncCookie(cookie: Buffer): SyncCookie | null {
 }
 
 /**
- * Merges a received cookie into the known one. A cookie of the persist stage has only the server ID of its
- * change, and the cookie of a relayed change may have none. OpenLDAP counts the server IDs, and sends the
- * full content when one is missing.
- *
- * The result has no `sid`: a server does not send a consumer the changes that were first written on the
- * server with the ID of the consumer. The result has a `rid`: without one, OpenLDAP answers with empty
- * cookies.
- *
- * @returns null as long as no CSN is known
+ * Merges a received cookie into the known one; null as long as no CSN is known. A cookie of the persist stage
+ * has only the server ID of its change, or none for a relayed change. OpenLDAP counts the server IDs, and
+ * sends the full content when one is missing. The result has no `sid`, because a server does not send a
+ * consumer its own changes. It has a `rid`: without one, OpenLDAP answers with empty cookies.
  */
 export function mergeCookies(known: Buffer | null, told: Buffer): Buffer | null {
   const parsed = parseSyncCookie(told);

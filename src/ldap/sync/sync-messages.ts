@@ -2,6 +2,7 @@ import { BerWriter, Control } from 'ldapts';
 import { BerInput, Tag } from '../client/ber.js';
 import { LdapProtocolError } from '../client/ldap-error.js';
 import type { ResponseControl } from '../client/message.js';
+import { formatUuid } from '../naming/entry-uuid.js';
 
 /** OIDs of content synchronization (RFC 4533 §2.2 to §2.5). */
 export const SYNC_REQUEST = '1.3.6.1.4.1.4203.1.9.1.1';
@@ -18,18 +19,15 @@ const REFRESH_DELETE = 0xa1;
 const REFRESH_PRESENT = 0xa2;
 const SYNC_ID_SET = 0xa3;
 
-/**
- * The Sync State Control of an entry (RFC 4533 §2.3): whether the entry is unchanged, added, modified or
- * deleted.
- */
-export interface SyncStateControl {
+/** The Sync State Control of an entry (RFC 4533 §2.3). */
+interface SyncStateControl {
   readonly state: (typeof STATES)[number];
   readonly uuid: string;
   readonly cookie: Buffer | null;
 }
 
 /** The Sync Done Control at the end of a refresh (RFC 4533 §2.4). */
-export interface SyncDoneControl {
+interface SyncDoneControl {
   readonly refreshDeletes: boolean;
   readonly cookie: Buffer | null;
 }
@@ -42,8 +40,8 @@ export type SyncInfo = { readonly cookie: Buffer | null } & (
 );
 
 /**
- * The Sync Request Control (RFC 4533 §2.2). It is critical, because the result of a plain search would be
- * mistaken for a full refresh.
+ * The Sync Request Control (RFC 4533 §2.2). It is critical: the result of a plain search would look like a
+ * refresh.
  */
 export class SyncRequestControl extends Control {
   constructor(private readonly request: { readonly persist: boolean; readonly cookie: Buffer | null }) {
@@ -119,5 +117,5 @@ function readUuids(input: BerInput): string[] {
 function readUuid(input: BerInput): string {
   const octets = input.readOctets();
   if (octets.length !== 16) throw new LdapProtocolError(`an entryUUID of ${octets.length} octets`);
-  return octets.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  return formatUuid(octets.toString('hex'));
 }

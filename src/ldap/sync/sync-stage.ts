@@ -8,7 +8,7 @@ import { parseSyncDone, parseSyncInfo, parseSyncState, SYNC_INFO, type SyncInfo 
 
 /**
  * A change that makes a set of entries equal to the content of the server. UUIDs are in lower case with
- * dashes. A cookie is opaque bytes that represent the content after its event.
+ * dashes. A cookie represents the content after its event.
  */
 export type ContentEvent =
   /** The entry is in the content, with these attributes: it is new or changed. */
@@ -17,27 +17,24 @@ export type ContentEvent =
   | { readonly kind: 'present'; readonly uuids: readonly string[] }
   | { readonly kind: 'deleted'; readonly uuids: readonly string[]; readonly cookie: Buffer | null }
   /**
-   * Sent once, when the refresh is complete. If `unmentionedAreGone`, entries that no event has mentioned
-   * were deleted; otherwise they are unchanged.
+   * Sent once. If `unmentionedAreGone`, entries that no event has mentioned were deleted; otherwise they are
+   * unchanged.
    */
   | { readonly kind: 'refreshed'; readonly unmentionedAreGone: boolean; readonly cookie: Buffer | null }
   /** A new cookie; the content has not changed since the last event. */
   | { readonly kind: 'cookie'; readonly cookie: Buffer };
 
 /**
- * The stage of a content synchronization, and the meaning of each message in it (RFC 4533 §3.3 and §3.4). A
- * refresh lists the entries that are still present (all others were deleted), or the entries that were
- * deleted (all others are still present), or first the present entries and then the deleted ones.
+ * The meaning of each message in the stages of a content synchronization (RFC 4533 §3.3 and §3.4). A refresh
+ * lists the entries that are still present (all others were deleted), or those that were deleted (all others
+ * are still present), or first the present entries and then the deleted ones.
  */
 export class SyncStage {
   private refreshed = false;
   private unmentionedAreGone: boolean;
   private cookie: Buffer | null = null;
 
-  /**
-   * @param hasCookie if false, entries that are not mentioned are gone, because the server cannot know the
-   *   consumer's content
-   */
+  /** @param hasCookie if false, the server cannot know the content of the consumer: what it omits is gone */
   constructor(private readonly hasCookie: boolean) {
     this.unmentionedAreGone = !hasCookie;
   }
@@ -101,17 +98,14 @@ export class SyncStage {
     yield { kind: 'refreshed', unmentionedAreGone: this.unmentionedAreGone, cookie: this.cookie };
   }
 
-  /**
-   * The cookie to pass to the consumer now. During the refresh none is passed; an empty cookie counts as
-   * none.
-   */
+  /** The cookie to pass to the consumer now: none during the refresh, and none for an empty cookie. */
   private pass(cookie: Buffer | null): Buffer | null {
     if (cookie === null) return null;
     if (cookie.length === 0) {
       if (!this.hasCookie || this.refreshed) return null;
       // OpenLDAP sends an empty cookie when it does not understand the request's cookie. It then sends all
       // entries as new, but ends the refresh as if it had listed the deleted entries.
-      throw new RefreshRequiredError({ code: ResultCode.syncRefreshRequired, diagnostic: '' });
+      throw new RefreshRequiredError({ code: ResultCode['e-syncRefreshRequired'], diagnostic: '' });
     }
     if (this.refreshed) return cookie;
     this.cookie = cookie;

@@ -1,8 +1,7 @@
 import type { LdapConnection, WaitOptions } from '../../ldap/client/ldap-connection.js';
-import { readNewerCsns } from '../../ldap/sync/context-csn.js';
+import { readContextCsns, readNewerCsns } from '../../ldap/sync/context-csn.js';
 import { type CsnVector, mergeVectors, vectorOf } from '../../ldap/sync/csn-vector.js';
 import { suffixOf } from '../../ldap/naming/naming-context.js';
-import { readOne, textOf } from '../../ldap/client/read-one.js';
 import { readRootDse } from '../../ldap/client/root-dse.js';
 import type { ServerState } from './position.js';
 import type { EntryKind } from '../source.js';
@@ -20,7 +19,7 @@ export type Bases = Readonly<Record<EntryKind, { readonly base: string }>>;
 export async function readServerState(connection: LdapConnection, bases: Bases): Promise<ServerState> {
   const options = { idleTimeout: PATIENCE };
   return ofBothKinds(connection, bases, options, async (_, suffix) => {
-    const csns = vectorOf(textOf(await readOne(connection, suffix, ['contextCSN'], options), 'contextCSN'));
+    const csns = vectorOf(await readContextCsns(connection, suffix, options));
     return csns.size === 0 ? null : csns;
   });
 }
