@@ -5,7 +5,9 @@ import { expectedRoles } from '../support/builders/effective-roles.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { directories, type RandomDirectory } from '../support/builders/random-directory.js';
 import { TestService } from '../support/servers/service.js';
+import { repetitions } from '../support/repetitions.js';
 
+const STEPS = repetitions({ usually: 8, long: 20 });
 const SIZE = { people: 14, groups: 8 };
 /** More entries than there are ids at one time. */
 const ENTRIES = 20;
@@ -37,7 +39,7 @@ describe('a copy that is kept by applying changes in their order', () => {
       const replica = new ClientReplica(key);
       let cursor: string | null = null;
       const drawn = fc.tuple(someOf(SIZE), entries, entries);
-      for (const [directory, ofPeople, ofGroups] of fc.sample(drawn, { numRuns: 20, seed })) {
+      for (const [directory, ofPeople, ofGroups] of fc.sample(drawn, { numRuns: STEPS, seed })) {
         const people = directory.people.map((person, index) => ({
           ...person,
           uuid: UUIDS.people[ofPeople[index] ?? index] ?? '',

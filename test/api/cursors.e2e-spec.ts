@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { TestService } from '../support/servers/service.js';
+import { repetitions } from '../support/repetitions.js';
 
 const PEOPLE: TestPerson[] = Array.from({ length: 120 }, (_, index) => ({
   id: `p${index}`,
@@ -116,7 +117,7 @@ describe('a cursor', () => {
         const codes = await codesOf(name, end, forged);
         expect([[], ['INVALID_CURSOR'], ['CHANGE_CURSOR_EXPIRED']]).toContainEqual(codes);
       }),
-      { numRuns: 120 },
+      { numRuns: repetitions({ usually: 40, long: 120 }) },
     );
   });
 

@@ -16,7 +16,7 @@ import { schema } from '../support/clients/scope-walk.js';
 import { TestService } from '../support/servers/service.js';
 import { TwinService } from '../support/twin.js';
 
-const REQUESTS = repetitions({ usually: 500, long: 2000 });
+const REQUESTS = repetitions({ usually: 200, long: 2000 });
 const SEED = Number(process.env['TEST_SEED'] ?? 20_261_121);
 
 /** Limits are tested elsewhere. */

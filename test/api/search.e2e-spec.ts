@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { buildLdif } from '../support/builders/directory.js';
 import { TestService } from '../support/servers/service.js';
+import { repetitions } from '../support/repetitions.js';
 
 /** Names by id: each is found by what people type for it. */
 const PEOPLE: Record<string, string> = {
@@ -204,7 +205,7 @@ describe('a search', () => {
           for (const { extensions } of errors) expect(extensions.code).toBe('BAD_USER_INPUT');
         }
       }),
-      { numRuns: 100 },
+      { numRuns: repetitions({ usually: 40, long: 100 }) },
     );
   });
 

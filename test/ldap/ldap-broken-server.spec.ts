@@ -25,6 +25,7 @@ import {
   result,
   type Script,
 } from '../support/servers/fake-ldap-server.js';
+import { repetitions } from '../support/repetitions.js';
 
 const REQUEST = { base: 'dc=a', scope: 'sub', filter: ANY_ENTRY, attributes: ['*'] } as const;
 const NOTICE = octets('1.3.6.1.4.1.1466.20036', 0x8a);
@@ -116,7 +117,7 @@ describe('a server that does not speak LDAP', () => {
         connection.close();
         await server?.stop();
       }),
-      { numRuns: 150 },
+      { numRuns: repetitions({ usually: 50, long: 150 }) },
     );
   });
 });

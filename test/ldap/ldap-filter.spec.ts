@@ -5,6 +5,7 @@ import { compileFilter } from '../../src/ldap/filter/filter.js';
 import { parseFilter } from '../../src/ldap/filter/filter-parser.js';
 import { readPaged } from '../../src/ldap/client/paged-search.js';
 import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, SUFFIX, type TestSlapd } from '../support/servers/slapd.mjs';
+import { repetitions } from '../support/repetitions.js';
 
 /** Attributes that are compared by caseIgnoreMatch, and have no order. */
 const ATTRIBUTES = ['cn', 'sn', 'givenName', 'title'];
@@ -105,7 +106,7 @@ it('chooses on a server what it chooses in a file', async () => {
     fc.asyncProperty(filter, async (written) => {
       expect(names(await choose(written))).toEqual(names(entries.filter(compileFilter(written))));
     }),
-    { numRuns: 400 },
+    { numRuns: repetitions({ usually: 150, long: 400 }) },
   );
 });
 

@@ -12,6 +12,7 @@ import {
 import { stopFollowing, takeOver } from '../support/clients/mirror.js';
 import { directories, type RandomDirectory, randomDirectory } from '../support/builders/random-directory.js';
 import { TestService } from '../support/servers/service.js';
+import { repetitions } from '../support/repetitions.js';
 
 const SCHOOL = Array.from({ length: 2000 }, (_, index) => ({ id: `p${index}` }));
 const NEWCOMER = { id: 'newcomer' };
@@ -68,11 +69,17 @@ describe('a person who comes into a group three deep', () => {
 });
 
 describe.each([
-  { what: 'a few places at a time', size: { people: 12, groups: 8 }, steps: 25, most: 2000, crowd: spread },
+  {
+    what: 'a few places at a time',
+    size: { people: 12, groups: 8 },
+    steps: repetitions({ usually: 10, long: 25 }),
+    most: 2000,
+    crowd: spread,
+  },
   {
     what: 'whole groups at once',
     size: { people: 400, groups: 30 },
-    steps: 4,
+    steps: repetitions({ usually: 2, long: 4 }),
     most: Infinity,
     crowd: gather,
   },

@@ -11,6 +11,7 @@ import { TestProxy } from '../support/servers/proxy.js';
 import { changesInOneGo } from '../support/builders/random-changes.js';
 import { TestService } from '../support/servers/service.js';
 import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
+import { repetitions } from '../support/repetitions.js';
 
 /** Another one by the environment, to look for what this one does not find. */
 const SEED = Number(process.env['TEST_SEED'] ?? 20_261_121);
@@ -43,23 +44,23 @@ const STEP = fc.record({
 type Step = typeof STEP extends fc.Arbitrary<infer Each> ? Each : never;
 
 describe.each([
-  { way: 'a server that tells of them', syncprov: true, refint: false, cuts: false, runs: 4 },
+  { way: 'a server that tells of them', syncprov: true, refint: false, cuts: false, long: 4 },
   {
     way: 'a server that tells of them, and rewrites groups',
     syncprov: true,
     refint: true,
     cuts: false,
-    runs: 3,
+    long: 3,
   },
   {
     way: 'a server that tells of them over a connection that breaks',
     syncprov: true,
     refint: false,
     cuts: true,
-    runs: 3,
+    long: 3,
   },
-  { way: 'a server that has to be asked', syncprov: false, refint: true, cuts: false, runs: 1 },
-])('random changes of $way', ({ syncprov, refint, cuts, runs }) => {
+  { way: 'a server that has to be asked', syncprov: false, refint: true, cuts: false, long: 1 },
+])('random changes of $way', ({ syncprov, refint, cuts, long }) => {
   let slapd: TestSlapd;
   let proxy: TestProxy;
   let service: TestService;
@@ -127,7 +128,7 @@ describe.each([
     proxy.mend();
   }
 
-  it.each(Array.from({ length: runs }, (_, run) => SEED + run))(
+  it.each(Array.from({ length: repetitions({ usually: 1, long }) }, (_, run) => SEED + run))(
     'end with what ldapsearch shows (seed %i)',
     async (seed) => {
       for (const step of fc.sample(STEP, { numRuns: STEPS, seed })) {

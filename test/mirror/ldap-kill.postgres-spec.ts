@@ -13,7 +13,7 @@ import { repetitions } from '../support/repetitions.js';
 import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';
 
-const KILLS = repetitions({ usually: 4, long: 16 });
+const KILLS = repetitions({ usually: 2, long: 16 });
 /** Milliseconds from when changes are being followed to the latest kill. */
 const LATEST = 400;
 /** Milliseconds from one change to the next: less than a revision takes, and the service is not kept from running. */

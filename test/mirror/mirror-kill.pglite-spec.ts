@@ -10,7 +10,7 @@ import { repetitions } from '../support/repetitions.js';
 import { spawnBound } from '../support/spawn-bound.mjs';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 
-const KILLS = repetitions({ usually: 8, long: 20 });
+const KILLS = repetitions({ usually: 12, long: 20 });
 /** A process is killed once it has said that it has written so often, at most, and so many milliseconds after. */
 const WRITTEN = 3;
 const LATER = 60;

@@ -10,7 +10,7 @@ import { repetitions } from '../support/repetitions.js';
 import { spawnBound } from '../support/spawn-bound.mjs';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 
-const KILLS = repetitions({ usually: 12, long: 52 });
+const KILLS = repetitions({ usually: 5, long: 52 });
 /** Revisions that a process applies at most before one is interrupted. */
 const MOST_REVISIONS = 4;
 const PEOPLE = Array.from({ length: 200 }, (_, index) => `person-${index}`);

@@ -5,6 +5,7 @@ import { stopFollowing } from '../support/clients/mirror.js';
 import { directories, type RandomDirectory, randomDirectory } from '../support/builders/random-directory.js';
 import { type HeldRole, heldRoles, ROLES } from '../support/builders/role-model.js';
 import { TestService } from '../support/servers/service.js';
+import { repetitions } from '../support/repetitions.js';
 
 interface Members {
   nodes: {
@@ -144,7 +145,7 @@ describe('after the directory has changed', () => {
           people: people.slice(peopleGone),
           groups: groups.slice(groupsGone),
         }));
-      const steps = fc.sample(change, { numRuns: 12, seed: 3 });
+      const steps = fc.sample(change, { numRuns: repetitions({ usually: 4, long: 12 }), seed: 3 });
       for (const step of [...steps, ...smallChanges(steps.at(-1) ?? start)]) {
         service.replaceDirectory(buildLdif(step.people, step.groups));
         expect((await service.synchronise({ force: true })).kind).toBe('applied');
@@ -163,7 +164,7 @@ const PHOTO = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBR
 
 /** One thing at a time: here the mirror works out the least anew. */
 function* smallChanges({ people, groups }: RandomDirectory): Generator<RandomDirectory> {
-  for (const [index, group] of groups.slice(0, 4).entries()) {
+  for (const [index, group] of groups.slice(0, repetitions({ usually: 2, long: 4 })).entries()) {
     const others = groups.filter((each) => each !== group);
     yield { people, groups: [...others, { ...group, members: [], name: `Renamed ${index}` }] };
     yield { people: people.slice(index % 5), groups };

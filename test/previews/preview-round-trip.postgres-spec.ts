@@ -6,14 +6,18 @@ import { buildLdif } from '../support/builders/directory.js';
 import { NAUGHTY_STRINGS } from '../support/builders/naughty-strings.js';
 import type { Payload } from '../support/clients/previews.js';
 import { GROUP, ldifOf, type Mutation, RoundTrip, USER } from '../support/clients/round-trip.js';
+import { repetitions } from '../support/repetitions.js';
 
 /** Mutations that go into one operation: it has ten seconds. */
-const CHUNK = 40;
+const CHUNK = 15;
 
 /** The strings that can be a name, and with that a description. */
-const TEXTS = [...new Set(NAUGHTY_STRINGS.map((text) => text.trim()))].filter((name) =>
+const NAMES = [...new Set(NAUGHTY_STRINGS.map((text) => text.trim()))].filter((name) =>
   isAccepted(() => validateGroupChange({ name })),
 );
+/** Those that a run tries. */
+const EVERY = repetitions({ usually: 4, long: 1 });
+const TEXTS = NAMES.filter((_, index) => index % EVERY === 0);
 
 function isAccepted(validate: () => unknown): boolean {
   try {
@@ -141,8 +145,9 @@ describe('what is previewed with naughty strings', () => {
   }
 
   it('is almost all of them', () => {
-    expect(TEXTS.length).toBeGreaterThan(NAUGHTY_STRINGS.length * 0.9);
-    expect(GROUP_IDS).toEqual(expect.arrayContaining(['undefined', 'null', '1E2', 'CON']));
+    expect(NAMES.length).toBeGreaterThan(NAUGHTY_STRINGS.length * 0.9);
+    expect(NAMES).toEqual(expect.arrayContaining(['undefined', 'null', '1E2', 'CON']));
+    expect(GROUP_IDS).toContain('undefined');
   });
 
   it('is what the API answers about people once an administrator has applied it', async () => {
