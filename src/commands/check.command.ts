@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { type Finding, ok, problem } from '../common/finding.js';
 import { hideUserInformation } from '../common/url.js';
-import { type Config, ConfigError, readConfig } from '../config/config.js';
+import { type Config, readConfig } from '../config/config.js';
 import { type SettingName, SETTINGS } from '../config/settings.js';
 import { EXIT_FAILED, EXIT_WRONG_USE } from '../start/failure.js';
+import { configProblems } from '../start/preconditions.js';
 import { addExamples } from './help.js';
 import { mendOf } from './remedies.js';
 import { printable } from './printable.js';
@@ -16,12 +17,9 @@ export function addCheckCommand(program: Command): void {
     .description('check the settings and everything that they name, and list all problems at once')
     .option('--json', 'answer with one JSON object')
     .action(async ({ json }: { json?: true }) => {
-      const { config, problems } = tryConfig();
+      const problems = configProblems(readConfig);
       const findings = problems.map((each) => problem('settings', each));
-      if (config !== null) {
-        const { look } = await import('./checks.js');
-        findings.push(ok('settings'), ...(await withProgress((show) => look(config, show))));
-      }
+      if (problems.length === 0) findings.push(ok('settings'), ...(await lookAtAll(readConfig())));
       const told = findings.map(withoutUserInformation);
       console.log(json === true ? JSON.stringify(toJson(told)) : toText(told));
       if (problems.length > 0) process.exitCode = EXIT_WRONG_USE;
@@ -34,13 +32,9 @@ export function addCheckCommand(program: Command): void {
   );
 }
 
-function tryConfig(): { config: Config | null; problems: readonly string[] } {
-  try {
-    return { config: readConfig(), problems: [] };
-  } catch (error) {
-    if (error instanceof ConfigError) return { config: null, problems: error.problems };
-    throw error;
-  }
+async function lookAtAll(config: Config): Promise<Finding[]> {
+  const { look } = await import('./checks.js');
+  return withProgress((show) => look(config, show));
 }
 
 const SIGNS = {

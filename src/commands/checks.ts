@@ -4,13 +4,14 @@ import { ZodError } from 'zod';
 import { ExternalIssuer } from '../auth/tokens/external-issuer.js';
 import { type Finding, ok, problem, warning } from '../common/finding.js';
 import { hostOf, isLoopback } from '../common/url.js';
-import { type Config, ConfigError } from '../config/config.js';
+import type { Config } from '../config/config.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
 import type { RedisConfig } from '../config/settings/redis.js';
-import { ClientsFileError, readClients } from '../identity-provider/clients.js';
+import { readClients } from '../identity-provider/clients.js';
 import { examineDirectory } from '../sources/check/check-directory.js';
 import { examineFile } from '../sources/check/check-file.js';
 import { openSource } from '../sources/open-source.js';
+import { configProblems } from '../start/preconditions.js';
 import { lookAtDatabase } from './check-database.js';
 import type { Show } from './progress.js';
 
@@ -37,7 +38,9 @@ export async function look(config: Config, show: Show): Promise<Finding[]> {
 
 async function lookAtDirectory(config: DirectoryConfig, show: Show): Promise<Finding[]> {
   const { source } = config;
-  const mistakes = mistakesIn(config);
+  const mistakes = configProblems(() => openSource(config)).map((each) =>
+    problem('directory settings', each),
+  );
   const progress = (entries: number) => {
     show(`Looking at the directory: ${entries.toLocaleString('en')} entries read`);
   };
@@ -55,17 +58,6 @@ async function lookAtDirectory(config: DirectoryConfig, show: Show): Promise<Fin
   return mistakes.length > 0 ? mistakes : examineFile(config, source, progress);
 }
 
-function mistakesIn(config: DirectoryConfig): Finding[] {
-  try {
-    openSource(config);
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError)
-      return error.problems.map((each) => problem('directory settings', each));
-    throw error;
-  }
-}
-
 async function lookAtRedis(config: RedisConfig): Promise<Finding> {
   const { SharedCounts } = await import('../limits/shared-counts.js');
   const failure = await new SharedCounts(config).examine();
@@ -73,15 +65,10 @@ async function lookAtRedis(config: RedisConfig): Promise<Finding> {
   return warning('Redis', `${failure}; until it is there, each process keeps the limits on its own`);
 }
 
-function lookAtClients(config: Config): Finding[] {
+function lookAtClients({ auth }: Config): Finding[] {
   const what = 'clients of the embedded identity provider';
-  try {
-    readClients(config.auth.embeddedClients);
-    return [ok(what)];
-  } catch (error) {
-    if (error instanceof ClientsFileError) return error.problems.map((each) => problem(what, each));
-    throw error;
-  }
+  const problems = configProblems(() => readClients(auth.embeddedClients));
+  return problems.length === 0 ? [ok(what)] : problems.map((each) => problem(what, each));
 }
 
 async function lookAtIssuer({ auth }: Config, url: string): Promise<Finding[]> {

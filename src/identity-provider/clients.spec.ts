@@ -1,15 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '../config/config.js';
-import {
-  type Client,
-  clientMetadata,
-  ClientsFileError,
-  explorerClient,
-  parseClients,
-  readClients,
-} from './clients.js';
+import { ConfigError, readConfig } from '../config/config.js';
+import { type Client, clientMetadata, explorerClient, parseClients, readClients } from './clients.js';
 
 const CONFIDENTIAL = { client_id: 'reports', client_secret: 'hush', grant_types: ['client_credentials'] };
 const PUBLIC = {
@@ -147,7 +140,7 @@ describe('reading the clients file', () => {
       readClients(path);
       return [];
     } catch (error) {
-      if (!(error instanceof ClientsFileError)) throw error;
+      if (!(error instanceof ConfigError)) throw error;
       return error.problems;
     }
   }

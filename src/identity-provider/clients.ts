@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
+import type { ClientMetadata } from 'oidc-provider';
 import { z } from 'zod';
 import { SCOPES } from '../auth/principal.js';
-import type { Config } from '../config/config.js';
+import { type Config, ConfigError } from '../config/config.js';
 import { isLoopbackUri, redirectUriProblem } from './redirect-uri.js';
 
 /** Scopes of the embedded provider: the scopes of the API, and the two that OpenID Connect defines. */
@@ -26,17 +27,6 @@ export interface Client {
   readonly scope: string;
   /** Id of the user on whose behalf a client-credentials token acts. Null: the token has no user. */
   readonly owner: string | null;
-}
-
-/**
- * The clients file is not usable. `problems` has one line for each problem, with all problems at once. No
- * line contains a secret.
- */
-export class ClientsFileError extends Error {
-  constructor(readonly problems: readonly string[]) {
-    super(problems.join('\n'));
-    this.name = 'ClientsFileError';
-  }
 }
 
 /** RFC 6749 appendix A.1 and A.2: ids and secrets are visible ASCII and spaces. */
@@ -83,7 +73,7 @@ type Fields = { [Name in FieldName]: z.output<(typeof FIELDS)[Name]> };
 
 /**
  * Reads the clients of the embedded provider: a JSON array in the file at this path.
- * @throws ClientsFileError with every problem found
+ * @throws ConfigError with every problem found. No problem contains a secret.
  */
 export function readClients(file: string): Client[] {
   const name = displayName(file);
@@ -91,13 +81,13 @@ export function readClients(file: string): Client[] {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new ClientsFileError([
+    throw new ConfigError([
       `${name}: cannot be read (${(error as NodeJS.ErrnoException).code ?? 'no reason given'})`,
     ]);
   }
   const problems: string[] = [];
   const clients = parseClients(text, problems);
-  if (problems.length > 0) throw new ClientsFileError(problems.map((problem) => `${name}: ${problem}`));
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${name}: ${problem}`));
   return clients;
 }
 
@@ -149,48 +139,49 @@ function parseClient(item: unknown, problems: string[]): Partial<Fields> {
   return client;
 }
 
-/**
- * Finds contradictions between members that are valid individually. Invalid members are not checked again.
- */
+/** Finds contradictions between members that are valid individually. Invalid members are undefined. */
 function contradictions(client: Partial<Fields>, hasSecret: boolean): string[] {
-  const { token_endpoint_auth_method: method, grant_types: grantTypes, redirect_uris: redirectUris } = client;
-  const problems: string[] = [];
-  if (method === 'none' && hasSecret) {
-    problems.push('client_secret must be absent when token_endpoint_auth_method is none');
-  }
-  if (method !== undefined && method !== 'none' && !hasSecret) {
-    problems.push(`client_secret is missing, and token_endpoint_auth_method is ${method}`);
-  }
-  if (grantTypes === undefined) return problems;
-  if (method === 'none' && grantTypes.includes('client_credentials')) {
-    problems.push('grant_types must not have client_credentials when token_endpoint_auth_method is none');
-  }
-  const asksPeople = grantTypes.includes('authorization_code') || grantTypes.includes(DEVICE_CODE);
-  if (grantTypes.includes('refresh_token') && !asksPeople) {
-    problems.push(`grant_types must have authorization_code or ${DEVICE_CODE} beside refresh_token`);
-  }
-  if (redirectUris === undefined) return problems;
-  if (grantTypes.includes('authorization_code') && redirectUris.length === 0) {
-    problems.push('redirect_uris must not be empty when grant_types has authorization_code');
-  }
-  if (!grantTypes.includes('authorization_code') && redirectUris.length > 0) {
-    problems.push('redirect_uris must be empty when grant_types has no authorization_code');
-  }
-  return problems;
+  const { token_endpoint_auth_method: method, grant_types: grantTypes = [], redirect_uris: uris } = client;
+  const isPublic = method === 'none';
+  const hasCode = grantTypes.includes('authorization_code');
+  const hasUri = uris !== undefined && uris.length > 0;
+  const rules: [isBroken: boolean, problem: string][] = [
+    [method !== undefined && isPublic === hasSecret, secretProblem(method)],
+    [
+      isPublic && grantTypes.includes('client_credentials'),
+      'grant_types must not have client_credentials when token_endpoint_auth_method is none',
+    ],
+    [
+      grantTypes.includes('refresh_token') && !hasCode && !grantTypes.includes(DEVICE_CODE),
+      `grant_types must have authorization_code or ${DEVICE_CODE} beside refresh_token`,
+    ],
+    [
+      hasCode && uris !== undefined && !hasUri,
+      'redirect_uris must not be empty when grant_types has authorization_code',
+    ],
+    [
+      client.grant_types !== undefined && !hasCode && hasUri,
+      'redirect_uris must be empty when grant_types has no authorization_code',
+    ],
+  ];
+  return rules.filter(([isBroken]) => isBroken).map(([, problem]) => problem);
 }
 
-/**
- * Returns the built-in client of the explorer. Null: the file defines a client with that id, or the explorer
- * is off.
- */
+function secretProblem(method = 'none'): string {
+  return method === 'none'
+    ? 'client_secret must be absent when token_endpoint_auth_method is none'
+    : `client_secret is missing, and token_endpoint_auth_method is ${method}`;
+}
+
+/** Returns the built-in client of the explorer. Null: the explorer is off, or the file defines a client with that id. */
 export function explorerClient(
   { explorer }: Pick<Config, 'explorer'>,
   others: readonly Client[],
 ): Client | null {
-  if (explorer?.clientId === undefined || explorer.clientId === null) return null;
-  if (others.some((other) => other.client_id === explorer.clientId)) return null;
+  const id = explorer?.clientId ?? null;
+  if (explorer === null || id === null || others.some((other) => other.client_id === id)) return null;
   return {
-    client_id: explorer.clientId,
+    client_id: id,
     client_name: 'Explorer',
     token_endpoint_auth_method: 'none',
     grant_types: ['authorization_code'],
@@ -202,22 +193,15 @@ export function explorerClient(
 }
 
 /** Converts a client to the metadata of oidc-provider, which supports neither owners nor empty scopes. */
-export function clientMetadata(client: Client): Record<string, unknown> {
+export function clientMetadata({ owner: _, scope, ...client }: Client): ClientMetadata {
   // With «native», the port of a loopback address may vary (RFC 8252 §7.3), but https on a loopback address
   // and http elsewhere are not allowed.
-  const isWeb = [...client.redirect_uris, ...client.post_logout_redirect_uris].some(
-    (uri) =>
-      (uri.startsWith('https:') && isLoopbackUri(uri)) || (uri.startsWith('http:') && !isLoopbackUri(uri)),
+  const isWeb = [...client.redirect_uris, ...client.post_logout_redirect_uris].some((uri) =>
+    uri.startsWith(isLoopbackUri(uri) ? 'https:' : 'http:'),
   );
   return {
-    client_id: client.client_id,
-    client_name: client.client_name,
-    client_secret: client.client_secret,
-    token_endpoint_auth_method: client.token_endpoint_auth_method,
-    grant_types: client.grant_types,
-    redirect_uris: client.redirect_uris,
-    post_logout_redirect_uris: client.post_logout_redirect_uris,
-    scope: client.scope === '' ? undefined : client.scope,
+    ...client,
+    scope: scope === '' ? undefined : scope,
     application_type: isWeb ? 'web' : 'native',
     response_types: client.grant_types.includes('authorization_code') ? ['code'] : [],
   };

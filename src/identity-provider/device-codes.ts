@@ -1,13 +1,11 @@
-import type { Context, ProviderContext } from 'oidc-provider/lib/provider.js';
+import type { Context } from 'koa';
+import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { CodeKind, WrongCodes } from '../limits/failed-logins.js';
 import type { ProviderLogins } from './logins.js';
+import { DEVICE_CODE } from './clients.js';
 import { messagePage, sendPage } from './pages/pages.js';
 
-const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code';
-
-/**
- * Limits guesses at the user codes and device codes of the device flow (RFC 8628 §5.1), per client address.
- */
+/** Limits guesses at the codes of the device flow (RFC 8628 §5.1), per client address. */
 export class DeviceCodes {
   constructor(
     private readonly wrong: Pick<WrongCodes, 'count' | 'wait'>,
@@ -31,14 +29,11 @@ export class DeviceCodes {
     return this.refuse(context, await this.count('user-code', context));
   }
 
-  /**
-   * Counts a wrong device code after the token endpoint has responded. A correct device code is never
-   * rejected, because it cannot be guessed.
-   */
+  /** Counts a wrong device code after the token endpoint has responded. A correct one is never rejected. */
   async judgeAnswer(context: Context): Promise<void> {
-    const { oidc } = context as Partial<ProviderContext>;
+    const { oidc } = context as Partial<KoaContextWithOIDC>;
     const { error } = (context.body ?? {}) as { error?: string };
-    if (error !== 'invalid_grant' || oidc?.params.grant_type !== GRANT_TYPE) return;
+    if (error !== 'invalid_grant' || oidc?.params?.['grant_type'] !== DEVICE_CODE) return;
     const seconds = await this.count('device-code', context);
     if (seconds === null) return;
     context.status = 429;

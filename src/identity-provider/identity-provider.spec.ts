@@ -9,7 +9,7 @@ import { Test } from '@nestjs/testing';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { writeFirstRevision } from '../../test/support/builders/first-revision.js';
 import { EmbeddedIssuer } from '../auth/tokens/issuer-keys.js';
-import { type Config, readConfig } from '../config/config.js';
+import { type Config, ConfigError, readConfig } from '../config/config.js';
 import { ConfigModule } from '../config/config.module.js';
 import { DirectoryDataSource } from '../database/connections/data-source.js';
 import { Database } from '../database/database.js';
@@ -17,7 +17,6 @@ import { EmbeddedKeys } from '../database/embedded/embedded-keys.js';
 import { ServiceUnavailableError } from '../common/errors.js';
 import { FailedLogins, WrongCodes } from '../limits/failed-logins.js';
 import { Limits } from '../limits/limits.js';
-import { ClientsFileError } from './clients.js';
 import { IdentityProvider } from './identity-provider.js';
 
 const CLIENTS = [
@@ -237,7 +236,7 @@ describe('the embedded identity provider', () => {
   it('does not start on a clients file that has mistakes', async () => {
     writeFileSync(clientsFile, '[{}]');
     try {
-      await expect(start()).rejects.toBeInstanceOf(ClientsFileError);
+      await expect(start()).rejects.toBeInstanceOf(ConfigError);
     } finally {
       writeFileSync(clientsFile, JSON.stringify(CLIENTS));
     }

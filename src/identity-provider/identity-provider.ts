@@ -1,10 +1,11 @@
+import type { EventEmitter } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyReply } from 'fastify';
 import { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js';
-import type { Provider } from 'oidc-provider/lib/provider.js';
+import type { Provider } from 'oidc-provider';
 import { EmbeddedIssuer } from '../auth/tokens/issuer-keys.js';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
@@ -43,7 +44,7 @@ export class IdentityProvider implements OnModuleInit {
     private readonly wrongCodes: WrongCodes,
   ) {}
 
-  /** @throws ClientsFileError when the clients file cannot be used */
+  /** @throws ConfigError when the clients file cannot be used */
   async onModuleInit(): Promise<void> {
     // The command line loads the modules too, but has no HTTP server.
     const adapter = this.host.httpAdapter as FastifyAdapter | null;
@@ -84,11 +85,11 @@ export class IdentityProvider implements OnModuleInit {
         this.logger.warn(error.cause.message);
       } else this.logger.error(error);
     };
-    provider.on('server_error', (_context: unknown, error: unknown) => {
+    provider.on('server_error', (_context, error) => {
       log(error);
     });
     // Errors outside of the provider's own routes. Without a listener, they would go to the console.
-    provider.on('error', log);
+    (provider as EventEmitter).on('error', log);
   }
 }
 

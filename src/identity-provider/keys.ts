@@ -1,10 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JSONWebKeySet, type JWK } from 'jose';
 
-/**
- * Keys of the embedded provider, which the database stores so that tokens and browser sessions survive a
- * restart.
- */
+/** Keys of the embedded provider. The database stores them, so that tokens and sessions survive a restart. */
 export interface ProviderKeys {
   /** Private keys. The first one that supports an algorithm signs. */
   readonly jwks: { readonly keys: readonly JWK[] };
@@ -12,10 +9,7 @@ export interface ProviderKeys {
   readonly cookieKeys: readonly string[];
 }
 
-/**
- * The first algorithm signs access tokens. The other one allows tests of clients that require elliptic
- * curves.
- */
+/** The first algorithm signs access tokens. The other one is for clients that require elliptic curves. */
 const ALGORITHMS = ['RS256', 'ES256'];
 
 /** The public members of a JWK (RFC 7517 §4, RFC 7518 §6). */
@@ -30,16 +24,16 @@ export async function createKeys(): Promise<ProviderKeys> {
 
 /** Returns the key set that verifies signatures of these keys. */
 export function publicKeys({ jwks }: ProviderKeys): JSONWebKeySet {
-  return { keys: jwks.keys.map(publicKey) };
+  return {
+    keys: jwks.keys.map((key) => {
+      const members = PUBLIC_MEMBERS.filter((name) => key[name] !== undefined);
+      return Object.fromEntries(members.map((name) => [name, key[name]]));
+    }),
+  };
 }
 
 async function createSigningKey(alg: string): Promise<JWK> {
   const { privateKey } = await generateKeyPair(alg, { extractable: true });
   const jwk = await exportJWK(privateKey);
   return { ...jwk, use: 'sig', alg, kid: await calculateJwkThumbprint(jwk) };
-}
-
-function publicKey(key: JWK): JSONWebKeySet['keys'][number] {
-  const members = PUBLIC_MEMBERS.filter((name) => key[name] !== undefined).map((name) => [name, key[name]]);
-  return Object.fromEntries(members) as JSONWebKeySet['keys'][number];
 }

@@ -1,15 +1,13 @@
 import type { IncomingMessage } from 'node:http';
+import type { Context } from 'koa';
+import type { KoaContextWithOIDC } from 'oidc-provider';
 import { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js';
-import type { Context, ProviderContext } from 'oidc-provider/lib/provider.js';
 import { ServiceError } from '../common/errors.js';
 import type { FailedLogins } from '../limits/failed-logins.js';
 
-/**
- * Too many logins have failed: status 429. RFC 6749 has no code for this case; this code says that the client
- * may retry later.
- */
+/** Too many logins have failed: status 429. RFC 6749 has no code for it. This one says that a retry may succeed. */
 export class LockedError extends OIDCProviderError {
-  readonly error_description = 'too many logins have failed for this account, or from this address';
+  override readonly error_description = 'too many logins have failed for this account, or from this address';
 
   constructor() {
     super(429, 'temporarily_unavailable');
@@ -47,12 +45,9 @@ export class ProviderLogins {
     }
   }
 
-  /**
-   * Counts an attempt of a nonexistent client against its address, because there is no account to count
-   * against.
-   */
+  /** Counts an attempt of a nonexistent client against its address. */
   async judgeUnknownClient(context: Context): Promise<void> {
-    const { oidc } = context as Partial<ProviderContext>;
+    const { oidc } = context as Partial<KoaContextWithOIDC>;
     const { error } = (context.body ?? {}) as { error?: string };
     if (error !== 'invalid_client' || context.status !== 401 || oidc?.client !== undefined) return;
     try {

@@ -33,10 +33,10 @@ describe('the memory of the embedded provider', () => {
 
   it('keeps only as many artifacts as have a bounded size together', async () => {
     const adapter = new MemoryAdapter(100, 1000);
-    for (const id of ['a', 'b', 'c']) await adapter.upsert(id, { uid: id, state: id.repeat(400) }, 60);
+    for (const id of ['a', 'b', 'c']) await adapter.upsert(id, { uid: id, nonce: id.repeat(400) }, 60);
     const found = await Promise.all(['a', 'b', 'c'].map((id) => adapter.find(id)));
     expect(found.map((each) => each?.uid)).toEqual([undefined, 'b', 'c']);
-    await adapter.upsert('d', { state: 'd'.repeat(1001) }, 60);
+    await adapter.upsert('d', { nonce: 'd'.repeat(1001) }, 60);
     expect(await adapter.find('d')).toBeUndefined();
     expect((await adapter.find('c'))?.uid).toBe('c');
   });

@@ -1,12 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { Adapter, Payload } from 'oidc-provider/lib/provider.js';
+import type { Adapter, AdapterPayload } from 'oidc-provider';
 
 /** Maximum number of entries of one model: far more than a demonstration needs, and a bound on memory. */
 const MAXIMUM_ENTRIES = 5000;
-/**
- * Maximum total size of the entries in characters of JSON, because clients choose the length of their
- * parameters.
- */
+/** Maximum total size in characters of JSON, because clients choose the length of their parameters. */
 const MAXIMUM_SIZE = 10_000_000;
 
 /**
@@ -16,7 +13,7 @@ const MAXIMUM_SIZE = 10_000_000;
  * sessions.
  */
 export class MemoryAdapter implements Adapter {
-  private readonly entries: LRUCache<string, Payload>;
+  private readonly entries: LRUCache<string, AdapterPayload>;
 
   constructor(maximumEntries = MAXIMUM_ENTRIES, maximumSize = MAXIMUM_SIZE) {
     this.entries = new LRUCache({
@@ -26,20 +23,20 @@ export class MemoryAdapter implements Adapter {
     });
   }
 
-  upsert(id: string, payload: Payload, expiresIn?: number): Promise<void> {
+  upsert(id: string, payload: AdapterPayload, expiresIn?: number): Promise<void> {
     this.entries.set(id, payload, expiresIn === undefined ? {} : { ttl: expiresIn * 1000 });
     return Promise.resolve();
   }
 
-  find(id: string): Promise<Payload | undefined> {
+  find(id: string): Promise<AdapterPayload | undefined> {
     return Promise.resolve(this.entries.get(id));
   }
 
-  findByUid(uid: string): Promise<Payload | undefined> {
+  findByUid(uid: string): Promise<AdapterPayload | undefined> {
     return Promise.resolve(this.entries.find((payload) => payload.uid === uid));
   }
 
-  findByUserCode(userCode: string): Promise<Payload | undefined> {
+  findByUserCode(userCode: string): Promise<AdapterPayload | undefined> {
     return Promise.resolve(this.entries.find((payload) => payload.userCode === userCode));
   }
 

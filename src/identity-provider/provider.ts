@@ -1,17 +1,11 @@
+import type { Client as RegisteredClient, Configuration, OIDCContext, ResourceServer } from 'oidc-provider';
 import { InvalidScope, InvalidTarget } from 'oidc-provider/lib/helpers/errors.js';
-import {
-  type Configuration,
-  Provider,
-  type ProviderContext,
-  type RegisteredClient,
-  type ResourceServer,
-  type Token,
-} from 'oidc-provider/lib/provider.js';
+import { Provider } from 'oidc-provider/lib/provider.js';
 import { isScope, SCOPES } from '../auth/principal.js';
 import { type Client, clientMetadata, PROVIDER_SCOPES } from './clients.js';
 import type { DeviceCodes } from './device-codes.js';
 import { deviceFlowPages, renderError, signOutPages } from './pages/flow-pages.js';
-import { answerInteractions, interactionPath } from './pages/interaction.js';
+import { interactionPath, SignIn } from './pages/interaction.js';
 import type { ProviderKeys } from './keys.js';
 import type { ProviderLogins } from './logins.js';
 import { MemoryAdapter } from './memory-adapter.js';
@@ -19,7 +13,6 @@ import type { FindPerson } from './people.js';
 import { ROUTES } from './routes.js';
 import { answerFaults, answerWrongRequests } from './wrong-requests.js';
 
-/** Seconds. */
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
@@ -48,12 +41,26 @@ export function buildProvider(options: ProviderOptions): Provider {
   judgeSecrets(provider, logins);
   answerFaults(provider);
   answerWrongRequests(provider, logins, codes);
-  provider.use(answerInteractions(provider, { clients: clientsById, findPerson, logins }));
+  const signIn = new SignIn(provider, clientsById, findPerson, logins);
+  provider.use((context, next) => signIn.handle(context, next));
   return provider;
 }
 
+/** Lifetimes in seconds. */
+const TTL: Configuration['ttl'] = {
+  AccessToken: HOUR,
+  AuthorizationCode: 60,
+  ClientCredentials: HOUR,
+  DeviceCode: 10 * 60,
+  Grant: 14 * DAY,
+  IdToken: HOUR,
+  Interaction: HOUR,
+  RefreshToken: 14 * DAY,
+  Session: DAY,
+};
+
 function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string, Client>): Configuration {
-  const { issuer, clients, corsOrigins, keys, findPerson, codes } = options;
+  const { issuer, clients, corsOrigins, keys, findPerson } = options;
   const cookiePath = new URL(issuer).pathname.replace(/\/*$/, '');
   return {
     adapter: () => new MemoryAdapter(),
@@ -63,67 +70,20 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
     clients: clients.map(clientMetadata),
     cookies: {
       keys: keys.cookieKeys,
-      // The cookie path restricts the session to the provider, so that no other part of the service receives
-      // this cookie.
+      // The path restricts the session to the provider: no other part of the service receives this cookie.
       long: { httpOnly: true, sameSite: 'lax', path: `${cookiePath}/oauth2` },
       short: { httpOnly: true, sameSite: 'lax' },
     },
-    features: {
-      clientCredentials: { enabled: true },
-      devInteractions: { enabled: false },
-      deviceFlow: {
-        enabled: true,
-        charset: 'base-20',
-        mask: '****-****',
-        deviceInfo: () => ({}),
-        ...deviceFlowPages(codes),
-      },
-      dPoP: { enabled: false },
-      introspection: { enabled: true, allowedPolicy: isConfidentialOrOwn },
-      pushedAuthorizationRequests: { enabled: false },
-      resourceIndicators: {
-        enabled: true,
-        defaultResource: () => issuer,
-        getResourceServerInfo: (context, resource, client) =>
-          resourceServer(options, context, resource, clientsById.get(client.clientId)),
-        // With a scope of the API, the token is for the API. With `openid` alone, it is for the userinfo
-        // endpoint.
-        useGrantedResource: (_context, source) => [...source.scopes].some(isScope),
-      },
-      revocation: {
-        enabled: true,
-        allowedPolicy: (_context, client, token) => token.clientId === client.clientId,
-      },
-      rpInitiatedLogout: { enabled: true, ...signOutPages },
-      userinfo: { enabled: true },
-    },
+    features: features(options, clientsById),
     findAccount: async (_context, id) => {
       const person = await findPerson(id);
       if (person === null) return undefined;
-      return {
-        accountId: person.id,
-        claims: () => Promise.resolve({ sub: person.id, name: person.name }),
-      };
+      const claims = { sub: person.id, name: person.name };
+      return { accountId: person.id, claims: () => Promise.resolve(claims) };
     },
-    formats: {
-      customizers: {
-        jwt: async (_context, token, { payload }) => {
-          if (token.kind !== 'ClientCredentials') return;
-          // The service distinguishes such a token by this claim from a token that an application has for a
-          // user (token-kind.ts).
-          payload.gty = 'client-credentials';
-          // Without an owner, the subject remains the client itself (RFC 9068 §2.2), and the token has no
-          // user.
-          const owner = clientsById.get(token.clientId)?.owner ?? null;
-          // Each request checks whether the directory has the owner, because users change during the lifetime
-          // of a token.
-          if (owner !== null) payload.sub = (await findPerson(owner))?.id ?? owner;
-        },
-      },
-    },
+    formats: { customizers: { jwt: describeOwner(findPerson, clientsById) } },
     interactions: { url: (_context, { uid }) => `${issuer}${interactionPath(uid)}` },
-    // OpenID Connect requires a prompt for `offline_access`. Plain OAuth clients only register the grant
-    // type.
+    // OpenID Connect requires a prompt for `offline_access`. Plain OAuth clients only register the grant type.
     issueRefreshToken: (_context, client) => client.grantTypeAllowed('refresh_token'),
     jwks: keys.jwks,
     pkce: { required: () => true },
@@ -131,17 +91,60 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
     responseTypes: ['code'],
     routes: ROUTES,
     scopes: PROVIDER_SCOPES,
-    ttl: {
-      AccessToken: HOUR,
-      AuthorizationCode: 60,
-      ClientCredentials: HOUR,
-      DeviceCode: 10 * 60,
-      Grant: 14 * DAY,
-      IdToken: HOUR,
-      Interaction: HOUR,
-      RefreshToken: 14 * DAY,
-      Session: DAY,
+    ttl: TTL,
+  };
+}
+
+function features(
+  options: ProviderOptions,
+  clientsById: ReadonlyMap<string, Client>,
+): NonNullable<Configuration['features']> {
+  return {
+    clientCredentials: { enabled: true },
+    devInteractions: { enabled: false },
+    deviceFlow: {
+      enabled: true,
+      charset: 'base-20',
+      mask: '****-****',
+      deviceInfo: () => ({}),
+      ...deviceFlowPages(options.codes),
     },
+    dPoP: { enabled: false },
+    introspection: {
+      enabled: true,
+      allowedPolicy: (_context, client, token) =>
+        client.clientAuthMethod !== 'none' || token.clientId === client.clientId,
+    },
+    pushedAuthorizationRequests: { enabled: false },
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: () => options.issuer,
+      getResourceServerInfo: ({ oidc }, resource, client) =>
+        resourceServer(options, oidc, resource, clientsById.get(client.clientId)),
+      // With a scope of the API, the token is for the API. With `openid` alone, it is for the userinfo endpoint.
+      useGrantedResource: (_context, source) => [...source.scopes].some(isScope),
+    },
+    revocation: {
+      enabled: true,
+      allowedPolicy: (_context, { clientId }, token) => token.clientId === clientId,
+    },
+    rpInitiatedLogout: { enabled: true, ...signOutPages },
+    userinfo: { enabled: true },
+  };
+}
+
+type DescribeToken = NonNullable<NonNullable<NonNullable<Configuration['formats']>['customizers']>['jwt']>;
+
+/** Adds the owner of the client to a token that a client has for itself. */
+function describeOwner(findPerson: FindPerson, clientsById: ReadonlyMap<string, Client>): DescribeToken {
+  return async (_context, token, { payload }) => {
+    if (token.kind !== 'ClientCredentials') return;
+    // By this claim the service distinguishes such a token from one that acts for a user (token-kind.ts).
+    payload['gty'] = 'client-credentials';
+    // Without an owner, the subject remains the client itself (RFC 9068 §2.2), and the token has no user.
+    const owner = clientsById.get(token.clientId ?? '')?.owner ?? null;
+    // Each request checks whether the directory has the owner, because users change while a token is valid.
+    if (owner !== null) payload['sub'] = (await findPerson(owner))?.id ?? owner;
   };
 }
 
@@ -152,7 +155,7 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
  */
 function resourceServer(
   { issuer, audience }: ProviderOptions,
-  { oidc }: ProviderContext,
+  oidc: OIDCContext,
   resource: string,
   client: Client | undefined,
 ): ResourceServer {
@@ -177,19 +180,13 @@ function resourceServer(
  * Gives a client that acts for itself and names no scope all of its registered scopes. RFC 6749 §3.3 asks a
  * server to document this default. Where a user consents, only the named scopes are requested.
  */
-function nameDefaultScope({ params }: ProviderContext['oidc'], allowed: ReadonlySet<string>): void {
-  if (params.grant_type !== 'client_credentials' || params.scope !== undefined) return;
+function nameDefaultScope({ params }: OIDCContext, allowed: ReadonlySet<string>): void {
+  if (params?.['grant_type'] !== 'client_credentials' || params['scope'] !== undefined) return;
   const scopes = SCOPES.filter((scope) => allowed.has(scope));
-  if (scopes.length > 0) params.scope = scopes.join(' ');
+  if (scopes.length > 0) params['scope'] = scopes.join(' ');
 }
 
-function isConfidentialOrOwn(_context: ProviderContext, client: RegisteredClient, token: Token): boolean {
-  return client.clientAuthMethod !== 'none' || token.clientId === client.clientId;
-}
-
-/**
- * Allows cross-origin requests from pages of the client itself, and from the origins that may call the API.
- */
+/** Allows cross-origin requests from pages of the client itself, and from the origins that may call the API. */
 function mayCall(
   origin: string,
   { redirectUris }: RegisteredClient,
@@ -197,7 +194,7 @@ function mayCall(
 ): boolean {
   // `null` means the absence of an origin. The redirect URI of an installed application has it too.
   if (origin === 'null') return false;
-  return corsOrigins.includes(origin) || redirectUris.some((uri) => new URL(uri).origin === origin);
+  return corsOrigins.includes(origin) || (redirectUris ?? []).some((uri) => new URL(uri).origin === origin);
 }
 
 /**

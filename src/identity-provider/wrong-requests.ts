@@ -1,13 +1,12 @@
+import type { Context } from 'koa';
 import { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js';
-import type { Provider } from 'oidc-provider/lib/provider.js';
+import type { Provider } from 'oidc-provider';
 import type { DeviceCodes } from './device-codes.js';
 import type { ProviderLogins } from './logins.js';
 import { messagePage, sendPage, setPolicy } from './pages/pages.js';
 import { POST_ONLY, ROUTES } from './routes.js';
 
-/**
- * Sets the policy on all responses, including the error responses of Koa, for which it drops every header.
- */
+/** Sets the policy on all responses, including the error responses of Koa, which drop every header. */
 export function answerFaults(provider: Provider): void {
   provider.use(async (context, next) => {
     setPolicy(context);
@@ -28,27 +27,34 @@ export function answerFaults(provider: Provider): void {
 export function answerWrongRequests(provider: Provider, logins: ProviderLogins, codes: DeviceCodes): void {
   provider.use(async (context, next) => {
     if (POST_ONLY.has(context.path) && context.method !== 'POST' && context.method !== 'OPTIONS') {
-      context.status = 405;
       context.set('Allow', 'POST');
-      context.set('Cache-Control', 'no-store');
-      context.body = { error: 'invalid_request', error_description: 'this endpoint takes POST only' };
+      refuse(context, 405, 'invalid_request', 'this endpoint takes POST only');
       return;
     }
-    const isCodeTyped = context.path === ROUTES.code_verification && context.method === 'POST';
-    if (isCodeTyped && (await codes.refuses(context))) return;
-    if (isCodeTyped && (await provider.Session.get(context)).exp === undefined) {
-      // oidc-provider would create a session here and fail to save it, because its own form always sends one.
-      sendPage(context, 400, messagePage('This did not work', 'Open the page that your device shows again.'));
-      return;
-    }
+    if (await rejectsUserCode(provider, codes, context)) return;
     await next();
     await logins.judgeUnknownClient(context);
     await codes.judgeAnswer(context);
     if (context.status === 404 && (context.body === undefined || context.body === null)) {
-      context.status = 404;
-      context.set('Cache-Control', 'no-store');
-      context.body = { error: 'not_found', error_description: 'there is no such endpoint' };
+      refuse(context, 404, 'not_found', 'there is no such endpoint');
     }
     if (context.status === 503) context.set('Retry-After', '1');
   });
+}
+
+/** Returns whether an entered user code is rejected before it is looked up; the page that says so is then the response. */
+async function rejectsUserCode(provider: Provider, codes: DeviceCodes, context: Context): Promise<boolean> {
+  if (context.path !== ROUTES.code_verification || context.method !== 'POST') return false;
+  if (await codes.refuses(context)) return true;
+  const { exp } = (await provider.Session.get(context)) as { exp?: number };
+  if (exp !== undefined) return false;
+  // oidc-provider would create a session here and fail to save it, because its own form always sends one.
+  sendPage(context, 400, messagePage('This did not work', 'Open the page that your device shows again.'));
+  return true;
+}
+
+function refuse(context: Context, status: number, error: string, description: string): void {
+  context.status = status;
+  context.set('Cache-Control', 'no-store');
+  context.body = { error, error_description: description };
 }

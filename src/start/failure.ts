@@ -1,7 +1,6 @@
 import { ServiceError } from '../common/errors.js';
 import { ConfigError } from '../config/config.js';
 import { DatabaseStartError } from '../database/connections/database-start.error.js';
-import { ClientsFileError } from '../identity-provider/clients.js';
 
 /** Exit codes of every command. 0: done; 1: failed; 2: wrong use. */
 export const EXIT_FAILED = 1;
@@ -16,20 +15,14 @@ export interface StartFailure {
   readonly exitCode: number;
 }
 
-/**
- * Writes to standard error why the process cannot continue, one line for each problem.
- * @returns the exit code
- */
+/** Writes to standard error why the process cannot continue. Returns the exit code. */
 export function explainFailure(error: unknown): number {
   const { problems, exitCode } = describeFailure(error);
   for (const problem of problems) console.error(problem);
   return exitCode;
 }
 
-/**
- * Writes the same as JSON to standard output, for programs.
- * @returns the exit code
- */
+/** Writes the same as JSON to standard output, for programs. */
 export function explainFailureAsJson(error: unknown): number {
   const failure = describeFailure(error);
   printFailure(failure);
@@ -50,7 +43,7 @@ export function endOnFaults(explain: (error: unknown) => number = explainFailure
 }
 
 function describeFailure(error: unknown): StartFailure {
-  if (error instanceof ConfigError || error instanceof ClientsFileError) {
+  if (error instanceof ConfigError) {
     return { code: 'WRONG_SETTINGS', problems: error.problems, exitCode: EXIT_WRONG_USE };
   }
   if (error instanceof DatabaseStartError) return failed('DATABASE_UNUSABLE', error.message);
@@ -58,24 +51,28 @@ function describeFailure(error: unknown): StartFailure {
     const exitCode = error.code === 'BAD_USER_INPUT' ? EXIT_WRONG_USE : EXIT_FAILED;
     return { code: error.code, problems: [error.message], exitCode };
   }
-  const { code, port, address, path } = error as NodeJS.ErrnoException & { port?: number; address?: string };
-  if (code !== undefined && path !== undefined) return failed('FILE_UNUSABLE', (error as Error).message);
-  if (code === 'EADDRINUSE') {
-    return failed(
-      'ADDRESS_UNUSABLE',
-      `The port ${port ?? ''} is in use: stop what listens there, or set another one`,
-    );
+  if (!(error instanceof Error)) return failed('INTERNAL_SERVER_ERROR', String(error));
+  return describeSystemError(error) ?? failed('INTERNAL_SERVER_ERROR', error.stack ?? error.message);
+}
+
+/** Describes an error of a file or of an address to listen on. Returns null for other errors. */
+function describeSystemError(
+  error: NodeJS.ErrnoException & { port?: number; address?: string },
+): StartFailure | null {
+  const { code, port = '', address = '', path, message } = error;
+  if (code !== undefined && path !== undefined) return failed('FILE_UNUSABLE', message);
+  switch (code) {
+    case 'EADDRINUSE':
+      return failed(
+        'ADDRESS_UNUSABLE',
+        `The port ${port} is in use: stop what listens there, or set another one`,
+      );
+    case 'EADDRNOTAVAIL':
+    case 'EACCES':
+      return failed('ADDRESS_UNUSABLE', `Nothing can listen on ${address}:${port}: check HOST and PORT`);
+    default:
+      return null;
   }
-  if (code === 'EADDRNOTAVAIL' || code === 'EACCES') {
-    return failed(
-      'ADDRESS_UNUSABLE',
-      `Nothing can listen on ${address ?? ''}:${port ?? ''}: check HOST and PORT`,
-    );
-  }
-  return failed(
-    'INTERNAL_SERVER_ERROR',
-    error instanceof Error ? (error.stack ?? error.message) : String(error),
-  );
 }
 
 function failed(code: string, problem: string): StartFailure {

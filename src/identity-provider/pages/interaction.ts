@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import type { Context, Next } from 'koa';
+import type { Interaction, InteractionResults, Provider } from 'oidc-provider';
 import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js';
-import type { Context, Interaction, Middleware, Provider } from 'oidc-provider/lib/provider.js';
 import { isScope } from '../../auth/principal.js';
 import { foldId } from '../../common/fold.js';
 import type { Client } from '../clients.js';
@@ -17,12 +18,6 @@ export function interactionPath(uid: string): string {
   return `/interaction/${uid}`;
 }
 
-export interface InteractionOptions {
-  readonly clients: ReadonlyMap<string, Client>;
-  readonly findPerson: FindPerson;
-  readonly logins: ProviderLogins;
-}
-
 /**
  * Handles the sign-in page. Signing in and consenting are one step: the page asks for the user's id and shows
  * what the application requests, and the user consents by continuing.
@@ -30,41 +25,45 @@ export interface InteractionOptions {
  * Other sites cannot post the form. The cookie identifies the sign-in. Browsers do not send it with posts of
  * other sites (SameSite=Lax), and send it only to this path, which cannot be guessed.
  */
-export function answerInteractions(
-  provider: Provider,
-  { clients, findPerson, logins }: InteractionOptions,
-): Middleware {
-  return async (context, next) => {
+export class SignIn {
+  constructor(
+    private readonly provider: Provider,
+    private readonly clients: ReadonlyMap<string, Client>,
+    private readonly findPerson: FindPerson,
+    private readonly logins: ProviderLogins,
+  ) {}
+
+  async handle(context: Context, next: Next): Promise<void> {
     const uid = PATH.exec(context.path)?.[1];
     if (uid === undefined) {
       await next();
       return;
     }
-    const interaction = await findInteraction(provider, context);
+    const interaction = await findInteraction(this.provider, context);
     if (interaction?.uid !== uid) {
       sendPage(context, 400, messagePage('Start again', 'This sign-in is over. Go back to the application.'));
       return;
     }
-    if (context.method === 'POST') await post(context, interaction);
-    else if (context.method === 'GET' || context.method === 'HEAD') ask(context, interaction);
+    if (context.method === 'POST') await this.post(context, interaction);
+    else if (context.method === 'GET' || context.method === 'HEAD') this.ask(context, interaction);
     else refuseMethod(context);
-  };
-
-  function ask(context: Context, { params, session }: Interaction, typed?: string): void {
-    const id = typed ?? session?.accountId ?? params.login_hint ?? '';
-    sendPage(
-      context,
-      typed === undefined ? 200 : 422,
-      signInPage({
-        application: clients.get(params.client_id)?.client_name ?? params.client_id,
-        scopes: wordsOf(params.scope),
-        id,
-        ...(typed === undefined ? {} : { problem: `Nobody in the directory has the id «${typed}».` }),
-      }),
-    );
   }
 
-  async function post(context: Context, interaction: Interaction): Promise<void> {
+  private ask(context: Context, interaction: Interaction, typed?: string): void {
+    const { client_id: client, scope, login_hint: hint } = parametersOf(interaction);
+    const question = {
+      application: this.clients.get(client)?.client_name ?? client,
+      scopes: wordsOf(scope),
+      id: typed ?? interaction.session?.accountId ?? hint ?? '',
+    };
+    if (typed === undefined) sendPage(context, 200, signInPage(question));
+    else {
+      const problem = `Nobody in the directory has the id «${typed}».`;
+      sendPage(context, 422, signInPage({ ...question, problem }));
+    }
+  }
+
+  private async post(context: Context, interaction: Interaction): Promise<void> {
     const form = await readForm(context.req);
     if (form === null) {
       sendPage(context, 413, messagePage('Too long', 'This is longer than any id. Go back and try again.'));
@@ -72,28 +71,28 @@ export function answerInteractions(
     }
     if (form.get('answer') === 'cancel') {
       const description = 'the person has cancelled signing in';
-      await goOn(context, { error: 'access_denied', error_description: description });
+      await this.goOn(context, { error: 'access_denied', error_description: description });
       return;
     }
     const typed = form.get('id')?.trim() ?? '';
-    const person = typed === '' ? null : await findPerson(typed);
-    if (await isLocked(context, typed, person)) {
+    const person = typed === '' ? null : await this.findPerson(typed);
+    if (await this.isLocked(context, typed, person)) {
       sendPage(context, 429, messagePage('Too many attempts', 'Try again in a quarter of an hour.'));
       return;
     }
     if (person === null) {
-      ask(context, interaction, typed);
+      this.ask(context, interaction, typed);
       return;
     }
-    const grantId = await grantWhatIsAsked(interaction, person);
-    await goOn(context, { login: { accountId: person.id }, consent: { grantId } });
+    const grantId = await this.grantWhatIsAsked(interaction, person);
+    await this.goOn(context, { login: { accountId: person.id }, consent: { grantId } });
   }
 
   /** Counts attempts for nonexistent users. An empty field does not count as an attempt. */
-  async function isLocked(context: Context, typed: string, person: ProviderPerson | null): Promise<boolean> {
+  private async isLocked(context: Context, typed: string, person: ProviderPerson | null): Promise<boolean> {
     if (typed === '') return false;
     try {
-      await logins.judge(context, `person:${foldId(typed)}`, person !== null);
+      await this.logins.judge(context, `person:${foldId(typed)}`, person !== null);
       return false;
     } catch (error) {
       if (error instanceof LockedError) return true;
@@ -102,23 +101,29 @@ export function answerInteractions(
   }
 
   /** Creates a new grant for each sign-in, so that an earlier consent for other scopes does not count. */
-  async function grantWhatIsAsked({ params }: Interaction, person: ProviderPerson): Promise<string> {
-    const grant = new provider.Grant({ accountId: person.id, clientId: params.client_id });
-    const scopes = wordsOf(params.scope);
+  private async grantWhatIsAsked(interaction: Interaction, person: ProviderPerson): Promise<string> {
+    const { client_id: clientId, scope, resource } = parametersOf(interaction);
+    const grant = new this.provider.Grant({ accountId: person.id, clientId });
+    const scopes = wordsOf(scope);
     grant.addOIDCScope(scopes.join(' '));
-    for (const resource of [params.resource ?? []].flat()) {
-      grant.addResourceScope(resource, scopes.filter(isScope).join(' '));
+    for (const each of [resource ?? []].flat()) {
+      grant.addResourceScope(each, scopes.filter(isScope).join(' '));
     }
     return grant.save();
   }
 
-  async function goOn(context: Context, result: object): Promise<void> {
-    const url = await provider.interactionResult(context.req, context.res, result, {
+  private async goOn(context: Context, result: InteractionResults): Promise<void> {
+    const url = await this.provider.interactionResult(context.req, context.res, result, {
       mergeWithLastSubmission: false,
     });
     context.status = 303;
     context.redirect(url);
   }
+}
+
+/** The parameters of the authorization request, which oidc-provider has validated. */
+function parametersOf({ params }: Interaction) {
+  return params as { client_id: string; scope?: string; resource?: string | string[]; login_hint?: string };
 }
 
 async function findInteraction(provider: Provider, context: Context): Promise<Interaction | null> {

@@ -1,4 +1,4 @@
-import type { Context } from 'oidc-provider/lib/provider.js';
+import type { Context } from 'koa';
 import { escapeHtml, renderDocument } from '../../pages/html.js';
 import { contentSecurityPolicy, hashSource } from '../../pages/policy.js';
 import { PROVIDER_PAGE_STYLE } from './page-style.js';

@@ -198,6 +198,24 @@ describe('the renderer', () => {
     expect(load).toHaveBeenCalledTimes(2);
   });
 
+  it('is made with one other at a time, and rejected while too many wait', async () => {
+    const renderer = new PictureRenderer();
+    let loads = 0;
+    let resolve: (picture: null) => void = () => undefined;
+    const promise = new Promise<null>((done) => (resolve = done));
+    const find = (name: string) =>
+      renderer.find(of(Buffer.from(name)), () => {
+        loads += 1;
+        return promise;
+      });
+    const accepted = Array.from({ length: 2 + 256 }, (_, index) => find(String(index)));
+    await expect(find('one more')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    expect(loads).toBe(2);
+    resolve(null);
+    expect(new Set(await Promise.all(accepted))).toEqual(new Set([null]));
+    expect(loads).toBe(accepted.length);
+  });
+
   it('tries again after a failure to read, and after the picture was gone', async () => {
     const picture = await plain(30, 30).jpeg().toBuffer();
     const renderer = new PictureRenderer();

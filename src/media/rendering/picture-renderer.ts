@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import pLimit from 'p-limit';
 import sharp, { type Sharp } from 'sharp';
+import { ServiceUnavailableError } from '../../common/errors.js';
 import { PIXEL_LIMIT, recognise } from './inspect-picture.js';
 import type { RenderingFormat } from './rendering-format.js';
 import type { PictureSize } from '../signing/signed-url.js';
-import { Turnstile } from './turnstile.js';
 
 /** One picture of the directory in one size and one format. */
 export interface Rendering {
@@ -69,7 +70,7 @@ export class PictureRenderer {
   });
   private readonly underWay = new Map<string, Promise<Buffer | null>>();
   private readonly undecodable = new LRUCache<string, true>({ max: UNDECODABLE });
-  private readonly turnstile = new Turnstile(RENDERINGS_AT_ONCE, RENDERINGS_WAITING);
+  private readonly limit = pLimit(RENDERINGS_AT_ONCE);
 
   constructor() {
     // One thread per rendering. The operation cache is off, because no two renderings have the same input.
@@ -103,7 +104,10 @@ export class PictureRenderer {
     name: string,
     load: () => Promise<Buffer | null>,
   ): Promise<Buffer | null> {
-    return this.turnstile.pass(async () => {
+    if (this.limit.pendingCount >= RENDERINGS_WAITING) {
+      throw new ServiceUnavailableError('Too many pictures are being prepared at the moment');
+    }
+    return this.limit(async () => {
       const picture = await load();
       if (picture === null) return null;
       try {
