@@ -65,6 +65,7 @@ export default {
         '<rootDir>/test/**/*.spec.ts',
       ],
     },
+    withServers('processes', 'postgres', ['<rootDir>/test/**/*.process-spec.ts']),
     { ...endToEnd('pglite'), testEnvironment: '<rootDir>/test/support/pglite-environment.mjs' },
     endToEnd('postgres'),
     // By npm run test:endurance, on a machine that does nothing else: they take minutes, and measure times.

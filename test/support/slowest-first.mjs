@@ -35,7 +35,7 @@ const SLOWEST = [
   'fuzz.postgres-spec.ts',
   'hostile-requests.postgres-spec.ts',
   'pages.postgres-spec.ts',
-  'start-embedded.spec.ts',
+  'start-embedded.process-spec.ts',
 ];
 
 /** The others end with those that need no service: many, and short. */

@@ -12,17 +12,17 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { spawnBound } from '../../../test/support/spawn-bound.mjs';
-import { findFaketime } from '../../../test/support/servers/system-packages.mjs';
-import { DatabaseStartError } from '../connections/database-start.error.js';
-import { DirectoryLock } from './data-directory-lock.js';
-import { HOLDER_FILE, LOCK_FILE, readHolder, writeHolder } from './lock-holder.js';
+import { spawnBound } from '../support/spawn-bound.mjs';
+import { findFaketime } from '../support/servers/system-packages.mjs';
+import { DatabaseStartError } from '../../src/database/connections/database-start.error.js';
+import { DirectoryLock } from '../../src/database/embedded/data-directory-lock.js';
+import { HOLDER_FILE, LOCK_FILE, readHolder, writeHolder } from '../../src/database/embedded/lock-holder.js';
 
 const ROUNDS = 5;
 const AT_ONCE = 6;
 /** Takes the lock at the given time, prints what it waits for and the outcome, and keeps running. */
 const TAKE = `
-  import('${join(__dirname, '../../../dist/database/embedded/data-directory-lock.js')}').then(({ DirectoryLock }) => {
+  import('${join(__dirname, '../../dist/database/embedded/data-directory-lock.js')}').then(({ DirectoryLock }) => {
     console.log('here');
     process.stdin.on('data', async (moment) => {
       while (Date.now() < Number(moment));
