@@ -9,7 +9,7 @@ const INPUTS = [
   'web/explorer/source',
   'web/explorer/vite.config.mjs',
   'web/explorer/mend-graphiql.mjs',
-  'docs/errors.md',
+  'docs/http.md',
   'package-lock.json',
   'nest-cli.json',
   'tsconfig.build.json',

@@ -1,4 +1,4 @@
-// Takes schema.graphql over as the one that is released: what comes after is held against it (docs/evolution.md).
+// Makes schema.graphql the released schema, with which later ones are compared (CONTRIBUTING.md).
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));

@@ -11,7 +11,7 @@ export function writeReport(results) {
   const met = goals.filter(({ isMet }) => isMet).length;
   return [
     '# Benchmark',
-    `Written by \`npm run bench\` on ${date}: the service beside what else there is, in one run. How it is measured stands in docs/performance.md.`,
+    `Written by \`npm run bench\` on ${date}: the service beside what else there is, in one run. bench/README.md describes the method.`,
     ...warnings({ figures, missing, isQuick }),
     `![Answers a second of the service, compared with others](ratios.svg)`,
     '## Goals',

@@ -13,14 +13,14 @@ const MENDS: readonly [what: string, mend: string][] = [
     'directory server',
     'See that DIRECTORY_URL names a server that can be reached from here, and DIRECTORY_CA_FILE who signed its certificate',
   ],
-  ['people', 'docs/ldap.md has what the account and the mapping need'],
-  ['groups', 'docs/ldap.md has what the account and the mapping need'],
-  ['members', 'docs/ldap.md has what the account and the mapping need'],
+  ['people', 'docs/directory.md describes the rights and limits of the account and the mapping'],
+  ['groups', 'docs/directory.md describes the rights and limits of the account and the mapping'],
+  ['members', 'docs/directory.md describes the rights and limits of the account and the mapping'],
   [
     'references',
     'See that the bases and filters choose all people and groups that groups name, and that the account may see them; remove DNs of entries that have gone',
   ],
-  ['changes', 'docs/ldap.md has the preview transaction that tells of changes'],
+  ['changes', 'docs/directory.md describes the overlay syncprov, which reports changes'],
   [
     'database',
     'See that DATABASE_URL names a server that runs, a database of its own, and a user who may make tables in it',

@@ -2,7 +2,7 @@ import { HttpException } from '@nestjs/common';
 
 /**
  * Every code that `extensions.code` can contain. The list is closed: a test fails on any other code.
- * docs/errors.md describes each code and how a client should react.
+ * docs/http.md describes each code and how a client should react.
  */
 export const ERROR_CODES = [
   'GRAPHQL_PARSE_FAILED',

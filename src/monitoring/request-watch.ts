@@ -32,7 +32,7 @@ const NONE = 'none';
 /**
  * Counts every request and logs a line for it when the whole response has been sent or the connection is
  * closed. The line identifies the principal and names the operation, without its contents
- * (docs/monitoring.md).
+ * (docs/operations.md).
  */
 @Injectable()
 export class RequestWatch {
@@ -146,7 +146,7 @@ function seenOf(request: FastifyRequest, { elapsedTime: milliseconds }: FastifyR
   return { id, method, operation, principal, rateLimits, statements, traceId, route, milliseconds };
 }
 
-/** A request line of the log: docs/monitoring.md has an example. */
+/** A request line of the log: docs/operations.md has an example. */
 interface RequestLine {
   requestId: string;
   method: string;

@@ -89,7 +89,7 @@ function subsetsOf<Each>(list: readonly Each[]): Each[][] {
 
 /** Returns the cells of the rows that begin with the name of a mutation. */
 function rowsOf(page: string): string[][] {
-  const [, section = ''] = page.split('\n## Who may what\n');
+  const [, section = ''] = page.split('\n## Who can preview what\n');
   const [table = ''] = section.split('\n## ');
   return table
     .split('\n')

@@ -8,7 +8,7 @@ export const EXIT_WRONG_USE = 2;
 
 /** The reason why a process cannot continue. */
 export interface StartFailure {
-  /** A code from docs/operations.md or docs/errors.md. */
+  /** A code from docs/operations.md or docs/http.md. */
   readonly code: string;
   /** One line for each problem. */
   readonly problems: readonly string[];

@@ -154,7 +154,7 @@ describe('fields that are added to the table', () => {
     const sources = {
       schema,
       examples: readExamples('tools/reference/examples'),
-      errors: readFileSync('docs/errors.md', 'utf8'),
+      errors: readFileSync('docs/http.md', 'utf8'),
       introduction: '',
     };
     const pages = await buildPages(sources);

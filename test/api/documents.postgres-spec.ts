@@ -9,7 +9,7 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   'README.md': { slapd: 'with people', ownDatabase: true },
   'CONTRIBUTING.md': { ownDatabase: true },
   'docs/install.md': { slapd: 'bare', ownDatabase: true },
-  'docs/ldap.md': { slapd: 'with people', ownDatabase: true },
+  'docs/directory.md': { slapd: 'with people', ownDatabase: true },
   'docs/previews.md': { slapd: 'with people', ownDatabase: true },
   'ldap/README.md': { slapd: 'bare', ownDatabase: true },
 };
@@ -17,7 +17,7 @@ const NEEDS: Readonly<Record<string, Needs>> = {
 /** What the last commands of a page bring about. */
 const SAYS_IN_THE_END: Readonly<Record<string, RegExp>> = {
   // The account that was backed up is there again.
-  'docs/upgrading.md': /^ *demo\b/m,
+  'docs/operations.md': /^ *demo\b/m,
 };
 
 describe('the commands of the pages', () => {

@@ -65,7 +65,7 @@ describe('the alerts', () => {
       expect(annotations.summary).toMatch(/^\S.*[^.]$/);
       expect(annotations.description).toMatch(/^[A-Z«].*\.$/s);
     }
-    const named = readFileSync('docs/monitoring.md', 'utf8').matchAll(/^\| `(Directory\w+)`/gm);
+    const named = readFileSync('docs/operations.md', 'utf8').matchAll(/^\| `(Directory\w+)`/gm);
     const listed = [...named].map(([, alert]) => alert);
     expect(listed).toEqual(rules.map(({ alert }) => alert));
   });

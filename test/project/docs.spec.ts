@@ -21,9 +21,9 @@ describe('docs/settings.md and .env.example', () => {
   });
 });
 
-describe('the page of errors', () => {
-  it('has a section for every code, and for no other', () => {
-    const shown = [...read('docs/errors.md').matchAll(/^### (.+)$/gm)].map(([, code]) => code);
+describe('the chapters about errors', () => {
+  it('have a section for every code, and for no other', () => {
+    const shown = [...read('docs/http.md').matchAll(/^### (.+)$/gm)].map(([, code]) => code);
     expect(shown.sort()).toEqual([...ERROR_CODES, ...mediaCodes()].sort());
   });
 });

@@ -12,7 +12,7 @@ import { errorEntries } from './search-entries.js';
 
 /** Codes that only occur for pictures. */
 const OF_PICTURES: RejectionCode[] = ['SIGNATURE_INVALID', 'URL_EXPIRED'];
-const ERRORS = readFileSync('docs/errors.md', 'utf8');
+const ERRORS = readFileSync('docs/http.md', 'utf8');
 
 const USE = 'Use name. Deprecated since 2026-01-01, gone from 2027-01-01.';
 const EXAMPLE: ReferenceExample = {

@@ -17,7 +17,7 @@ export interface Sources {
   /** The served schema, with the access of its fields. */
   readonly schema: GraphQLSchema;
   readonly examples: ReadonlyMap<string, ReferenceExample>;
-  /** The page of errors, in Markdown. */
+  /** docs/http.md: its chapters from `## Errors` on are the page of errors. */
   readonly errors: string;
   /** The introduction of the reference, in Markdown. */
   readonly introduction: string;
@@ -121,14 +121,14 @@ function rootList(title: string, page: PageName, type: GraphQLObjectType | null 
 
 /** Keeps the layout of the text, because a separate card for every code would break its structure. */
 function errorsPage(markdown: string): ReferencePage {
-  const [, rest = ''] = /^# [^\n]*\n([\s\S]*)$/.exec(markdown) ?? [];
+  const [, rest = ''] = /^## Errors\n([\s\S]*)$/m.exec(markdown) ?? [];
   const codes = [...rest.matchAll(/^### (.+)$/gm)].map(([, code = '']) => code);
   return {
     name: 'errors',
     title: 'Errors',
     body: `<div class="card">\n${renderMarkdown(rest)}</div>\n`,
     contents: codes,
-    entries: errorEntries(markdown),
+    entries: errorEntries(rest),
   };
 }
 

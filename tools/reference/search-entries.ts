@@ -48,7 +48,7 @@ export function definitionEntries(page: PageName, markdown: string): SearchEntry
   return entries;
 }
 
-/** Returns the entries of a page of errors, in which each code is a heading of level 3. */
+/** Returns the entries of the chapters about errors, in which each code is a heading of level 3. */
 export function errorEntries(markdown: string): SearchEntry[] {
   return markdown
     .split(/^### /m)

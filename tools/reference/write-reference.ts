@@ -22,7 +22,7 @@ async function writeReference(): Promise<void> {
   const pages = await buildPages({
     schema: await buildServedSchema(),
     examples: readExamples('tools/reference/examples'),
-    errors: readFileSync('docs/errors.md', 'utf8'),
+    errors: readFileSync('docs/http.md', 'utf8'),
     introduction: readFileSync('tools/reference/introduction.md', 'utf8'),
   });
   const files: Record<string, string> = {

@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * The log of changes made by synchronization (docs/changes.md). Its rows remain when their users and groups
+ * The log of changes made by synchronization (docs/clients.md). Its rows remain when their users and groups
  * are deleted. It stores only their ids and has no foreign keys.
  */
 export class Changes1763683200003 implements MigrationInterface {

@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * The access log: principals and the personal data that they read, counted by day (docs/privacy.md). Also
+ * The access log: principals and the personal data that they read, counted by day (docs/security.md). Also
  * adds the contact and the purpose of service accounts.
  */
 export class AccessLog1763683200005 implements MigrationInterface {

@@ -11,7 +11,7 @@ import {
   isObjectType,
 } from 'graphql';
 
-/** Minimum number of months for which a deprecated element continues to work (docs/evolution.md). */
+/** Minimum number of months for which a deprecated element continues to work (CONTRIBUTING.md). */
 export const NOTICE_MONTHS = 6;
 
 /** The dates in the reason of a deprecation. */
@@ -24,7 +24,7 @@ export interface Deprecation {
 
 const REASON = /^\S.* Deprecated since (\d{4}-\d\d-\d\d), gone from (\d{4}-\d\d-\d\d)\.$/s;
 
-/** Parses the dates of a reason; null if it does not have the form in docs/evolution.md. */
+/** Parses the dates of a reason; null if it does not have the form in CONTRIBUTING.md. */
 export function parseDeprecation(reason: string): Deprecation | null {
   const [, since = '', sunset = ''] = REASON.exec(reason) ?? [];
   const dates = { since: parseDay(since), sunset: parseDay(sunset) };

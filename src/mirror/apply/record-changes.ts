@@ -26,7 +26,7 @@ interface Noted {
 }
 
 /**
- * Records the changes of a plan (docs/changes.md), in the plan's transaction: `begin` before the rows of the
+ * Records the changes of a plan (docs/clients.md), in the plan's transaction: `begin` before the rows of the
  * plan are written, `finish` after the effective roles are computed. The transaction holds the lock on the
  * state of the mirror from its start to its end. Change ids therefore become visible in their order: a reader
  * that sees one id can see all earlier ones.

@@ -31,7 +31,7 @@ export function explainBreaks(breaks: readonly string[], version: string): strin
     `This schema breaks clients of ${version} (released/schema.graphql):`,
     ...breaks.map((each) => `  ${each}`),
     'Leave what there is as it is, and add beside it what is to take its place. What is to go is deprecated first,',
-    `for ${NOTICE_MONTHS} months at least: docs/evolution.md says how.`,
+    `for ${NOTICE_MONTHS} months at least: CONTRIBUTING.md says how.`,
   ].join('\n');
 }
 

@@ -25,7 +25,7 @@ export function pagesWithCommands(): string[] {
   return [
     'README.md',
     'CONTRIBUTING.md',
-    ...['docs', 'deploy', 'ldap', 'sample', ...examples].flatMap(below),
+    ...['docs', 'bench', 'deploy', 'ldap', 'sample', ...examples].flatMap(below),
   ];
 }
 

@@ -27,9 +27,9 @@ export function readFamilies(text: string): MetricFamily[] {
   );
 }
 
-/** The metrics of docs/monitoring.md, without the label that every histogram has. */
+/** The metrics of docs/operations.md, without the label that every histogram has. */
 export function readMetricsTable(): MetricFamily[] {
-  const rows = readFileSync('docs/monitoring.md', 'utf8').matchAll(
+  const rows = readFileSync('docs/operations.md', 'utf8').matchAll(
     /^\| `([a-z]\w+)` +\| (\w+) +\| ([^|]*?) +\| (.+?) +\|$/gm,
   );
   return [...rows].map(([, name = '', type = '', labels = '', help = '']) => ({
