@@ -11,11 +11,9 @@ export interface Changes {
 }
 
 /**
- * Buffer for changes between the streams of a session and the mirror.
- *
- * The buffer accepts all events immediately. A stream that waited would stop the server, and with it every
- * other search on the connection, including those that the mirror needs to apply changes. Memory is still
- * bounded: beyond the capacity, only the identifier of an entry is kept.
+ * Buffer for changes between the streams of a session and the mirror. It accepts all events immediately: a
+ * stream that waited would stop the server, and with it the searches that the mirror needs to apply changes.
+ * Beyond the capacity, only the identifier of an entry is kept.
  */
 export class ChangeBuffer {
   /** The latest cookie of each kind. It covers everything that has arrived. */
@@ -85,9 +83,8 @@ export class ChangeBuffer {
   }
 
   /**
-   * Waits until more than `beyond` events have arrived since the last take.
-   * @param milliseconds the longest wait
-   * @returns whether they have arrived
+   * Waits until more than `beyond` events have arrived since the last take, for at most `milliseconds`, and
+   * returns whether they have.
    * @throws the error that ended a stream, once all earlier changes have been taken
    */
   async wait(milliseconds: number, beyond = 0): Promise<boolean> {

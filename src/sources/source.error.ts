@@ -8,3 +8,6 @@ export class SourceError extends Error {
     this.name = 'SourceError';
   }
 }
+
+/** The server lacks mirrored changes: it lags behind another server, or was restored from a backup. */
+export class ServerBehindError extends SourceError {}

@@ -4,13 +4,11 @@ import { groupFields } from '../groups/group.fields.js';
 import type { Entry } from '../ldap/entry.js';
 import { userFields } from '../users/user.fields.js';
 
-/**
- * The version of the mapping. It is incremented when the meaning of mapped content changes, so that every row
- * is compared again.
- */
+/** The version of the mapping. It is incremented when the meaning of mapped content changes. */
 export const CONTENT_VERSION = 3;
 
-export type EntryKind = 'person' | 'group';
+export const KINDS = ['person', 'group'] as const;
+export type EntryKind = (typeof KINDS)[number];
 
 /** A directory that can be read completely. */
 export interface DirectorySource {
@@ -25,16 +23,13 @@ export interface DirectorySource {
    */
   read(signal: AbortSignal): AsyncIterable<{ kind: EntryKind; entry: Entry }>;
   /**
-   * After a complete read, the position from which changes can be followed, in the source's own format; null
-   * when changes cannot be followed.
+   * After a complete read, the position from which changes can be followed; null when they cannot be
+   * followed.
    */
   position(): string | null;
 }
 
-/**
- * A hash of everything except the directory itself that the content of a row depends on: mapping, fields, URL
- * and account.
- */
+/** A hash of everything but the directory itself that a row depends on: mapping, fields, URL and account. */
 export function fingerprintOf({ source, mapping }: DirectoryConfig): string {
   const from = source.kind === 'file' ? [] : [source.url, source.bind?.dn];
   const fields = [...userFields(mapping.people), ...groupFields(mapping.groups)].map(

@@ -4,6 +4,7 @@ import { ContentSyncRefusedError, RefreshRequiredError } from './content-sync-er
 import { LdapClosedError, type LdapError, LdapProtocolError, LdapResultError } from '../client/ldap-error.js';
 import { toLimitError } from '../client/limit-error.js';
 import { suffixOf } from '../naming/naming-context.js';
+import type { Entry } from '../entry.js';
 import type { SearchRequest } from '../client/requests.js';
 import { ResultCode } from '../client/result-code.js';
 import { readRootDse } from '../client/root-dse.js';
@@ -65,6 +66,29 @@ export async function* followContent(
     throw toSyncError(error, { cookie, isRefreshed: stage.isRefreshed }, connection.bindDn);
   }
   if (request.persist) throw new LdapClosedError('The directory server ended the content synchronisation');
+}
+
+/** Yields the events of followContent up to the end of the refresh, and leaves the search open. */
+export async function* refreshOf(events: AsyncGenerator<ContentEvent>): AsyncGenerator<ContentEvent> {
+  for (;;) {
+    const next = await events.next();
+    if (next.done === true) return;
+    yield next.value;
+    if (next.value.kind === 'refreshed') return;
+  }
+}
+
+/** Yields the entries of a search by content synchronization, and ends the search after the refresh. */
+export async function* readContent(
+  connection: LdapConnection,
+  request: SearchRequest,
+  signal: AbortSignal,
+): AsyncGenerator<{ readonly uuid: string; readonly entry: Entry }> {
+  // OpenLDAP omits the lower glued databases only in a search that persists.
+  for await (const event of followContent(connection, { ...request, cookie: null, persist: true, signal })) {
+    if (event.kind === 'entry') yield event;
+    if (event.kind === 'refreshed') return;
+  }
 }
 
 /** Checks the root DSE and the contextCSN of the server before its results are used. */

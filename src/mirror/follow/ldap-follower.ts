@@ -15,10 +15,9 @@ import {
   type ServerState,
   stateOf,
 } from '../../sources/ldap/position.js';
-import { ServerBehindError } from '../../sources/ldap/server-behind.error.js';
 import { type DirectorySource, fingerprintOf } from '../../sources/source.js';
 import type { Choice } from '../../sources/ldap/ldap-servers.js';
-import { SourceError } from '../../sources/source.error.js';
+import { ServerBehindError, SourceError } from '../../sources/source.error.js';
 import { AskedChanges } from './polled-changes.js';
 import { BehindWatch } from './behind-watch.js';
 import type { Follower } from './follower.js';

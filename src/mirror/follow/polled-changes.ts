@@ -5,6 +5,7 @@ import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { DirectoryClock, sinceAfter } from '../../sources/ldap/directory-clock.js';
 import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
 import { formatPosition, type Position, refuseBehind, withKnown } from '../../sources/ldap/position.js';
+import { readServerState } from '../../sources/ldap/server-state.js';
 import type { Intake, Reached } from './pending-changes.js';
 import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import type { SyncOutcome } from '../sync/outcome.js';
@@ -39,7 +40,7 @@ export class AskedChanges {
     const { connection, intake } = this;
     const { config, directory, manager, reporter } = this.dependencies;
     const asOf = await readClock(manager);
-    const state = await directory.readState(connection);
+    const state = await readServerState(connection, directory.searches);
     refuseBehind(position.state, state);
     const changed = new Set<string>();
     const clock = new DirectoryClock(config.mapping.people.modifiedAt, position.latest);

@@ -7,6 +7,7 @@ import { ContentSession } from '../../sources/ldap/content-session.js';
 import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
 import type { Position } from '../../sources/ldap/position.js';
 import { type DirectorySource, fingerprintOf } from '../../sources/source.js';
+import { readServerState } from '../../sources/ldap/server-state.js';
 import type { Intake } from './pending-changes.js';
 import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import type { SyncOutcome } from '../sync/outcome.js';
@@ -128,10 +129,10 @@ export class ToldChanges {
     if (isQuiet) {
       this.asOf = await readClock(manager);
       // The response shows that the server is available, and that all earlier changes have been sent.
-      await directory.readState(connection);
+      await readServerState(connection, directory.searches);
     }
     const { asOf } = this;
-    if (isQuiet || session.hasMoved || intake.isHealing) {
+    if (isQuiet || session.containers.hasMoved || intake.isHealing) {
       // Changes in transit are older than the entries that are read again, and must not be applied after
       // them.
       const late = await this.receive(session, IN_FLIGHT);
@@ -139,7 +140,9 @@ export class ToldChanges {
     }
     const reached = { position: session.position(), asOf };
     // There may be no pending changes. Then this only confirms that the mirror is current.
-    const held = session.takeMoved() ? await intake.compareNow(reached) : await intake.lookAround(reached);
+    const held = session.containers.takeMoved()
+      ? await intake.compareNow(reached)
+      : await intake.lookAround(reached);
     return held ?? intake.takeOver(reached);
   }
 

@@ -5,8 +5,8 @@ import type { Writer } from '../../database/statements/statement.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { weigh } from '../../sources/delta.js';
-import { KINDS, type KnownEntry, type LdapDirectory } from '../../sources/ldap/ldap-directory.js';
-import type { EntryKind } from '../../sources/source.js';
+import type { KnownEntry, LdapDirectory } from '../../sources/ldap/ldap-directory.js';
+import { type EntryKind, KINDS } from '../../sources/source.js';
 import { userFields } from '../../users/user.fields.js';
 import { EntryComparer } from './entry-comparer.js';
 import {

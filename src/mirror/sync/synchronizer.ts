@@ -34,9 +34,8 @@ import {
   reachedOf,
   stateOf,
 } from '../../sources/ldap/position.js';
-import { ServerBehindError } from '../../sources/ldap/server-behind.error.js';
 import { type DirectorySource, fingerprintOf } from '../../sources/source.js';
-import { SourceError } from '../../sources/source.error.js';
+import { ServerBehindError, SourceError } from '../../sources/source.error.js';
 import { countRecentlyDeleted, countStored } from '../plan/stored.js';
 
 export interface RunOptions {

@@ -1,17 +1,13 @@
 import { type Finding, ok, problem, warning } from '../../common/finding.js';
 import type { DirectoryConfig, FileSourceConfig } from '../../config/settings/directory.js';
 import { LdifError } from '../../ldap/ldif/ldif-error.js';
-import { ReferenceTally } from './reference-statistics.js';
+import { PROGRESS_INTERVAL, ReferenceTally } from './reference-statistics.js';
 import { LdifSource } from '../ldif/ldif-source.js';
 import { SourceError } from '../source.error.js';
-
-/** Number of entries between two progress reports. */
-const PROGRESS_INTERVAL = 1000;
 
 /**
  * Reads a directory file completely, as the service does, and counts people and groups.
  * @param progress called at intervals with the number of entries that have been read
- * @throws InvalidFilterError, InvalidDnError: openSource validates filters and bases first
  */
 export async function examineFile(
   config: DirectoryConfig,

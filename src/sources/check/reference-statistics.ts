@@ -6,6 +6,9 @@ import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import type { EntryKind } from '../source.js';
 
+/** Number of entries between two progress reports. */
+export const PROGRESS_INTERVAL = 1000;
+
 /** The highest percentage of references without a mirrored entry that causes no warning. */
 const TOLERATED_PERCENT = 5;
 
@@ -35,7 +38,7 @@ export class ReferenceTally {
 
   /**
    * A warning when the share of dangling references suggests that memberships are missing. It contains no
-   * names or DNs.
+   * names.
    */
   *findings(): Generator<Finding> {
     const mirrored = new Set([...mirroredOf(this.candidates.person), ...mirroredOf(this.candidates.group)]);

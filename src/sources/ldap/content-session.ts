@@ -1,29 +1,24 @@
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
-import { followContent } from '../../ldap/sync/content-sync.js';
-import { keyOfDn } from '../../ldap/naming/dn-key.js';
+import { followContent, refreshOf } from '../../ldap/sync/content-sync.js';
 import { Entry } from '../../ldap/entry.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
 import type { ContentEvent } from '../../ldap/sync/sync-stage.js';
 import { ChangeBuffer, type Changes } from '../change-buffer.js';
-import { KINDS, type LdapDirectory } from './ldap-directory.js';
+import { ContainerWatch } from './container-watch.js';
+import type { LdapDirectory } from './ldap-directory.js';
 import { describeHidden, formatPosition, type Position, refuseBehind, stateOf } from './position.js';
-import { ServerBehindError } from './server-behind.error.js';
-import type { EntryKind } from '../source.js';
+import { type EntryKind, KINDS } from '../source.js';
+import { ServerBehindError } from '../source.error.js';
 
-type Cookies = Extract<Position, { kind: 'cookies' }>;
-
-export interface SessionOptions {
+interface SessionOptions {
   /** Null when no content is known: the session then reads everything. */
-  readonly from: Cookies | null;
+  readonly from: Extract<Position, { kind: 'cookies' }> | null;
   /** Whether changes after the refresh are followed. */
   readonly follows: boolean;
   readonly signal: AbortSignal;
 }
 
-/**
- * Milliseconds without an event after which the changes are taken as one batch: one operation of a client
- * often causes several changes.
- */
+/** Milliseconds without an event after which the changes are one batch: an operation often causes several. */
 const QUIET = 10;
 /** The longest time in milliseconds that a change waits for others. */
 const LONGEST_WAIT = 200;
@@ -32,32 +27,38 @@ const LONG = 60_000;
 /** Approximate number of bytes of changes in one batch. A picture can have millions of bytes. */
 const LARGEST_BATCH = 32_000_000;
 
-/** The searches that are followed: people, groups, and the containers above them. */
-type Stream = EntryKind | 'container';
-
 /**
  * Follows the people and groups of a server by content synchronization (RFC 4533). All other searches use the
  * same connection: one address may represent several servers, and a second connection could reach a server
  * that is behind, whose responses would revert changes that the first one delivered.
  */
 export class ContentSession {
-  private readonly streams = new Map<Stream, AsyncGenerator<ContentEvent>>();
+  readonly containers = new ContainerWatch();
+  private readonly streams: Readonly<Record<EntryKind, AsyncGenerator<ContentEvent>>>;
   private readonly buffer = new ChangeBuffer(LARGEST_BATCH);
-  private readonly containers = new Map<string, string>();
   /** The entryUUIDs of each kind that its refresh has mentioned. */
   private readonly mentioned = new Map<EntryKind, Set<string>>();
   /** The kinds whose refresh is complete, and whether the entries that it did not mention are gone. */
   private readonly refreshed = new Map<EntryKind, boolean>();
   /** Ends the searches and keeps the connection open. */
   private readonly stop = new AbortController();
-  private cookies = new Map<EntryKind, Buffer>();
-  private moved = false;
+  /** Covers everything that has been taken from the buffer. */
+  private cookies: Map<EntryKind, Buffer>;
 
   private constructor(
     private readonly directory: LdapDirectory,
     private readonly connection: LdapConnection,
     private readonly options: SessionOptions,
-  ) {}
+  ) {
+    const { from } = options;
+    const { person, group } = directory.searches;
+    this.streams = {
+      person: this.streamOf(person, from?.person ?? null),
+      group: this.streamOf(group, from?.group ?? null),
+    };
+    if (from !== null) for (const kind of KINDS) this.buffer.cookies.set(kind, from[kind]);
+    this.cookies = new Map(this.buffer.cookies);
+  }
 
   /**
    * @throws ContentSyncRefusedError when the server refuses content synchronization
@@ -71,8 +72,7 @@ export class ContentSession {
     const session = new ContentSession(directory, connection, options);
     try {
       // Containers are followed first, so that renames during the other refreshes are detected.
-      if (options.follows) await session.openContainers();
-      for (const kind of KINDS) session.openKind(kind);
+      if (options.follows) await session.followContainers();
       return session;
     } catch (error) {
       session.close();
@@ -86,13 +86,12 @@ export class ContentSession {
    */
   async *readAll(): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
     for (const kind of KINDS) {
-      const stream = this.streamOf(kind);
-      for await (const event of refreshOf(stream)) {
+      for await (const event of refreshOf(this.streams[kind])) {
         if (event.kind === 'refreshed') this.buffer.keepCookie(kind, event.cookie);
         if (event.kind === 'entry') yield { kind, entry: withUuid(event.entry, event.uuid) };
       }
-      if (this.options.follows) void this.pump(kind);
-      else await stream.return(undefined);
+      if (this.options.follows) this.followKind(kind);
+      else await this.streams[kind].return(undefined);
     }
     this.cookies = new Map(this.buffer.cookies);
   }
@@ -108,7 +107,7 @@ export class ContentSession {
   ): AsyncGenerator<{ changes: Changes; isLast: boolean }> {
     for (const kind of KINDS) {
       this.mentioned.set(kind, new Set());
-      void this.pump(kind);
+      this.followKind(kind);
     }
     for (;;) {
       while (this.refreshed.size < KINDS.length && !this.buffer.isFull) {
@@ -132,9 +131,7 @@ export class ContentSession {
   }
 
   /**
-   * Waits for changes.
-   * @param patience the longest wait in milliseconds
-   * @returns whether there are changes
+   * Waits for changes, for at most `patience` milliseconds, and returns whether there are any.
    * @throws LdapError when the server or the connection ends the session
    */
   waitForChanges(patience: number): Promise<boolean> {
@@ -154,20 +151,6 @@ export class ContentSession {
   }
 
   /**
-   * Whether a container of people or groups was added, deleted or renamed since takeMoved. The people and
-   * groups below it may have moved as well.
-   */
-  get hasMoved(): boolean {
-    return this.moved;
-  }
-
-  takeMoved(): boolean {
-    const { moved } = this;
-    this.moved = false;
-    return moved;
-  }
-
-  /**
    * The position from which the next session continues; null before the refresh, and when the server sends no
    * cookies.
    */
@@ -184,42 +167,30 @@ export class ContentSession {
     this.stop.abort(new Error('The session was closed'));
   }
 
-  private openKind(kind: EntryKind): void {
-    const cookie = this.options.from?.[kind] ?? null;
-    if (cookie !== null) {
-      this.buffer.cookies.set(kind, cookie);
-      this.cookies.set(kind, cookie);
-    }
-    this.openStream(kind, this.directory.searches[kind], cookie);
+  private async followContainers(): Promise<void> {
+    const stream = this.streamOf(this.directory.containers, null);
+    for await (const event of refreshOf(stream)) this.containers.note(event);
+    // The first refresh lists the containers and is not a change.
+    this.containers.takeMoved();
+    void this.pump(stream, (event) => {
+      this.containers.note(event);
+      if (this.containers.hasMoved) this.buffer.note();
+    });
   }
 
-  private async openContainers(): Promise<void> {
-    const stream = this.openStream('container', this.directory.containers, null);
-    for await (const event of refreshOf(stream)) this.noteContainer(event);
-    // The first refresh lists the containers and is not a change.
-    this.moved = false;
-    void this.pump('container');
+  private followKind(kind: EntryKind): void {
+    void this.pump(this.streams[kind], (event) => {
+      this.receive(kind, event);
+    });
   }
 
   /**
-   * Starts a search that persists, even if only the refresh is wanted. In a search that does not persist,
-   * OpenLDAP omits every entry that is changed during the refresh, as if it had been deleted.
+   * A search that persists, even if only the refresh is wanted: in a search that does not persist, OpenLDAP
+   * omits every entry that is changed during the refresh, as if it had been deleted.
    */
-  private openStream(
-    kind: Stream,
-    search: SearchRequest,
-    cookie: Buffer | null,
-  ): AsyncGenerator<ContentEvent> {
+  private streamOf(search: SearchRequest, cookie: Buffer | null): AsyncGenerator<ContentEvent> {
     const signal = AbortSignal.any([this.options.signal, this.stop.signal]);
-    const stream = followContent(this.connection, { ...search, cookie, persist: true, signal });
-    this.streams.set(kind, stream);
-    return stream;
-  }
-
-  private streamOf(kind: Stream): AsyncGenerator<ContentEvent> {
-    const stream = this.streams.get(kind);
-    if (stream === undefined) throw new Error(`There is no stream of ${kind}`);
-    return stream;
+    return followContent(this.connection, { ...search, cookie, persist: true, signal });
   }
 
   /** Returns all buffered changes, and updates the cookies that represent them. */
@@ -229,12 +200,12 @@ export class ContentSession {
   }
 
   /** Processes the events of a stream as they arrive. */
-  private async pump(kind: Stream): Promise<void> {
+  private async pump(
+    stream: AsyncGenerator<ContentEvent>,
+    receive: (event: ContentEvent) => void,
+  ): Promise<void> {
     try {
-      for await (const event of this.streamOf(kind)) {
-        if (kind === 'container') this.noteContainer(event);
-        else this.receive(kind, event);
-      }
+      for await (const event of stream) receive(event);
     } catch (error) {
       this.buffer.fail(error instanceof Error ? error : new Error('The session ended', { cause: error }));
     }
@@ -268,28 +239,6 @@ export class ContentSession {
     }
     this.refreshed.set(kind, unmentionedAreGone);
     this.buffer.note();
-  }
-
-  private noteContainer(event: ContentEvent): void {
-    if (event.kind === 'deleted') {
-      for (const uuid of event.uuids) this.moved = this.containers.delete(uuid) || this.moved;
-    }
-    if (event.kind === 'entry') {
-      const key = keyOfDn(event.entry.dn);
-      this.moved ||= this.containers.get(event.uuid) !== key;
-      this.containers.set(event.uuid, key);
-    }
-    if (this.moved) this.buffer.note();
-  }
-}
-
-/** Yields the events of a stream up to the end of its refresh, and leaves the stream open. */
-async function* refreshOf(stream: AsyncGenerator<ContentEvent>): AsyncGenerator<ContentEvent> {
-  for (;;) {
-    const next = await stream.next();
-    if (next.done === true) return;
-    yield next.value;
-    if (next.value.kind === 'refreshed') return;
   }
 }
 

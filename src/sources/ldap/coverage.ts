@@ -1,21 +1,20 @@
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
-import { followContent } from '../../ldap/sync/content-sync.js';
+import { readContent } from '../../ldap/sync/content-sync.js';
 import { InvalidDnError, isBelow } from '../../ldap/naming/dn.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import { readPaged } from '../../ldap/client/paged-search.js';
 import { ANY_ENTRY, type SearchRequest } from '../../ldap/client/requests.js';
-import { KINDS, type LdapDirectory } from './ldap-directory.js';
+import type { LdapDirectory } from './ldap-directory.js';
+import { KINDS } from '../source.js';
 
 /** An attribute list with only this name requests no attributes (RFC 4511 §4.5.1.8). */
 const NO_ATTRIBUTES = ['1.1'];
 
 /**
- * Checks that content synchronization covers all people and groups. A server can have several databases below
- * one suffix, and each one has the overlay syncprov or lacks it. A search in a database without it is
- * refused. A search above such a database succeeds, and OpenLDAP omits its entries and their changes without
- * an error.
- *
+ * Checks that content synchronization covers all people and groups. Of several databases below one suffix,
+ * some may lack the overlay syncprov. A search in such a database is refused. A search above it succeeds, and
+ * OpenLDAP omits its entries and their changes without an error.
  * @throws {ContentSyncRefusedError} when a part is refused or omitted
  * @throws {LdapError} for every other failure; the signal's reason
  */
@@ -87,19 +86,13 @@ async function readShown(
   return shown;
 }
 
-/**
- * The entryUUIDs that the refresh of a content synchronization returns. The request must persist: OpenLDAP
- * omits the lower glued databases only in that case.
- */
+/** The entryUUIDs that the refresh of a content synchronization returns. */
 async function readTold(
   connection: LdapConnection,
   request: SearchRequest,
   signal: AbortSignal,
 ): Promise<Set<string>> {
   const told = new Set<string>();
-  for await (const event of followContent(connection, { ...request, cookie: null, persist: true, signal })) {
-    if (event.kind === 'entry') told.add(event.uuid);
-    if (event.kind === 'refreshed') break;
-  }
+  for await (const { uuid } of readContent(connection, request, signal)) told.add(uuid);
   return told;
 }

@@ -20,9 +20,8 @@ export class DirectoryClock {
 /**
  * The time from which the next poll reads changes (pure).
  * @param latest the latest change that this poll read
- * @param isLater this poll began at least one second after the previous one had ended. The second of the
- *   latest change that the previous poll read is then over, and no more changes can occur in it. Otherwise,
- *   entries that an import changed within one second would be read again in every poll
+ * @param isLater this poll began at least one second after the previous one had ended. No more changes can
+ *   occur in the second of the previous poll's latest change, so it is not read again in every poll
  */
 export function sinceAfter(
   position: Pick<Extract<Position, { kind: 'look' }>, 'since' | 'latest'>,

@@ -1,7 +1,7 @@
 import type { Entry } from '../../ldap/entry.js';
 
 /**
- * The attributes that contain the searches of dynamic groups. OpenLDAP returns the subtypes of an attribute
+ * The attributes that contain the searches of dynamic groups: OpenLDAP returns the subtypes of an attribute
  * with it, and the overlay dynlist accepts only subtypes of labeledURI.
  */
 export const DYNAMIC_ATTRIBUTES: readonly string[] = ['labeledURI', 'memberURL'];

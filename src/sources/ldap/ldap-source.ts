@@ -6,9 +6,10 @@ import { readPaged } from '../../ldap/client/paged-search.js';
 import { ContentSession } from './content-session.js';
 import { requireCoverage } from './coverage.js';
 import { DirectoryClock } from './directory-clock.js';
-import { KINDS, LdapDirectory } from './ldap-directory.js';
+import { LdapDirectory } from './ldap-directory.js';
 import { formatPosition } from './position.js';
-import { type DirectorySource, type EntryKind, fingerprintOf } from '../source.js';
+import { readReachedState, readServerState } from './server-state.js';
+import { type DirectorySource, type EntryKind, fingerprintOf, KINDS } from '../source.js';
 
 /** A complete LDAP directory, read by content synchronization if available, and otherwise page by page. */
 export class LdapSource implements DirectorySource {
@@ -27,7 +28,7 @@ export class LdapSource implements DirectorySource {
   }
 
   async *read(signal: AbortSignal): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
-    const connection = await this.directory.connect(signal);
+    const connection = await this.directory.servers.connect(signal);
     try {
       yield* (await this.isAllTold(connection, signal))
         ? this.readBySession(connection, signal)
@@ -70,17 +71,17 @@ export class LdapSource implements DirectorySource {
     connection: LdapConnection,
     signal: AbortSignal,
   ): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
-    // The state and the times are read first, so that the next poll finds changes made while the entries are
-    // read.
-    const state = await this.directory.readState(connection);
-    const reached = await this.directory.readReached(connection, state);
+    // The state and the times are read first: the next poll finds changes made while the entries are read.
+    const { searches } = this.directory;
+    const state = await readServerState(connection, searches);
+    const reached = await readReachedState(connection, searches, state);
     const { modifiedAt } = this.config.mapping.people;
     const before = new DirectoryClock(modifiedAt);
     for await (const entry of this.directory.readTimes(connection)) before.note(entry);
     const clock = new DirectoryClock(modifiedAt, before.latest);
     let isFollowable = before.latest !== '';
     for (const kind of KINDS) {
-      for await (const entry of readPaged(connection, this.directory.searches[kind], { signal })) {
+      for await (const entry of readPaged(connection, searches[kind], { signal })) {
         clock.note(entry);
         isFollowable &&= this.directory.hasIdentity(entry);
         yield { kind, entry };

@@ -6,16 +6,15 @@ import {
   vectorOf,
 } from '../../ldap/sync/csn-vector.js';
 import { csnsOf, parseSyncCookie } from '../../ldap/sync/sync-cookie.js';
-import { ServerBehindError } from './server-behind.error.js';
-import type { EntryKind } from '../source.js';
+import { ServerBehindError } from '../source.error.js';
+import { type EntryKind, KINDS } from '../source.js';
 
-/** The replication state of a server, for people and for groups; null where the server hides it. */
+/** The replication state of a server by kind; null where the server hides it. */
 export type ServerState = Readonly<Record<EntryKind, CsnVector | null>>;
 
 /**
  * The position from which changes of a directory can be followed: the cookies of content synchronization, or
- * the state that the next poll is compared with (kind `look`). It is stored as text with the revision that it
- * belongs to.
+ * the state that the next poll is compared with (kind `look`). It is stored with its revision.
  */
 export type Position =
   | { readonly kind: 'cookies'; readonly person: Buffer; readonly group: Buffer }
@@ -24,19 +23,15 @@ export type Position =
       /** The state of the server by its contextCSN. */
       readonly state: ServerState;
       /**
-       * The state of the server by its entries as well: after a crash they are newer than the contextCSN.
-       * Later states are not compared with this one, because the newest entry can be deleted.
+       * The state by its entries as well: after a crash they are newer than the contextCSN. Later states are
+       * not compared with this one, because the newest entry can be deleted.
        */
       readonly reached: ServerState;
-      /**
-       * All changes before this instant have been read. The text is a timestamp of the directory's own clock,
-       * in its format.
-       */
+      /** All changes before this time have been read, by the directory's own clock and in its format. */
       readonly since: string;
       /**
        * The latest change that was read. Some changes made while entries were read came too late to be
-       * included, and may be older than this one: only a later poll guarantees that no older change is
-       * missing.
+       * included, and may be older: only a later poll guarantees that no older change is missing.
        */
       readonly latest: string;
     };
@@ -55,8 +50,8 @@ export function formatPosition(position: Position): string {
 }
 
 /**
- * @returns null for text that formatPosition did not write, and for a cookie that contains a server ID (see
- *   readCookie)
+ * Null for text that formatPosition did not write, and for a cookie that contains a server ID (see
+ * readCookie).
  */
 export function parsePosition(text: string | null): Position | null {
   if (text === null) return null;
@@ -88,19 +83,16 @@ export function withKnown(state: ServerState, known: ServerState): ServerState {
   return { person: state.person ?? known.person, group: state.group ?? known.group };
 }
 
-/**
- * Compares two states of a directory, possibly of two servers. A kind that either state does not contain is
- * ignored.
- */
+/** Compares two states, possibly of two servers. A kind that either state does not contain is ignored. */
 export function compareStates(known: ServerState, current: ServerState): CsnDifference {
-  const [people, groups] = (['person', 'group'] as const).map((kind) => {
+  const differences = KINDS.flatMap((kind) => {
     const before = known[kind];
     const now = current[kind];
-    return before === null || now === null ? { behind: [], added: [] } : compareVectors(before, now);
+    return before === null || now === null ? [] : [compareVectors(before, now)];
   });
   return {
-    behind: [...new Set([...(people?.behind ?? []), ...(groups?.behind ?? [])])],
-    added: [...new Set([...(people?.added ?? []), ...(groups?.added ?? [])])],
+    behind: [...new Set(differences.flatMap(({ behind }) => behind))],
+    added: [...new Set(differences.flatMap(({ added }) => added))],
   };
 }
 
@@ -123,9 +115,7 @@ export function describeBehind(known: ServerState, current: ServerState): string
 
 /** Describes that a server with this state hides a state that was visible before; null when it does not. */
 export function describeHidden(known: ServerState, current: ServerState): string | null {
-  const isHidden = (['person', 'group'] as const).some(
-    (kind) => known[kind] !== null && current[kind] === null,
-  );
+  const isHidden = KINDS.some((kind) => known[kind] !== null && current[kind] === null);
   return isHidden ? 'The directory server no longer shows how far it has come (contextCSN)' : null;
 }
 
@@ -145,8 +135,8 @@ function shownIn(csns: CsnVector): CsnVector | null {
 }
 
 /**
- * @returns null for a cookie with a server ID, which an earlier release stored. When such a cookie was sent
- *   back, the server omitted its own changes, so the mirror has to be compared with the whole directory.
+ * Null for a cookie with a server ID, which an earlier release stored: the server would omit its own changes,
+ * so the mirror has to be compared with the whole directory.
  */
 function readCookie(text: unknown): Buffer | null {
   if (typeof text !== 'string') return null;

@@ -16,10 +16,7 @@ export class LdifSource implements DirectorySource {
   private readonly isPerson: (entry: Entry) => boolean;
   private readonly isGroup: (entry: Entry) => boolean;
 
-  /**
-   * @throws InvalidFilterError, InvalidDnError: openSource validates filters and bases before it creates this
-   *   source
-   */
+  /** @throws InvalidFilterError, InvalidDnError: openSource validates filters and bases first */
   constructor(
     private readonly config: DirectoryConfig,
     private readonly source: FileSourceConfig,
@@ -30,7 +27,7 @@ export class LdifSource implements DirectorySource {
   }
 
   /**
-   * A value that changes with the file and with the mapping. If it is unchanged, the file need not be read.
+   * Changes with the file and with the mapping. If it is unchanged, the file need not be read.
    * @throws SourceError when the file does not exist or cannot be read
    */
   async fingerprint(): Promise<string> {

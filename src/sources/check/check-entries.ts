@@ -1,0 +1,131 @@
+import { type Finding, ok, problem, warning } from '../../common/finding.js';
+import type { DirectoryMapping } from '../../config/settings/directory.js';
+import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
+import { attributeKey, type Entry } from '../../ldap/entry.js';
+import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
+import { readContent } from '../../ldap/sync/content-sync.js';
+import { LdapResultError } from '../../ldap/client/ldap-error.js';
+import { readPaged } from '../../ldap/client/paged-search.js';
+import type { LdapDirectory } from '../ldap/ldap-directory.js';
+import { PROGRESS_INTERVAL, ReferenceTally } from './reference-statistics.js';
+import type { EntryKind } from '../source.js';
+
+const PLURALS = { person: 'people', group: 'groups' } as const satisfies Record<EntryKind, string>;
+
+/** Counts entries, and the entries that have each attribute. */
+class Tally {
+  total = 0;
+  private readonly counts = new Map<string, number>();
+
+  add(entry: Entry): void {
+    this.total++;
+    for (const key of entry.attributes.keys()) this.counts.set(key, this.having(key) + 1);
+  }
+
+  having(attribute: string): number {
+    return this.counts.get(attributeKey(attribute)) ?? 0;
+  }
+}
+
+/** Checks the entries of a directory by reading all of them. */
+export class EntryCheck {
+  readonly references: ReferenceTally;
+  /** The number of entries, and of those whose modification time is visible. */
+  total = 0;
+  dated = 0;
+
+  /** @param notTold why the server does not report changes; null when it does */
+  constructor(
+    private readonly mapping: DirectoryMapping,
+    private readonly directory: LdapDirectory,
+    private readonly connection: LdapConnection,
+    public notTold: string | null,
+  ) {
+    this.references = new ReferenceTally(mapping);
+  }
+
+  /** @returns whether all entries of the kind were read */
+  async *check(
+    kind: EntryKind,
+    signal: AbortSignal,
+    progress: (entries: number) => void,
+  ): AsyncGenerator<Finding, boolean> {
+    const tally = new Tally();
+    const trouble = await this.count(kind, tally, signal, progress);
+    this.total += tally.total;
+    this.dated += tally.having(this.mapping.people.modifiedAt);
+    if (trouble !== null) {
+      yield trouble;
+      return false;
+    }
+    yield* this.describeEntries(kind, tally);
+    if (kind === 'group') yield* this.describeMembers(tally);
+    return true;
+  }
+
+  /**
+   * Counts the entries with the kind of request that the service will use, because the limits of an account
+   * differ between kinds.
+   */
+  private async count(
+    kind: EntryKind,
+    tally: Tally,
+    signal: AbortSignal,
+    progress: (entries: number) => void,
+  ): Promise<Finding | null> {
+    try {
+      for await (const entry of this.read(kind, signal)) {
+        tally.add(entry);
+        this.references.add(kind, entry);
+        if (tally.total % PROGRESS_INTERVAL === 0) progress(tally.total);
+      }
+      return null;
+    } catch (error) {
+      if (error instanceof ContentSyncRefusedError) {
+        this.notTold = error.message;
+        return this.count(kind, tally, signal, progress);
+      }
+      if (!(error instanceof LdapResultError)) throw error;
+      return problem(PLURALS[kind], `${tally.total} were read, and then: ${error.message}`);
+    }
+  }
+
+  private async *read(kind: EntryKind, signal: AbortSignal): AsyncGenerator<Entry> {
+    const { member, admin, owner } = this.mapping.groups;
+    const { uuid, id, modifiedAt } = this.mapping[PLURALS[kind]];
+    const named = kind === 'person' ? [] : [member, admin, owner];
+    const request = { ...this.directory.searches[kind], attributes: [uuid, id, modifiedAt, ...named] };
+    if (this.notTold !== null) yield* readPaged(this.connection, request, { signal });
+    else for await (const { entry } of readContent(this.connection, request, signal)) yield entry;
+  }
+
+  private *describeEntries(kind: EntryKind, tally: Tally): Generator<Finding> {
+    const what = PLURALS[kind];
+    const { uuid, id, base, filter } = this.mapping[what];
+    const { total } = tally;
+    if (total === 0) {
+      const nobody = `none below ${base} that the account sees and that ${filter} chooses`;
+      yield kind === 'person' ? problem(what, nobody) : warning(what, nobody);
+      return;
+    }
+    const anonymous = total - tally.having(uuid);
+    const nameless = total - tally.having(id);
+    yield ok(what, `${total} below ${base}`);
+    if (anonymous > 0) {
+      const hidden = `${uuid} is hidden from the account, or not there, in ${anonymous} of ${total} entries`;
+      yield problem(what, hidden);
+    }
+    if (nameless > 0) yield warning(what, `${nameless} of ${total} entries have no ${id}, and are left out`);
+  }
+
+  private *describeMembers(tally: Tally): Generator<Finding> {
+    if (tally.total === 0) return;
+    const { member, admin, owner } = this.mapping.groups;
+    const attributes = [member, admin, owner];
+    const counts = attributes.map((attribute) => `${attribute} in ${tally.having(attribute)} groups`);
+    const isNobodyNamed = attributes.every((attribute) => tally.having(attribute) === 0);
+    yield isNobodyNamed
+      ? problem('members', `${counts.join(', ')}: they are hidden from the account, or called otherwise`)
+      : ok('members', counts.join(', '));
+  }
+}

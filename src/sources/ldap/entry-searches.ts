@@ -1,0 +1,47 @@
+import { type Field, mappedFields } from '../../common/field.js';
+import type { DirectoryMapping } from '../../config/settings/directory.js';
+import { groupFields } from '../../groups/group.fields.js';
+import { type Filter, parseFilter } from '../../ldap/filter/filter-parser.js';
+import type { SearchRequest } from '../../ldap/client/requests.js';
+import { userFields } from '../../users/user.fields.js';
+import { DYNAMIC_ATTRIBUTES } from './dynamic-group.js';
+import type { EntryKind } from '../source.js';
+
+/** The attribute that OpenLDAP updates with every change of an entry. Other servers do not have it. */
+export const ENTRY_CSN = 'entryCSN';
+
+/** Object classes of containers. */
+const CONTAINERS = ['organizationalUnit', 'organization', 'locality', 'domain', 'dcObject', 'container'];
+
+/** The searches for people and for groups, with all mapped attributes. */
+export function searchesOf({ people, groups }: DirectoryMapping): Readonly<Record<EntryKind, SearchRequest>> {
+  const { member, admin, owner } = groups;
+  const named = [member, admin, owner, ...DYNAMIC_ATTRIBUTES];
+  return {
+    person: searchOf(people, attributesOf(userFields(people))),
+    group: searchOf(groups, [...attributesOf(groupFields(groups)), ...named]),
+  };
+}
+
+/** The search for the containers of people and groups: their DNs and entryUUIDs. */
+export function containersBelow(base: string): SearchRequest {
+  const filters = CONTAINERS.map((value) => isEqual('objectClass', Buffer.from(value)));
+  return { base, scope: 'sub', filter: { kind: 'or', filters }, attributes: ['entryUUID'] };
+}
+
+export function isEqual(attribute: string, value: Buffer): Filter {
+  return { kind: 'equal', attribute, value };
+}
+
+function searchOf(
+  mapping: DirectoryMapping['people'] | DirectoryMapping['groups'],
+  more: readonly string[],
+): SearchRequest {
+  const { base, filter, uuid, createdAt, modifiedAt, id, name } = mapping;
+  const attributes = new Set(['objectClass', ENTRY_CSN, uuid, createdAt, modifiedAt, id, ...name, ...more]);
+  return { base, scope: 'sub', filter: parseFilter(filter), attributes: [...attributes] };
+}
+
+function attributesOf(fields: readonly Field[]): string[] {
+  return mappedFields(fields).flatMap(({ attributes }) => attributes);
+}
