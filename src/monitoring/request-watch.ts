@@ -92,31 +92,30 @@ export class RequestWatch {
 
   private note(request: SeenRequest, status: number): void {
     const { operation, rateLimits, statements, route, milliseconds } = request;
-    const price = rateLimits === null ? null : priceIn(rateLimits);
     const count = this.counts.of(route, operation?.field ?? NONE);
     addRequest(count, status, milliseconds / 1000);
-    if (rateLimits !== null) this.counts.addOperation(request.principal?.kind ?? 'NONE');
-    count.points += price ?? 0;
     count.statements += statements;
-    if (!this.isLogged) return;
-    const { id: requestId, method, traceId } = request;
-    const line: RequestLine = {
-      requestId,
-      method,
-      route,
-      status,
-      milliseconds: Math.round(milliseconds * 1000) / 1000,
-    };
     if (rateLimits !== null) {
-      line.operation = operation?.name ?? null;
-      line.field = operation?.field ?? null;
-      line.principal = request.principal?.kind ?? null;
-      line.price = price;
-      line.statements = statements;
+      this.counts.addOperation(request.principal?.kind ?? 'NONE');
+      count.points += priceIn(rateLimits) ?? 0;
     }
-    if (traceId !== null) line.traceId = traceId;
-    this.log.lines.info(line, 'request');
+    if (this.isLogged) this.log.lines.info(lineOf(request, status), 'request');
   }
+}
+
+function lineOf(request: SeenRequest, status: number): RequestLine {
+  const { id: requestId, method, route, operation, principal, rateLimits, traceId } = request;
+  const milliseconds = Math.round(request.milliseconds * 1000) / 1000;
+  const line: RequestLine = { requestId, method, route, status, milliseconds };
+  if (rateLimits !== null) {
+    line.operation = operation?.name ?? null;
+    line.field = operation?.field ?? null;
+    line.principal = principal?.kind ?? null;
+    line.price = priceIn(rateLimits);
+    line.statements = request.statements;
+  }
+  if (traceId !== null) line.traceId = traceId;
+  return line;
 }
 
 /** A request whose response was sent or whose connection was closed. */

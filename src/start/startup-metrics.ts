@@ -1,8 +1,8 @@
 import type { Server } from 'node:http';
 import type { Config } from '../config/config.js';
-import { registerBuild } from '../monitoring/metrics/build-metric.js';
+import { BUILD_METRIC } from '../monitoring/metrics/metric.js';
 import { closeMetricsServer, openMetricsServer } from '../monitoring/metrics/metrics-server.js';
-import { registerDatabaseUp } from '../monitoring/metrics/mirror-metrics.js';
+import { DATABASE_UP_METRIC } from '../monitoring/metrics/mirror-metrics.js';
 
 /**
  * Serves metrics on their separate port while the start waits for the database. They report that the process
@@ -20,11 +20,9 @@ export class WaitingMetrics {
   async open(): Promise<void> {
     const { metrics } = this.config.monitoring;
     if (metrics?.kind !== 'apart' || this.server !== null) return;
-    const { PrometheusMetrics } = await import('../monitoring/metrics/registry.js');
-    const waiting = new PrometheusMetrics();
-    registerDatabaseUp(waiting).set(0);
-    registerBuild(waiting);
-    this.server = await openMetricsServer(metrics, () => waiting.text());
+    const { MetricsRegistry } = await import('../monitoring/metrics/registry.js');
+    const registry = new MetricsRegistry([DATABASE_UP_METRIC, BUILD_METRIC]);
+    this.server = await openMetricsServer(metrics, () => registry.text());
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,7 @@
 import { Controller, Get, Header, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Public } from '../../auth/access.js';
+import { METRICS_TYPE } from './metrics-server.js';
 import { MetricsService } from './metrics.service.js';
 
 /** Serves metrics on the port of the API. Used only where metrics need no protection from clients. */
@@ -14,6 +15,6 @@ export class MetricsController {
   async read(@Res() reply: FastifyReply): Promise<void> {
     const text = await this.metrics.text();
     // Sent as bytes, because Fastify would add a second charset to text.
-    await reply.type(this.metrics.contentType).send(Buffer.from(text));
+    await reply.type(METRICS_TYPE).send(Buffer.from(text));
   }
 }

@@ -1,20 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { registerBuild } from './build-metric.js';
 import { CacheMetrics } from './cache-metrics.js';
 import { DatabaseMetrics } from './database-metrics.js';
-import type { MetricGroup } from './metric-group.js';
-import { METRICS_TYPE } from './metrics-server.js';
+import { BUILD_METRIC, type MetricGroup } from './metric.js';
 import { MirrorMetrics } from './mirror-metrics.js';
-import type { PrometheusMetrics } from './registry.js';
+import type { MetricsRegistry } from './registry.js';
 import { RequestMetrics } from './request-metrics.js';
 
 /** All metrics of the service. */
 @Injectable()
 export class MetricsService {
-  /** The media type of `text`. */
-  readonly contentType = METRICS_TYPE;
   private readonly groups: readonly MetricGroup[];
-  private built: Promise<PrometheusMetrics> | null = null;
+  private registry: Promise<MetricsRegistry> | null = null;
 
   constructor(
     requests: RequestMetrics,
@@ -22,36 +18,27 @@ export class MetricsService {
     database: DatabaseMetrics,
     mirror: MirrorMetrics,
   ) {
-    this.groups = [requests, caches, database, mirror];
+    this.groups = [requests, caches, database, mirror, { metrics: [BUILD_METRIC] }];
   }
 
-  /**
-   * Starts the measurements of Node immediately. Without this call, they start with the first request for
-   * metrics.
-   */
-  async begin(): Promise<void> {
-    await this.build();
+  /** Starts the measurements of Node. Without this call, they start with the first request for metrics. */
+  begin(): Promise<MetricsRegistry> {
+    this.registry ??= this.build();
+    return this.registry;
   }
 
   /** Returns all metrics in the Prometheus text format. */
   async text(): Promise<string> {
-    const metrics = await this.build();
-    await Promise.all(this.groups.map(async (group) => group.update()));
-    return metrics.text();
-  }
-
-  private build(): Promise<PrometheusMetrics> {
-    this.built ??= this.make();
-    return this.built;
+    const registry = await this.begin();
+    await Promise.all(this.groups.map(async (group) => group.refresh?.()));
+    return registry.text();
   }
 
   /** Loads the library on first use, because loading takes a tenth of the start time. */
-  private async make(): Promise<PrometheusMetrics> {
-    const { PrometheusMetrics: Made } = await import('./registry.js');
-    const metrics = new Made();
-    for (const group of this.groups) group.register(metrics);
-    registerBuild(metrics);
-    metrics.measureNode();
-    return metrics;
+  private async build(): Promise<MetricsRegistry> {
+    const { MetricsRegistry } = await import('./registry.js');
+    const registry = new MetricsRegistry(this.groups.flatMap(({ metrics }) => metrics));
+    registry.measureNode();
+    return registry;
   }
 }
