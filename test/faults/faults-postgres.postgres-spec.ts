@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -228,6 +229,22 @@ describe('a PostgreSQL that', () => {
     // The connections of before.
     if (areLost) proxy.cut();
     mend();
+    await expectBack();
+  });
+
+  it('answers late is not taken for one that hangs, although it accepts new connections too late', async () => {
+    const statuses = new Set<number>();
+    proxy.slow(350);
+    try {
+      // Answers that are remembered send no statement: only the heartbeat finds out about the server.
+      for (let time = 0; time < 100; time++) {
+        statuses.add((await readAgain()).status);
+        await sleep(50);
+      }
+    } finally {
+      mend();
+    }
+    expect([...statuses]).toEqual([200]);
     await expectBack();
   });
 

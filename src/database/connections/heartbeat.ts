@@ -6,16 +6,18 @@ import { settlesWithin } from './settles-within.js';
 /** Milliseconds that an answer may take before the connection is suspected to hang. */
 const PATIENCE = 500;
 /**
- * Milliseconds that a server may take to accept a connection before it is considered hanging: after a
- * timeout, and otherwise.
+ * Milliseconds of a suspicion: if neither the answer nor a second connection arrives, the server is considered
+ * hanging. With the interval of one second and PATIENCE, a caller waits for less than three seconds.
  */
-const DOUBT = 500;
-const TRUST = 1000;
+const DOUBT = 1250;
+/** The same for a first connection, when nothing else makes the server suspicious. */
+const TRUST = 2000;
 /**
- * Milliseconds after which connecting starts again. Connecting takes many round trips when the server is far
- * away or uses TLS.
+ * Milliseconds after which connecting starts again. It doubles with each attempt, because a server without
+ * processor time may take longer, and because connecting takes many round trips to a server far away.
  */
-const CONNECTING = 2000;
+const CONNECTING = 4000;
+const LONGEST_CONNECTING = 8000;
 /** Milliseconds between a refused connection and the next attempt. */
 const PAUSE = 1000;
 
@@ -63,7 +65,8 @@ class SilenceError extends Error {
  * nothing: only missing answers reveal it. A slow statement on another connection does not count as hanging.
  */
 export class Pulse<Row extends object> {
-  private isDoubted = false;
+  /** Attempts to connect that have failed without an answer since the last answer. */
+  private silences = 0;
   /** The next query does not wait for the interval. */
   private isHurried = false;
   private resting = new AbortController();
@@ -76,7 +79,7 @@ export class Pulse<Row extends object> {
   /** Runs until the signal is aborted. Never throws. */
   async feel(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const client = new SocketClient({ connectionString: this.question.url, keepAlive: true });
+      const client = this.createClient();
       try {
         await this.feelOn(client, signal);
         await end(client);
@@ -84,7 +87,8 @@ export class Pulse<Row extends object> {
         this.tell(failure);
         await end(client, failure);
         // After a missing answer the time limit has already passed, so no pause follows.
-        if (!this.isDoubted) await sleep(PAUSE, undefined, { signal }).catch(() => undefined);
+        if (!(failure instanceof SilenceError))
+          await sleep(PAUSE, undefined, { signal }).catch(() => undefined);
       }
     }
   }
@@ -95,9 +99,12 @@ export class Pulse<Row extends object> {
     this.resting.abort();
   }
 
+  private createClient(): SocketClient {
+    return new SocketClient({ connectionString: this.question.url, keepAlive: true });
+  }
+
   private tell(failure: unknown): void {
-    this.isDoubted = failure instanceof SilenceError;
-    if (this.isDoubted) this.listener.onDoubt();
+    if (failure instanceof SilenceError) this.listener.onDoubt();
     else this.listener.onLost(failure);
   }
 
@@ -115,13 +122,13 @@ export class Pulse<Row extends object> {
       this.listener.onNotification?.(payload);
     });
     const either = AbortSignal.any([signal, lost.signal]);
-    await this.connect(client);
-    await say(client, greeting === null ? SESSION_SETTINGS : `${SESSION_SETTINGS}; ${greeting}`);
+    await this.connect(client, signal);
+    await this.ask(client, greeting === null ? SESSION_SETTINGS : `${SESSION_SETTINGS}; ${greeting}`, signal);
     while (!signal.aborted) {
       this.isHurried = false;
       this.listener.onQuestion?.();
-      this.listener.onAnswer(await say<Row>(client, text));
-      this.isDoubted = false;
+      this.listener.onAnswer(await this.ask(client, text, signal));
+      this.silences = 0;
       await this.rest(interval, either);
     }
   }
@@ -133,24 +140,54 @@ export class Pulse<Row extends object> {
     await sleep(interval, undefined, { signal: either }).catch(() => undefined);
   }
 
-  private async connect(client: pg.Client): Promise<void> {
+  private async connect(client: pg.Client, signal: AbortSignal): Promise<void> {
     const connecting = client.connect();
-    const patience = this.isDoubted ? DOUBT : TRUST;
-    const before = this.listener.receivedBytes?.();
-    if (!(await settlesWithin(patience, connecting))) {
-      if (this.listener.receivedBytes?.() === before) this.listener.onHang?.();
-      if (!(await settlesWithin(CONNECTING - patience, connecting))) throw new SilenceError();
+    const patience = this.silences === 0 ? TRUST : DOUBT;
+    await this.waitForLife(connecting, patience, signal);
+    const limit = Math.min(LONGEST_CONNECTING, CONNECTING * 2 ** this.silences);
+    if (!(await settlesWithin(limit - patience, connecting, signal))) {
+      this.silences++;
+      throw new SilenceError();
     }
     await connecting;
   }
-}
 
-async function say<Row extends object>(client: pg.Client, text: string): Promise<Row | undefined> {
-  const answer = client.query<Row>(text);
-  if (!(await settlesWithin(PATIENCE, answer))) throw new SilenceError();
-  // Several statements give one result each, although the types of the driver declare a single one.
-  const results = [await answer].flat() as pg.QueryResult<Row>[];
-  return results.at(-1)?.rows[0];
+  /** Calls `onHang` if the promise does not settle in time and no other connection receives anything. */
+  private async waitForLife(sign: Promise<unknown>, patience: number, signal: AbortSignal): Promise<void> {
+    const before = this.listener.receivedBytes?.();
+    if ((await settlesWithin(patience, sign, signal)) || signal.aborted) return;
+    if (this.listener.receivedBytes?.() === before) this.listener.onHang?.();
+  }
+
+  /** @throws SilenceError when the answer is missing although the server accepts connections, or hangs */
+  private async ask(client: pg.Client, text: string, signal: AbortSignal): Promise<Row | undefined> {
+    const answer = client.query<Row>(text);
+    if (!(await settlesWithin(PATIENCE, answer))) {
+      this.listener.onDoubt();
+      await this.compareWithSecond(answer, signal);
+      if (!(await settlesWithin(PATIENCE, answer))) throw new SilenceError();
+    }
+    // Several statements give one result each, although the types of the driver declare a single one.
+    const results = [await answer].flat() as pg.QueryResult<Row>[];
+    return results.at(-1)?.rows[0];
+  }
+
+  /**
+   * Opens a second connection and waits until it is accepted or refused, or until the overdue answer arrives.
+   * A connection can be lost while the server works. A server without processor time often answers on an open
+   * connection before it accepts a new one.
+   */
+  private async compareWithSecond(answer: Promise<unknown>, signal: AbortSignal): Promise<void> {
+    const second = this.createClient();
+    second.on('error', () => undefined);
+    try {
+      const sign = Promise.race([answer, second.connect()]);
+      await this.waitForLife(sign, DOUBT, signal);
+      await settlesWithin(LONGEST_CONNECTING - DOUBT, sign, signal);
+    } finally {
+      destroyConnection(second);
+    }
+  }
 }
 
 /** A server that does not answer is not sent a termination message. */

@@ -7,14 +7,20 @@ const STEP = 50;
  * Whether a promise settles within a time. It waits in steps of 50 ms instead of using one timer. A blocked
  * event loop makes one step longer and does not use up several, so events that arrived in the meantime count
  * as in time.
+ * @param signal ends the wait early
  */
-export async function settlesWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
+export async function settlesWithin(
+  milliseconds: number,
+  work: Promise<unknown>,
+  signal?: AbortSignal,
+): Promise<boolean> {
   const settled = new AbortController();
   const settle = () => {
     settled.abort();
   };
   work.then(settle, settle);
-  for (let left = milliseconds; left > 0 && !settled.signal.aborted; left -= STEP) {
+  const isOver = () => settled.signal.aborted || signal?.aborted === true;
+  for (let left = milliseconds; left > 0 && !isOver(); left -= STEP) {
     await sleep(Math.min(STEP, left), undefined, { signal: settled.signal }).catch(() => undefined);
   }
   // After the last step, pending socket events have not been processed yet.

@@ -6,7 +6,7 @@ import { type HttpAnswer, type HttpRequest, type Listening, send } from './http.
 export interface FailedRequest {
   readonly begun: number;
   readonly ended: number;
-  /** A status, or the code of the error. */
+  /** A status and the beginning of the body, or the code of the error. */
   readonly what: string;
 }
 
@@ -65,7 +65,7 @@ export class AskingClients {
     try {
       const answer = await send(this.to, { ...this.options.request, agent });
       if (answer.status === 200) this.answered++;
-      else this.fail(begun, String(answer.status));
+      else this.fail(begun, `${answer.status} ${answer.body.slice(0, 300)}`);
       this.options.onAnswer?.(answer, begun);
       return true;
     } catch (error) {
