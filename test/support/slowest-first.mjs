@@ -17,7 +17,7 @@ const SLOWEST = [
   'mirror-kill.postgres-spec.ts',
   'ldap-convergence.postgres-spec.ts',
   'ldap-kill.postgres-spec.ts',
-  'commands.e2e-spec.ts',
+  'commands.postgres-spec.ts',
   'connections.e2e-spec.ts',
   'mirror-kill.pglite-spec.ts',
   'start.e2e-spec.ts',

@@ -4,7 +4,7 @@ import type { Environment } from '../../src/config/config.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
 import { buildLdif, type TestPerson } from '../support/builders/directory.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
-import { createDatabase, store, type TestDatabase, variable } from '../support/servers/store.js';
+import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 
 const PEOPLE: TestPerson[] = ['anna', 'ben', 'cleo', 'dan', 'eve'].map((id) => ({ id }));
 const SECRET = 'ab'.repeat(32);
@@ -134,24 +134,14 @@ describe('directory check', () => {
 });
 
 describe('directory serve', () => {
-  it(
-    store === 'postgres'
-      ? 'takes over what a sync beside it has brought, and goes on'
-      : 'keeps other processes away from an embedded database',
-    async () => {
-      const service = TestProcess.start('cli', ['serve'], environment);
-      await service.untilPrinted(/Ready at/);
-      writeDirectory([{ id: 'anna', name: 'Renamed' }]);
-      const beside = await run('sync');
-      const ended = await service.kill('SIGTERM');
-      expect(ended.code).toBe(0);
-      if (store === 'postgres') {
-        expect([beside.code, beside.stderr]).toEqual([0, '']);
-        expect(beside.stdout).toMatch(/^(Revision \d+: people \+0 ~1 -0|Nothing has changed)/);
-      } else {
-        expect([beside.code, beside.stdout]).toEqual([1, '']);
-        expect(beside.stderr).toMatch(/^The database directory \S+ is in use by process \d+: [^\n]+\n$/);
-      }
-    },
-  );
+  it('takes over what a sync beside it has brought, and goes on', async () => {
+    const service = TestProcess.start('cli', ['serve'], environment);
+    await service.untilPrinted(/Ready at/);
+    writeDirectory([{ id: 'anna', name: 'Renamed' }]);
+    const beside = await run('sync');
+    const ended = await service.kill('SIGTERM');
+    expect(ended.code).toBe(0);
+    expect([beside.code, beside.stderr]).toEqual([0, '']);
+    expect(beside.stdout).toMatch(/^(Revision \d+: people \+0 ~1 -0|Nothing has changed)/);
+  });
 });
