@@ -37,8 +37,8 @@ export interface FieldDefinition {
   readonly description: string;
   /** Scopes that a token needs for the field. Default: the scopes of the object. */
   readonly scopes?: readonly string[];
-  /** The LDAP attributes, unless a setting names others. The first attribute that has a value is used. */
-  readonly attributes: readonly string[];
+  /** The LDAP attributes, or the setting that names them. The first attribute that has a value is used. */
+  readonly attributes: readonly string[] | string;
   readonly reader: FieldReader;
   /**
    * Column of the table. Null: the field is a member of the JSONB column `field_values`. `lines` are always
@@ -56,19 +56,22 @@ export interface FieldDefinition {
   readonly change?: FieldChange;
 }
 
-/** A field with its LDAP attributes, which settings can override. */
+/** A field with its LDAP attributes. */
 export interface Field extends FieldDefinition {
+  readonly attributes: readonly string[];
   /** The first of the attributes, which a preview writes. Empty: the field has no attribute. */
   readonly attribute: string;
 }
 
-/** @param named attributes from the settings, by field name */
+/** @param settings the attributes that settings name, by the name of the setting */
 export function resolveFields(
   definitions: readonly FieldDefinition[],
-  named: Readonly<Record<string, readonly string[]>>,
+  settings: Readonly<Record<string, readonly string[]>>,
 ): readonly Field[] {
   return definitions.map((definition) => {
-    const attributes = named[definition.name] ?? definition.attributes;
+    const { attributes: named } = definition;
+    const attributes = typeof named === 'string' ? settings[named] : named;
+    if (attributes === undefined) throw new Error(`There is no setting ${String(named)}`);
     return { ...definition, attributes, attribute: attributes[0] ?? '' };
   });
 }

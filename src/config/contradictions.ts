@@ -3,74 +3,89 @@ import { explorerAddresses } from './settings/explorer.js';
 import { baseUrlOf } from './settings/service.js';
 import type { SettingName, Settings } from './settings.js';
 
-/**
- * Finds settings that are valid individually but contradict each other.
- * @param wrong settings with invalid values, from which the function concludes nothing
- */
-export function findContradictions(settings: Settings, wrong: ReadonlySet<SettingName>): string[] {
-  const problems: string[] = [];
-  if (
-    (settings.AUTH_INTROSPECTION_CLIENT_ID === undefined) !==
-      (settings.AUTH_INTROSPECTION_CLIENT_SECRET === undefined) &&
-    !wrong.has('AUTH_INTROSPECTION_CLIENT_SECRET')
-  ) {
-    problems.push(
-      'AUTH_INTROSPECTION_CLIENT_ID and AUTH_INTROSPECTION_CLIENT_SECRET go together: only one is set',
-    );
-  }
-  const hasBindDn = settings.DIRECTORY_BIND_DN !== undefined;
-  if (
-    hasBindDn !== (settings.DIRECTORY_BIND_PASSWORD !== undefined) &&
-    !wrong.has('DIRECTORY_BIND_PASSWORD')
-  ) {
-    problems.push('DIRECTORY_BIND_DN and DIRECTORY_BIND_PASSWORD go together: only one is set');
-  }
-  if (
-    settings.DIRECTORY_STARTTLS &&
-    !splitUrls(settings.DIRECTORY_URL).some((url) => url.startsWith('ldap:')) &&
-    !wrong.has('DIRECTORY_URL')
-  ) {
-    problems.push('DIRECTORY_STARTTLS only goes with a DIRECTORY_URL that begins with ldap://');
-  }
-  if (
-    settings.DATABASE_REPLICA_URLS.length > 0 &&
-    settings.DATABASE_URL.startsWith('pglite:') &&
-    !wrong.has('DATABASE_URL')
-  ) {
-    problems.push(
+/** Settings that are valid individually and contradict each other. */
+interface Contradiction {
+  /** Nothing is concluded while one of these has an invalid value. */
+  readonly about: readonly SettingName[];
+  readonly exists: (settings: Settings) => boolean;
+  readonly problem: string | ((settings: Settings) => string);
+}
+
+const REFUSED = 'is embedded, which production refuses unless ALLOW_EMBEDDED=true';
+const refusesEmbedded = ({ NODE_ENV, ALLOW_EMBEDDED }: Settings) =>
+  NODE_ENV === 'production' && !ALLOW_EMBEDDED;
+const isEmbedded = ({ DATABASE_URL }: Settings) => DATABASE_URL.startsWith('pglite:');
+const explorerUris = (settings: Settings) => explorerAddresses(baseUrlOf(settings));
+
+const CONTRADICTIONS: readonly Contradiction[] = [
+  {
+    about: ['AUTH_INTROSPECTION_CLIENT_SECRET'],
+    exists: ({ AUTH_INTROSPECTION_CLIENT_ID: id, AUTH_INTROSPECTION_CLIENT_SECRET: secret }) =>
+      (id === undefined) !== (secret === undefined),
+    problem: 'AUTH_INTROSPECTION_CLIENT_ID and AUTH_INTROSPECTION_CLIENT_SECRET go together: only one is set',
+  },
+  {
+    about: ['DIRECTORY_BIND_PASSWORD'],
+    exists: ({ DIRECTORY_BIND_DN: dn, DIRECTORY_BIND_PASSWORD: password }) =>
+      (dn === undefined) !== (password === undefined),
+    problem: 'DIRECTORY_BIND_DN and DIRECTORY_BIND_PASSWORD go together: only one is set',
+  },
+  {
+    about: ['DIRECTORY_URL'],
+    exists: ({ DIRECTORY_STARTTLS, DIRECTORY_URL }) =>
+      DIRECTORY_STARTTLS && !splitUrls(DIRECTORY_URL).some((url) => url.startsWith('ldap:')),
+    problem: 'DIRECTORY_STARTTLS only goes with a DIRECTORY_URL that begins with ldap://',
+  },
+  {
+    about: ['DATABASE_URL'],
+    exists: (settings) => settings.DATABASE_REPLICA_URLS.length > 0 && isEmbedded(settings),
+    problem:
       'DATABASE_REPLICA_URLS only goes with a DATABASE_URL that begins with postgres://: an embedded database has no replicas',
-    );
-  }
-  if (
-    settings.REDIS_CA_FILE !== undefined &&
-    settings.REDIS_URL?.startsWith('rediss:') !== true &&
-    !wrong.has('REDIS_URL')
-  ) {
-    problems.push('REDIS_CA_FILE only goes with a REDIS_URL that begins with rediss://');
-  }
-  const addresses = explorerAddresses(baseUrlOf(settings));
-  if (
-    settings.EXPLORER_REDIRECT_URI !== undefined &&
-    !addresses.includes(settings.EXPLORER_REDIRECT_URI) &&
-    !(['EXPLORER_REDIRECT_URI', 'BASE_URL', 'HOST', 'PORT'] as const).some((name) => wrong.has(name))
-  ) {
-    problems.push(`EXPLORER_REDIRECT_URI must be where the explorer is: ${addresses.join(' or ')}`);
-  }
-  if (settings.NODE_ENV === 'production' && !settings.ALLOW_EMBEDDED && !wrong.has('ALLOW_EMBEDDED')) {
-    const refused = 'is embedded, which production refuses unless ALLOW_EMBEDDED=true';
-    if (settings.DATABASE_URL.startsWith('pglite:') && !wrong.has('DATABASE_URL'))
-      problems.push(`DATABASE_URL ${refused}: set postgres://…`);
-    if (settings.AUTH_URL === undefined && !wrong.has('AUTH_URL'))
-      problems.push(`AUTH_URL is empty: the identity provider ${refused}`);
-    if (settings.URL_SIGNING_KEYS === undefined && !wrong.has('URL_SIGNING_KEYS'))
-      problems.push(`URL_SIGNING_KEYS is empty: the generated key ${refused}`);
-  }
-  if (!wrong.has('METRICS_PORT') && !wrong.has('PORT')) {
-    const { METRICS_PORT, METRICS_HOST, PORT } = settings;
-    if (METRICS_PORT === PORT)
-      problems.push('METRICS_PORT and PORT are the same: metrics have a port of their own');
-    if (METRICS_PORT === undefined && METRICS_HOST !== undefined)
-      problems.push('METRICS_HOST only goes with a METRICS_PORT');
-  }
-  return problems;
+  },
+  {
+    about: ['REDIS_URL'],
+    exists: ({ REDIS_CA_FILE, REDIS_URL = '' }) =>
+      REDIS_CA_FILE !== undefined && !REDIS_URL.startsWith('rediss:'),
+    problem: 'REDIS_CA_FILE only goes with a REDIS_URL that begins with rediss://',
+  },
+  {
+    about: ['EXPLORER_REDIRECT_URI', 'BASE_URL', 'HOST', 'PORT'],
+    exists: (settings) =>
+      settings.EXPLORER_REDIRECT_URI !== undefined &&
+      !explorerUris(settings).includes(settings.EXPLORER_REDIRECT_URI),
+    problem: (settings) =>
+      `EXPLORER_REDIRECT_URI must be where the explorer is: ${explorerUris(settings).join(' or ')}`,
+  },
+  {
+    about: ['ALLOW_EMBEDDED', 'DATABASE_URL'],
+    exists: (settings) => refusesEmbedded(settings) && isEmbedded(settings),
+    problem: `DATABASE_URL ${REFUSED}: set postgres://…`,
+  },
+  {
+    about: ['ALLOW_EMBEDDED', 'AUTH_URL'],
+    exists: (settings) => refusesEmbedded(settings) && settings.AUTH_URL === undefined,
+    problem: `AUTH_URL is empty: the identity provider ${REFUSED}`,
+  },
+  {
+    about: ['ALLOW_EMBEDDED', 'URL_SIGNING_KEYS'],
+    exists: (settings) => refusesEmbedded(settings) && settings.URL_SIGNING_KEYS === undefined,
+    problem: `URL_SIGNING_KEYS is empty: the generated key ${REFUSED}`,
+  },
+  {
+    about: ['METRICS_PORT', 'PORT'],
+    exists: ({ METRICS_PORT, PORT }) => METRICS_PORT === PORT,
+    problem: 'METRICS_PORT and PORT are the same: metrics have a port of their own',
+  },
+  {
+    about: ['METRICS_PORT', 'PORT'],
+    exists: ({ METRICS_PORT, METRICS_HOST }) => METRICS_PORT === undefined && METRICS_HOST !== undefined,
+    problem: 'METRICS_HOST only goes with a METRICS_PORT',
+  },
+];
+
+/** @param wrong settings with invalid values */
+export function findContradictions(settings: Settings, wrong: ReadonlySet<SettingName>): string[] {
+  return CONTRADICTIONS.filter(
+    ({ about, exists }) => !about.some((name) => wrong.has(name)) && exists(settings),
+  ).map(({ problem }) => (typeof problem === 'string' ? problem : problem(settings)));
 }

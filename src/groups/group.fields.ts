@@ -7,7 +7,7 @@ export const GROUP_FIELDS: FieldDefinition[] = [
     name: 'id',
     type: 'ID!',
     description: 'The id in the directory.',
-    attributes: ['cn'],
+    attributes: 'DIRECTORY_GROUP_ID',
     reader: 'identity',
     column: 'id',
     isCarried: true,
@@ -17,7 +17,7 @@ export const GROUP_FIELDS: FieldDefinition[] = [
     name: 'name',
     type: 'String!',
     description: 'The name, as people see it.',
-    attributes: ['displayName', 'cn'],
+    attributes: 'DIRECTORY_GROUP_NAME',
     reader: 'identity',
     column: 'name',
     isCarried: true,
@@ -28,7 +28,7 @@ export const GROUP_FIELDS: FieldDefinition[] = [
     name: 'description',
     type: 'String',
     description: 'What the group is about.',
-    attributes: ['description'],
+    attributes: 'DIRECTORY_GROUP_DESCRIPTION',
     reader: 'text',
     column: 'description',
     change: { label: 'description', by: 'owner', isRemovable: true },
@@ -38,7 +38,7 @@ export const GROUP_FIELDS: FieldDefinition[] = [
     type: 'String',
     description:
       'The website of the group: an http or https URL without user information, spaces, quotes or markup.',
-    attributes: ['labeledURI'],
+    attributes: 'DIRECTORY_GROUP_WEBSITE',
     reader: 'website',
     column: 'website',
     change: { label: 'website', by: 'owner', isRemovable: true },
@@ -47,7 +47,7 @@ export const GROUP_FIELDS: FieldDefinition[] = [
     name: 'email',
     type: 'String',
     description: 'The e-mail address of the group.',
-    attributes: ['mail'],
+    attributes: 'DIRECTORY_GROUP_EMAIL',
     reader: 'line',
     column: 'email',
     change: { label: 'e-mail address', by: 'owner', isRemovable: true, format: 'address' },
@@ -56,7 +56,7 @@ export const GROUP_FIELDS: FieldDefinition[] = [
     name: 'createdAt',
     type: 'DateTime!',
     description: 'When the entry was created in the directory.',
-    attributes: ['createTimestamp'],
+    attributes: 'DIRECTORY_CREATED_AT',
     reader: 'identity',
     column: 'created_at',
   },
@@ -73,9 +73,6 @@ export const GROUP_FIELDS: FieldDefinition[] = [
 /** The fields of groups, with the attributes that the settings name. */
 export function groupFields({
   attributes,
-  id,
-  name,
-  createdAt,
-}: DirectoryMapping['groups']): readonly Field[] {
-  return resolveFields(GROUP_FIELDS, { ...attributes, id: [id], name, createdAt: [createdAt] });
+}: Pick<DirectoryMapping['groups'], 'attributes'>): readonly Field[] {
+  return resolveFields(GROUP_FIELDS, attributes);
 }

@@ -10,7 +10,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     name: 'id',
     type: 'ID!',
     description: 'The id in the directory, such as a login name.',
-    attributes: ['uid'],
+    attributes: 'DIRECTORY_USER_ID',
     reader: 'identity',
     column: 'id',
     isCarried: true,
@@ -20,7 +20,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     name: 'name',
     type: 'String!',
     description: 'The full name, as other people see it.',
-    attributes: ['displayName', 'cn'],
+    attributes: 'DIRECTORY_USER_NAME',
     reader: 'identity',
     column: 'name',
     isCarried: true,
@@ -31,7 +31,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     name: 'givenName',
     type: 'String',
     description: 'The given name. Null if the directory has none.',
-    attributes: ['givenName'],
+    attributes: 'DIRECTORY_USER_GIVEN_NAME',
     reader: 'line',
     column: 'given_name',
     change: { label: 'given name', by: 'self', isRemovable: true },
@@ -40,7 +40,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     name: 'familyName',
     type: 'String',
     description: 'The family name. Null if the directory has none.',
-    attributes: ['sn'],
+    attributes: 'DIRECTORY_USER_FAMILY_NAME',
     reader: 'line',
     column: 'family_name',
     change: { label: 'family name', by: 'self', isRemovable: false },
@@ -49,7 +49,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     name: 'email',
     type: 'String',
     description: 'The e-mail address. Null if the directory has none.',
-    attributes: ['mail'],
+    attributes: 'DIRECTORY_USER_EMAIL',
     reader: 'line',
     column: 'email',
     change: { label: 'e-mail address', by: 'self', isRemovable: true, format: 'address' },
@@ -58,7 +58,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     name: 'schoolYear',
     type: 'String',
     description: 'The school year, such as 1A or 2B. Null for staff.',
-    attributes: ['schoolYear'],
+    attributes: 'DIRECTORY_USER_SCHOOL_YEAR',
     reader: 'label',
     column: 'school_year',
     isCarried: true,
@@ -71,7 +71,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     description:
       'A signed URL of the photo in the directory. Null if there is none. The URL needs no token, works in an `img` element ' +
       'and is valid for an hour. The photo is a JPEG, or an AVIF or WebP for clients that name them in Accept.',
-    attributes: ['jpegPhoto'],
+    attributes: 'DIRECTORY_USER_PHOTO',
     reader: 'picture',
     column: 'photo',
     isCarried: true,
@@ -81,7 +81,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     type: 'String',
     description:
       'A signed URL of the picture that the person chose. Null if there is none. It is used like that of `photo`.',
-    attributes: ['profilePicture'],
+    attributes: 'DIRECTORY_USER_PICTURE',
     reader: 'picture',
     column: 'picture',
     isCarried: true,
@@ -90,7 +90,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     name: 'createdAt',
     type: 'DateTime!',
     description: 'When the entry was created in the directory.',
-    attributes: ['createTimestamp'],
+    attributes: 'DIRECTORY_CREATED_AT',
     reader: 'identity',
     column: 'created_at',
   },
@@ -105,11 +105,6 @@ export const USER_FIELDS: FieldDefinition[] = [
 ];
 
 /** The fields of users, with the attributes that the settings name. */
-export function userFields({
-  attributes,
-  id,
-  name,
-  createdAt,
-}: DirectoryMapping['people']): readonly Field[] {
-  return resolveFields(USER_FIELDS, { ...attributes, id: [id], name, createdAt: [createdAt] });
+export function userFields({ attributes }: Pick<DirectoryMapping['people'], 'attributes'>): readonly Field[] {
+  return resolveFields(USER_FIELDS, attributes);
 }

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Field } from '../../src/common/field.js';
 import { readConfig } from '../../src/config/config.js';
-import { GROUP_FIELDS, groupFields } from '../../src/groups/group.fields.js';
-import { USER_FIELDS, userFields } from '../../src/users/user.fields.js';
+import { groupFields } from '../../src/groups/group.fields.js';
+import { userFields } from '../../src/users/user.fields.js';
 
 const PAGE = 'docs/directory.md';
 const { mapping } = readConfig({}).directory;
@@ -10,10 +10,16 @@ const users = userFields(mapping.people);
 const groups = groupFields(mapping.groups);
 
 describe('the tables of fields', () => {
-  it('have the attributes that the settings name by default', () => {
-    const attributes = ({ name, attributes: each }: Pick<Field, 'name' | 'attributes'>) => [name, each];
-    expect(users.map(attributes)).toEqual(USER_FIELDS.map(attributes));
-    expect(groups.map(attributes)).toEqual(GROUP_FIELDS.map(attributes));
+  it('have the attributes that the settings name', () => {
+    const { mapping: other } = readConfig({
+      DIRECTORY_USER_EMAIL: 'post',
+      DIRECTORY_GROUP_NAME: 'o,ou',
+    }).directory;
+    const attributesOf = (fields: readonly Field[], wanted: string) =>
+      fields.find(({ name }) => name === wanted)?.attributes;
+    expect(attributesOf(users, 'email')).toEqual(['mail']);
+    expect(attributesOf(userFields(other.people), 'email')).toEqual(['post']);
+    expect(attributesOf(groupFields(other.groups), 'name')).toEqual(['o', 'ou']);
   });
 
   it('name each field, and each column, once', () => {

@@ -5,19 +5,14 @@ import { certificates, integer, list, text, yesOrNo } from '../value-kinds.js';
 
 const attribute = text.regex(/^[A-Za-z][A-Za-z0-9-]*$/, { error: 'must be the name of an LDAP attribute' });
 
-const attributes = list.refine(
-  (names) => names.length > 0 && names.every((name) => attribute.safeParse(name).success),
-  {
-    error: 'must be one or more names of LDAP attributes, separated by commas',
-  },
-);
+const names = (what: string) =>
+  list.refine((items) => items.length > 0 && items.every((item) => attribute.safeParse(item).success), {
+    error: `must be one or more names of ${what}, separated by commas`,
+  });
 
-const objectClasses = list.refine(
-  (names) => names.length > 0 && names.every((name) => attribute.safeParse(name).success),
-  {
-    error: 'must be one or more names of object classes, separated by commas',
-  },
-);
+/** A setting that names the attribute with this content. */
+const attributeWith = (content: string, name: string) =>
+  setting(attribute.default(name), `Attribute with ${content}.`);
 
 const distinguishedName = text;
 
@@ -36,6 +31,35 @@ function areLdapUrls(value: string): boolean {
   const urls = splitUrls(value);
   return urls.length > 0 && urls.every(isLdapUrl);
 }
+
+/** Settings that name attributes. The tables of fields refer to them (src/users/user.fields.ts). */
+export const ATTRIBUTE_SETTINGS = {
+  DIRECTORY_ENTRY_UUID: attributeWith('the permanent id of an entry', 'entryUUID'),
+  DIRECTORY_CREATED_AT: attributeWith('the creation time of an entry', 'createTimestamp'),
+  DIRECTORY_MODIFIED_AT: attributeWith('the modification time of an entry', 'modifyTimestamp'),
+  DIRECTORY_USER_ID: attributeWith('the id of a person', 'uid'),
+  DIRECTORY_USER_NAME: setting(
+    names('LDAP attributes').default(['displayName', 'cn']),
+    'Attributes with the name of a person, comma-separated. The first that has a value is used.',
+  ),
+  DIRECTORY_USER_GIVEN_NAME: attributeWith('the given name of a person', 'givenName'),
+  DIRECTORY_USER_FAMILY_NAME: attributeWith('the family name of a person', 'sn'),
+  DIRECTORY_USER_EMAIL: attributeWith('the e-mail address of a person', 'mail'),
+  DIRECTORY_USER_SCHOOL_YEAR: attributeWith('the school year of a person', 'schoolYear'),
+  DIRECTORY_USER_PHOTO: attributeWith('the photo of a person, as bytes', 'jpegPhoto'),
+  DIRECTORY_USER_PICTURE: attributeWith('the profile picture of a person, as bytes', 'profilePicture'),
+  DIRECTORY_GROUP_ID: attributeWith('the id of a group', 'cn'),
+  DIRECTORY_GROUP_NAME: setting(
+    names('LDAP attributes').default(['displayName', 'cn']),
+    'Attributes with the name of a group, comma-separated. The first that has a value is used.',
+  ),
+  DIRECTORY_GROUP_DESCRIPTION: attributeWith('the description of a group', 'description'),
+  DIRECTORY_GROUP_EMAIL: attributeWith('the e-mail address of a group', 'mail'),
+  DIRECTORY_GROUP_WEBSITE: attributeWith('the web site of a group', 'labeledURI'),
+  DIRECTORY_GROUP_MEMBER: attributeWith('the DNs of the members of a group', 'member'),
+  DIRECTORY_GROUP_ADMIN: attributeWith('the DNs of the admins of a group', 'groupAdmin'),
+  DIRECTORY_GROUP_OWNER: attributeWith('the DNs of the owners of a group', 'owner'),
+};
 
 /** Settings of the directory: its servers, the names of its attributes, and its synchronization. */
 export const DIRECTORY_SETTINGS = {
@@ -87,69 +111,9 @@ export const DIRECTORY_SETTINGS = {
     text.default('(objectClass=groupOfNames)'),
     'LDAP filter for groups (RFC 4515).',
   ),
-  DIRECTORY_ENTRY_UUID: setting(
-    attribute.default('entryUUID'),
-    'Attribute with the permanent id of an entry.',
-  ),
-  DIRECTORY_CREATED_AT: setting(
-    attribute.default('createTimestamp'),
-    'Attribute with the creation time of an entry.',
-  ),
-  DIRECTORY_MODIFIED_AT: setting(
-    attribute.default('modifyTimestamp'),
-    'Attribute with the modification time of an entry.',
-  ),
-  DIRECTORY_USER_ID: setting(attribute.default('uid'), 'Attribute with the id of a person.'),
-  DIRECTORY_USER_NAME: setting(
-    attributes.default(['displayName', 'cn']),
-    'Attributes with the name of a person, comma-separated. The first that has a value is used.',
-  ),
-  DIRECTORY_USER_GIVEN_NAME: setting(
-    attribute.default('givenName'),
-    'Attribute with the given name of a person.',
-  ),
-  DIRECTORY_USER_FAMILY_NAME: setting(attribute.default('sn'), 'Attribute with the family name of a person.'),
-  DIRECTORY_USER_EMAIL: setting(attribute.default('mail'), 'Attribute with the e-mail address of a person.'),
-  DIRECTORY_USER_SCHOOL_YEAR: setting(
-    attribute.default('schoolYear'),
-    'Attribute with the school year of a person.',
-  ),
-  DIRECTORY_USER_PHOTO: setting(
-    attribute.default('jpegPhoto'),
-    'Attribute with the photo of a person, as bytes.',
-  ),
-  DIRECTORY_USER_PICTURE: setting(
-    attribute.default('profilePicture'),
-    'Attribute with the profile picture of a person, as bytes.',
-  ),
-  DIRECTORY_GROUP_ID: setting(attribute.default('cn'), 'Attribute with the id of a group.'),
-  DIRECTORY_GROUP_NAME: setting(
-    attributes.default(['displayName', 'cn']),
-    'Attributes with the name of a group, comma-separated. The first that has a value is used.',
-  ),
-  DIRECTORY_GROUP_DESCRIPTION: setting(
-    attribute.default('description'),
-    'Attribute with the description of a group.',
-  ),
-  DIRECTORY_GROUP_EMAIL: setting(attribute.default('mail'), 'Attribute with the e-mail address of a group.'),
-  DIRECTORY_GROUP_WEBSITE: setting(
-    attribute.default('labeledURI'),
-    'Attribute with the web site of a group.',
-  ),
-  DIRECTORY_GROUP_MEMBER: setting(
-    attribute.default('member'),
-    'Attribute with the DNs of the members of a group.',
-  ),
-  DIRECTORY_GROUP_ADMIN: setting(
-    attribute.default('groupAdmin'),
-    'Attribute with the DNs of the admins of a group.',
-  ),
-  DIRECTORY_GROUP_OWNER: setting(
-    attribute.default('owner'),
-    'Attribute with the DNs of the owners of a group.',
-  ),
+  ...ATTRIBUTE_SETTINGS,
   DIRECTORY_GROUP_CLASSES: setting(
-    objectClasses.default(['groupOfNames', 'directoryGroup']),
+    names('object classes').default(['groupOfNames', 'directoryGroup']),
     'Object classes of a new group in the LDIF of a preview, comma-separated.',
   ),
   DIRECTORY_GUARD_PERCENT: setting(

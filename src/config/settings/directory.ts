@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type DirectorySettings, splitUrls } from './directory-settings.js';
+import { ATTRIBUTE_SETTINGS, type DirectorySettings, splitUrls } from './directory-settings.js';
 
 export interface DirectoryConfig {
   readonly source: FileSourceConfig | LdapSourceConfig;
@@ -71,21 +71,11 @@ export interface EntryMapping {
   readonly id: string;
   /** The first attribute that has a value is used. */
   readonly name: readonly string[];
-  /**
-   * Attributes of other fields by the name of the field. A field without an entry uses the attributes of the
-   * table of fields.
-   */
+  /** Attributes by the name of the setting that names them, for the tables of fields. */
   readonly attributes: Readonly<Record<string, readonly string[]>>;
 }
 
 export function buildDirectory(settings: DirectorySettings): DirectoryConfig {
-  const below = (base: string) =>
-    base === '' ? settings.DIRECTORY_BASE_DN : `${base},${settings.DIRECTORY_BASE_DN}`;
-  const everyEntry = {
-    uuid: settings.DIRECTORY_ENTRY_UUID,
-    createdAt: settings.DIRECTORY_CREATED_AT,
-    modifiedAt: settings.DIRECTORY_MODIFIED_AT,
-  };
   return {
     source: buildSource(settings),
     baseDn: settings.DIRECTORY_BASE_DN,
@@ -95,41 +85,41 @@ export function buildDirectory(settings: DirectorySettings): DirectoryConfig {
       identities: settings.DIRECTORY_RECONCILE_SECONDS,
       contents: settings.DIRECTORY_RECONCILE_CONTENTS_SECONDS,
     },
-    mapping: {
-      people: {
-        ...everyEntry,
-        base: below(settings.DIRECTORY_PEOPLE_BASE),
-        filter: settings.DIRECTORY_PEOPLE_FILTER,
-        id: settings.DIRECTORY_USER_ID,
-        name: settings.DIRECTORY_USER_NAME,
-        attributes: {
-          givenName: [settings.DIRECTORY_USER_GIVEN_NAME],
-          familyName: [settings.DIRECTORY_USER_FAMILY_NAME],
-          email: [settings.DIRECTORY_USER_EMAIL],
-          schoolYear: [settings.DIRECTORY_USER_SCHOOL_YEAR],
-          photo: [settings.DIRECTORY_USER_PHOTO],
-          picture: [settings.DIRECTORY_USER_PICTURE],
-        },
-      },
-      groups: {
-        ...everyEntry,
-        base: below(settings.DIRECTORY_GROUPS_BASE),
-        filter: settings.DIRECTORY_GROUPS_FILTER,
-        id: settings.DIRECTORY_GROUP_ID,
-        name: settings.DIRECTORY_GROUP_NAME,
-        attributes: {
-          description: [settings.DIRECTORY_GROUP_DESCRIPTION],
-          email: [settings.DIRECTORY_GROUP_EMAIL],
-          website: [settings.DIRECTORY_GROUP_WEBSITE],
-        },
-        member: settings.DIRECTORY_GROUP_MEMBER,
-        admin: settings.DIRECTORY_GROUP_ADMIN,
-        owner: settings.DIRECTORY_GROUP_OWNER,
-        classes: settings.DIRECTORY_GROUP_CLASSES,
-      },
-    },
+    mapping: buildMapping(settings),
     guard: { percent: settings.DIRECTORY_GUARD_PERCENT, windowSeconds: settings.DIRECTORY_GUARD_SECONDS },
     changesDays: settings.DIRECTORY_CHANGES_DAYS,
+  };
+}
+
+function buildMapping(settings: DirectorySettings): DirectoryMapping {
+  const below = (base: string) =>
+    base === '' ? settings.DIRECTORY_BASE_DN : `${base},${settings.DIRECTORY_BASE_DN}`;
+  const names = Object.keys(ATTRIBUTE_SETTINGS) as (keyof typeof ATTRIBUTE_SETTINGS)[];
+  const everyEntry = {
+    uuid: settings.DIRECTORY_ENTRY_UUID,
+    createdAt: settings.DIRECTORY_CREATED_AT,
+    modifiedAt: settings.DIRECTORY_MODIFIED_AT,
+    attributes: Object.fromEntries(names.map((name) => [name, [settings[name]].flat()])),
+  };
+  return {
+    people: {
+      ...everyEntry,
+      base: below(settings.DIRECTORY_PEOPLE_BASE),
+      filter: settings.DIRECTORY_PEOPLE_FILTER,
+      id: settings.DIRECTORY_USER_ID,
+      name: settings.DIRECTORY_USER_NAME,
+    },
+    groups: {
+      ...everyEntry,
+      base: below(settings.DIRECTORY_GROUPS_BASE),
+      filter: settings.DIRECTORY_GROUPS_FILTER,
+      id: settings.DIRECTORY_GROUP_ID,
+      name: settings.DIRECTORY_GROUP_NAME,
+      member: settings.DIRECTORY_GROUP_MEMBER,
+      admin: settings.DIRECTORY_GROUP_ADMIN,
+      owner: settings.DIRECTORY_GROUP_OWNER,
+      classes: settings.DIRECTORY_GROUP_CLASSES,
+    },
   };
 }
 

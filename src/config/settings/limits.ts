@@ -43,36 +43,25 @@ export const LIMITS_SETTINGS = {
   ),
 };
 
-export interface LimitsConfig {
-  readonly depth: number;
-  readonly aliases: number;
-  readonly directives: number;
-  readonly rootFields: number;
-  readonly tokens: number;
-  readonly bodyBytes: number;
-  readonly requestSeconds: number;
-  readonly connections: number;
-  readonly nodes: number;
-  readonly pointsPerHour: number;
-  readonly requestsPerMinute: number;
-  readonly failedLogins: number;
-  readonly answerCacheMegabytes: number;
-}
+const SETTING_BY_LIMIT = {
+  depth: 'LIMIT_DEPTH',
+  aliases: 'LIMIT_ALIASES',
+  directives: 'LIMIT_DIRECTIVES',
+  rootFields: 'LIMIT_ROOT_FIELDS',
+  tokens: 'LIMIT_TOKENS',
+  bodyBytes: 'LIMIT_BODY_BYTES',
+  requestSeconds: 'LIMIT_REQUEST_SECONDS',
+  connections: 'LIMIT_CONNECTIONS',
+  nodes: 'LIMIT_NODES',
+  pointsPerHour: 'LIMIT_POINTS_PER_HOUR',
+  requestsPerMinute: 'LIMIT_REQUESTS_PER_MINUTE',
+  failedLogins: 'LIMIT_FAILED_LOGINS',
+  answerCacheMegabytes: 'ANSWER_CACHE_MEGABYTES',
+} as const satisfies Record<string, keyof typeof LIMITS_SETTINGS>;
+
+export type LimitsConfig = Readonly<Record<keyof typeof SETTING_BY_LIMIT, number>>;
 
 export function buildLimits(settings: ValuesOf<typeof LIMITS_SETTINGS>): LimitsConfig {
-  return {
-    depth: settings.LIMIT_DEPTH,
-    aliases: settings.LIMIT_ALIASES,
-    directives: settings.LIMIT_DIRECTIVES,
-    rootFields: settings.LIMIT_ROOT_FIELDS,
-    tokens: settings.LIMIT_TOKENS,
-    bodyBytes: settings.LIMIT_BODY_BYTES,
-    requestSeconds: settings.LIMIT_REQUEST_SECONDS,
-    connections: settings.LIMIT_CONNECTIONS,
-    nodes: settings.LIMIT_NODES,
-    pointsPerHour: settings.LIMIT_POINTS_PER_HOUR,
-    requestsPerMinute: settings.LIMIT_REQUESTS_PER_MINUTE,
-    failedLogins: settings.LIMIT_FAILED_LOGINS,
-    answerCacheMegabytes: settings.ANSWER_CACHE_MEGABYTES,
-  };
+  const limits = Object.entries(SETTING_BY_LIMIT).map(([limit, name]) => [limit, settings[name]]);
+  return Object.fromEntries(limits) as LimitsConfig;
 }
