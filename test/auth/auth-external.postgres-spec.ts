@@ -152,13 +152,13 @@ describe('a token of an external issuer', () => {
       ]);
   });
 
-  it.each<[string, SignRequest]>([
-    ['another media type', { header: { typ: 'application/at+jwt' } }],
-    ['several audiences', { payload: { aud: ['urn:other', 'urn:test:directory'] } }],
-    ['no key id', { header: { kid: null } }],
-    ['an end within the minute that clocks may differ', { payload: { exp: now() - 20 } }],
+  it.each<[string, () => SignRequest]>([
+    ['another media type', () => ({ header: { typ: 'application/at+jwt' } })],
+    ['several audiences', () => ({ payload: { aud: ['urn:other', 'urn:test:directory'] } })],
+    ['no key id', () => ({ header: { kid: null } })],
+    ['an end within the minute that clocks may differ', () => ({ payload: { exp: now() - 20 } })],
   ])('is accepted with %s', async (_case, request) => {
-    expect((await ask(await issuer.sign(request))).status).toBe(200);
+    expect((await ask(await issuer.sign(request()))).status).toBe(200);
   });
 
   it('is accepted from an issuer that spells itself with a slash at the end', async () => {
@@ -218,11 +218,16 @@ describe('a token of an external issuer', () => {
 
   it('that was accepted is refused once it has expired', async () => {
     // A JWT is good for a minute more than it says, for clocks that differ.
-    const tokens = [
-      await issuer.sign({ payload: { exp: now() - 57 } }),
-      await issuer.opaque({ active: true, sub: 'ben', exp: now() - 57 }),
+    const signFor = async (seconds: number) => [
+      await issuer.sign({ payload: { exp: now() - 60 + seconds } }),
+      await issuer.opaque({ active: true, sub: 'ben', exp: now() - 60 + seconds }),
     ];
-    for (const authorization of tokens) expect((await ask(authorization)).status).toBe(200);
+    const areAccepted = async () =>
+      (await Promise.all(tokens.map(ask))).every(({ status }) => status === 200);
+    // Only a busy machine needs more than the first few seconds to ask.
+    let tokens = await signFor(3);
+    if (!(await areAccepted())) tokens = await signFor(60);
+    expect(await areAccepted()).toBe(true);
     await service.until(async () => {
       const answers = await Promise.all(tokens.map(ask));
       return answers.every(({ status }) => status === 401);

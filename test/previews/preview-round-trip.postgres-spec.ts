@@ -9,7 +9,7 @@ import { GROUP, ldifOf, type Mutation, RoundTrip, USER } from '../support/client
 import { repetitions } from '../support/repetitions.js';
 
 /** Mutations that go into one operation: it has ten seconds. */
-const CHUNK = 15;
+const CHUNK = 5;
 
 /** The strings that can be a name, and with that a description. */
 const NAMES = [...new Set(NAUGHTY_STRINGS.map((text) => text.trim()))].filter((name) =>
