@@ -14,10 +14,7 @@ export class UnauthenticatedError extends ServiceError {
     super('UNAUTHENTICATED', message, { ...details, challenge }, options);
   }
 
-  /**
-   * @param what the field or the route, as the subject of a sentence
-   * @param requiredScopes the scopes that the token needs; if empty, any token is enough
-   */
+  /** `what` is the subject of a sentence. Without `requiredScopes`, any token is enough. */
   static tokenNeeded(what: string, requiredScopes: readonly Scope[]): UnauthenticatedError {
     const how = 'send one in the header Authorization, as Bearer (access token) or Basic (service account)';
     return new UnauthenticatedError(
@@ -51,10 +48,7 @@ export class UnauthenticatedError extends ServiceError {
   }
 }
 
-/**
- * Explains that the scopes of a token are not enough.
- * @param what the field or the route, as the subject of a sentence
- */
+/** Explains that the scopes of a token are not enough. `what` is the subject of the sentence. */
 export function scopeNeeded(what: string, requiredScopes: readonly Scope[]): string {
   const scopes =
     requiredScopes.length === 1

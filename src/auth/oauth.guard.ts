@@ -66,8 +66,7 @@ export class OAuthGuard extends AuthGuard() {
   }
 
   /**
-   * @param address of the client
-   * @returns null if the request has no token
+   * Null if the request has no token.
    * @throws UnauthenticatedError if the token is not valid, even if no field needs one
    * @throws ServiceError RATE_LIMITED after too many wrong secrets from the address
    * @throws ServiceUnavailableError if the token cannot be verified at the moment
@@ -80,7 +79,7 @@ export class OAuthGuard extends AuthGuard() {
     if (isBasic) this.rejectRemoteDemo(token, request);
     const presented = { headers: { authorization: `${scheme} ${token}` }, ip: address };
     const { principal } = await this.tokens.findOrVerify(credentials, () =>
-      isBasic ? this.verifySecret(token, presented) : this.runStrategies(presented),
+      isBasic ? this.verifySecret(presented) : this.runStrategies(presented),
     );
     return principal;
   }
@@ -111,16 +110,11 @@ export class OAuthGuard extends AuthGuard() {
   }
 
   /** Counts wrong secrets, which can be guessed. Wrong access tokens are not counted: most of them have expired. */
-  private async verifySecret(token: string, presented: PassportRequest): Promise<VerifiedToken> {
+  private async verifySecret(presented: PassportRequest): Promise<VerifiedToken> {
     // Starts before the lookup, so that the time of the rejection does not depend on what was found.
     const earliest = sleep(MIN_REJECTION_MS);
-    const id = parseBasic(token)?.id;
     try {
-      return await this.failedLogins.guard(
-        { account: id === undefined ? null : `service-account:${id}`, address: presented.ip },
-        () => this.runStrategies(presented),
-        isRejection,
-      );
+      return await this.failedLogins.guard(presented.ip, () => this.runStrategies(presented), isRejection);
     } catch (error) {
       if (isRejection(error)) await earliest;
       throw error;

@@ -8,10 +8,7 @@ import { BasicStrategy as PassportBasicStrategy } from 'passport-http';
 import { UnauthenticatedError } from './authentication.error.js';
 import { parseBasic } from './authorization-header.js';
 
-/**
- * Verifies the secret of a service account. An abstract class, because the module of service accounts is in a layer
- * above this one and provides it.
- */
+/** Verifies the secret of a service account. The module of service accounts, a layer above, provides it. */
 export abstract class ServiceAccountVerifier {
   /** @throws UnauthenticatedError if the account is unknown, expired or revoked, or the secret is wrong */
   abstract verify(id: string, secret: string): Promise<VerifiedToken>;

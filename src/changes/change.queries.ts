@@ -6,10 +6,7 @@ import type { ChangeFilter } from './change.inputs.js';
 import { Change, ChangeKind, kindOf, numberOfKind } from './change.model.js';
 import { changesKeptSince, PORTION } from './retention.js';
 
-/**
- * The entryUUID of the user or group of a change. Changes of earlier releases have none: then it is that of the row, or that of
- * the deletion.
- */
+/** The entryUUID of the user or group of a change. Earlier releases recorded none. */
 function identityOf(noun: 'user' | 'group'): string {
   const deletion = numberOfKind(noun === 'user' ? ChangeKind.USER_DELETED : ChangeKind.GROUP_DELETED);
   return `coalesce(c.${noun}_uuid, (select o.entry_uuid from ${noun}s o where o.key = c.${noun}_key),
@@ -65,10 +62,7 @@ export interface ChangeSubjects {
   readonly groupKey: number | null;
 }
 
-/**
- * The log, oldest first. A cursor is a position in the log and can be used with any filter.
- * @param days for which changes are kept
- */
+/** The log, oldest first. A cursor can be used with any filter. Changes are kept for `days`. */
 export function changeSource(filter: ChangeFilter, subjects: ChangeSubjects, days: number): PageSource {
   const values = new Values();
   const kinds = filter.kinds ?? null;
@@ -113,10 +107,7 @@ function kindConditions(
   return { stretches: numbers.map((number) => `c.kind = ${values.add(number)}::smallint`) };
 }
 
-/**
- * Subtracts the expired changes that are not deleted yet. Usually there are none; if there are many, only the first portion of
- * them is subtracted.
- */
+/** Subtracts the expired changes that are not deleted yet, at most one portion of them. */
 function totalSince(from: string): string {
   const past = `select from changes p where p.at < ${from} order by p.at, p.id limit ${PORTION}`;
   return `(select m.change_count - (select count(*)::integer from (${past}) past) from mirror_state m)`;
@@ -158,10 +149,7 @@ export const FIND_GROUP = findSubject('groups', 'group_key', ChangeKind.GROUP_DE
 /** Types of objects that have a node id. */
 export type NodeType = 'User' | 'Group';
 
-/**
- * Returns the identity of an object of the API, which consists of its type and its entryUUID. Unlike an id of
- * the directory, it never changes and no other entry ever has it. It is opaque to clients.
- */
+/** The opaque identity of an object: its type and entryUUID. No other entry ever has it. */
 export function nodeIdOf(type: NodeType, entryUuid: string): string {
   return Buffer.from(`${type}:${entryUuid}`).toString('base64url');
 }

@@ -35,9 +35,8 @@ export class ChangesService {
   ) {}
 
   /**
-   * @throws NotFoundError when no user or group has the id of `user` or `group`, or was the last that had it
-   * @throws ServiceError CHANGE_CURSOR_EXPIRED when changes after a cursor are no longer kept; INVALID_CURSOR when the cursor is
-   *   not of this database
+   * Throws NotFoundError for an unknown `user` or `group`.
+   * @throws ServiceError CHANGE_CURSOR_EXPIRED; INVALID_CURSOR if the cursor is not of this database
    */
   async list(
     page: ChangeListArguments,

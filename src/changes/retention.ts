@@ -31,9 +31,8 @@ export function hasRecovered(before: LogClock, now: Date): boolean {
 export const PORTION = 20_000;
 
 /**
- * SQL of the time from which changes are shown: older ones have expired, whether they are deleted yet or not. A clock that leaps
- * ahead makes at most one day of them expire (see advance).
- * @param days SQL of the number of days for which changes are kept
+ * SQL of the time from which changes are shown, whether older ones are deleted yet or not. A clock that leaps
+ * ahead makes at most one day of them expire (see advance). `days` is SQL.
  */
 export function changesKeptSince(days: string): string {
   return `(

@@ -5,10 +5,7 @@ import { ServiceError } from './errors.js';
 export type CursorValue = string | number;
 export type CursorValueType = 'string' | 'number';
 
-/**
- * Identifies the connection, order and filter of a cursor. A cursor is rejected by any other connection,
- * order or filter.
- */
+/** Identifies the connection, order and filter of a cursor. All others reject the cursor. */
 export type CursorBinding = string;
 
 /** Cached bindings by their serialized input, because most of them are requested repeatedly. */
@@ -17,10 +14,7 @@ const known = new Map<string, CursorBinding>();
 const MOST_KNOWN = 1000;
 const LONGEST_KNOWN = 500;
 
-/**
- * Returns the binding of a connection with everything that decides its rows and their order. A null value
- * counts as an omitted one.
- */
+/** The binding of everything that decides the rows and their order. A null counts as omitted. */
 export function bindCursor(connection: string, order: object, filter: object): CursorBinding {
   const asked = JSON.stringify([connection, order, filter]);
   let binding = known.get(asked);
@@ -44,11 +38,7 @@ export function encodeCursor(binding: CursorBinding, values: readonly CursorValu
   return Buffer.from(JSON.stringify([binding, ...values])).toString('base64url');
 }
 
-/**
- * Decodes a cursor into its position in the order.
- * @throws ServiceError INVALID_CURSOR when the cursor is malformed, or belongs to another connection, order
- * or filter
- */
+/** Decodes a cursor into its position in the order. Throws ServiceError INVALID_CURSOR. */
 export function decodeCursor(
   cursor: string,
   binding: CursorBinding,

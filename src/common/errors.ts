@@ -1,9 +1,6 @@
 import { HttpException } from '@nestjs/common';
 
-/**
- * Every code that `extensions.code` can contain. The list is closed: a test fails on any other code.
- * docs/http.md describes each code and how a client should react.
- */
+/** Every code that `extensions.code` can contain. docs/http.md describes each one. */
 export const ERROR_CODES = [
   'GRAPHQL_PARSE_FAILED',
   'GRAPHQL_VALIDATION_FAILED',
@@ -50,10 +47,7 @@ export interface ErrorDetails {
   ageSeconds?: number;
 }
 
-/**
- * An error that clients receive: its message and code appear unchanged in the response. Every other thrown
- * value is masked as INTERNAL_SERVER_ERROR and logged once.
- */
+/** An error that clients receive as it is. Every other thrown value is masked and logged once. */
 export class ServiceError extends Error {
   constructor(
     readonly code: ErrorCode,
@@ -107,9 +101,8 @@ const CODES: Readonly<Record<number, ErrorCode>> = {
 };
 
 /**
- * Returns the error with a code if clients may receive it: a ServiceError, or a Nest HttpException, of which
- * only the message is used. Returns null for every other error and for a status that reports a defect, such
- * as 500.
+ * The error for clients: a ServiceError, or the message of a Nest HttpException. Null for every other error, and
+ * for a status that reports a defect, such as 500.
  */
 export function asServiceError(error: unknown): ServiceError | null {
   if (error instanceof ServiceError) return error;

@@ -40,15 +40,9 @@ export interface FieldDefinition {
   /** The LDAP attributes, or the setting that names them. The first attribute that has a value is used. */
   readonly attributes: readonly string[] | string;
   readonly reader: FieldReader;
-  /**
-   * Column of the table. Null: the field is a member of the JSONB column `field_values`. `lines` are always
-   * in JSONB.
-   */
+  /** Column of the table. Null: a member of the JSONB column `field_values`, where `lines` always are. */
   readonly column: string | null;
-  /**
-   * Whether memberships have a copy of the column, so that a page of memberships reads one table
-   * (docs/adr/0007).
-   */
+  /** Whether memberships have a copy of the column, to be read from one table (docs/adr/0007). */
   readonly isCarried?: true;
   readonly isSearchable?: true;
   /** Description of the filter by exact value. Default: there is no filter. */

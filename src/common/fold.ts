@@ -1,9 +1,6 @@
 import { BadUserInputError } from './errors.js';
 
-/**
- * Letters that Unicode does not decompose into a base letter and a mark, and their usual transcriptions.
- * Lower case only, because folding converts to lower case first.
- */
+/** Letters that Unicode does not decompose, and their usual transcriptions. Lower case only. */
 const SPELLED_OUT: Record<string, string> = {
   ß: 'ss',
   æ: 'ae',
@@ -36,13 +33,10 @@ const LONGEST_SEARCH = 64;
 const UNITS_OF_CHARACTER = 4;
 
 /**
- * Folds text for comparison. Case, accents, compatibility forms (Unicode NFKD), runs of white space or
- * control characters, and invisible characters (soft hyphens, joiners, direction marks) are ignored. The
- * mirror stores folded text and a search folds its query, so that both sides always agree. The result has no
- * NUL, which PostgreSQL text cannot hold.
- *
- * Normalization sorts the marks of a letter, in time quadratic in their number. Text of clients therefore
- * goes through `foldSearch` and `foldId`, which check its length first.
+ * Folds text for comparison: case, accents, compatibility forms (NFKD), white space, control and invisible
+ * characters are ignored. The result has no NUL, which PostgreSQL cannot store.
+ * Normalization takes quadratic time, so text of clients goes through `foldSearch` and `foldId`, which limit its
+ * length.
  */
 export function fold(text: string): string {
   return text
@@ -56,19 +50,15 @@ export function fold(text: string): string {
 }
 
 /**
- * Folds an id for comparison. LDAP compares `uid` and `cn` without regard to case (RFC 4519). A NUL, which no
- * stored id has and PostgreSQL rejects, becomes another character that no id has. A text longer than any id
- * is not normalized: it becomes a short text that matches no id.
+ * Folds an id: LDAP compares `uid` and `cn` without case (RFC 4519). A text with NUL, which PostgreSQL rejects,
+ * or longer than any id becomes one that matches no id.
  */
 export function foldId(id: string): string {
   if (id.length > LONGEST_ID) return MATCHES_NO_ID;
   return id.toWellFormed().normalize('NFC').toLowerCase().replaceAll('\0', '\uFFFD');
 }
 
-/**
- * Folds the text of a search.
- * @throws BadUserInputError when it has fewer than 2 or more than 64 characters
- */
+/** Folds the text of a search. Throws BadUserInputError unless it has 2 to 64 characters. */
 export function foldSearch(query: string, argument: string): string {
   const length =
     query.length > LONGEST_SEARCH * UNITS_OF_CHARACTER ? Infinity : [...query.normalize('NFC')].length;
@@ -81,10 +71,7 @@ export function foldSearch(query: string, argument: string): string {
   return fold(query).trim();
 }
 
-/**
- * Prepares a text for an exact comparison with stored labels. A longer text is cut to a length at which it
- * still matches none, because labels are shorter than ids. A NUL becomes a character that no label has.
- */
+/** Prepares a text for comparison with labels. A longer text or one with NUL matches none. */
 export function asLabel(text: string): string {
   return text.slice(0, LONGEST_ID).toWellFormed().replaceAll('\0', '\uFFFD');
 }

@@ -1,14 +1,7 @@
-/**
- * Limits how often an event is reported: at most once per interval. The first report waits for one interval
- * too.
- */
+/** Limits how often an event is reported. The first report waits for one interval too. */
 export class Pace {
   private last: number;
 
-  /**
-   * @param interval milliseconds
-   * @param clock milliseconds since any instant
-   */
   constructor(
     private readonly interval: number,
     private readonly clock: () => number = () => performance.now(),

@@ -1,9 +1,6 @@
 import { isIPv4 } from 'node:net';
 
-/**
- * Parses a URL. Returns null for an invalid one. `URL.canParse` is not usable: on Node 20 it rejects every
- * text with `é` in it after a few thousand calls, when it has been compiled.
- */
+/** Parses a URL; null if invalid. On Node 20, `URL.canParse` rejects `é` once it has been compiled. */
 export function parseUrl(text: string): URL | null {
   try {
     return new URL(text);
@@ -18,10 +15,7 @@ export function parseHttpUrl(text: string): URL | null {
   return url !== null && /^https?:$/.test(url.protocol) ? url : null;
 }
 
-/**
- * Characters that no URI contains (RFC 3986 §2) or that end a text in markup. A client may insert a website
- * into a page without escaping it.
- */
+/** Characters that no URI contains (RFC 3986 §2) or that end a text in markup. */
 const MARKUP = /[\s\p{Cc}<>"'`\\^{|}]/u;
 
 /** Returns why a text is not acceptable as a website. Null: it is acceptable. */
@@ -32,10 +26,7 @@ export function faultOfWebsite(text: string): string | null {
   return url.username === '' && url.password === '' ? null : 'has user information';
 }
 
-/**
- * Matches a URL with an `@`. The password may contain any character, so everything up to the last `@` counts
- * as user information.
- */
+/** A URL with an `@`. A password may contain any character, so everything up to the last `@` counts. */
 const USER_INFORMATION = /\b((?:https?|ldaps?|postgres(?:ql)?|rediss?):\/*|[a-z][a-z0-9+.-]*:\/\/)\S*@/gi;
 
 /** Removes the user information (RFC 3986 §3.2.1), which can contain a password, from the URLs of a text. */
@@ -43,10 +34,7 @@ export function hideUserInformation(text: string): string {
   return text.replace(USER_INFORMATION, '$1(hidden)@');
 }
 
-/**
- * Returns whether a host is the local machine (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3, RFC 6761 §6.3). An IPv6
- * address has no brackets.
- */
+/** Whether a host is the local machine (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3, RFC 6761 §6.3). No brackets. */
 export function isLoopback(host: string): boolean {
   return (isIPv4(host) && host.startsWith('127.')) || host === '::1' || /^(.+\.)?localhost\.?$/i.test(host);
 }
@@ -56,10 +44,7 @@ export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
-/**
- * Reads the host of a Host header field (RFC 9110 §7.2), without its port. Null: the field is missing or
- * malformed.
- */
+/** The host of a Host header (RFC 9110 §7.2) without its port. Null: missing or malformed. */
 export function readHost(field: string | undefined): string | null {
   if (field === undefined || !/^[\w.:[\]-]{1,300}$/.test(field)) return null;
   const url = parseUrl(`http://${field}`);

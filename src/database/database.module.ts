@@ -3,13 +3,13 @@ import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
 import { CurrentRevision } from './revisions/revision.js';
 import { DirectoryDataSource } from './connections/data-source.js';
 import { Database } from './database.js';
 import { EmbeddedKeys } from './embedded/embedded-keys.js';
 import { Replicas } from './connections/replicas.js';
 import { Revisions } from './revisions/revisions.js';
-import { RoutedDatabase } from './connections/routed-database.js';
 import { SessionGuard } from './connections/pooler-guard.js';
 import { Staleness } from './staleness.js';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,53 +18,40 @@ import { settlesWithin } from './connections/settles-within.js';
 
 /** Provides the database, open and migrated before any other module starts. */
 @Global()
-@Module({})
+@Module({
+  providers: [
+    CurrentRevision,
+    {
+      provide: Replicas,
+      inject: [CONFIG, CurrentRevision, DataSource],
+      useFactory: ({ database }: Config, revision: CurrentRevision, primary: DirectoryDataSource) =>
+        Replicas.of(database, revision, primary),
+    },
+    Database,
+    EmbeddedKeys,
+    Revisions,
+    SessionGuard,
+    Staleness,
+  ],
+  exports: [Database, EmbeddedKeys, Replicas, Revisions, SessionGuard, Staleness],
+})
 export class DatabaseModule {
   /** @param waiting how the start waits for the database; null to fail at once */
   static forRoot(
-    config: Config,
+    { database }: Config,
     entities: PostgresDataSourceOptions['entities'],
     waiting: Waiting | null = null,
   ): DynamicModule {
+    // An embedded database is never temporarily unavailable.
+    const waitingFor = database.kind === 'pglite' ? null : waiting;
     return {
       module: DatabaseModule,
       imports: [
         TypeOrmModule.forRootAsync({
           useFactory: (): TypeOrmModuleOptions => ({ type: 'postgres', retryAttempts: 0 }),
-          // An embedded database is never temporarily unavailable.
-          dataSourceFactory: () =>
-            openPatiently(
-              new DirectoryDataSource(config.database, entities),
-              config.database.kind === 'pglite' ? null : waiting,
-            ),
+          dataSourceFactory: () => openPatiently(new DirectoryDataSource(database, entities), waitingFor),
         }),
       ],
-      providers: [
-        CurrentRevision,
-        {
-          provide: Replicas,
-          inject: [CurrentRevision, DataSource],
-          useFactory: (revision: CurrentRevision, primary: DirectoryDataSource) =>
-            Replicas.of(config.database, revision, primary),
-        },
-        {
-          provide: Database,
-          inject: [DataSource, CurrentRevision, Replicas],
-          useFactory: (
-            dataSource: DirectoryDataSource,
-            revision: CurrentRevision,
-            replicas: Replicas | null,
-          ) =>
-            replicas === null
-              ? new Database(dataSource, revision)
-              : new RoutedDatabase(dataSource, revision, replicas),
-        },
-        EmbeddedKeys,
-        Revisions,
-        SessionGuard,
-        Staleness,
-      ],
-      exports: [Database, EmbeddedKeys, Replicas, Revisions, SessionGuard, Staleness],
     };
   }
 }
@@ -81,19 +68,12 @@ const PAUSE = 500;
 export interface Waiting {
   /** Ends the wait. The start then fails with the error of the last attempt. */
   readonly signal: AbortSignal;
-  /**
-   * Called, once or repeatedly, while the database is unavailable. The next attempt waits for its promise.
-   * @param reason of the last failed attempt; null if opening takes longer than usual
-   */
+  /** Called while the database is unavailable. `reason` is null if opening only takes longer than usual. */
   readonly onWait: (reason: string | null) => Promise<void>;
 }
 
-/**
- * Opens a database. Retries without a time limit while the database is unavailable.
- * @param waiting null to fail at once instead
- * @throws DatabaseStartError when the database cannot be used at all
- */
-export async function openPatiently(
+/** Opens a database, and retries while it is unavailable. Throws DatabaseStartError if it is unusable. */
+async function openPatiently(
   dataSource: DirectoryDataSource,
   waiting: Waiting | null,
 ): Promise<DirectoryDataSource> {

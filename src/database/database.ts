@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { ServiceUnavailableError } from '../common/errors.js';
 import type { DirectoryDataSource } from './connections/data-source.js';
+import { Replicas } from './connections/replicas.js';
 import { CurrentRevision, revisionOf } from './revisions/revision.js';
 import { databaseError } from './statements/database-error.js';
 import { PreviewTransaction } from './statements/preview-transaction.js';
@@ -10,10 +11,7 @@ import type { Reader, Statement } from './statements/statement.js';
 /** Read access and transactions for all other modules. */
 @Injectable()
 export class Database implements Reader {
-  /**
-   * True while the server accepts connections but does not answer, or answers but accepts no writes.
-   * Statements are rejected then.
-   */
+  /** True while the server does not answer or accepts no writes. Statements are rejected then. */
   private isAway = false;
   /** True while a pooler gives each transaction another session. Statements are rejected then. */
   private hasSharedSessions = false;
@@ -22,9 +20,15 @@ export class Database implements Reader {
     @Inject(DataSource) private readonly dataSource: DirectoryDataSource,
     /** The revision of the server. */
     readonly revision: CurrentRevision = new CurrentRevision(),
+    @Inject(Replicas) private readonly replicas: Replicas | null = null,
   ) {}
 
+  /** Statements that return their revision run on a current replica, all others on the primary (docs/adr/0021). */
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+    if (this.replicas !== null && statement.tellsRevision) {
+      const replicated = await this.replicas.read<Row>(statement, values);
+      if (replicated !== null) return replicated;
+    }
     this.refuseInVain();
     const rows = await this.dataSource.statements.read<Row>(statement, values);
     const id = revisionOf(statement, rows);
@@ -41,10 +45,7 @@ export class Database implements Reader {
     }
   }
 
-  /**
-   * Runs `work` on the mirror with uncommitted changes, which are always rolled back: see
-   * PreviewTransaction.run.
-   */
+  /** Runs `work` on the mirror with uncommitted changes, which are always rolled back. */
   async previewTransaction<Result>(
     work: (transaction: PreviewTransaction) => Promise<Result>,
   ): Promise<Result> {
@@ -56,10 +57,7 @@ export class Database implements Reader {
     }
   }
 
-  /**
-   * Called when the server hangs. Ends all connections, so that waiting requests fail, and rejects statements
-   * until goOn is called.
-   */
+  /** Called when the server hangs: waiting requests fail, and new ones are rejected until goOn is called. */
   giveUp(): void {
     this.isAway = true;
     this.dataSource.destroyConnections();
@@ -70,10 +68,7 @@ export class Database implements Reader {
     return this.dataSource.receivedBytes;
   }
 
-  /**
-   * Called when the server accepts no writes. Running statements complete; new ones are rejected until goOn
-   * is called.
-   */
+  /** Called when the server accepts no writes: running statements complete, and new ones are rejected. */
   pause(): void {
     this.isAway = true;
   }

@@ -3,18 +3,12 @@ import { ServiceError } from '../common/errors.js';
 import { Revisions } from './revisions/revisions.js';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/**
- * Rejects requests when the mirror is older than the client accepts, and determines the freshness of
- * responses.
- */
+/** Rejects requests for which the mirror is too old, and determines the freshness of responses. */
 @Injectable()
 export class Staleness {
   constructor(private readonly revisions: Revisions) {}
 
-  /**
-   * @param maxStaleness seconds; null for no limit
-   * @throws ServiceError STALE; ServiceUnavailableError when the age cannot be determined
-   */
+  /** Throws ServiceError STALE, or ServiceUnavailableError if the age cannot be determined. */
   async refuse(maxStaleness: number | null): Promise<void> {
     if (maxStaleness === null) return;
     const age = await this.revisions.readAge();
@@ -33,10 +27,7 @@ export class Staleness {
     return this.revisions.freshness.asOf;
   }
 
-  /**
-   * Describes the revision from which a response was read.
-   * @param before the `asOf` that was known when the request began
-   */
+  /** Describes the revision of a response. `before` is the `asOf` that was known when the request began. */
   async describe(revision: string, before: Date | null): Promise<MirrorRead> {
     const asOf = await this.revisions.asOfRevision(revision).catch(() => null);
     return { revision, asOf: asOf ?? before };
@@ -47,10 +38,7 @@ export class Staleness {
 export interface MirrorRead {
   /** The id of the revision. */
   readonly revision: string;
-  /**
-   * The revision contains every change that the directory had before this time; null if the time is not
-   * known.
-   */
+  /** The revision contains every change that the directory had before this time. Null: unknown. */
   readonly asOf: Date | null;
 }
 
@@ -67,10 +55,7 @@ export const MAX_STALENESS = 'directory-max-staleness';
 /** Limits the number of digits. The largest number is more than a thousand years. */
 const SECONDS = /^\d{1,11}$/;
 
-/**
- * Reads the maximum age of the mirror that the request accepts, in seconds. Null: there is no bound.
- * @throws ServiceError BAD_REQUEST when the header is malformed
- */
+/** The maximum age of the mirror in seconds. Null: no bound. Throws ServiceError BAD_REQUEST. */
 export function readMaxStaleness(headers: IncomingHttpHeaders): number | null {
   const value = headers[MAX_STALENESS];
   if (value === undefined) return null;

@@ -33,9 +33,7 @@ import { RequestPipeline } from './http/request-pipeline.js';
 import { CachedResponses } from './cache/cached-responses.js';
 import { HttpAdapter } from '../http/http-adapter.js';
 
-/**
- * The GraphQL endpoint: its pipeline, and the schema that Nest builds. Apollo parses and validates documents.
- */
+/** The GraphQL endpoint: its pipeline, and the schema that Nest builds. Apollo validates documents. */
 @Module({
   imports: [
     NestGraphQLModule.forRootAsync<ApolloDriverConfig>({

@@ -19,11 +19,7 @@ const DEFAULT_ORDER = { field: GroupOrderField.NAME, direction: OrderDirection.A
 
 export const GROUP_TABLE = { table: 'groups', alias: 'g', noun: 'group', total: 'g.member_count' } as const;
 
-/**
- * All groups, or those of one user: then the list begins at the memberships, which have an index in the order of the list.
- * @param userKey the user of `hasMember`
- * @param parentKey the group of `parent`
- */
+/** All groups, or those of one user: then the list begins at the memberships, which have an index for it. */
 export function groupSource(
   { filter, orderBy }: GroupListArguments,
   { userKey, parentKey }: { readonly userKey: number | null; readonly parentKey: number | null },

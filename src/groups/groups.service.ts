@@ -4,20 +4,17 @@ import type { Field } from '../common/field.js';
 import type { PageArguments, PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { getKey, ObjectTable } from '../database/fields/object-table.js';
-import type { Projection } from '../database/fields/projection.js';
+import { getKey } from '../database/fields/object-table.js';
 import { readPage, readPages } from '../database/paging/page.js';
 import type { Reader } from '../database/statements/statement.js';
-import type { SelectedObject } from '../graphql/analysis/selection.js';
 import type { Batches } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
-import type { MembershipArguments } from '../memberships/membership.inputs.js';
 import { MembershipList } from '../memberships/membership-list.js';
-import { MembershipLookup } from '../memberships/membership-lookup.js';
+import { DirectoryObjects } from '../memberships/directory-objects.js';
 import { userFields } from '../users/user.fields.js';
 import { memberProjection, USER_TABLE } from '../users/user.queries.js';
 import { groupFields } from './group.fields.js';
-import type { GroupInput, Group } from './group.model.js';
+import type { Group } from './group.model.js';
 import type { GroupListArguments } from './group-list.inputs.js';
 import {
   groupProjection,
@@ -28,45 +25,18 @@ import {
 } from './group.queries.js';
 
 @Injectable()
-export class GroupsService {
+export class GroupsService extends DirectoryObjects<Group> {
   private readonly fields: readonly Field[];
-  private readonly projection: Projection<Group>;
-  private readonly lookup: MembershipLookup<Group>;
-  private readonly table: ObjectTable<Group>;
 
   constructor(@Inject(CONFIG) { directory: { mapping } }: Config) {
-    this.fields = groupFields(mapping.groups);
-    this.projection = groupProjection(this.fields);
+    const fields = groupFields(mapping.groups);
     const members = userFields(mapping.people);
-    const list = new MembershipList('members', memberProjection(members), members);
-    this.lookup = new MembershipLookup(GROUP_TABLE, this.projection, list);
-    this.table = new ObjectTable(GROUP_TABLE, this.projection);
-  }
-
-  find(id: string, reader: Reader): Promise<Group | null> {
-    return this.table.find(id, reader);
-  }
-
-  /** @throws NotFoundError */
-  get(input: GroupInput, argument: string, reader: Reader): Promise<Group> {
-    return this.table.get(input, argument, reader);
-  }
-
-  /** Reads what is selected of a group, together with a page of memberships if one is selected. */
-  async findSelected(
-    id: string,
-    selected: SelectedObject<MembershipArguments>,
-    reader: Reader,
-  ): Promise<Group | null> {
-    const group = await this.lookup.find(id, selected, reader);
-    return group === undefined ? this.find(id, reader) : group;
-  }
-
-  /** The group with a key, in one statement with the other groups that are requested at the same time. */
-  findByKey(key: number, batches: Batches): Promise<Group | null> {
-    return batches.load<Group | null>('groups by key', key, (keys, reader) =>
-      this.table.listByKeys(keys, reader),
+    super(
+      GROUP_TABLE,
+      groupProjection(fields),
+      new MembershipList('members', memberProjection(members), members),
     );
+    this.fields = fields;
   }
 
   /** @throws NotFoundError when the group of `parent` or the user of `hasMember` does not exist */

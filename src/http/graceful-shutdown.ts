@@ -9,8 +9,7 @@ const READINESS_DELAY_MS = 1000;
 const DRAIN_TIMEOUT_MS = 10_000;
 
 /**
- * Ends the service without losing a request: readiness fails, then the port is closed, then open requests are answered. Each
- * step has a time limit.
+ * Ends the service without losing a request: readiness fails, the port is closed, open requests are answered.
  */
 @Injectable()
 export class GracefulShutdown implements BeforeApplicationShutdown {

@@ -126,7 +126,6 @@ export class HttpAdapter extends FastifyAdapter {
 
   /**
    * Writes a response without Fastify. The fields are a list, because V8 keeps objects of spreads for long.
-   * @param headers several sets, each of which may be missing
    */
   respond(
     response: ServerResponse,

@@ -115,10 +115,7 @@ function rejectionOf({ code, message, details }: ServiceError, given: number | n
 export class RejectionWriter {
   private readonly logger = new Logger('Http');
 
-  /**
-   * @param forms the first that matches is used, and the very first for bytes that are not a request
-   * @param fallback used if there is none
-   */
+  /** The first form that matches is used; for bytes that are not a request, the very first. */
   constructor(
     private readonly forms: readonly RejectionForm[],
     private readonly fallback: RejectionForm,

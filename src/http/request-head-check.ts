@@ -36,10 +36,7 @@ export function findHeadProblem(request: IncomingMessage): RejectionError | null
   return null;
 }
 
-/**
- * Maximum characters of a header field that is parsed. Legitimate values are much shorter, and parsing costs
- * more than reading.
- */
+/** Maximum characters of a header field that is parsed, because parsing costs more than reading. */
 export const LONGEST_PARSED_FIELD = 1000;
 
 /** Header fields that this service or its libraries parse. */
@@ -80,10 +77,8 @@ type RequestFields = Pick<IncomingMessage, 'rawHeaders' | 'headers'>;
 export type FieldProblem = 'repeated' | 'too long';
 
 /**
- * Checks the header fields of a request before they are parsed. Fields of one name are parsed as one, so that
- * their combined length counts. Node keeps the first of two fields that must occur only once, and a proxy in
- * front may keep the other one (RFC 9112 §3.2, RFC 9110 §5.3).
- * @returns null when there is no problem
+ * Checks the header fields before they are parsed. Fields of one name count together. Node keeps the first of
+ * two, and a proxy in front may keep the other one (RFC 9112 §3.2, RFC 9110 §5.3).
  */
 export function findFieldProblem({ rawHeaders, headers }: RequestFields): FieldProblem | null {
   let [hosts, types, length] = [0, 0, 0];

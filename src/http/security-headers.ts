@@ -5,10 +5,7 @@ import type { Config } from '../config/config.js';
 /** Seconds: a year. */
 const TRANSPORT_SECURITY_AGE = 31_536_000;
 
-/**
- * What every answer tells browsers: data for whoever asked for it, no page, no part of one. It is the same each time, so
- * helmet works it out once. Pages of the embedded identity provider have a policy of their own.
- */
+/** The headers that tell browsers that a response is data and no page. helmet computes them once. */
 export function securityHeaders({ baseUrl }: Pick<Config, 'baseUrl'>): Record<string, string> {
   const nothing = [`'none'`];
   return valuesOf({

@@ -4,9 +4,8 @@ import type { Socket } from 'node:net';
 const CHECK_INTERVAL_MS = 1000;
 
 /**
- * Closes connections whose clients do not read their responses: each counts as a connection and keeps the response in memory.
- * Node has time limits for requests only.
- * @param timeoutMs for which bytes of responses may wait without a pause
+ * Closes connections whose clients do not read their responses, which stay in memory. Node has time limits for
+ * requests only. `timeoutMs`: how long bytes of responses may wait without a pause.
  */
 export function closeSlowReaders(server: Server, timeoutMs: number): void {
   const connections = new Set<Socket>();

@@ -4,11 +4,7 @@ import { HttpAdapter, type RawHandler } from './http-adapter.js';
 
 /** Listens before there is an application, so that requests during a long start get a response. */
 export class StartupAdapter extends HttpAdapter {
-  /**
-   * Opens the port.
-   * @param handler answers until the application listens
-   * @throws Error of the system if the port cannot be opened
-   */
+  /** Opens the port with a handler until the application listens. Throws if it cannot be opened. */
   async open(port: number, host: string, handler: RawHandler): Promise<void> {
     // Fastify listens on every address of this name, which a server of Node does not.
     if (host === 'localhost') return;

@@ -20,10 +20,7 @@ export class UnparsedRequests {
   /** The last request of a connection. */
   private readonly last = new WeakMap<Socket, FastifyReply>();
 
-  /**
-   * @param headers of every response
-   * @param note called for each rejection of a request without a known path
-   */
+  /** `note` is called for each rejection of a request without a known path. */
   constructor(
     private readonly headers: Readonly<Record<string, string>>,
     private readonly rejections: RejectionWriter,

@@ -31,13 +31,12 @@ export class ProviderLogins {
 
   /**
    * Must be called for every login, as soon as its result is known.
-   * @param account account name with the prefix of its kind; null: the account does not exist
    * @throws LockedError, for which Retry-After is set
    */
-  async judge(context: Context, account: string | null, isGood: boolean): Promise<void> {
-    const login = { account, address: this.addressOf(context) };
+  async judge(context: Context, isGood: boolean): Promise<void> {
+    const address = this.addressOf(context);
     try {
-      await (isGood ? this.failedLogins.rejectLocked(login) : this.failedLogins.fail(login));
+      await (isGood ? this.failedLogins.rejectLocked(address) : this.failedLogins.fail(address));
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       context.set('Retry-After', String(error.details.retryAfter ?? 1));
@@ -51,7 +50,7 @@ export class ProviderLogins {
     const { error } = (context.body ?? {}) as { error?: string };
     if (error !== 'invalid_client' || context.status !== 401 || oidc?.client !== undefined) return;
     try {
-      await this.judge(context, null, false);
+      await this.judge(context, false);
     } catch (locked) {
       if (!(locked instanceof LockedError)) throw locked;
       context.status = 429;

@@ -221,7 +221,7 @@ function judgeSecrets(provider: Provider, logins: ProviderLogins): void {
     const isBasic = context.req.headers.authorization !== undefined;
     const isRegisteredWay = isBasic === (this.clientAuthMethod === 'client_secret_basic');
     const isGood = isRegisteredWay && (await compare.call(this, secret));
-    await logins.judge(context, `client:${this.clientId}`, isGood);
+    await logins.judge(context, isGood);
     return isGood;
   };
 }

@@ -2,25 +2,15 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { type LimitResult, Limit, type Taking, networkOf } from './limit.js';
+import { Limit, type LimitResult, networkOf } from './limit.js';
 import { Limits } from './limits.js';
 
 const WINDOW_SECONDS = 15 * 60;
 
-/** An attempt to log in. */
-export interface Login {
-  /** The account, with its kind as a prefix; null if the credentials name none. */
-  readonly account: string | null;
-  readonly address: string;
-}
-
-/**
- * Counts failed logins by address, for all accounts together. An account has no count, so that an attacker cannot lock
- * the accounts of others.
- */
+/** Counts failed logins by address, not by account, so that an attacker cannot lock out others. */
 @Injectable()
 export class FailedLogins {
-  private readonly addresses: Limit;
+  private readonly limit: Limit;
   /** Logins that were rejected because of the limit, since the start. */
   rejections = 0;
 
@@ -28,71 +18,46 @@ export class FailedLogins {
     @Inject(CONFIG) { limits: { failedLogins } }: Config,
     private readonly limits: Limits,
   ) {
-    this.addresses = new Limit('failed-logins:address', failedLogins, WINDOW_SECONDS);
+    this.limit = new Limit('failed-logins:address', failedLogins, WINDOW_SECONDS);
   }
 
   /**
-   * Verifies a secret of 256 random bits. A right one is accepted after any number of wrong ones, even from the same
-   * address, because it cannot be guessed (docs/adr/0020).
-   * @param verify throws if the secret is wrong
-   * @param isFailure whether an error means that the secret is wrong
-   * @throws ServiceError RATE_LIMITED if the secret is wrong and the limit is exceeded
+   * Verifies a secret of 256 random bits. A right one is accepted after any number of wrong ones, because it cannot
+   * be guessed (docs/adr/0020). Throws ServiceError RATE_LIMITED for a wrong one beyond the limit.
    */
   async guard<Result>(
-    login: Login,
+    address: string,
     verify: () => Promise<Result>,
     isFailure: (error: unknown) => boolean,
   ): Promise<Result> {
     try {
       return await verify();
     } catch (error) {
-      if (isFailure(error)) await this.fail(login);
+      if (isFailure(error)) await this.fail(address);
       throw error;
     }
   }
 
-  /**
-   * Counts a failed login.
-   * @throws ServiceError RATE_LIMITED if the limit is exceeded, and then the response does not say that the login failed
-   */
-  async fail(login: Login): Promise<void> {
-    const takings = this.takings(login, 1);
-    const counts = await this.limits.take(takings);
-    if (counts.some(({ isTaken }) => !isTaken)) throw this.reject(takings, counts);
+  /** Counts a failed login. Throws ServiceError RATE_LIMITED, which does not say that the login failed. */
+  async fail(address: string): Promise<void> {
+    const result = await this.limits.takeOne(this.limit, networkOf(address), 1);
+    if (!result.isTaken) throw this.reject(result);
   }
 
   /**
-   * Rejects a correct login whose secret could be guessed, if the limit is exceeded: a client that guesses many secrets
-   * at once must not find the correct one.
+   * Rejects even a correct login beyond the limit, if its secret could be guessed by trying many at once.
    * @throws ServiceError RATE_LIMITED
    */
-  async rejectLocked(login: Login): Promise<void> {
-    const takings = this.takings(login, 0);
-    const counts = await this.limits.take(takings);
-    if (takings.some(({ limit }, index) => isFull(limit, counts[index]))) throw this.reject(takings, counts);
+  async rejectLocked(address: string): Promise<void> {
+    const result = await this.limits.takeOne(this.limit, networkOf(address), 0);
+    if (result.taken >= this.limit.amount) throw this.reject(result);
   }
 
-  private reject(takings: readonly Taking[], counts: readonly LimitResult[]): ServiceError {
+  private reject(result: LimitResult): ServiceError {
     this.rejections++;
-    return lockedFor(takings, counts);
+    const message = 'Too many logins have failed from this address: try again later';
+    return new ServiceError('RATE_LIMITED', message, { retryAfter: this.limit.reset(result) });
   }
-
-  private takings({ address }: Login, amount: number): Taking[] {
-    return [{ limit: this.addresses, subject: networkOf(address), amount }];
-  }
-}
-
-function isFull(limit: Limit, count: LimitResult | undefined): boolean {
-  return (count?.taken ?? 0) >= limit.amount;
-}
-
-function lockedFor(takings: readonly Taking[], counts: readonly LimitResult[]): ServiceError {
-  const waits = takings.map(({ limit }, index) => {
-    const count = counts[index];
-    return count !== undefined && isFull(limit, count) ? limit.reset(count) : 1;
-  });
-  const message = 'Too many logins have failed from this address: try again later';
-  return new ServiceError('RATE_LIMITED', message, { retryAfter: Math.max(...waits) });
 }
 
 /** The codes of the device flow (RFC 8628 §3.2): a person types the user code, and the device sends the device code. */
@@ -114,20 +79,17 @@ export class WrongCodes {
     this.byKind = { 'user-code': limitOf('user-code'), 'device-code': limitOf('device-code') };
   }
 
-  /**
-   * Counts a wrong code.
-   * @returns seconds until the next attempt is possible; null within the limit
-   */
+  /** Counts a wrong code. Returns the seconds until the next attempt; null within the limit. */
   async count(kind: CodeKind, address: string): Promise<number | null> {
     const limit = this.byKind[kind];
-    const [count] = await this.limits.take([{ limit, subject: networkOf(address), amount: 1 }]);
-    return count === undefined || count.isTaken ? null : limit.reset(count);
+    const result = await this.limits.takeOne(limit, networkOf(address), 1);
+    return result.isTaken ? null : limit.reset(result);
   }
 
   /** @returns seconds until the next attempt is possible; null if it is possible now */
   async wait(kind: CodeKind, address: string): Promise<number | null> {
     const limit = this.byKind[kind];
-    const [count] = await this.limits.take([{ limit, subject: networkOf(address), amount: 0 }]);
-    return count === undefined || count.taken < limit.amount ? null : limit.reset(count);
+    const result = await this.limits.takeOne(limit, networkOf(address), 0);
+    return result.taken < limit.amount ? null : limit.reset(result);
   }
 }

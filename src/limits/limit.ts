@@ -22,12 +22,7 @@ export class Limit {
     sizeCalculation: () => 1,
   });
 
-  /**
-   * @param name prefix of its counts in Redis
-   * @param amount what a subject may take within a window
-   * @param window seconds; a window begins when a subject takes something after the end of its last window
-   * @param clock milliseconds since any instant
-   */
+  /** `window` has seconds and begins when a subject first takes something; `clock` has milliseconds. */
   constructor(
     readonly name: string,
     readonly amount: number,
@@ -85,10 +80,8 @@ const MAX_ADDRESSES = 10_000;
 const networks = new LRUCache<string, string>({ max: MAX_ADDRESSES, memoMethod: readNetwork });
 
 /**
- * The subject that is counted for an address. A client with one IPv6 address has all 2⁶⁴ of its network.
- * @param address as a socket or a proxy gives it
- * @returns the IPv4 address, also for one that is written as IPv6 (RFC 4291 §2.5.5.2), or the /64 network; any other
- *   text as it is
+ * The subject that is counted for an address: the IPv4 address, also if written as IPv6 (RFC 4291 §2.5.5.2), or
+ * the /64 network, whose addresses all belong to one client. Any other text stays as it is.
  */
 export function networkOf(address: string): string {
   return address.includes(':') ? networks.memo(address) : address;

@@ -1,27 +1,21 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { LimitResult, Taking } from './limit.js';
+import type { Limit, LimitResult, Taking } from './limit.js';
 import type { SharedCounts } from './shared-counts.js';
 
 /** Injection token of SharedCounts; null if each process counts on its own. */
 export const SHARED_COUNTS = Symbol('SHARED_COUNTS');
 
-/**
- * Takes from limits: through Redis while it is up, so that all processes share them, or else in this
- * process (docs/adr/0020). Without Redis it is synchronous.
- */
+/** Takes from limits, through Redis while it is up (docs/adr/0020). Without Redis it is synchronous. */
 @Injectable()
 export class Limits {
   constructor(@Inject(SHARED_COUNTS) private readonly shared: SharedCounts | null) {}
 
   /** Whether other processes take from the same limits, so that Redis has to be asked. */
   get isShared(): boolean {
-    return this.shared?.isInUse ?? false;
+    return this.shared?.isUp ?? false;
   }
 
-  /**
-   * Takes one after another, up to the first that does not fit. From there on it only reads the counts.
-   * @returns a count for each, as a promise only if they are shared
-   */
+  /** Takes one after another, up to the first that does not fit. Later ones are only read. */
   take(takings: readonly Taking[]): readonly LimitResult[] | Promise<readonly LimitResult[]> {
     const asked = this.shared?.take(takings) ?? null;
     if (asked === null) return takeHere(takings);
@@ -36,6 +30,12 @@ export class Limits {
       // The reason is in the log. This process goes on from the counts that it has got last.
       () => takeHere(takings),
     );
+  }
+
+  async takeOne(limit: Limit, subject: string, amount: number): Promise<LimitResult> {
+    const [result] = await this.take([{ limit, subject, amount }]);
+    if (result === undefined) throw new Error('The limit has no result');
+    return result;
   }
 }
 

@@ -3,28 +3,21 @@ import { Logger } from '@nestjs/common';
 import { createClient, type RedisClientType } from '@redis/client';
 import type { RedisConfig } from '../config/settings/redis.js';
 
-/**
- * Limits how long requests wait for a slow server in all. Slow answers use up the budget, and a quick one restores it.
- */
+/** Limits how long requests wait for a slow server in all. A quick answer restores the budget. */
 export class LatencyBudget {
   /** Milliseconds of slow answers since the last quick one. Answers that were slow at the same time count once. */
   private usedMs = 0;
   private lastAnswer = 0;
 
-  /**
-   * @param quickMs the time of a quick answer
-   * @param totalMs the time of consecutive slow answers together
-   */
+  /** `quickMs`: the time of a quick answer; `totalMs`: that of consecutive slow answers together. */
   constructor(
     private readonly quickMs: number,
     private readonly totalMs: number,
   ) {}
 
   /**
-   * Starts to wait for an answer. Time in which this process is busy does not count: a turn of the event loop passes
-   * before the request is written, and another before a missing answer counts.
-   * @param giveUp called when the budget is used up
-   * @returns a function to call when the answer is there
+   * Starts to wait for an answer, and returns a function to call when it is there. Time in which this process is
+   * busy does not count: a turn of the event loop passes before, and another before `giveUp` is called.
    */
   begin(giveUp: () => void): () => void {
     let begun = 0;
@@ -66,9 +59,9 @@ const TOO_SLOW = 'it does not answer, or too slowly';
  * A connection to Redis that is either up or down. The first answer that is late or an error closes it and rejects all
  * requests on it. Then it reconnects twice a second, and is up once it has answered a probe.
  */
-export class RedisLink {
+export abstract class RedisLink {
   /** For requests that go through `send`. */
-  readonly client: RedisClientType;
+  protected readonly client: RedisClientType;
   private readonly logger = new Logger('Limits');
   private readonly budget = new LatencyBudget(QUICK_ANSWER_MS, SLOW_ANSWERS_MS);
   private isConnected = false;
@@ -76,29 +69,26 @@ export class RedisLink {
   /** Why the last connection was lost: the first of several reasons. Null if it was not. */
   private failure: string | null = null;
 
-  /** @param probe a request that must succeed before a connection is used */
-  constructor(
-    config: RedisConfig,
-    private readonly probe: () => Promise<unknown>,
-  ) {
+  constructor(config: RedisConfig) {
     this.client = buildClient(config);
     this.client.on('error', (error: unknown) => {
       this.lose(error);
     });
   }
 
+  /** A request that must succeed before a connection is used. */
+  protected abstract probe(): Promise<unknown>;
+
   get isUp(): boolean {
     return this.isConnected;
   }
 
+  /** Connects once and waits for the result. If Redis is down, it goes on trying in the background. */
   async start(): Promise<void> {
     if (!(await this.connect())) this.reconnect();
   }
 
-  /**
-   * Connects once, to check the settings.
-   * @returns the reason why Redis cannot be used; null if it can
-   */
+  /** Connects once, to check the settings. Returns why Redis cannot be used, or null. */
   async examine(): Promise<string | null> {
     await this.connect();
     this.stop();
@@ -111,7 +101,7 @@ export class RedisLink {
   }
 
   /** Sends a request to Redis. If the answer is late or an error, it rejects and closes the connection. */
-  async send<Answer>(request: () => Promise<Answer>, budget = this.budget): Promise<Answer> {
+  protected async send<Answer>(request: () => Promise<Answer>, budget = this.budget): Promise<Answer> {
     try {
       return await new Promise((resolve, reject) => {
         const noteAnswer = budget.begin(() => {
@@ -135,7 +125,7 @@ export class RedisLink {
       await Promise.race([
         this.client
           .connect()
-          .then(() => this.send(this.probe, new LatencyBudget(QUICK_ANSWER_MS, QUICK_ANSWER_MS))),
+          .then(() => this.send(() => this.probe(), new LatencyBudget(QUICK_ANSWER_MS, QUICK_ANSWER_MS))),
         sleep(CONNECT_TIMEOUT_MS, undefined, { signal }).then(() => Promise.reject(new Error(TOO_SLOW))),
       ]);
       this.isConnected = !this.hasStopped();

@@ -5,12 +5,11 @@ import type { LimitResult, Limit, Taking } from './limit.js';
 import { RedisLink } from './redis-link.js';
 
 /**
- * Takes an amount from a counter, all of it or nothing, or returns it. Redis runs it atomically, so limits are exact under
- * concurrent requests. rate-limiter-flexible runs it instead of its own script, which adds first. A window is the
- * lifetime of a key.
+ * Takes an amount from a counter, all of it or nothing, or returns it, atomically. The script of
+ * rate-limiter-flexible adds first. A window is the lifetime of a key.
  *
  * KEYS: the counter. ARGV: the amount, negative to return it; the window in seconds; the limit.
- * Returns the sum, which is above the limit exactly if nothing was taken, and the milliseconds until the window ends.
+ * Returns the sum, above the limit if nothing was taken, and the milliseconds until the window ends.
  */
 export const TAKE_SCRIPT = `
 local taken = tonumber(redis.call('GET', KEYS[1]) or 0)
@@ -34,34 +33,15 @@ type Terms = Pick<Limit, 'name' | 'amount' | 'window'>;
 const PROBE: Terms = { name: 'probe', amount: 1_000_000, window: 1 };
 
 /** Counts that all processes of an installation share: by rate-limiter-flexible, in Redis (docs/adr/0020). */
-export class SharedCounts {
-  private readonly link: RedisLink;
+export class SharedCounts extends RedisLink {
   private readonly limiters = new WeakMap<Terms, RateLimiterRedis>();
 
   constructor(private readonly config: RedisConfig) {
-    this.link = new RedisLink(config, () => this.takeOne(PROBE, '', 1));
+    super(config);
   }
 
-  /** Whether Redis is up. */
-  get isInUse(): boolean {
-    return this.link.isUp;
-  }
-
-  /** Connects once and waits for the result. If Redis is down, it goes on trying in the background. */
-  start(): Promise<void> {
-    return this.link.start();
-  }
-
-  /**
-   * Connects once, to check the settings.
-   * @returns the reason why Redis cannot be used; null if it can
-   */
-  examine(): Promise<string | null> {
-    return this.link.examine();
-  }
-
-  stop(): void {
-    this.link.stop();
+  protected override probe(): Promise<unknown> {
+    return this.takeOne(PROBE, '', 1);
   }
 
   /**
@@ -69,7 +49,7 @@ export class SharedCounts {
    * @returns null while Redis is down; rejects if it goes down meanwhile
    */
   take(takings: readonly Taking[]): Promise<readonly LimitResult[]> | null {
-    return this.link.isUp ? this.link.send(() => this.takeAll(takings)) : null;
+    return this.isUp ? this.send(() => this.takeAll(takings)) : null;
   }
 
   private async takeAll(takings: readonly Taking[]): Promise<readonly LimitResult[]> {
@@ -100,7 +80,7 @@ export class SharedCounts {
     let limiter = this.limiters.get(terms);
     if (limiter === undefined) {
       limiter = new RateLimiterRedis({
-        storeClient: this.link.client,
+        storeClient: this.client,
         useRedisPackage: true,
         customIncrTtlLuaScript: TAKE_SCRIPT,
         keyPrefix: `${this.config.prefix}:${terms.name}`,

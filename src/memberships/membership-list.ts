@@ -58,10 +58,7 @@ export interface MembershipColumns {
 export class MembershipList<Node extends object> {
   private readonly known = new WeakMap<SelectedFields, MembershipColumns>();
 
-  /**
-   * @param projection the nodes on the other side, in memberships
-   * @param userFields the fields of users, by some of which memberships can be filtered
-   */
+  /** `projection` is of the other side. Memberships are filtered by some of `userFields`. */
   constructor(
     private readonly side: Side,
     private readonly projection: Projection<Node>,

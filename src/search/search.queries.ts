@@ -49,8 +49,7 @@ export class SearchQuery {
   }
 
   /**
-   * What is found, best first: an exact id, then words of the id or name that begin with the text, then the rest; by name
-   * among equals.
+   * Best first: an exact id, then words that begin with the text, then the rest; by name among equals.
    * @throws BadUserInputError when the query is too short or too long
    */
   sourceOf({ query, kinds }: SearchArguments, columns: SearchColumns): PageSource {

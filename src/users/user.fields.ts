@@ -2,8 +2,7 @@ import { type Field, type FieldDefinition, resolveFields } from '../common/field
 import type { DirectoryMapping } from '../config/settings/directory.js';
 
 /**
- * Every mirrored field of a user. The LDAP request, the mirror, the GraphQL schema, lists, previews, reports and the
- * documentation are derived from this table (CONTRIBUTING.md, "Adding a field").
+ * Every mirrored field of a user. All else is derived from this table (CONTRIBUTING.md, "Adding a field").
  */
 export const USER_FIELDS: FieldDefinition[] = [
   {

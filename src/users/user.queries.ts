@@ -19,10 +19,7 @@ const DEFAULT_ORDER = { field: UserOrderField.NAME, direction: OrderDirection.AS
 
 export const USER_TABLE = { table: 'users', alias: 'u', noun: 'user', total: 'u.group_count' } as const;
 
-/**
- * All users, or those of one group: then the list begins at the memberships, which have an index in the order of the list.
- * @param groupKey the group of `memberOf`
- */
+/** All users, or those of one group: then the list begins at the memberships, which have an index for it. */
 export function userSource(
   { filter, orderBy }: UserListArguments,
   groupKey: number | null,

@@ -417,7 +417,7 @@ describe('a Redis that takes its time for every answer', () => {
     const url = redis.url.replace(/\d+$/, String((line.address() as AddressInfo).port));
     const counts = new SharedCounts({ url, prefix: 'slow', certificates: null });
     await counts.start();
-    await first.until(() => Promise.resolve(counts.isInUse));
+    await first.until(() => Promise.resolve(counts.isUp));
     delay = 150;
     const limit = new Limit('requests', 5, 60);
     const other = new Limit('points', 5, 60);
@@ -437,9 +437,9 @@ describe('a Redis that takes its time for every answer', () => {
       await alone;
     }
     expect(turns).toBeLessThan(10);
-    expect(counts.isInUse).toBe(false);
+    expect(counts.isUp).toBe(false);
     delay = 0;
-    await first.until(() => Promise.resolve(counts.isInUse));
+    await first.until(() => Promise.resolve(counts.isUp));
     counts.stop();
     line.close();
   });

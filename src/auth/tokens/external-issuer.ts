@@ -85,10 +85,7 @@ export class ExternalIssuer {
     return true;
   }
 
-  /**
-   * Introspects an opaque token (RFC 7662).
-   * @throws ServiceUnavailableError if the issuer gives no valid response
-   */
+  /** Introspects an opaque token (RFC 7662). Throws ServiceUnavailableError without a valid response. */
   async introspect(token: string): Promise<Introspection> {
     try {
       const endpoint = this.introspection?.url ?? (await this.discover()).introspection_endpoint;

@@ -44,8 +44,7 @@ export class IssuerKeys {
   ) {}
 
   /**
-   * Verifies with the known keys. If the key of the token is missing, it verifies again with keys that were fetched after
-   * the token arrived, because all others may be older than the key.
+   * Verifies with the known keys, and if the key is missing, with keys that are fetched after the token arrived.
    * @throws ServiceUnavailableError if the keys cannot be fetched at the moment
    */
   async verify<Result>(
@@ -103,10 +102,7 @@ export class IssuerKeys {
   }
 }
 
-/**
- * The public keys of the embedded identity provider. It publishes them here when it starts, so that this process does
- * not send HTTP requests to itself.
- */
+/** The public keys of the embedded provider, so that this process sends no HTTP requests to itself. */
 @Injectable()
 export class EmbeddedIssuer {
   private keys: JSONWebKeySet | null = null;

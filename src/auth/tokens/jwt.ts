@@ -32,11 +32,7 @@ export function isJwt(token: string): boolean {
   }
 }
 
-/**
- * Rejects a token whose claims cannot be valid, whatever its signature is, so that such tokens do not cause requests for
- * the keys of the issuer.
- * @throws JOSEError
- */
+/** Rejects claims that cannot be valid, so that such tokens cause no requests for keys. Throws JOSEError. */
 export function rejectInvalidClaims(token: string, { issuers }: Expected): void {
   if (!isCanonical(token)) throw new errors.JWTInvalid('Not the canonical spelling');
   const payload = decodeJwt(token);
@@ -55,18 +51,12 @@ function isText(claim: unknown): boolean {
   return typeof claim === 'string' && claim !== '';
 }
 
-/**
- * Whether each part is canonical Base64url (RFC 7515 §2). Decoders also accept padding, the other alphabet and unused
- * bits, and so one token would have many spellings, each of which would be verified and cached.
- */
+/** Whether each part is canonical Base64url (RFC 7515 §2), so that a token has one spelling in the caches. */
 function isCanonical(token: string): boolean {
   return token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part);
 }
 
-/**
- * Verifies an access token (RFC 9068 §4) with the keys of its issuer.
- * @throws JOSEError
- */
+/** Verifies an access token (RFC 9068 §4) with the keys of its issuer. Throws JOSEError. */
 export async function verifyJwt(
   token: string,
   keys: JWTVerifyGetKey,

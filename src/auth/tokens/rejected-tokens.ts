@@ -36,11 +36,9 @@ export class RejectedTokens {
 
   /**
    * Introspects a token, unless the result is cached or on its way, or too many tokens were rejected.
-   * @param address of the client
-   * @param introspect throws UnauthenticatedError if the token is not valid
    * @throws UnauthenticatedError, also for a few seconds after
    * @throws ServiceError RATE_LIMITED after too many invalid tokens from the address
-   * @throws ServiceUnavailableError if too many introspections run, or after too many invalid tokens from all addresses
+   * @throws ServiceUnavailableError if there are too many introspections or invalid tokens in all
    */
   async introspect<Result>(
     token: string,

@@ -23,10 +23,7 @@ const JWT_CACHE_SECONDS = 600;
 /** Time for which an introspection is cached. */
 const INTROSPECTION_CACHE_SECONDS = 60;
 
-/**
- * A principal, and the time in which it may be cached, in milliseconds since 1970. The time has a beginning, because the
- * clock of the machine may be set back.
- */
+/** A principal, and when it may be cached (milliseconds since 1970): the clock may be set back. */
 export interface VerifiedToken {
   readonly principal: Principal;
   readonly cacheFrom: number;
@@ -178,9 +175,8 @@ export interface GrantClaims {
 }
 
 /**
- * People get tokens for their own scripts by the client-credentials grant. Its subject is the client itself (RFC 9068
- * §2.2), or a claim `gty` or `grant_type` names the grant, as several providers do; the embedded provider sends
- * `gty`. All other tokens are access tokens of applications.
+ * People get tokens for their own scripts by the client-credentials grant: the subject is the client itself (RFC
+ * 9068 §2.2), or a claim `gty` or `grant_type` names the grant. All others are tokens of applications.
  */
 export function kindOfToken({ sub, client_id, gty, grant_type }: GrantClaims): PrincipalKind {
   const isOfClient = typeof client_id === 'string' && sub === client_id;

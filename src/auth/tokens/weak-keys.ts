@@ -31,9 +31,8 @@ export function weaknessOf({ kty, n, e }: JWK): string | null {
 }
 
 /**
- * Chips with a faulty library generated primes of the form k·M + 65537^a mod M, where M is the product of small primes.
- * Such a modulus is a power of 65,537 modulo each of them, and a sound one is in 1 of 10^9 cases (Nemec et al., «The
- * Return of Coppersmith's Attack», 2017, §3).
+ * Faulty chips generated primes k·M + 65537^a mod M, where M is the product of small primes. Such a modulus is a
+ * power of 65,537 modulo each of them (Nemec et al., «The Return of Coppersmith's Attack», 2017, §3).
  */
 function hasRocaModulus(modulus: bigint): boolean {
   return PRIMES.every((prime, index) => POWERS[index]?.has(Number(modulus % BigInt(prime))));

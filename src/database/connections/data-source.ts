@@ -42,10 +42,7 @@ export const MIGRATIONS = [
 /** Key of the advisory lock that allows one process at a time to migrate: the bytes of «migr». */
 const MIGRATION_LOCK = 0x6d696772;
 
-/**
- * The TypeORM data source on PostgreSQL. If DATABASE_URL begins with `pglite:`, it uses a PGlite that it
- * starts and stops itself. Initializing it also migrates the database.
- */
+/** The TypeORM data source. It migrates the database, and runs PGlite itself for a `pglite:` URL. */
 export class DirectoryDataSource extends DataSource {
   private embedded: EmbeddedPostgres | null = null;
   private ownPreviewPool: pg.Pool | null = null;
@@ -107,9 +104,7 @@ export class DirectoryDataSource extends DataSource {
     }
   }
 
-  /**
-   * The connections of TypeORM, which sends unnamed statements only. The pool also accepts named statements.
-   */
+  /** The connections of TypeORM. They also take named statements. */
   get pool(): pg.Pool {
     return (this.driver as PostgresDriver).master as pg.Pool;
   }
@@ -121,8 +116,7 @@ export class DirectoryDataSource extends DataSource {
   }
 
   /**
-   * The pool for preview transactions. PGlite has one connection only, so there it is the pool of all
-   * statements.
+   * The pool of preview transactions. PGlite has one connection, so there it is the pool of all statements.
    */
   get previewPool(): pg.Pool {
     return this.ownPreviewPool ?? this.pool;
@@ -164,10 +158,7 @@ export class DirectoryDataSource extends DataSource {
   }
 }
 
-/**
- * Releases the migration lock. If the connection was lost, the server has released the lock and reset the
- * settings.
- */
+/** Releases the migration lock. A server that lost the connection has released it already. */
 async function endMigration(runner: QueryRunner): Promise<void> {
   try {
     await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]);
@@ -178,10 +169,7 @@ async function endMigration(runner: QueryRunner): Promise<void> {
   await runner.release();
 }
 
-/**
- * Runs before any lock is taken: behind a pooler that shares sessions, two processes would hold the same
- * lock.
- */
+/** Runs before any lock is taken: with shared sessions, two processes would hold the same lock. */
 async function refuseSharedSessions(database: Config['database']): Promise<void> {
   if (database.kind === 'pglite') return;
   // If the server has no free slots for two more connections, the check runs again later

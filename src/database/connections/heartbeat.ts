@@ -41,13 +41,10 @@ export interface PulseListener<Row extends object> {
   readonly onLost: (error: unknown) => void;
   /** Called when an answer is overdue. Possibly only this connection is cut. */
   readonly onDoubt: () => void;
-  /**
-   * Called when the server neither accepts nor refuses a new connection: other queries would wait in vain.
-   */
+  /** Called when the server neither accepts nor refuses a connection: other queries would wait in vain. */
   readonly onHang?: () => void;
   /**
-   * Bytes that the server has sent to this process on other connections. While they grow, the server works
-   * and only lacks processor time for a new connection, so `onHang` is not called.
+   * Bytes from the server on other connections. While they grow it is only busy, and onHang is not called.
    */
   readonly receivedBytes?: () => number;
 }
@@ -60,10 +57,7 @@ class SilenceError extends Error {
   }
 }
 
-/**
- * Checks repeatedly, on a connection of its own, whether a server is alive. A server that hangs refuses
- * nothing: only missing answers reveal it. A slow statement on another connection does not count as hanging.
- */
+/** Checks on its own connection whether a server is alive. A hanging server shows only by missing answers. */
 export class Pulse<Row extends object> {
   /** Attempts to connect that have failed without an answer since the last answer. */
   private silences = 0;
@@ -108,10 +102,7 @@ export class Pulse<Row extends object> {
     else this.listener.onLost(failure);
   }
 
-  /**
-   * Runs on one connection until the signal is aborted.
-   * @throws the error of the connection when it fails
-   */
+  /** Runs on one connection until the signal is aborted. Throws the error of the connection. */
   private async feelOn(client: pg.Client, signal: AbortSignal): Promise<void> {
     const { greeting, text, interval } = this.question;
     const lost = new AbortController();

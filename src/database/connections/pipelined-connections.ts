@@ -2,14 +2,9 @@ import type { Pool, PoolClient } from 'pg';
 import type { Statement } from '../statements/statement.js';
 import { socketOf } from './socket-client.js';
 
-/**
- * Maximum number of shared connections of a pool. One carries as much as a process can receive; two let two
- * backends work.
- */
+/** One shared connection carries as much as a process can receive; two let two backends work. */
 const MAX_PIPELINES = 2;
-/**
- * A pool needs this many connections for each shared one, so that some stay for statements that run alone.
- */
+/** Connections of the pool for each shared one, so that some stay for statements that run alone. */
 const CONNECTIONS_PER_PIPELINE = 4;
 /** A connection that has not answered for this time gets no further statements. */
 const STALL_TIMEOUT_MS = 10;
@@ -27,9 +22,8 @@ interface Sender {
 }
 
 /**
- * Connections with several statements in flight (PostgreSQL 15, §34.5). The statements of one turn of the
- * event loop are sent in one write. Each statement is a transaction of its own and fails alone. If a
- * connection is lost, all statements on it fail.
+ * Connections with several statements in flight (PostgreSQL 15, §34.5), sent in one write per turn of the
+ * event loop. Each statement fails alone, unless the connection is lost.
  */
 export class Pipelines {
   private readonly pipelines: readonly Pipeline[];
@@ -65,15 +59,11 @@ export class Pipelines {
   }
 }
 
-/**
- * One shared connection at a time, taken from the pool for the first statement and given back after the last.
- */
+/** One shared connection at a time, taken from the pool only while statements are in flight. */
 class Pipeline {
   pending: Pending[] = [];
   private connection: PipelinedConnection | null = null;
-  /**
-   * When the opening of a connection began, on the clock of `performance.now()`; null if none is opened now.
-   */
+  /** When the opening of a connection began, by `performance.now()`; null if none is being opened. */
   private openingSince: number | null = null;
 
   constructor(

@@ -2,22 +2,13 @@ import type pg from 'pg';
 import type { ClientBase } from 'pg';
 import { SESSION_SETTINGS, SocketClient, destroyConnection, socketOf } from './socket-client.js';
 
-/**
- * Milliseconds that one statement may take before it is canceled. The mirror lifts this limit for its own
- * writes.
- */
+/** Milliseconds that a statement may take. The mirror lifts this limit for its own writes. */
 export const STATEMENT_TIMEOUT = 5000;
-/**
- * Milliseconds after which the server ends an idle transaction: its process hangs and holds locks that others
- * wait for. A busy process may compute for a second or two between two statements of a large revision.
- */
+/** Milliseconds after which the server ends an idle transaction, because its locks block others. */
 const IDLE_TIMEOUT = 20_000;
 /** Milliseconds that a request waits for a connection before it is rejected as retryable. */
 const CONNECTION_TIMEOUT = 2000;
-/**
- * Milliseconds that a request waits for the only connection of the embedded database. Applying a revision
- * holds that connection until it ends.
- */
+/** Milliseconds to wait for the only connection of the embedded database, which a revision holds. */
 const EMBEDDED_CONNECTION_TIMEOUT = 30_000;
 
 /** Settings that every connection receives once. */
@@ -30,10 +21,7 @@ const GREETING =
 /** Time limit for the settings of a new connection. A connection that does not answer is useless. */
 const PROMPTLY = { query_timeout: CONNECTION_TIMEOUT };
 
-/**
- * Options of a pool of connections to a server.
- * @param max maximum number of connections
- */
+/** Options of a pool of at most `max` connections to a server. */
 export function serverPoolOptions(max: number, connections: OpenConnections): object {
   const text = `${GREETING}; set idle_in_transaction_session_timeout = ${IDLE_TIMEOUT}`;
   return {
@@ -49,10 +37,7 @@ export function serverPoolOptions(max: number, connections: OpenConnections): ob
   };
 }
 
-/**
- * Options of a pool with one connection that stays open as long as the process lives. An idle timeout would
- * end all of PGlite, not only the idle session.
- */
+/** Options of a pool with one connection. It never times out, because its end would end all of PGlite. */
 export function embeddedPoolOptions(connections: OpenConnections): object {
   return {
     Client: SocketClient,
@@ -91,10 +76,7 @@ export class OpenConnections {
     });
   }
 
-  /**
-   * Bytes that the server has sent on all connections so far. The number grows while the server works,
-   * however slowly.
-   */
+  /** Bytes from the server on all connections so far. The number grows while the server works. */
   get receivedBytes(): number {
     let received = this.receivedBefore;
     for (const client of this.open) received += socketOf(client).bytesRead;

@@ -21,11 +21,8 @@ export const SHARED_SESSIONS =
   '(pool_mode = session), or connect directly';
 
 /**
- * Finds out whether a pooler shares backends between connections. A quiet pooler may give a connection the
- * same backend each time. Therefore two connections alternate in orders that make a pooler of either kind
- * (last in first out, or round robin) swap their backends. Without such a pooler, two connections that are
- * open at the same time never have the same backend.
- * @returns whether sessions are shared
+ * Whether a pooler shares backends between connections. A quiet pooler may return the same backend each time,
+ * so two connections alternate in orders that make it swap backends (last in first out, or round robin).
  * @throws Error when the server cannot be queried
  */
 export async function sharesSessions(url: string): Promise<boolean> {

@@ -17,11 +17,7 @@ export interface Found {
   readonly isShared: boolean | null;
 }
 
-/**
- * Verifies that connections keep their session: prepared statements, settings, notifications and the lock of
- * the leader belong to one session (docs/adr/0034). DirectoryDataSource refuses to start with a primary that
- * shares sessions.
- */
+/** Verifies that connections keep their session, which prepared statements and locks need (docs/adr/0034). */
 @Injectable()
 export class SessionGuard implements OnModuleInit, OnModuleDestroy {
   private readonly logger = new Logger('Database');

@@ -20,14 +20,9 @@ export async function hasHadRevision(primary: pg.Pool, id: string): Promise<bool
   return rows[0]?.hasHad === true;
 }
 
-/**
- * Milliseconds between two checks of the replica's revision. After a new revision the replica stays unused
- * until the next check, even if it already has that revision.
- */
+/** Milliseconds between two checks. After a new revision the replica is unused until the next check. */
 const INTERVAL = 250;
-/**
- * Milliseconds that opening a connection may take. The limit is short because the primary can answer instead.
- */
+/** Milliseconds to open a connection: few, because the primary can answer instead. */
 const CONNECTION_TIMEOUT = 500;
 
 const LOOK =
@@ -115,11 +110,7 @@ export class ReadReplica {
     return this.revision?.id === id;
   }
 
-  /**
-   * Runs one statement.
-   * @returns null if the statement failed for a reason that may not affect the primary
-   * @throws ServiceError TIMEOUT when it takes too long
-   */
+  /** Runs one statement. Null if it failed for a reason of the replica; throws ServiceError TIMEOUT. */
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[]): Promise<Row[] | null> {
     try {
       return await this.statements.read<Row>(statement, values);
@@ -149,10 +140,7 @@ export class ReadReplica {
     this.reason = null;
   }
 
-  /**
-   * For the log and the metrics only: statements run on a replica only while it has the current revision of
-   * the primary.
-   */
+  /** For the log and metrics only: the replica is used only while it has the revision of the primary. */
   private async compare({ id }: Revision): Promise<void> {
     if (this.isComparing) return;
     this.isComparing = true;
@@ -187,11 +175,7 @@ interface Identity {
   readonly isReplica: boolean;
 }
 
-/**
- * Checks once whether a URL leads to a read replica of a server.
- * @param primary connections to that server
- * @returns why the replica would not or must not be used; null if it would be used
- */
+/** Why a URL does not lead to a usable read replica of `primary`; null if it does. */
 export async function examineReplica(url: string, primary: pg.Pool): Promise<string | null> {
   const client = new pg.Client({
     connectionString: url,

@@ -6,9 +6,8 @@ import { hasHadRevision, ReadReplica } from './replica.js';
 import type { Statement } from '../statements/statement.js';
 
 /**
- * The read replicas and their revisions. A replica always lags a little, and after a failover it may have
- * revisions that the primary never had. Therefore a replica is used only while it has exactly the revision
- * that the primary reported (docs/adr/0021).
+ * The read replicas. Each is used only while it has exactly the revision that the primary reported
+ * (docs/adr/0021): it lags, and after a failover it may have revisions that the primary never had.
  */
 export class Replicas implements OnModuleInit, OnApplicationShutdown {
   private readonly stopping = new AbortController();
@@ -63,10 +62,8 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Runs a statement that returns its revision on one of the replicas, in turns.
-   * @returns null if the primary has to answer: no replica has the required revision, or the rows do not
-   * prove that they belong to it
-   * @throws ServiceError TIMEOUT when it takes too long
+   * Runs a statement that returns its revision on one of the replicas, in turns. Null if the primary has to
+   * answer: no replica has the revision, or the rows do not prove it. Throws ServiceError TIMEOUT.
    */
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[]): Promise<Row[] | null> {
     const replica = this.choose();

@@ -4,9 +4,8 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 const STEP = 50;
 
 /**
- * Whether a promise settles within a time. It waits in steps of 50 ms instead of using one timer. A blocked
- * event loop makes one step longer and does not use up several, so events that arrived in the meantime count
- * as in time.
+ * Whether a promise settles within a time. It waits in steps, so that a blocked event loop costs one step, and
+ * events that arrived in the meantime count as in time.
  * @param signal ends the wait early
  */
 export async function settlesWithin(

@@ -1,11 +1,7 @@
 import { Socket } from 'node:net';
 import pg, { type ClientBase, type ClientConfig } from 'pg';
 
-/**
- * A client of the driver on a socket that this service creates, so that a connection can be ended without an
- * answer from the server. The driver accepts a socket by its option `stream` and has no other way to end a
- * connection that hangs.
- */
+/** A client of the driver on a socket of this service, so that a hanging connection can be ended. */
 export class SocketClient extends pg.Client {
   readonly socket: Socket;
 
@@ -28,11 +24,7 @@ export function destroyConnection(client: ClientBase): void {
   socketOf(client).destroy();
 }
 
-/**
- * Settings that are sent first on every connection. A role or a database may have other defaults, which would
- * change the text form of instants, bytes and numbers, end idle sessions, or make transactions fail because
- * of each other.
- */
+/** Sent first on every connection, because roles and databases may have other defaults. */
 export const SESSION_SETTINGS = `
   set datestyle = 'ISO, YMD'; set bytea_output = 'hex'; set extra_float_digits = 1; set standard_conforming_strings = on;
   set default_transaction_isolation = 'read committed'; set default_transaction_deferrable = off;

@@ -11,15 +11,11 @@ import {
 import { Pipelines } from './pipelined-connections.js';
 import { destroyConnection } from './socket-client.js';
 
-/**
- * A connection keeps at most this many statements prepared: each takes about 100 kB of the server's memory.
- */
+/** Prepared statements of a connection: each takes about 100 kB of the server's memory. */
 const MAX_PREPARED = 100;
 /** The names of this many statements that were used at least once are remembered. */
 const MAX_USED = 2000;
-/**
- * A connection that does not answer for this time is ended. It is longer than the time limit of a statement.
- */
+/** A connection without an answer for this time is ended. It exceeds the time limit of a statement. */
 const QUERY_TIMEOUT_MS = 7000;
 const TIMEOUT_CHECK_INTERVAL_MS = 500;
 
@@ -32,12 +28,9 @@ interface Unanswered {
 }
 
 /**
- * Runs statements on the connections of one pool. Short statements share connections (docs/adr/0031). A
- * connection that does not answer is ended.
- *
- * A statement is prepared from its second use on: clients choose their selections, and most selections are
- * used once. When the limit of prepared statements of a connection is reached, the connection is replaced,
- * because the driver cannot close single statements.
+ * Runs statements on the connections of one pool; short statements share connections (docs/adr/0031).
+ * A statement is prepared from its second use on, because most selections are used once. A connection with too
+ * many prepared statements is replaced, because the driver cannot close single ones.
  */
 export class StatementPool {
   private readonly used = new LRUCache<string, true>({ max: MAX_USED });
@@ -59,8 +52,7 @@ export class StatementPool {
 
   /**
    * Runs one statement on a connection of the pool.
-   * @throws NothingReadError if the statement returns its revision and there is none
-   * @throws ServiceError TIMEOUT; ServiceUnavailableError if the database cannot be reached
+   * @throws NothingReadError if there is no revision; ServiceError TIMEOUT; ServiceUnavailableError
    */
   read<Row extends unknown[]>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
     return observe(statement, values, (done) => {
@@ -119,8 +111,7 @@ export class StatementPool {
   }
 
   /**
-   * Returns null for a statement without a name. That includes a statement that another query is preparing,
-   * because a failure would affect both.
+   * Null: the statement runs without a name, also while another query prepares it, so that each fails alone.
    */
   private chooseName(client: ClientBase, name: string): string | null {
     const prepared = this.namesOn(client);
@@ -147,10 +138,7 @@ export class StatementPool {
     return names;
   }
 
-  /**
-   * One timer checks all queries. The driver's own option creates one timer for each query, which keeps the
-   * rows of later queries in memory.
-   */
+  /** One timer checks all queries. The driver's timer per query keeps the rows of later queries in memory. */
   private endHangingConnections(): void {
     const now = performance.now();
     for (const each of this.unanswered) {

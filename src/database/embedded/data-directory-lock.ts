@@ -22,10 +22,7 @@ const SIGN_INTERVAL = 5000;
 export const STALE = 15_000;
 /** Milliseconds between two checks for a heartbeat. */
 const LOOK_INTERVAL = 250;
-/**
- * Milliseconds after which a lock that replaced a stale one is verified: another process may have taken it at
- * the same time.
- */
+/** Milliseconds until a lock that replaced a stale one is verified: another process may have taken it too. */
 const CONFIRMATION = 200;
 const ATTEMPTS = 20;
 
@@ -37,11 +34,9 @@ export interface DirectoryLockEvents {
 }
 
 /**
- * The lock of a database directory: a Unix socket in the directory on which the holder listens. The kernel
- * accepts connections for a running process, even one that is stopped, and independently of process numbers
- * and clocks. It refuses connections as soon as the process has ended. The kernel cannot answer for a process
- * on another machine, or for one from before a reboot. In these cases the heartbeats of the holder decide,
- * measured on a monotonic clock (docs/adr/0034).
+ * The lock of a database directory: a Unix socket on which the holder listens (docs/adr/0035). The kernel
+ * accepts connections only while the process runs, even a stopped one. It cannot answer for another machine or
+ * before a reboot: there the heartbeats of the holder decide, on a monotonic clock.
  */
 export class DirectoryLock {
   private readonly signs: NodeJS.Timeout;
@@ -145,10 +140,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/**
- * Returns if the holder has ended.
- * @throws DatabaseStartError when the holder is running
- */
+/** Returns if the holder has ended. Throws DatabaseStartError if it is running. */
 async function refuseLiving(directory: string, lock: string, events: DirectoryLockEvents): Promise<void> {
   const isSocket = lstatSync(lock, { throwIfNoEntry: false })?.isSocket();
   if (isSocket === undefined) return;
@@ -173,10 +165,7 @@ function describe(holder: Holder | null): string {
   return `process ${holder.pid}${holder.host === hostname() ? '' : ` on ${holder.host}`}`;
 }
 
-/**
- * Whether the modification time of the holder file changes. The wait uses the monotonic clock of this
- * process; the clock that sets the modification time does not matter.
- */
+/** Whether the holder file changes within the time. Only the monotonic clock of this process matters. */
 async function givesSign(directory: string): Promise<boolean> {
   const file = join(directory, HOLDER_FILE);
   const look = () =>

@@ -1,19 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
-/**
- * Keys that an embedded installation generates once and reuses after a restart. They are stored in the
- * database, so that all processes share them. Production configures its own keys (URL_SIGNING_KEYS,
- * AUTH_URL).
- */
+/** Keys that an embedded installation creates once. They are in the database, for all of its processes. */
 @Injectable()
 export class EmbeddedKeys {
   constructor(private readonly dataSource: DataSource) {}
 
-  /**
-   * Returns the value stored under this name, and creates it if there is none. If two processes create it at
-   * once, the first one wins.
-   */
+  /** Returns the value of this name, or creates it. If two processes create it at once, the first wins. */
   async findOrCreate<Value extends object>(name: string, make: () => Promise<Value> | Value): Promise<Value> {
     const found = await this.find<Value>(name);
     if (found !== null) return found;

@@ -1,3 +1,4 @@
+import { on, once } from 'node:events';
 import {
   existsSync,
   mkdtempSync,
@@ -9,6 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { Logger } from '@nestjs/common';
 import { DatabaseStartError } from '../connections/database-start.error.js';
@@ -32,10 +34,7 @@ export class EmbeddedPostgres {
     readonly host: string,
   ) {}
 
-  /**
-   * @param directory location of the database files
-   * @throws DatabaseStartError when the directory is in use, or is not a database of this version
-   */
+  /** Throws DatabaseStartError if the directory is in use or is no database of this version. */
   static async start(directory: string): Promise<EmbeddedPostgres> {
     const logger = new Logger('Database');
     const lock = await DirectoryLock.take(directory, {
@@ -90,10 +89,7 @@ export function damagedDirectoryError(directory: string, cause: unknown): Databa
   );
 }
 
-/**
- * Ends the process without closing the database. Closing would write to it, and the process that now holds
- * the directory would lose rows.
- */
+/** Ends the process without closing the database, which would overwrite rows of the new holder. */
 function endAtOnce(): never {
   writeSync(2, 'Another process has taken over the database directory: this one ends at once\n');
   process.exit(1);
@@ -143,31 +139,25 @@ function refuseForeignDirectory(directory: string): void {
   }
 }
 
-function nextMessage(worker: Worker, kind: 'started' | 'stopped', milliseconds: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const settle = () => {
-      clearTimeout(timeout);
-      worker.off('message', onMessage);
-      worker.off('error', onError);
-      worker.off('exit', onExit);
-    };
-    const onMessage = (message: string) => {
-      if (message !== kind) return;
-      settle();
-      resolve();
-    };
-    const onError = (error: unknown) => {
-      settle();
-      reject(error instanceof Error ? error : new Error('The database worker failed'));
-    };
-    const onExit = () => {
-      onError(new Error('The database worker ended'));
-    };
-    const timeout = setTimeout(() => {
-      onError(new Error(`The database did not answer within ${milliseconds} ms`));
-    }, milliseconds);
-    worker.on('message', onMessage);
-    worker.on('error', onError);
-    worker.on('exit', onExit);
-  });
+async function nextMessage(worker: Worker, kind: 'started' | 'stopped', milliseconds: number): Promise<void> {
+  const settled = new AbortController();
+  const { signal } = settled;
+  try {
+    await Promise.race([
+      messageOf(worker, kind, signal),
+      once(worker, 'exit', { signal }).then(() => {
+        throw new Error('The database worker ended');
+      }),
+      sleep(milliseconds, undefined, { signal }).then(() => {
+        throw new Error(`The database did not answer within ${milliseconds} ms`);
+      }),
+    ]);
+  } finally {
+    settled.abort();
+  }
+}
+
+/** Resolves with a message of this kind, and rejects with an error of the worker. */
+async function messageOf(worker: Worker, kind: string, signal: AbortSignal): Promise<void> {
+  for await (const [message] of on(worker, 'message', { signal })) if (message === kind) return;
 }

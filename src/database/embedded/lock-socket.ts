@@ -11,10 +11,7 @@ const UNSUPPORTED = new Set(['EOPNOTSUPP', 'ENOTSUP', 'EPERM', 'EINVAL', 'ENOSYS
 /** The process has ended, or the path is not a socket. */
 const REFUSED = new Set(['ECONNREFUSED', 'ENOTSOCK', 'ENOENT', ...UNSUPPORTED]);
 
-/**
- * Creates a socket in a directory and listens on it. If the file system has no sockets, creates a plain file
- * instead and returns null.
- */
+/** Listens on a new socket. Null if the file system has none: then a plain file takes its place. */
 export async function listenAt(directory: string, path: string): Promise<Server | null> {
   const server = createServer((socket) => socket.destroy()).unref();
   try {
@@ -46,10 +43,7 @@ export function answers(directory: string, path: string): Promise<boolean> {
   });
 }
 
-/**
- * Passes a path that fits a socket address. On Linux, a file below an open directory has a short path,
- * however long the path of the directory is.
- */
+/** Passes a path that fits a socket address. On Linux, an open directory makes any path short. */
 async function within<Result>(
   directory: string,
   path: string,

@@ -23,10 +23,7 @@ export function sqlOfField({ name, column, reader }: Field, alias: string): stri
 export interface PropertyTable {
   /** Alias of the table of users or groups. */
   readonly alias: string;
-  /**
-   * Prefix of the names of carried columns, such as `m.user_`. If omitted, all properties are read from the
-   * table itself.
-   */
+  /** Prefix of carried columns, such as `m.user_`. Default: all properties come from the table itself. */
   readonly carriedAs?: string;
 }
 

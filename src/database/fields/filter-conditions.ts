@@ -4,11 +4,7 @@ import type { Values } from '../statements/statement.js';
 import { sqlOfField } from './field-columns.js';
 import type { TableNames } from './object-table.js';
 
-/**
- * Builds the SQL conditions for the fields by which a list is filtered.
- * @param filter the input, which may have other members too
- * @param conditionOf returns SQL for one field and the placeholder of its value
- */
+/** The conditions for the fields by which a list is filtered. The filter may have other members too. */
 export function fieldConditions(
   fields: readonly Field[],
   filter: Readonly<Record<string, unknown>>,
@@ -22,10 +18,7 @@ export function fieldConditions(
   });
 }
 
-/**
- * Builds the conditions that filters of users and groups share: a search by name or id, and equality of
- * fields.
- */
+/** The conditions that filters of users and groups share: search, and equality of fields. */
 export function listConditions(
   { alias }: Pick<TableNames, 'alias'>,
   filter: Readonly<Record<string, unknown>>,
@@ -43,9 +36,8 @@ export function listConditions(
 }
 
 /**
- * SQL condition for rows whose id or name contains the folded text. Trigrams find texts of three and more
- * characters. Shorter texts have no trigrams and are found by the pairs of characters that the mirror stores.
- * @param table alias of `users` or `groups`
+ * SQL condition for rows whose id or name contains the folded text. Trigrams find three and more characters;
+ * shorter texts are found by pairs of characters.
  */
 export function searchCondition(table: string, folded: string, values: Values): string {
   const length = [...folded].length;

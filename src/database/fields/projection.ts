@@ -11,20 +11,14 @@ export interface ProjectedColumns {
 /** The parts of a projection that its fields do not define. */
 export interface ProjectedModel<Model> {
   readonly create: () => Model;
-  /**
-   * The field with the connection of its memberships, and the field of a membership that returns the same
-   * object.
-   */
+  /** The field of its memberships, and the field of a membership that is the same object. */
   readonly list: string;
   readonly node: string;
   /** Fields that resolvers compute, and the properties that they need. */
   readonly computed: Readonly<Record<string, readonly string[]>>;
 }
 
-/**
- * Reads users or groups from one table: selects only the columns that a selection needs, and maps rows to
- * models.
- */
+/** Reads users or groups from a table: only the columns of a selection, mapped to models. */
 export class Projection<Model extends object> {
   /** SQL for every property. */
   readonly columns: Readonly<Record<string, string>>;

@@ -2,10 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { EntityManager } from 'typeorm';
 
-/**
- * Key of the advisory lock that the leader holds on its own session: the bytes of «sync». Releases without a
- * lease know only this lock, so it prevents an old and a new process from leading at the same time.
- */
+/** Key of the advisory lock of the leader: the bytes of «sync». Earlier releases know only this lock. */
 const LEADER_LOCK = 0x73796e63;
 /** Key of the advisory lock that marks each transaction of the leader: the bytes of «appl». */
 const APPLY_LOCK = 0x6170706c;
@@ -32,10 +29,7 @@ export class NotLeadingError extends Error {
   }
 }
 
-/**
- * SQL for the sessions of this database that hold an advisory lock. PostgreSQL shows a bigint key in two
- * halves.
- */
+/** SQL for the sessions that hold an advisory lock. PostgreSQL shows a bigint key in two halves. */
 const holdersOf = (key: number) => `
   select pid from pg_locks
   where locktype = 'advisory' and classid = 0 and objid = ${key} and objsubid = 1 and granted
@@ -70,10 +64,7 @@ const EVICT = `
     applying as (select pid from (${holdersOf(APPLY_LOCK)}) as held where exists (select from lease))
   select pg_terminate_backend(pid) from (select pid from leader union select pid from applying) as hanging`;
 
-/**
- * Marks the transaction as one of the leader, and locks the lease until the transaction ends. Returns no row
- * if another process leads.
- */
+/** Marks and fences a transaction of the leader. Returns no row if another process leads. */
 const ADMIT = `
   with marked as materialized (select pg_advisory_xact_lock_shared(${APPLY_LOCK}))
   select lease.token from marked cross join leader_lease as lease
@@ -94,10 +85,7 @@ export async function tryLeaderLock(session: pg.Client): Promise<boolean> {
   return rows[0]?.held === true;
 }
 
-/**
- * Takes over the lease on the session that holds the advisory lock. Returns null while the last transaction
- * of the previous leader still runs.
- */
+/** Takes over the lease. Null while the last transaction of the previous leader still runs. */
 export async function takeLease(session: pg.Client): Promise<Tenure | null> {
   const holder = randomUUID();
   await session.query(`set lock_timeout = ${TAKEOVER_TIMEOUT}`);
@@ -114,11 +102,7 @@ export async function takeLease(session: pg.Client): Promise<Tenure | null> {
   }
 }
 
-/**
- * @param waitingSeconds seconds for which the leader has been waiting for a lock of another session; null if
- * it is not waiting
- * @returns whether the lease is still held
- */
+/** Whether the lease is still held. `waitingSeconds`: how long the leader has waited for a lock, or null. */
 export async function renewLease(
   session: pg.Client,
   { token, holder }: Tenure,
@@ -139,10 +123,7 @@ export async function evictLeader(session: pg.Client, { holder, renewals }: Seen
   return rowCount ?? 0;
 }
 
-/**
- * Fences a transaction: no other process can take over the lease until the transaction ends.
- * @returns whether this process holds the lease and the advisory lock on this server
- */
+/** Fences a transaction: no process can take over the lease until it ends. False if this process lost it. */
 export async function admitToLease(manager: EntityManager, tenure: Tenure): Promise<boolean> {
   const { token, holder, sessionPid } = tenure;
   const rows: unknown[] = await manager.query(ADMIT, [token, holder, sessionPid]);

@@ -51,9 +51,8 @@ export interface Term {
 }
 
 /**
- * Runs some work in one process at a time, the leader (docs/adr/0033). A process that stops releases the
- * leadership with its connection. One that hangs is replaced when its lease expires.
- * @param url of the database
+ * Runs some work in one process at a time, the leader (docs/adr/0033). A stopped process releases the lead with
+ * its connection; a hanging one is replaced when its lease expires.
  */
 export async function withLeadership(
   url: string,
@@ -157,10 +156,7 @@ async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   await sleep(milliseconds, undefined, { signal }).catch(() => undefined);
 }
 
-/**
- * Detects a leader that does not renew its lease. It counts only the renewals that this process observes, on
- * a monotonic clock, so the time of day on either machine does not matter.
- */
+/** Detects a leader that does not renew its lease, by renewals that this process observes. */
 class LeaseWatch {
   private seen: { readonly lease: SeenLease; readonly at: number } | null = null;
 

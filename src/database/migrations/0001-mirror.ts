@@ -1,10 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * The tables and indexes of the mirror.
- *
- * Text that is sorted or searched is folded by the application and compared byte by byte (collation "C"), so
- * that pages have the same order on every server, independently of its locale.
+ * The tables and indexes of the mirror. Text is folded by the application and compared byte by byte (collation
+ * "C"), so that pages have the same order on every server.
  */
 export class Mirror1763683200000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

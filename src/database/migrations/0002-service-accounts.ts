@@ -1,8 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/**
- * Accounts of programs, and keys that an embedded installation generates. None of this data comes from LDAP.
- */
+/** Accounts of programs, and keys that an embedded installation generates. */
 export class ServiceAccounts1763683200001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -1,11 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Adds the columns and tables for following a directory change by change instead of reading all of it: the
- * position of the last read, the attributes by which a group names a member, and the names in groups that
- * match no entry yet.
- *
- * The mirror is only a copy and lacks the data of the new columns, so it is emptied and read again.
+ * Tables and columns to follow a directory change by change. The mirror has no data for them, so it is emptied
+ * and read again.
  */
 export class References1763683200002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -1,9 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/**
- * The log of changes made by synchronization (docs/clients.md). Its rows remain when their users and groups
- * are deleted. It stores only their ids and has no foreign keys.
- */
+/** The log of changes (docs/clients.md). It has no foreign keys: its rows outlive users and groups. */
 export class Changes1763683200003 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

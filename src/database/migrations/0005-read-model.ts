@@ -1,10 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/**
- * Memberships carry the columns of users and groups that pages show. A page is then read from one table, and
- * a page of groups from one index (docs/adr/0007). The rows are rewritten in the order of pages of members,
- * so that a page needs one or two blocks.
- */
+/** Memberships carry the columns that pages show (docs/adr/0007), and are stored in the order of pages. */
 export class ReadModel1763683200004 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -1,11 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Gives every revision a random id in addition to its number: numbers repeat after a failover or a restore,
- * ids do not (docs/adr/0032). The log of changes receives the UUIDs of users and groups, and a clock of its
- * own.
- *
- * A process of the previous release writes numbers only. A default and a trigger supply the ids.
+ * Random ids of revisions (docs/adr/0032), UUIDs in the log of changes, and the clock of the log.
+ * A default and a trigger supply the ids for processes of the previous release.
  */
 export class RevisionIds1763683200006 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

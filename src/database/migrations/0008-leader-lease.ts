@@ -1,9 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * The lease of the process that applies changes (docs/adr/0033). The token is the primary key. A renewal does
- * not change the key, so PostgreSQL lets it proceed while a transaction holds the row FOR KEY SHARE, and
- * makes a takeover wait.
+ * The lease of the leader (docs/adr/0033). A renewal leaves the primary key as it is, so it proceeds while a
+ * transaction holds the row FOR KEY SHARE; a takeover waits.
  */
 export class LeaderLease1763683200007 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -1,9 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Tables for the comparison of the mirror with the whole directory (docs/adr/0016). Also adds the number of
- * entries that lost an attribute in each revision, which the deletion guard adds up over its window. Earlier
- * releases do not read any of this.
+ * Tables to compare the mirror with the whole directory (docs/adr/0016). Earlier releases do not read them.
  */
 export class Reconciliation1763683200008 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -19,10 +19,8 @@ import { REVISION, type Statement, statement, type Values } from '../statements/
 type Fact = 'total' | 'behind' | 'ahead';
 
 /**
- * A statement for the pages of all parents, with the data needed to read its result. It returns one row for
- * each parent. The page is a single JSON value in that row: an array for each column, with the values of all
- * rows in order. Node.js parses this in half the time that it needs for as many rows, and PostgreSQL builds
- * it in the same time.
+ * A statement for the pages of all parents, with one row for each. The page is one JSON value: an array for
+ * each column, which Node.js parses in half the time of as many rows.
  */
 export interface PageQuery {
   readonly statement: Statement;
@@ -34,22 +32,16 @@ export interface PageQuery {
   readonly isMany: boolean;
   /** The values that follow. */
   readonly facts: readonly Fact[];
-  /**
-   * Number of parent columns that follow when a parent is looked up by its id. The page follows, if it is
-   * read.
-   */
+  /** Number of columns of a looked-up parent, which follow. The page comes after them, if it is read. */
   readonly parentWidth: number;
   /** The rows whose order columns follow the source's own columns in the page: see selectPage. */
   readonly cursors: SelectedCursors;
 }
 
 /**
- * Plans the statement for one page under each parent. It takes one round trip for any number of parents and
- * rows. Pages use keyset pagination: the order columns are compared with the cursor and rows are never
- * skipped by count. A page therefore costs the same at any depth, and no row is repeated or skipped when rows
- * are added or removed. Each column of a page costs as much as a row, here and in PostgreSQL, so only the
- * selected columns are read.
- * @param parents keys of the parents, or one parent to look up; null for a connection at the root
+ * Plans one statement for a page under each parent. It compares the order columns with the cursor (keyset
+ * pagination), so a page costs the same at any depth, and reads only the selected columns.
+ * @param parents keys, or one parent to look up; null for a connection at the root
  * @throws ServiceError INVALID_CURSOR
  */
 export function planPage(
@@ -133,10 +125,8 @@ function parentTable(parents: readonly number[] | SoughtParent, values: Values):
 }
 
 /**
- * Builds a page as a single value. The rows are sorted before they are aggregated, so they stay in order.
- * Each column of the source becomes an array. Each column of the order becomes an array too, either of all
- * rows, or of the first row that was read and the last that is shown.
- * @param rowLimit the page size plus one
+ * Builds a page as one value: an array for each column, sorted before it is aggregated. The order columns
+ * follow, of all rows or of the first and the last one shown. `rowLimit` is the page size plus one.
  */
 function selectPage(
   { columns, order }: PageSource,
@@ -197,10 +187,7 @@ function countRows(source: PageSource, conditions: readonly string[]): string {
   ).join(' + ');
 }
 
-/**
- * SQL for whether rows exist on the other side of a cursor. The search starts at the cursor and moves away
- * from the page. The first row it meets is the cursor's own, which usually still exists.
- */
+/** SQL for whether rows exist beyond a cursor. Its own row is the first that it meets. */
 function findAnother(
   source: PageSource,
   conditions: readonly string[],
@@ -242,10 +229,7 @@ function columnOf({ instants }: PageSource, sql: string): string {
   return instants.includes(sql) ? outputOf(sql, 'timestamp') : sql;
 }
 
-/**
- * SQL for a value as a JavaScript number, so that a cursor holds it exactly: timestamps have millisecond
- * precision, and keys are below 2^53.
- */
+/** SQL for a value as a JavaScript number, which a cursor holds exactly (milliseconds, keys below 2^53). */
 function outputOf(sql: string, type: OrderColumn['type']): string {
   switch (type) {
     case 'timestamp':

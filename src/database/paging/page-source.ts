@@ -17,10 +17,7 @@ export interface PageOrder {
 export interface PageSource {
   /** The connection, order and filter to which cursors are bound. */
   readonly binding: CursorBinding;
-  /**
-   * Whether a cursor also contains, after the order values, the id of the revision from which its row was
-   * read.
-   */
+  /** Whether a cursor ends with the id of the revision from which its row was read. */
   readonly cursorsTellRevision?: boolean;
   readonly from: string;
   readonly columns: readonly string[];
@@ -31,10 +28,7 @@ export interface PageSource {
   readonly order: PageOrder;
   /** SQL conditions for rows, with placeholders from `values`. */
   readonly conditions: readonly string[];
-  /**
-   * Conditions of union branches: a row meets exactly one of them, and each matches a range of an index in
-   * the order of the page. Rows are selected from each branch and merged.
-   */
+  /** Conditions of union branches. A row meets exactly one; each is a range of an index in page order. */
   readonly stretches?: readonly string[];
   readonly values: Values;
   /** SQL that returns the total faster than counting, if available. */
@@ -117,10 +111,7 @@ function inputOf({ type }: OrderColumn, value: CursorValue, values: Values): str
   }
 }
 
-/**
- * Milliseconds since 1970. Later instants cannot be written by PostgreSQL and by ISO 8601 with four-digit
- * years.
- */
+/** Milliseconds since 1970. PostgreSQL and ISO 8601 with four-digit years have no later instants. */
 const LAST_INSTANT = Date.UTC(9999, 0);
 
 /** A forged cursor may contain any whole number; the range of a column is smaller. */

@@ -39,9 +39,7 @@ export class Page<Row extends unknown[]> {
     this.places = packed.slice(widthOf(query)) as CursorValue[][];
   }
 
-  /**
-   * Returns the cursor of a row, or null if there is no such row. Only for rows whose cursors were selected.
-   */
+  /** The cursor of a row, or null if there is no such row. Only if its cursor was selected. */
   cursorAt(index: number): string | null {
     const { query, places } = this;
     const { length } = this.rows;
@@ -87,10 +85,7 @@ export async function readPages<Row extends unknown[] = unknown[]>(
   return told.map((each) => new Page<Row>(query, each));
 }
 
-/**
- * Looks up a planned parent and reads the page under it, in one statement. Returns null if there is no such
- * parent.
- */
+/** Looks up a planned parent with its page, in one statement. Null if there is no such parent. */
 export async function readWithParent<Row extends unknown[] = unknown[]>(
   reader: Reader,
   query: PageQuery,
@@ -121,10 +116,7 @@ function packedIn(query: PageQuery, told: readonly unknown[] | undefined): (unkn
   return Array.isArray(packed) ? (packed as (unknown[] | null)[]) : [];
 }
 
-/**
- * Number of columns of a page before those of the order. A source without columns has one that only counts
- * rows.
- */
+/** Number of columns before those of the order. A source without columns has one that counts rows. */
 function widthOf({ source }: PageQuery): number {
   return Math.max(1, source.columns.length);
 }

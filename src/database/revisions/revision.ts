@@ -1,10 +1,7 @@
 import type { Statement } from '../statements/statement.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
 
-/**
- * A revision of the mirror. Its number repeats after a failover or a restore; its id (a random UUID) does
- * not.
- */
+/** A revision of the mirror. Numbers repeat after a failover or a restore; ids (random UUIDs) do not. */
 export interface Revision {
   readonly number: number;
   readonly id: string;
@@ -15,10 +12,7 @@ export function revisionIn({ number, id }: { number: number | null; id: string |
   return number === null || id === null ? null : { number, id };
 }
 
-/**
- * Returns the id of the revision that rows were read from; null if the statement does not return it, or if
- * there is none yet.
- */
+/** The id of the revision of some rows; null if the statement does not return it or there is none yet. */
 export function revisionOf(
   { tellsRevision }: Statement,
   [row]: readonly (readonly unknown[])[],
@@ -26,10 +20,7 @@ export function revisionOf(
   return tellsRevision && row !== undefined ? (row[row.length - 1] as string | null) : null;
 }
 
-/**
- * The mirror has no revision yet, because nothing was read from the directory. Null or an empty list would be
- * a wrong answer, because the content of the directory is not known.
- */
+/** The mirror has no revision yet. Null or an empty list would be a wrong answer. */
 export class NothingReadError extends ServiceUnavailableError {
   constructor() {
     super('The directory has not been read yet: try again later');
@@ -37,10 +28,7 @@ export class NothingReadError extends ServiceUnavailableError {
   }
 }
 
-/**
- * Maximum number of superseded revisions that are remembered. A statement that still reads one of them ends
- * within seconds.
- */
+/** Superseded revisions that are remembered. Statements that still read them end within seconds. */
 const MOST_SUPERSEDED = 100;
 
 /**
@@ -83,11 +71,7 @@ export class CurrentRevision {
     this.versionAsked = this.version;
   }
 
-  /**
-   * Records the answer of the primary.
-   * @param revision null if it has none
-   * @returns false if something happened since the query, so that the primary has to be queried again
-   */
+  /** Records the answer of the primary. False if something happened since the query: then query again. */
   noteAnswer(revision: Revision | null): boolean {
     if (this.version !== this.versionAsked) return false;
     // These ids were read before the query: the primary no longer has them, or never had them.

@@ -8,9 +8,8 @@ import { type Revision, revisionIn } from './revision.js';
 import { statement } from '../statements/statement.js';
 
 /**
- * SQL expression: whether the database accepts writes. It writes nothing. It checks the setting
- * `transaction_read_only`, and it sorts with little memory, which allocates disk space temporarily. If the
- * disk is full, the sort fails and `isFull` recognizes the error.
+ * SQL expression: whether the database accepts writes. It sorts with little memory, which allocates disk space
+ * for a moment. If the disk is full, the sort fails with an error that `isFull` recognizes.
  */
 export const TAKES_WRITES = `(
   with little as materialized (select set_config('work_mem', '64kB', true))
@@ -25,10 +24,7 @@ export function isFull(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === DISK_FULL;
 }
 
-/**
- * The time of the last confirmation of the mirror in milliseconds since 1970, and the seconds since then on
- * the clock of the database.
- */
+/** The last confirmation in milliseconds since 1970, and the seconds since then by the database. */
 const AS_OF = '(extract(epoch from as_of) * 1000)::float8';
 const AGE = 'extract(epoch from clock_timestamp() - as_of)::float8';
 
@@ -53,10 +49,7 @@ interface Seen extends State {
 
 type StateRow = [number: number | null, id: string | null, asOf: number | null, age: number | null];
 
-/**
- * The channel on which PostgreSQL announces a new revision when it becomes visible. The payload is its
- * number, for processes of the previous release; this release queries the state.
- */
+/** The channel that announces a new revision. Only processes of the previous release read the payload. */
 export const REVISION_CHANNEL = 'directory_revision';
 
 /** Milliseconds between two queries without a notification: a pooler in between may drop notifications. */
@@ -106,10 +99,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     return this.changing > 0 || !this.isHeard ? null : this.database.revision.known;
   }
 
-  /**
-   * Returns the time before which every change of the directory is in this revision; null if the server has
-   * another revision by now.
-   */
+  /** The time before which every change of the directory is in this revision; null for an older revision. */
   async asOfRevision(id: string): Promise<Date | null> {
     const known = this.freshness.asOfRevision(id);
     if (known !== null) return known;
@@ -117,11 +107,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     return this.freshness.asOfRevision(id);
   }
 
-  /**
-   * Returns the seconds since the mirror was last confirmed to match the directory; null if there is no
-   * revision.
-   * @throws ServiceUnavailableError when the age cannot be determined
-   */
+  /** Seconds since the last confirmation of the mirror. Null: no revision. Throws ServiceUnavailableError. */
   async readAge(): Promise<number | null> {
     const { current } = this;
     if (current === null || this.freshness.asOfRevision(current.id) === null) await this.readState();
@@ -133,10 +119,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     this.database.noteConfirmed();
   }
 
-  /**
-   * Applies a revision. `current` is null until this has completed.
-   * @param apply returns the new revision
-   */
+  /** Applies a revision and returns it. `current` is null until this has completed. */
   async change(apply: () => Promise<Revision>): Promise<Revision> {
     this.changing++;
     try {
@@ -154,10 +137,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     }
   }
 
-  /**
-   * Listens on a connection of its own, which also detects a hanging server on behalf of all waiting
-   * requests.
-   */
+  /** Listens on a connection of its own, which also detects a hanging server for all waiting requests. */
   private listen(url: string): Promise<void> {
     const question = { url, greeting: `listen ${REVISION_CHANNEL}`, text: LOOK, interval: INTERVAL };
     const { revision } = this.database;
@@ -205,10 +185,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     return isReliable;
   }
 
-  /**
-   * Stops using a database that accepts no writes: the primary has become a replica, or its disk is full. The
-   * age of its data would be unknown.
-   */
+  /** Stops using a read-only or full database: the age of its data would be unknown. */
   private pause(reason: string): void {
     this.isHeard = false;
     this.database.pause();

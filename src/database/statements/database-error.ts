@@ -13,8 +13,7 @@ const CONSTRAINTS: Record<string, () => ServiceError> = {
 };
 
 /**
- * SQLSTATE classes and codes of temporary conditions: connection lost, insufficient resources, shutdown,
- * read-only, idle transaction timeout.
+ * SQLSTATEs of temporary conditions: connection lost, out of resources, shutdown, read-only, idle timeout.
  */
 const UNAVAILABLE = /^(08|53|57P|(25006|25P03)$)/;
 const LOCK_NOT_AVAILABLE = '55P03';
@@ -47,10 +46,7 @@ export class LostRaceError extends ServiceUnavailableError {
   }
 }
 
-/**
- * Maps an error of the database to an error for the caller.
- * @returns a ServiceError, or the error itself if its kind is unknown (it will be masked)
- */
+/** Maps an error of the database to a ServiceError. Unknown errors are returned, and masked later. */
 export function databaseError(error: unknown): Error {
   if (error instanceof ServiceError) return error;
   // Not instanceof: socket errors may come from another realm, for example in a test runner.

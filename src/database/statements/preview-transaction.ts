@@ -8,18 +8,12 @@ import type { Reader, Statement, Writer } from './statement.js';
 
 /** The limit for all attempts together, because a revision waits for the rows that a preview has changed. */
 const PREVIEW_TIMEOUT_MS = 10_000;
-/**
- * The limit for waiting on rows that a revision or another preview has changed. It is below that of a
- * statement.
- */
+/** The limit for locks of a revision or another preview, below that of a statement. */
 const LOCK_TIMEOUT_MS = 4000;
 /** As an option of the driver, for one query on a server that does not answer. */
 const QUERY_TIMEOUT = { query_timeout: 7000 };
 const MAX_ATTEMPTS = 3;
-/**
- * The pause before the second attempt; later ones are multiples. By then the other transactions have their
- * locks.
- */
+/** The pause before the second attempt; later ones are multiples. */
 const RETRY_PAUSE_MS = 25;
 
 /** All statements see one revision, if there is one. */
@@ -32,16 +26,12 @@ interface PreviewConnections {
   readonly statements: StatementPool;
 }
 
-/**
- * The mirror as it would be after a change: a transaction that changes rows, is visible to no other, and is
- * always rolled back (docs/adr/0015).
- */
+/** The mirror as it would be after a change: a transaction that is always rolled back (docs/adr/0015). */
 export class PreviewTransaction implements Reader, Writer {
   /** Settles when the last statement has been answered. */
   private last: Promise<unknown> = Promise.resolve();
   /**
-   * The error of a failed statement. The server rejects all further statements until a rollback to the
-   * savepoint.
+   * The error of a failed statement. The server rejects all further ones until a rollback to the savepoint.
    */
   private failure: Error | null = null;
   /** Why no further statement is sent. */
@@ -59,11 +49,10 @@ export class PreviewTransaction implements Reader, Writer {
   ) {}
 
   /**
-   * Runs `work` in a transaction on a connection of the pool. The transaction is always rolled back. After a
-   * conflict with another transaction, `work` runs again, even if it has caught the error.
+   * Runs `work` in a transaction that is always rolled back. After a conflict, `work` runs again, even if it has
+   * caught the error. Throws what `work` throws, and:
    * @throws ServiceUnavailableError if no connection is free, or after three conflicts
    * @throws ServiceError TIMEOUT after 10 seconds
-   * @throws what `work` throws
    */
   static async run<Result>(
     { previewPool, statements }: PreviewConnections,
@@ -121,10 +110,7 @@ export class PreviewTransaction implements Reader, Writer {
     return this.send(() => this.execute<Rows>(text, values));
   }
 
-  /**
-   * Runs one change of several. If it throws, its effects are undone; the effects of earlier changes remain.
-   * @throws what `work` throws
-   */
+  /** Runs one change of several. If it throws, its effects are undone, and those before it remain. */
   async savepoint<Result>(work: () => Promise<Result>): Promise<Result> {
     await this.query('savepoint change');
     try {
@@ -175,10 +161,7 @@ export class PreviewTransaction implements Reader, Writer {
     }
   }
 
-  /**
-   * Sends statements one after another: resolvers run in parallel, and a failed statement affects those
-   * behind it.
-   */
+  /** Sends statements one after another, because a failed statement affects those behind it. */
   private send<Result>(statement: () => Promise<Result>): Promise<Result> {
     if (this.counter !== null) this.counter.statements++;
     const sent = this.last.then(async () => {

@@ -2,30 +2,20 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import diagnosticsChannel from 'node:diagnostics_channel';
 
-/**
- * A prepared statement. Its name is derived from its text, so that each connection parses equal texts once.
- */
+/** A prepared statement. Its name is the hash of its text, so that a connection parses each text once. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
   /** Whether the last column of every row is the id of the revision that was read: see REVISION. */
   readonly tellsRevision: boolean;
-  /**
-   * Whether it reads a few rows along an index, independently of the size of the directory. Such a statement
-   * may share a connection.
-   */
+  /** Whether it reads a few rows along an index, and so may share a connection. */
   readonly isShort: boolean;
 }
 
-/**
- * SQL for the id of the revision that a statement reads. Each statement sees one revision, and the ids of
- * several statements can be compared.
- */
+/** SQL for the id of the revision that a statement sees. */
 export const REVISION = '(select revision_uuid from mirror_state)';
 
-/**
- * Limits of the cache: number of statements, and characters of their texts. Clients choose their selections.
- */
+/** Limits of the cache: statements, and characters of their texts. */
 const MOST_KNOWN = 2000;
 const MOST_CHARACTERS = 8_000_000;
 
@@ -66,20 +56,15 @@ export interface SentStatement extends Pick<Statement, 'name' | 'text'> {
 /** Reads from the mirror, either its committed state or the state inside of one preview. */
 export interface Reader {
   /**
-   * Runs one named prepared statement. Rows are arrays in the order of the columns: this is cheaper than
-   * objects, and the statement is defined next to the code that reads its rows (docs/adr/0004).
-   * @throws ServiceUnavailableError when the database is unavailable; ServiceError TIMEOUT when it takes too
-   * long
+   * Runs one named prepared statement. Rows are arrays, which are cheaper than objects (docs/adr/0004).
+   * @throws ServiceUnavailableError; ServiceError TIMEOUT
    */
   read<Row extends unknown[]>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
 }
 
 /** Writes rows within a transaction that the caller ends. TypeORM's EntityManager implements it too. */
 export interface Writer {
-  /**
-   * Runs one statement with `$1`, `$2` … for its values. Returns the rows of a select or an insert as
-   * objects. The result of other statements is undefined.
-   */
+  /** Returns the rows of a select or an insert as objects. The result of other statements is undefined. */
   query<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows>;
 }
 
@@ -98,10 +83,7 @@ export class Values {
   }
 }
 
-/**
- * Returns the time of the database. All instants that several processes write and compare come from this
- * clock, because the clocks of the processes may differ.
- */
+/** The time of the database, by which all processes compare instants: their own clocks may differ. */
 export async function readClock(writer: Writer): Promise<Date> {
   const [row]: { now: Date }[] = await writer.query(
     `select date_trunc('milliseconds', clock_timestamp()) as now`,

@@ -31,11 +31,7 @@ export interface DeprecatedUses {
 /** Whether a schema has deprecated elements. If it has none, documents are not searched. */
 const hasAny = new WeakMap<GraphQLSchema, boolean>();
 
-/**
- * Finds the deprecated fields, arguments, input fields and enum values in the document of an operation.
- * Values inside variables may differ with each request and are not searched. Null if there are none, which is
- * the usual case.
- */
+/** Finds the deprecated elements in the document of an operation, but not inside variables. Null: none. */
 export function findDeprecatedUses(
   schema: GraphQLSchema,
   document: DocumentNode,

@@ -36,10 +36,7 @@ const BYTES_PER_CHARACTER = 100;
 const FREQUENT = 30_000_000;
 const RECENT = 10_000_000;
 
-/**
- * Valid documents by their text. A document that is sent again moves to a cache from which new documents
- * cannot displace it. Many distinct documents therefore do not evict the frequent ones.
- */
+/** Valid documents by text. One that is sent again moves to a cache from which new ones cannot evict it. */
 @Injectable()
 export class Documents {
   private readonly frequent = cacheOf(FREQUENT);
@@ -81,9 +78,7 @@ function cacheOf(maxSize: number): LRUCache<string, ValidDocument> {
   });
 }
 
-/**
- * The context in which Apollo stores a document. Apollo copies the context itself, but not the object in it.
- */
+/** The context in which Apollo stores a document. Apollo copies it, but not the object in it. */
 interface ParseContext {
   readonly found: {
     /** Null if the text could not be parsed. */
@@ -92,10 +87,7 @@ interface ParseContext {
   };
 }
 
-/**
- * The step that parses and validates documents. Apollo parses each document once; afterwards it is cached
- * (docs/adr/0030).
- */
+/** The step that parses and validates documents, by Apollo once for each document (docs/adr/0030). */
 @Injectable()
 export class DocumentParser {
   private apollo: ApolloServer<ParseContext> | null = null;

@@ -21,10 +21,7 @@ export interface OperationCost {
   readonly points: number;
 }
 
-/**
- * Computes the cost of an operation. Rejects an operation above the limits, or with an invalid page size.
- * @throws ServiceError QUERY_TOO_COMPLEX or BAD_USER_INPUT
- */
+/** The cost of an operation. Throws ServiceError QUERY_TOO_COMPLEX or BAD_USER_INPUT. */
 export function computeCost(operation: Operation, variables: Variables, limits: LimitsConfig): OperationCost {
   refuseAbove(limits.aliases, operation.aliases, 'aliases');
   refuseAbove(limits.directives, operation.directives, 'directives');
@@ -53,10 +50,7 @@ function countNodes(
   return nodes;
 }
 
-/**
- * Coerces the arguments of a field. A nullable variable is allowed in a non-null position if there is a
- * default (GraphQL §5.8.5). A null value there is rejected here, before anything is executed.
- */
+/** Coerces arguments. A nullable variable with a default may be null here, which is rejected (§5.8.5). */
 function coerceArguments({ field, nodes }: SelectedField, variables: Variables): Record<string, unknown> {
   const [node] = nodes;
   if (node === undefined || field.args.length === 0) return {};
@@ -97,10 +91,7 @@ function refuseAbove(limit: number, count: number, what: string): void {
   );
 }
 
-/**
- * Returns the fields `rateLimit(dryRun: true)` of an operation; null if there are none and the operation is
- * executed normally.
- */
+/** The fields `rateLimit(dryRun: true)`; null if the operation is executed normally. */
 export function findDryRunFields({ roots }: Operation, variables: Variables): SelectedField[] | null {
   const fields = [...selectedAmong(roots, variables)].filter(({ field }) => field.name === 'rateLimit');
   const asked = fields.some(({ nodes }) =>

@@ -25,9 +25,7 @@ export interface PolicyDecision {
   readonly personalData: PersonalDataSelection | null;
 }
 
-/**
- * Maximum number of cached decisions of one operation. Page sizes that clients choose freely add new ones.
- */
+/** Cached decisions of one operation. Page sizes that clients choose freely add new ones. */
 const MOST_DECISIONS = 50;
 
 /** Decides by limits and scopes. Variables that lead to the same decision share one cached decision. */
@@ -62,26 +60,18 @@ export class OperationPolicy {
     const cost = computeCost(operation, variables, this.config.limits);
     const { withheld, nothingLeft } = decideScopes(operation, variables, principal);
     if (nothingLeft) throw insufficientScope(withheld);
-    const isMutation =
-      operation.definition.operation === OperationTypeNode.MUTATION && changesAnything(operation, variables);
-    const footprint =
-      this.config.accessLogDays === 0
-        ? null
-        : findPersonalData(operation, variables, new Set(withheld.map(({ selected }) => selected.key)));
+    const hidden = new Set(withheld.map(({ selected }) => selected.key));
     return {
-      cost: cost,
+      cost,
       withheld,
       dryRunFields: findDryRunFields(operation, variables),
-      isMutation,
-      personalData: footprint,
+      isMutation: changesAnything(operation, variables),
+      personalData: this.config.accessLogDays === 0 ? null : findPersonalData(operation, variables, hidden),
     };
   }
 }
 
-/**
- * Returns the parts of variables on which limits and scopes can depend: booleans of conditions and integers
- * of page sizes. Of all other values, only their presence matters.
- */
+/** The parts of variables on which limits and scopes depend: booleans and integers, and what is present. */
 function shapeOf({ definition }: Operation, variables: Variables): string {
   let shape = '';
   for (const { variable } of definition.variableDefinitions ?? []) {
@@ -93,24 +83,21 @@ function shapeOf({ definition }: Operation, variables: Variables): string {
   return shape;
 }
 
-/** Whether the operation selects more than `__typename`. */
-function changesAnything({ roots }: Operation, variables: Variables): boolean {
-  return [...selectedAmong(roots, variables)].some(({ field }) => field.resolve !== undefined);
+/** Whether it is a mutation that selects more than `__typename`. */
+function changesAnything({ definition, roots }: Operation, variables: Variables): boolean {
+  return (
+    definition.operation === OperationTypeNode.MUTATION &&
+    [...selectedAmong(roots, variables)].some(({ field }) => field.resolve !== undefined)
+  );
 }
 
 /** An operation that may run. */
-export interface ValidatedOperation {
+export interface ValidatedOperation extends Omit<PolicyDecision, 'dryRunFields'> {
   readonly document: DocumentNode;
   /** The schema restricted to the scopes of the token. */
   readonly schema: GraphQLSchema;
-  readonly withheld: readonly Withheld[];
   /** What its result depends on; null if it cannot be cached. */
   readonly cacheDependencies: ReadonlySet<CacheDependency> | null;
-  readonly cost: OperationCost;
-  /** Whether it runs in a preview transaction. */
-  readonly isMutation: boolean;
-  /** Null if it selects no personal data. */
-  readonly personalData: PersonalDataSelection | null;
   /** The deprecated elements that it uses; null if there are none. */
   readonly deprecated: DeprecatedUses | null;
   /** Its variables, coerced. */
@@ -126,19 +113,17 @@ export interface Withheld {
   readonly grantedScopes: readonly Scope[];
 }
 
-export interface ScopeDecision {
+interface ScopeDecision {
   readonly withheld: readonly Withheld[];
   /** Whether every selected root field is withheld. */
   readonly nothingLeft: boolean;
 }
 
 /**
- * Decides which fields of an operation a principal may read, from the access that the fields declare. It
- * checks the operation as it will be executed, with fragments, aliases and directives resolved, so no
- * spelling of a field bypasses it.
- * @throws UnauthenticatedError if a field requires a token and there is none
+ * Decides which fields a principal may read. Fragments, aliases and directives are resolved, so no spelling of
+ * a field bypasses it. Throws UnauthenticatedError if a field requires a token and there is none.
  */
-export function decideScopes(
+function decideScopes(
   operation: Operation,
   variables: Variables,
   principal: Principal | null,
@@ -174,7 +159,7 @@ function decide(
 }
 
 /** The error of a request whose root fields are all withheld. */
-export function insufficientScope(withheld: readonly Withheld[]): ServiceError {
+function insufficientScope(withheld: readonly Withheld[]): ServiceError {
   const requiredScopes = [...new Set(withheld.flatMap((selection) => selection.requiredScopes))];
   const [first] = withheld;
   const sentences = new Set(withheld.map(describe));

@@ -15,13 +15,8 @@ import {
 } from './operation-policy.js';
 import { withoutSuggestion } from '../errors/error-response.js';
 import { findDeprecatedUses } from './deprecated-uses.js';
-import {
-  type Operation,
-  type OperationRequest,
-  unfoldOperation,
-  type Variables,
-  labelOf,
-} from './operation.js';
+import { type Operation, type OperationRequest, type Variables } from './operation.js';
+import { unfoldOperation } from './unfold-operation.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import { withOnly } from './operation-cost.js';
 import type { PipelineRequest } from '../http/pipeline-request.js';
@@ -55,16 +50,13 @@ export class OperationValidator {
     private readonly staleness: Staleness,
   ) {}
 
-  /**
-   * The step that applies limits and scopes, and charges the cost.
-   * @throws ServiceError if the operation may not run
-   */
+  /** The step that applies limits and scopes, and charges the cost. Throws ServiceError. */
   async applyPolicy(request: PipelineRequest): Promise<void> {
     const { context } = request;
     if (context === null) throw new Error('Earlier steps are missing');
     const { parsed, principal } = context;
     const operation = this.unfold(parsed);
-    request.operation = labelOf(operation);
+    request.operation = operation.label;
     if (operationChannel.hasSubscribers) operationChannel.publish(context);
     const variables = coerceVariables(parsed, this.config);
     const decision = this.policy.decide(operation, variables, principal);
@@ -128,13 +120,13 @@ function dryRunOf(
   variables: Variables,
 ): ValidatedOperation {
   return {
-    document: withOnly(dryRunFields ?? [], definition, document),
-    schema,
-    withheld: [],
-    cacheDependencies: null,
     cost,
+    withheld: [],
     isMutation: false,
     personalData: null,
+    document: withOnly(dryRunFields ?? [], definition, document),
+    schema,
+    cacheDependencies: null,
     deprecated,
     variables,
     compiled: null,

@@ -1,6 +1,7 @@
 import { buildSchema, getIntrospectionQuery, Kind, parse } from 'graphql';
 import { ServiceError } from '../../common/errors.js';
-import { type Operation, unfoldOperation } from './operation.js';
+import type { Operation } from './operation.js';
+import { unfoldOperation } from './unfold-operation.js';
 
 const schema = buildSchema(
   'type Query { found: Found } union Found = A | B type A { id: ID } type B { id: ID }',

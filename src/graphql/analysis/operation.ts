@@ -1,23 +1,17 @@
 import {
   type DocumentNode,
   type FieldNode,
-  type FragmentDefinitionNode,
-  getNamedType,
   type GraphQLField,
   type GraphQLObjectType,
   type GraphQLSchema,
-  isAbstractType,
-  isObjectType,
   Kind,
   type OperationDefinitionNode,
   type OperationTypeNode,
   type SelectionNode,
-  type SelectionSetNode,
 } from 'graphql';
 import type { Access } from '../../auth/access.js';
-import { BadUserInputError, ServiceError } from '../../common/errors.js';
+import { BadUserInputError } from '../../common/errors.js';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
-import { refuseIntrospectionAliases } from './introspection-aliases.js';
 
 /** Identifies one selection of an operation: the response keys from the root, and the field at their end. */
 export type PathKey = string;
@@ -64,215 +58,17 @@ export interface Operation {
   readonly conditionVariables: readonly string[];
   /** Whether it selects introspection fields. */
   readonly introspects: boolean;
-  /**
-   * Whether a response key is `__proto__`, which some ways to build an object do not treat as an ordinary
-   * key.
-   */
+  /** Whether a response key is `__proto__`, which not every way to build an object accepts. */
   readonly hasPrototypeKey: boolean;
-  /**
-   * The cache dependencies of its response, independently of its variables; null if it has undeclared
-   * dependencies.
-   */
+  /** What its response depends on, for any variables; null if a dependency is not declared. */
   readonly cacheDependencies: ReadonlySet<CacheDependency> | null;
   /** Whether any part of it reads the mirror. */
   readonly readsMirror: boolean;
-}
-
-/** Maximum number of fields after unfolding. It is far above every configurable limit, and quick to reach. */
-const UNFOLDED_FIELDS = 10_000;
-/**
- * Maximum number of selections that unfolding visits: nested fragment spreads may contain no field that
- * applies to the type.
- */
-const VISITED_SELECTIONS = 20_000;
-
-/**
- * Unfolds an operation of a validated document.
- * @throws ServiceError QUERY_TOO_COMPLEX if its fragments unfold to too many fields, or if it repeats the
- * schema by aliases; GRAPHQL_VALIDATION_FAILED if the schema has no root type for the operation
- */
-export function unfoldOperation(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  definition: OperationDefinitionNode,
-): Operation {
-  const fragments = new Map<string, FragmentDefinitionNode>();
-  for (const node of document.definitions) {
-    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node);
-  }
-  const roots = new Map<string, SelectedField>();
-  const unfolding: Unfolding = {
-    schema,
-    fragments,
-    fields: 0,
-    selections: 0,
-    conditions: 0,
-    aliases: 0,
-    directives: 0,
-    conditionVariables: new Set(),
-    introspection: new Set(),
-    hasPrototypeKey: false,
-  };
-  const rootType = schema.getRootType(definition.operation);
-  if (!rootType) {
-    // The validation rules accept such an operation, because they find no type against which to check its
-    // fields.
-    throw new ServiceError(
-      'GRAPHQL_VALIDATION_FAILED',
-      `There is nothing to ask for by a ${definition.operation}`,
-    );
-  }
-  collect(unfolding, definition.selectionSet, [rootType], [], [], roots);
-  const { fields, aliases, directives, conditionVariables, introspection, hasPrototypeKey } = unfolding;
-  refuseIntrospectionAliases(introspection, fragments);
-  return {
-    definition,
-    document,
-    roots,
-    aliases,
-    directives,
-    fieldCount: fields,
-    size: 10 + fields + unfolding.conditions,
-    conditionVariables: [...conditionVariables].sort(),
-    introspects: introspection.size > 0,
-    hasPrototypeKey,
-    ...cacheDependenciesOf(roots),
-  };
-}
-
-interface Unfolding {
-  readonly schema: GraphQLSchema;
-  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  fields: number;
-  selections: number;
-  /** Total length of all lists of conditions. */
-  conditions: number;
-  aliases: number;
-  directives: number;
-  readonly conditionVariables: Set<string>;
-  readonly introspection: Set<FieldNode>;
-  hasPrototypeKey: boolean;
-}
-
-function collect(
-  unfolding: Unfolding,
-  selectionSet: SelectionSetNode,
-  types: readonly GraphQLObjectType[],
-  conditions: readonly Condition[],
-  path: readonly string[],
-  into: Map<string, SelectedField>,
-): void {
-  for (const selection of selectionSet.selections) {
-    if (++unfolding.selections > VISITED_SELECTIONS) throw tooMuchUnfolded();
-    const own = conditionsOf(selection);
-    const here = own.length === 0 ? conditions : [...conditions, ...own];
-    if (own.length > 0) unfolding.conditions += here.length;
-    if (unfolding.conditions > VISITED_SELECTIONS) throw tooMuchUnfolded();
-    unfolding.directives += own.length;
-    for (const { argument } of own) {
-      if (typeof argument === 'object') unfolding.conditionVariables.add(argument.variable);
-    }
-    switch (selection.kind) {
-      case Kind.FIELD:
-        if (selection.alias !== undefined) unfolding.aliases++;
-        for (const type of types) collectField(unfolding, selection, type, here, path, into);
-        break;
-      case Kind.INLINE_FRAGMENT:
-        collect(
-          unfolding,
-          selection.selectionSet,
-          narrow(unfolding, types, selection.typeCondition?.name.value),
-          here,
-          path,
-          into,
-        );
-        break;
-      case Kind.FRAGMENT_SPREAD: {
-        const fragment = unfolding.fragments.get(selection.name.value);
-        if (fragment === undefined) break;
-        collect(
-          unfolding,
-          fragment.selectionSet,
-          narrow(unfolding, types, fragment.typeCondition.name.value),
-          here,
-          path,
-          into,
-        );
-      }
-    }
-  }
-}
-
-function collectField(
-  unfolding: Unfolding,
-  node: FieldNode,
-  type: GraphQLObjectType,
-  conditions: readonly Condition[],
-  path: readonly string[],
-  into: Map<string, SelectedField>,
-): void {
-  if (++unfolding.fields > UNFOLDED_FIELDS) throw tooMuchUnfolded();
-  const responseKey = node.alias?.value ?? node.name.value;
-  if (responseKey === '__proto__') unfolding.hasPrototypeKey = true;
-  const field = type.getFields()[node.name.value];
-  if (field === undefined) {
-    // __typename and introspection fields, which need no token.
-    if (node.name.value !== '__typename') unfolding.introspection.add(node);
-    return;
-  }
-  const responsePath = [...path, responseKey];
-  const key = pathKey(responsePath, type.name, field.name);
-  const selected = into.get(key) ?? {
-    key,
-    responsePath,
-    parentType: type,
-    field,
-    nodes: [],
-    places: [],
-    children: new Map<string, SelectedField>(),
-  };
-  selected.nodes.push(node);
-  selected.places.push(conditions);
-  into.set(key, selected);
-  if (node.selectionSet === undefined) return;
-  collect(
-    unfolding,
-    node.selectionSet,
-    possibleTypes(unfolding.schema, field),
-    conditions,
-    responsePath,
-    selected.children,
-  );
-}
-
-function tooMuchUnfolded(): ServiceError {
-  return new ServiceError(
-    'QUERY_TOO_COMPLEX',
-    `The fragments of this operation unfold to more than ${UNFOLDED_FIELDS} fields`,
-  );
+  readonly label: OperationLabel;
 }
 
 export function pathKey(responsePath: readonly string[], typeName: string, fieldName: string): PathKey {
   return `${responsePath.join('.')}:${typeName}.${fieldName}`;
-}
-
-function possibleTypes(
-  schema: GraphQLSchema,
-  field: GraphQLField<unknown, unknown>,
-): readonly GraphQLObjectType[] {
-  const type = getNamedType(field.type);
-  if (isObjectType(type)) return [type];
-  return isAbstractType(type) ? schema.getPossibleTypes(type) : [];
-}
-
-function narrow(
-  { schema }: Unfolding,
-  types: readonly GraphQLObjectType[],
-  condition: string | undefined,
-): readonly GraphQLObjectType[] {
-  if (condition === undefined) return types;
-  const named = schema.getType(condition);
-  return types.filter((type) => type === named || (isAbstractType(named) && schema.isSubType(named, type)));
 }
 
 /** Returns the conditions of a field or fragment. */
@@ -290,8 +86,7 @@ export function conditionsOf({ directives }: Pick<SelectionNode, 'directives'>):
 export type Variables = Readonly<Record<string, unknown>>;
 
 /**
- * Whether one `@skip` or `@include` keeps its field or fragment.
- * @throws BadUserInputError if its variable is null, which is possible for a variable with a default
+ * Whether one `@skip` or `@include` keeps its selection. Throws BadUserInputError if the variable is null.
  */
 export function holds({ argument, expected }: Condition, variables: Variables): boolean {
   if (typeof argument === 'boolean') return argument === expected;
@@ -318,8 +113,17 @@ export function accessOf(field: GraphQLField<unknown, unknown>): Access {
   return field.extensions['access'] as Access;
 }
 
+/** The label of an operation in logs and metrics. It contains no data of the request. */
+export interface OperationLabel {
+  readonly type: `${OperationTypeNode}`;
+  /** The operation name from the client; null if there is none, or if it is too long. */
+  readonly name: string | null;
+  /** Its root field; `several` for more than one, or `schema` if it selects introspection only. */
+  readonly field: string;
+}
+
 /** The cache dependencies of the response. `readsMirror` is also true if a root field declares nothing. */
-function cacheDependenciesOf(
+export function cacheDependenciesOf(
   roots: ReadonlyMap<string, SelectedField>,
 ): Pick<Operation, 'cacheDependencies' | 'readsMirror'> {
   const found = new Set<CacheDependency>();
@@ -341,39 +145,4 @@ function addDependences(selected: SelectedField, into: Set<CacheDependency>): vo
 
 function declaredBy({ field }: SelectedField): readonly CacheDependency[] | null {
   return (field.extensions['dependsOn'] as readonly CacheDependency[] | undefined) ?? null;
-}
-
-/** Longer operation names are not reported, because clients choose them. */
-const MAX_NAME_LENGTH = 40;
-
-/** The label of an operation in logs and metrics. It contains no data of the request. */
-export interface OperationLabel {
-  readonly type: `${OperationTypeNode}`;
-  /** The operation name from the client; null if there is none, or if it is too long. */
-  readonly name: string | null;
-  /** Its root field; `several` for more than one, or `schema` if it selects introspection only. */
-  readonly field: string;
-}
-
-const labels = new WeakMap<Operation, OperationLabel>();
-
-export function labelOf(operation: Operation): OperationLabel {
-  let label = labels.get(operation);
-  if (label === undefined) {
-    const { operation: type } = operation.definition;
-    label = { type, name: nameOf(operation.definition), field: fieldOf(operation) };
-    labels.set(operation, label);
-  }
-  return label;
-}
-
-function nameOf({ name }: OperationDefinitionNode): string | null {
-  const given = name?.value ?? null;
-  return given === null || given.length > MAX_NAME_LENGTH ? null : given;
-}
-
-function fieldOf({ roots }: Operation): string {
-  const names = new Set([...roots.values()].map(({ field }) => field.name));
-  const [name = 'schema', ...others] = names;
-  return others.length > 0 ? 'several' : name;
 }

@@ -9,26 +9,17 @@ import {
   type Variables,
 } from './operation.js';
 
-/**
- * The personal data that an operation selects, and where it is in the response. Shared by all requests with
- * the same policy decision.
- */
+/** The personal data that an operation selects, shared by all requests with the same decision. */
 export interface PersonalDataSelection {
   /** Names of fields such as `User.email`, each once. */
   readonly fields: readonly string[];
   readonly places: readonly Place[];
-  /**
-   * The access of the previous response. Most responses show as much as the one before, and reusing the
-   * object is the cheapest way to record it.
-   */
+  /** The access of the previous response, which is reused because most responses show as much. */
   last: PersonalDataAccess | null;
 }
 
 interface Place {
-  /**
-   * Response keys from the root to the objects to count: users, objects with data of one user, or objects
-   * that contain exactly one of these.
-   */
+  /** Response keys to the objects to count: users, or objects with data of exactly one user. */
   readonly path: readonly string[];
   /** The fields shown of each object: indexes into `fields`. */
   readonly fields: readonly number[];
@@ -47,11 +38,7 @@ interface Level {
   readonly isAbstract: boolean;
 }
 
-/**
- * Finds the personal data that an operation selects.
- * @param withheld fields that the token must not read
- * @returns null if it selects no personal data
- */
+/** Finds the personal data that an operation selects, without withheld fields. Null: none. */
 export function findPersonalData(
   { roots }: Operation,
   variables: Variables,

@@ -41,10 +41,7 @@ export interface SelectedObject<Arguments> {
 /** Selections by the first node that selects an object, for as long as the document is cached. */
 const objects = new WeakMap<FieldNode, { fields: SelectedFields; nodes: readonly FieldNode[] }>();
 
-/**
- * Returns the selection of an object.
- * @param list the field below it that may be read together with it
- */
+/** The selection of an object, with the `list` below it that may be read together with it. */
 export function objectSelection<Arguments>(
   info: GraphQLResolveInfo,
   list: string,
@@ -123,10 +120,7 @@ function isUnconditional({ directives = [] }: SelectionNode): boolean {
   return directives.length === 0;
 }
 
-/**
- * Returns the fields selected below these fields, by name.
- * @param isTaken whether to visit a selection and everything inside it
- */
+/** The fields selected below these fields, by name. Selections that are not taken are skipped. */
 function selectBelow(
   fields: readonly FieldNode[],
   fragments: Fragments,

@@ -8,9 +8,8 @@ import type { GraphQLFieldConfig } from 'graphql';
 export type CacheDependency = 'mirror' | 'subject' | 'minute' | 'request';
 
 /**
- * Declares the cache dependencies of a field. A response is cached if every root field declares its
- * dependencies and none depends on the request. A root field without a declaration is executed for each
- * request, and counts as one that reads the mirror.
+ * Declares the cache dependencies of a field. A response is cached if every root field declares some and none is
+ * the request. Without a declaration, a root field is executed each time and reads the mirror.
  */
 export function CachePolicy(...cacheDependencies: CacheDependency[]): MethodDecorator {
   return Extensions({ dependsOn: cacheDependencies });

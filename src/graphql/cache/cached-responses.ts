@@ -6,10 +6,7 @@ import type { PipelineRequest, PipelineResponse } from '../http/pipeline-request
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import { type CachedResponse, ResponseCache, ResponseCacheKey } from './response-cache.js';
 
-/**
- * The step that responds from the response cache. A cached response costs as much as the first one
- * (docs/adr/0017).
- */
+/** The step that responds from the response cache. The cost stays the same (docs/adr/0017). */
 @Injectable()
 export class CachedResponses {
   constructor(

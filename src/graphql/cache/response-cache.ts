@@ -27,10 +27,7 @@ export interface CachedResponse {
   readonly revision: string | null;
 }
 
-/**
- * The measured memory of an entry in bytes. Allocations have overhead, and there are objects besides the two
- * texts.
- */
+/** The measured memory of an entry in bytes, with the overhead of allocations. */
 function bytesOf({ body }: CachedResponse, key: string): number {
   return Math.ceil(1.25 * body.length) + key.length + 600;
 }
@@ -40,10 +37,7 @@ export function minuteOf(now: Date): number {
   return Math.ceil(now.getTime() / 60_000);
 }
 
-/**
- * Responses of the current revision of the mirror, as they were sent (docs/adr/0017). Data changes only with
- * the revision, so a cached response is never outdated.
- */
+/** Responses of the current revision (docs/adr/0017), so that a cached response is never outdated. */
 @Injectable()
 export class ResponseCache {
   private readonly responses: LRUCache<string, CachedResponse>;
@@ -125,9 +119,8 @@ function textOf(key: ResponseCacheKey, dependencies: ReadonlySet<CacheDependency
 const PLACES = 65_536;
 
 /**
- * Distinguishes repeated requests from those that are sent once. Most of the latter never repeat, and caching
- * their responses would cost more than it saves and evict useful ones. The filter forgets old entries and has
- * occasional false positives, so a response may be cached one request too late or too early.
+ * Recognizes repeated requests: caching responses of the others would cost more than it saves. It forgets old
+ * entries and has rare false positives, so a response is cached one request too late or too early.
  */
 export class CacheAdmissionFilter {
   private readonly seen = new Uint32Array(PLACES);
@@ -152,18 +145,12 @@ function hashOf(text: string): number {
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
-/**
- * Identifies a request in the response cache by scopes, subject, media type and text. Each key text is built
- * once.
- */
+/** Identifies a request in the response cache by scopes, subject, media type and text. */
 export class ResponseCacheKey {
   private shared: string | null = null;
   private own: string | null = null;
 
-  /**
-   * @param contentType the media type of the answer
-   * @param text the body as it was sent, or for a GET the request target
-   */
+  /** `text` is the body as it was sent, or for a GET the request target. */
   constructor(
     readonly principal: Principal | null,
     private readonly contentType: string,

@@ -18,10 +18,7 @@ interface Flight {
 export class SingleFlight {
   private readonly underWay = new Map<string, Flight>();
 
-  /**
-   * @param flight null if no other request may share the result
-   * @returns the result, and whether this call did the work
-   */
+  /** Runs `work`, or waits for the result of the same flight. Null: no other request may share it. */
   async run<Result>(
     flight: FlightKey | null,
     work: () => Promise<Result>,

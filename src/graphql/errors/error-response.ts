@@ -18,10 +18,7 @@ import type { IncomingMessage } from 'node:http';
 import Negotiator from 'negotiator';
 import { LONGEST_PARSED_FIELD } from '../../http/request-head-check.js';
 
-/**
- * The HTTP rejection for the errors of an operation, if the database could not be reached or timed out;
- * otherwise null.
- */
+/** The HTTP rejection if the database could not be reached or timed out; otherwise null. */
 export function unavailabilityOf(errors: readonly GraphQLFormattedError[]): Rejection | null {
   const code = errors
     .map(({ extensions }) => extensions?.['code'])
@@ -47,10 +44,7 @@ const logger = new Logger('GraphQL');
 /** Errors in responses since the start, by code. */
 export const errorCounts = new Map<ErrorCode, number>();
 
-/**
- * The error for the client: with its own code, or masked if it is not intended for clients. Masked errors are
- * logged here, once, with the request id.
- */
+/** The error for the client, masked and logged once if it is not intended for clients. */
 export function formatError(
   formatted: GraphQLFormattedError,
   error: unknown,
@@ -89,10 +83,7 @@ export function countError(code: ErrorCode): void {
   errorCounts.set(code, (errorCounts.get(code) ?? 0) + 1);
 }
 
-/**
- * Removes the names that graphql-js suggests at the end of a message. A regular expression would be slow on
- * long messages, which repeat parts of the request.
- */
+/** Removes the names that graphql-js suggests. A regular expression would be slow on long messages. */
 export function withoutSuggestion(error: GraphQLFormattedError): GraphQLFormattedError {
   const { message } = error;
   const start = message.endsWith('?') ? message.lastIndexOf('Did you mean ') : -1;
@@ -135,9 +126,7 @@ export function isEndpoint({ url, routeOptions }: Pick<RejectedRequest, 'url' | 
   return url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`) || routeOptions.url === GRAPHQL_PATH;
 }
 
-/**
- * The media type that the client prefers; undefined if it accepts none of the media types of the endpoint.
- */
+/** The media type that the client prefers; undefined if it accepts none of the endpoint. */
 export function responseType(raw: Pick<IncomingMessage, 'headers'>): string | undefined {
   // A longer field is treated as not acceptable without parsing it.
   if ((raw.headers.accept?.length ?? 0) > LONGEST_PARSED_FIELD) return undefined;

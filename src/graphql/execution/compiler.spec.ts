@@ -10,7 +10,8 @@ import {
   parse,
 } from 'graphql';
 import { type CompiledQuery, Compiler } from './compiler.js';
-import { type Operation, unfoldOperation } from '../analysis/operation.js';
+import type { Operation } from '../analysis/operation.js';
+import { unfoldOperation } from '../analysis/unfold-operation.js';
 import type { RequestContext } from '../http/request-context.js';
 
 const schema = buildObservedSchema();

@@ -18,9 +18,7 @@ import { BadUserInputError } from '../../common/errors.js';
 import { conditionsOf, holds, type Operation, type Variables } from '../analysis/operation.js';
 import type { RequestContext } from '../http/request-context.js';
 
-/**
- * A compiled operation with the same results as graphql-js. It takes the variables both coerced and as sent.
- */
+/** A compiled operation with the results of graphql-js. It takes the variables coerced and as sent. */
 export type CompiledQuery = (
   context: RequestContext,
   coerced: Variables,
@@ -32,16 +30,10 @@ type JitQuery = (root: undefined, context: RequestContext, variables: Variables)
 
 /** Maximum number of fields of a compiled operation. Code size and compile time grow with it. */
 const MOST_FIELDS = 500;
-/**
- * Maximum number of compiled functions of one operation: one for each combination of its `@skip` and
- * `@include` decisions.
- */
+/** Compiled functions of one operation, one for each combination of its `@skip` and `@include`. */
 const MOST_VARIANTS = 8;
 
-/**
- * The type that graphql-jit sees for all variables. graphql-js coerces the values instead, because
- * graphql-jit adds no defaults of input fields and passes the default of a date as text.
- */
+/** The type of all variables for graphql-jit, which coerces differently. graphql-js coerces the values. */
 const Coerced = new GraphQLScalarType({ name: 'Coerced', parseValue: (value) => value });
 
 interface Variant {
@@ -49,10 +41,7 @@ interface Variant {
   query: CompiledQuery | null;
 }
 
-/**
- * Compiles operations with graphql-jit, which saves most of their execution cost (docs/adr/0019). Operations
- * for which graphql-jit would give other results than graphql-js, or none, are not compiled.
- */
+/** Compiles operations with graphql-jit (docs/adr/0019), if the results are those of graphql-js. */
 @Injectable()
 export class Compiler {
   /** Executions before an operation is compiled. Most operations that are sent once never repeat. */
@@ -61,10 +50,7 @@ export class Compiler {
   private readonly variants = new WeakMap<Operation, Map<string, Variant>>();
   private readonly extended = new WeakMap<GraphQLSchema, GraphQLSchema>();
 
-  /**
-   * Returns the compiled function of an operation from its second request on; null if graphql-js has to
-   * execute it.
-   */
+  /** The compiled function, from the second request on; null if graphql-js has to execute the operation. */
   find(schema: GraphQLSchema, operation: Operation, variables: Variables): CompiledQuery | null {
     if (!isCompilable(operation)) return null;
     const variant = this.variantOf(operation, variables);
@@ -123,10 +109,7 @@ export class Compiler {
   }
 }
 
-/**
- * Whether an operation can be compiled. Introspection is too rare to compile, and mutations depend on the
- * order of execution.
- */
+/** Introspection is too rare to compile, and mutations depend on the order of execution. */
 function isCompilable({ definition, fieldCount, introspects, hasPrototypeKey }: Operation): boolean {
   return (
     definition.operation === OperationTypeNode.QUERY &&
@@ -137,10 +120,8 @@ function isCompilable({ definition, fieldCount, introspects, hasPrototypeKey }: 
 }
 
 /**
- * Returns the operation alone, with its `@skip` and `@include` applied. graphql-jit would decide them field
- * by field, which gives another result if a fragment is spread twice.
- * @returns null if a condition uses a variable that is null: graphql-js determines whether it is reached at
- * all
+ * The operation alone, with `@skip` and `@include` applied: graphql-jit decides them wrongly for a fragment that
+ * is spread twice. Null if a condition uses a variable that is null, which graphql-js has to decide.
  */
 function decideConditions({ definition, document }: Operation, variables: Variables): DocumentNode | null {
   const decide = (node: { readonly directives?: readonly DirectiveNode[] }) => {

@@ -6,7 +6,7 @@ import { Staleness } from '../../database/staleness.js';
 import { type ValidatedOperation, type Withheld, withheldError } from '../analysis/operation-policy.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
 import { minuteOf, ResponseCache } from '../cache/response-cache.js';
-import { type FlightKey, SingleFlight } from '../cache/single-flight.js';
+import { SingleFlight } from '../cache/single-flight.js';
 import { formatError, unavailabilityOf } from '../errors/error-response.js';
 import type { PipelineRequest, PipelineResponse } from '../http/pipeline-request.js';
 import type { RequestContext } from '../http/request-context.js';
@@ -28,9 +28,8 @@ export class Executor {
   }
 
   /**
-   * Executes a query. A result that was read from two revisions is discarded and read again: statements
-   * without a transaction are faster, and a new revision between them is rare. After the last attempt, the
-   * query runs in one transaction, which sees one revision.
+   * Executes a query, again if it has read from two revisions: that is rare, and statements without a transaction
+   * are faster. After the last attempt it runs in one transaction.
    */
   private async query(operation: ValidatedOperation, context: RequestContext): Promise<ExecutionResult> {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
@@ -41,10 +40,7 @@ export class Executor {
     return this.executeInTransaction(operation, context);
   }
 
-  /**
-   * Executes the operation in one transaction, which is rolled back. Mutations run one after another, each
-   * with its selection, and each sees the changes of those before it.
-   */
+  /** Executes the operation in one transaction, which is rolled back. Each mutation sees those before it. */
   private async executeInTransaction(
     operation: ValidatedOperation,
     context: RequestContext,
@@ -86,9 +82,8 @@ export class Executor {
 }
 
 /**
- * graphql-js reports only the errors that occur before it discards a part of the result; compiled operations
- * report all of them. graphql-js therefore executes such an operation again, unless the database could not be
- * reached.
+ * graphql-js reports only the errors before it discards a part of the result, and compiled operations all of
+ * them. graphql-js therefore repeats such an operation, unless the database could not be reached.
  */
 function hasSeveralErrors({ errors = [] }: ExecutionResult): boolean {
   return (
@@ -111,6 +106,8 @@ interface Executed {
   readonly result: FormattedExecutionResult;
   /** Null if no personal data is in it. */
   readonly personalData: PersonalDataAccess | null;
+  /** The id of the revision that was read; null if nothing of the mirror was read. */
+  readonly revision: string | null;
   /** Whether other requests may get the same response. */
   readonly isCacheable: boolean;
   /** The minute in which the execution began. */
@@ -147,14 +144,19 @@ export class Operations {
     request: PipelineRequest,
     context: RequestContext,
   ): Promise<Executed> {
+    const { cacheKey } = request;
+    const { cacheDependencies } = validated;
     const minute = minuteOf(new Date());
     const before = this.staleness.asOf;
-    const key = this.flightKeyOf(request, validated, minute);
-    const { result, isOwn } = await this.singleFlight.run(key, async () => {
+    const flight =
+      cacheKey === null || cacheDependencies === null
+        ? null
+        : this.cache.flightKeyOf(cacheKey, cacheDependencies, minute);
+    const { result, isOwn } = await this.singleFlight.run(flight, async () => {
       const executed = await this.executor.execute(validated, context);
       return { executed, revisions: context.revisions };
     });
-    const [revision = null] = result.revisions;
+    const [revision = null, ...others] = result.revisions;
     request.mirrorRead = revision === null ? null : await this.staleness.describe(revision, before);
     const { data = null, errors } = result.executed;
     const personalData =
@@ -168,32 +170,21 @@ export class Operations {
       // Errors come first in a response (GraphQL October 2021, §7.1).
       result: { ...(formatted === undefined ? null : { errors: formatted }), data, ...extensions },
       personalData,
-      isCacheable: isOwn && errors === undefined,
+      revision,
+      isCacheable: isOwn && errors === undefined && others.length === 0,
       minute,
     };
-  }
-
-  /** Null if requests may not share an execution. */
-  private flightKeyOf(
-    { cacheKey }: PipelineRequest,
-    { cacheDependencies }: ValidatedOperation,
-    minute: number,
-  ): FlightKey | null {
-    return cacheKey === null || cacheDependencies === null
-      ? null
-      : this.cache.flightKeyOf(cacheKey, cacheDependencies, minute);
   }
 
   /** Caches the response if all of it is of one revision and its URLs are of one minute. Returns its body. */
   private store(
     text: string,
     headers: Readonly<Record<string, string>>,
-    { isCacheable, minute: begun, personalData }: Executed,
+    { isCacheable, minute: begun, personalData, revision }: Executed,
     { cacheDependencies, cost }: ValidatedOperation,
-    { cacheKey, responseType, operation, context }: PipelineRequest,
+    { cacheKey, responseType, operation }: PipelineRequest,
   ): string | Buffer {
-    const [revision = null, ...others] = context?.revisions ?? [];
-    if (!isCacheable || cacheKey === null || cacheDependencies === null || others.length > 0) return text;
+    if (!isCacheable || cacheKey === null || cacheDependencies === null) return text;
     const minute = cacheDependencies.has('minute') ? begun : null;
     if (minute !== null && minute !== minuteOf(new Date())) return text;
     if (!this.cache.admits(cacheKey, cacheDependencies)) return text;

@@ -16,9 +16,8 @@ import { RequestPipeline } from './request-pipeline.js';
 export type FastPathObserver = (request: PreparsedRequest, response: ServerResponse, began: number) => void;
 
 /**
- * The fast path: runs the steps of the pipeline up to the response cache on the request of Node.js, before
- * Fastify creates its request and reply and runs its hooks. Fastify's part takes as long as all these steps
- * (docs/adr/0017). Fastify continues where the fast path ends.
+ * The fast path: runs the steps up to the response cache before Fastify sees the request, whose part takes as
+ * long as all these steps (docs/adr/0017). Fastify continues where the fast path ends.
  */
 @Injectable()
 export class FastPath {
@@ -26,11 +25,7 @@ export class FastPath {
   /** A proxy may keep the path of BASE_URL or remove it. */
   private readonly paths: ReadonlySet<string>;
   private readonly maxBodyBytes: number;
-  /**
-   * Whether the fast path may run the steps: not while traces are on, because they begin in a hook of
-   * Fastify. RequestAdmission.recall excludes limits shared with other processes, which are counted in one
-   * round trip together with the cost.
-   */
+  /** False while traces are on, because they begin in a hook of Fastify. */
   private readonly isAlone: boolean;
 
   constructor(

@@ -17,31 +17,31 @@ export interface RequestParameters {
 }
 
 /** The state of a request in the steps of the pipeline. */
-export interface PipelineState {
+export class PipelineState {
   /** Null if the request has no token. */
-  principal: Principal | null;
+  principal: Principal | null = null;
   /** The rate limits that were charged, requests first; null if the request is not for the endpoint. */
-  rateLimits: RateLimitState[] | null;
+  rateLimits: RateLimitState[] | null = null;
   /** The media type of the response; null before the head is read. */
-  responseType: string | null;
+  responseType: string | null = null;
   /** Maximum age of the mirror in seconds; null if there is no limit. */
-  maxStaleness: number | null;
+  maxStaleness: number | null = null;
   /** The body as it was sent; null if there is none. */
-  bodyText: string | null;
-  cacheKey: ResponseCacheKey | null;
+  bodyText: string | null = null;
+  cacheKey: ResponseCacheKey | null = null;
   /** Whether the load shedder counts the request as an operation in progress. */
-  isUnderWay: boolean;
-  parameters: RequestParameters | null;
-  context: RequestContext | null;
-  validated: ValidatedOperation | null;
+  isUnderWay = false;
+  parameters: RequestParameters | null = null;
+  context: RequestContext | null = null;
+  validated: ValidatedOperation | null = null;
   /** The label for logs and metrics; null if there is no operation. */
-  operation: OperationLabel | null;
+  operation: OperationLabel | null = null;
   /** Number of statements that the operation has sent. */
-  statements: number;
+  statements = 0;
   /** The state from which the response was read; null if it contains nothing of the mirror. */
-  mirrorRead: MirrorRead | null;
+  mirrorRead: MirrorRead | null = null;
   /** Number of completed steps of the pipeline. */
-  stepsDone: number;
+  stepsDone = 0;
 }
 
 /** A request as the steps see it: a request of Fastify, or one that Fastify has not seen. */
@@ -60,53 +60,22 @@ declare module 'node:http' {
   }
 }
 
-/** The state of a request before the first step. */
-export const INITIAL_STATE: Readonly<PipelineState> = {
-  principal: null,
-  rateLimits: null,
-  responseType: null,
-  maxStaleness: null,
-  bodyText: null,
-  cacheKey: null,
-  isUnderWay: false,
-  parameters: null,
-  context: null,
-  validated: null,
-  operation: null,
-  statements: 0,
-  mirrorRead: null,
-  stepsDone: 0,
-};
-
 /** A request to the endpoint that Fastify has not seen. */
-export class PreparsedRequest implements PipelineRequest {
+export class PreparsedRequest extends PipelineState implements PipelineRequest {
   readonly id: string;
   readonly method: string;
   readonly url: string;
   /** Unknown, because only Fastify determines the address behind a proxy. */
   readonly ip = '';
-  principal: Principal | null = null;
-  rateLimits: RateLimitState[] | null = [];
-  responseType: string | null = null;
-  maxStaleness: number | null = null;
-  bodyText: string | null = null;
-  cacheKey: ResponseCacheKey | null = null;
-  isUnderWay = false;
-  parameters: RequestParameters | null = null;
-  context: RequestContext | null = null;
-  validated: ValidatedOperation | null = null;
-  operation: OperationLabel | null = null;
-  statements = 0;
-  mirrorRead: MirrorRead | null = null;
-  stepsDone = 0;
-
   readonly headers: FastifyRequest['headers'];
 
   constructor(readonly raw: IncomingMessage) {
+    super();
     this.id = chooseRequestId(raw);
     this.headers = raw.headers;
     this.method = raw.method ?? '';
     this.url = raw.url ?? '';
+    this.rateLimits = [];
   }
 }
 

@@ -61,9 +61,7 @@ export class RequestAdmission {
   }
 
   /**
-   * Counts a request that was not counted yet: limits shared by several processes are counted once for each
-   * request.
-   * @returns the rejection that replaces the response, or null; undefined if the request was counted
+   * Counts a request that was not counted yet; undefined if it was. Resolves to the rejection, or to null.
    */
   settle(request: PipelineRequest): Promise<PipelineResponse | null> | undefined {
     if (this.limiter.isSettled(request)) return undefined;

@@ -22,10 +22,7 @@ const EXPECTED: Record<string, string> = {
   extensions: 'extensions must be a JSON object',
 };
 
-/**
- * The step that reads the body, or the query string of a GET.
- * @throws ServiceError BAD_REQUEST
- */
+/** The step that reads the body, or the query string of a GET. Throws ServiceError BAD_REQUEST. */
 export function readParameters(request: PipelineRequest): RequestParameters {
   return request.method === 'POST' ? parse(parseBody(request.bodyText)) : readSearch(request.url);
 }
@@ -88,9 +85,8 @@ const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
 /**
- * Parses JSON that has the same meaning for every parser. It rejects duplicate keys, of which parsers use the
- * first, the last or both (RFC 8259 §4), and keys that modify the prototypes of objects.
- * @throws SyntaxError
+ * Parses JSON that means the same to every parser: no duplicate keys (RFC 8259 §4), and no keys that modify
+ * prototypes. Throws SyntaxError.
  */
 export function parseStrictJson(text: string): unknown {
   const value: unknown = parseJsonSafely(text, { protoAction: 'error', constructorAction: 'error' });
@@ -99,10 +95,7 @@ export function parseStrictJson(text: string): unknown {
   return value;
 }
 
-/**
- * Counts the members of all objects. It is iterative, because a text can nest deeper than the call stack
- * allows.
- */
+/** The number of members of all objects. Iterative, because a text can nest deeper than the call stack. */
 function countMembers(root: unknown): number {
   let members = 0;
   const pending = [root];
@@ -127,19 +120,14 @@ function countColons(text: string): number {
   return colons;
 }
 
-/**
- * Returns the index of the closing quote.
- * @param start index of the opening quote
- */
+/** The index of the closing quote of a string. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
   return end;
 }
 
-/**
- * A quote is escaped if an odd number of backslashes precedes it, because a backslash may itself be escaped.
- */
+/** A quote is escaped if an odd number of backslashes precedes it. */
 function isEscaped(text: string, at: number): boolean {
   let start = at;
   while (text.charCodeAt(start - 1) === BACKSLASH) start--;

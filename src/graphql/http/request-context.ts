@@ -5,10 +5,7 @@ import type { Reader, Statement } from '../../database/statements/statement.js';
 import type { OperationRequest, PathKey, OperationLabel } from '../analysis/operation.js';
 import DataLoader from 'dataloader';
 
-/**
- * Batches the reads of the resolvers of one level, so that each level of an operation costs one statement for
- * any number of objects.
- */
+/** Batches the reads of one level, so that each level of an operation costs one statement. */
 export class Batches {
   private readonly loaders = new Map<string, DataLoader<number, unknown>>();
 
@@ -51,10 +48,7 @@ type ContextRequest = Pick<FastifyRequest, 'id' | 'headers'> & {
   statements: number;
 };
 
-/**
- * The context of the resolvers of one operation. Resolvers read through it, and it records the revisions that
- * they read.
- */
+/** The context of the resolvers of one operation. It records the revisions that they read. */
 export class RequestContext implements Reader {
   /** The source of reads for root fields. */
   reader: Reader = this;
@@ -124,10 +118,7 @@ export class RequestContext implements Reader {
     return this.preview;
   }
 
-  /**
-   * Runs one mutation of the operation. If it throws, it has no effect. The next mutation reuses no batched
-   * reads from before it.
-   */
+  /** Runs one mutation, which has no effect if it throws. The next one reuses no reads from before. */
   async change<Payload>(mutation: () => Promise<Payload>): Promise<Payload> {
     await this.previewTransaction.settle();
     const payload = await this.previewTransaction.savepoint(mutation);

@@ -17,10 +17,7 @@ const MAX_CACHED_LENGTH = 500;
 /** Represents a missing field in keys. No field has this value. */
 const NONE = '\0';
 
-/**
- * The step that checks the head, before the body is read.
- * @throws ServiceError or RejectionError, with the status in the table of docs/http.md
- */
+/** The step that checks the head, before the body is read. Throws as in the table of docs/http.md. */
 export function readHead(request: PipelineRequest): void {
   const { method, raw } = request;
   if (method !== 'GET' && method !== 'POST') {
@@ -93,9 +90,7 @@ function checkBodyFields(headers: IncomingHttpHeaders): void {
   }
 }
 
-/**
- * RFC 9110 §8.3.1. Without a charset, JSON is UTF-8 (RFC 8259 §8.1); the endpoint accepts no other charset.
- */
+/** RFC 9110 §8.3.1. Without a charset, JSON is UTF-8 (RFC 8259 §8.1), the only accepted charset. */
 function isJson(contentType: string | undefined): boolean {
   const [type = '', ...parameters] = (contentType ?? '')
     .toLowerCase()

@@ -8,7 +8,7 @@ import { Operations } from '../execution/operations.js';
 import {
   type PipelineResponse,
   adoptPreparsed,
-  INITIAL_STATE,
+  PipelineState,
   type PipelineRequest,
 } from './pipeline-request.js';
 import { readParameters } from './request-body.js';
@@ -17,18 +17,14 @@ import { readHead } from './request-head.js';
 
 type Outcome = PipelineResponse | undefined;
 
-/**
- * A step throws to reject the request, returns a response (or a promise of one) to answer it, and otherwise
- * passes it to the next step.
- */
+/** A step throws to reject the request, returns a response to answer it, or passes it on. */
 type Step = (request: PipelineRequest) => unknown;
 
 type Done = (error: Error | null, response?: PipelineResponse) => void;
 
 /**
- * The pipeline of the GraphQL endpoint: every request to it passes these steps in this order. Before them,
- * HttpAdapter chooses the request id; after them, RequestWatch writes the log. Between the two groups,
- * Fastify reads the body.
+ * The pipeline of the GraphQL endpoint: every request passes these steps in this order. Before them, HttpAdapter
+ * chooses the request id; after them, RequestWatch writes the log.
  */
 @Injectable()
 export class RequestPipeline {
@@ -62,7 +58,7 @@ export class RequestPipeline {
 
   /** Registers the steps on Fastify, once. */
   register(fastify: FastifyInstance): void {
-    for (const [name, value] of Object.entries(INITIAL_STATE)) {
+    for (const [name, value] of Object.entries(new PipelineState())) {
       if (!fastify.hasRequestDecorator(name)) fastify.decorateRequest(name, value as null);
     }
     fastify.addHook('onRequest', (request, reply, done) => {

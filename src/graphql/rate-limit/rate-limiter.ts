@@ -24,9 +24,7 @@ export interface RateLimitState {
 
 /** A request of the endpoint: the caller to count, and the states to report in the response. */
 export interface Caller {
-  /**
-   * Several tokens of one subject and client count as one caller. Without a token, the address is the caller.
-   */
+  /** All tokens of one subject and client are one caller. Without a token, the address is the caller. */
   readonly principal: Principal | null;
   readonly ip: string;
   /** Charged limits, requests first. */
@@ -34,9 +32,8 @@ export interface Caller {
 }
 
 /**
- * Counts requests and points per principal, or per address if there is no token. Limits of this process are
- * counted synchronously. Limits shared with other processes are both counted when the cost is known: one
- * round trip for each request (docs/adr/0020).
+ * Counts requests and points per principal or address. Limits of this process are counted synchronously; shared
+ * ones in one round trip, when the cost is known (docs/adr/0020).
  */
 @Injectable()
 export class RateLimiter {
@@ -59,9 +56,8 @@ export class RateLimiter {
   }
 
   /**
-   * Counts a request before its operation is known. If the limits are shared and the caller is not known to
-   * be at the limit, `charge` counts it instead.
-   * @throws ServiceError RATE_LIMITED if the caller exceeds the limit
+   * Counts a request. If the limits are shared, `charge` counts it instead, unless the caller is at the limit.
+   * @throws ServiceError RATE_LIMITED
    */
   countRequest(caller: Caller): void | Promise<void> {
     const subject = subjectOf(caller);
@@ -72,10 +68,7 @@ export class RateLimiter {
     }
   }
 
-  /**
-   * Counts a request that was not charged, if it has not been counted yet.
-   * @throws ServiceError RATE_LIMITED if the caller exceeds the limit
-   */
+  /** Counts a request that was not charged. Throws ServiceError RATE_LIMITED. */
   async settle(caller: Caller): Promise<void> {
     const counts = await this.limits.take([this.requestOf(caller)]);
     this.admit(caller, counts[0]);
@@ -86,10 +79,7 @@ export class RateLimiter {
     return rateLimits === null || rateLimits.length > 0;
   }
 
-  /**
-   * Charges the cost of an operation before it runs. A dry run is not charged.
-   * @throws ServiceError RATE_LIMITED if the cost exceeds the remaining points of the caller
-   */
+  /** Charges an operation before it runs; a dry run costs nothing. Throws ServiceError RATE_LIMITED. */
   charge(caller: Caller, measure: OperationCost, rehearsal: boolean): Charge | Promise<Charge> {
     const price = { limit: this.points, subject: subjectOf(caller), amount: rehearsal ? 0 : measure.points };
     if (this.isSettled(caller)) {

@@ -140,10 +140,7 @@ interface ConnectionDescriptions {
   readonly node: string;
 }
 
-/**
- * Declares the edge and connection types of a node type, according to the Relay cursor connections
- * specification.
- */
+/** Declares the edge and connection types of a node type (Relay cursor connections specification). */
 export function connectionTypes<Node extends object>(
   name: string,
   node: () => Type<Node> | object,

@@ -31,10 +31,7 @@ export function parseDeprecation(reason: string): Deprecation | null {
   return dates.since === null || dates.sunset === null ? null : { since: dates.since, sunset: dates.sunset };
 }
 
-/**
- * Returns the same day, the given number of months later. A day that does not exist in that month overflows
- * into the next one.
- */
+/** The same day some months later, or the days after it if that month is too short. */
 export function monthsAfter(day: Date, months: number): Date {
   const later = new Date(day);
   later.setUTCMonth(later.getUTCMonth() + months);
@@ -58,10 +55,7 @@ export function declarationsOf(schema: GraphQLSchema): Declaration[] {
   });
 }
 
-/**
- * Returns the problems of the deprecations of a schema: each one must state its dates, and the notice period
- * must be long enough.
- */
+/** The problems of deprecations: each must state its dates, and the notice must be long enough. */
 export function findDeprecationProblems(schema: GraphQLSchema): string[] {
   return declarationsOf(schema).flatMap(({ coordinate, deprecationReason: reason }) => {
     if (reason === undefined || reason === null) return [];

@@ -90,10 +90,7 @@ function typeIn(schema: GraphQLSchema, text: string): GraphQLType {
   return type;
 }
 
-/**
- * Returns the members of a filter. A field that requires a scope is excluded, because a filter would allow
- * guessing its values without the scope.
- */
+/** The members of a filter. Fields with a scope are excluded: a filter would allow guessing their values. */
 export function filtersOf(fields: readonly Field[]): DerivedField[] {
   return fields.flatMap(({ name, filter, scopes }) =>
     filter === undefined || scopes !== undefined ? [] : [{ name, type: 'String', description: filter }],

@@ -16,9 +16,8 @@ import { ScopesGuard } from '../../auth/scopes.guard.js';
 import { uncached } from '../cache/cache-policy.decorator.js';
 
 /**
- * Declares that the resolver of a field is called without Nest's pipeline, which creates a chain of promises
- * for each call and costs as much as a small response. Guards still run. The parameters of the method must be
- * `@Parent()`, `@Args()`, `@Context()` and `@Info()` in this order, or the first of them (docs/nest.md).
+ * Calls a resolver without Nest's pipeline, whose promises cost as much as a small response. Guards still run.
+ * The parameters are `@Parent()`, `@Args()`, `@Context()`, `@Info()` in this order (docs/nest.md).
  */
 export function Direct(): MethodDecorator {
   return Extensions({ direct: true });
@@ -43,10 +42,7 @@ const SKIPPED: Readonly<Record<string, string>> = {
   [FIELD_RESOLVER_MIDDLEWARE_METADATA]: 'field middleware',
 };
 
-/**
- * Nest's parameter types of `@Parent()`, `@Args()`, `@Context()` and `@Info()`, in the order in which
- * graphql-js passes them.
- */
+/** Nest's parameter types in the order of graphql-js: parent, arguments, context, info. */
 const PARAMETERS = [0, 3, 1, 2];
 
 /**
@@ -99,9 +95,8 @@ function withGuards(provider: Provider, { name }: ResolverMethod, { contexts }: 
 }
 
 /**
- * Returns the method behind ScopesGuard alone, which decides synchronously: Nest's chain of promises costs
- * more than a small resolver (docs/adr/0036). OAuthGuard has identified the principal before the body was
- * read.
+ * The method behind ScopesGuard alone, which is synchronous: Nest's promises cost more than a small resolver
+ * (docs/adr/0036). OAuthGuard has already identified the principal.
  */
 function withScopes(provider: Provider, method: ResolverMethod, { providers }: NestResolvers): Resolve {
   const resolve = provider[method.name] as (...given: unknown[]) => unknown;
@@ -115,10 +110,7 @@ function withScopes(provider: Provider, method: ResolverMethod, { providers }: N
   };
 }
 
-/**
- * Whether a provider is registered by APP_GUARD, APP_INTERCEPTOR, APP_PIPE or APP_FILTER and is not a guard
- * of this service.
- */
+/** Whether a provider is a global guard, interceptor, pipe or filter that is not of this service. */
 function isForeignEnhancer({
   subtype,
   instance,

@@ -23,9 +23,7 @@ const MUTATION =
 const DEFAULT_RESOLVER = 'rootFieldResolver';
 
 /**
- * Finishes the schema that Nest has built from the classes.
- * @throws Error if a field does not declare the access it requires, or a deprecation does not state its
- * dates; such a schema is never served
+ * Finishes the schema that Nest has built. Throws if a field declares no access, or a deprecation no dates.
  */
 export function finishSchema(built: GraphQLSchema): GraphQLSchema {
   const problems = [...undeclaredFields(built), ...findDeprecationProblems(built)];
@@ -64,10 +62,7 @@ function inPreviewTransaction(
   };
 }
 
-/**
- * Removes the default resolver, so that graphql-js reads the property directly. A resolver with the same
- * effect costs a call for each value.
- */
+/** Removes the default resolver: graphql-js reads the property itself, without a call for each value. */
 function withoutDefaultResolver(
   field: GraphQLFieldConfig<unknown, unknown>,
 ): GraphQLFieldConfig<unknown, unknown> {
@@ -102,10 +97,7 @@ function undeclaredFields(schema: GraphQLSchema): string[] {
   return problems;
 }
 
-/**
- * Schemas restricted to the scopes of a token: fields that require other scopes return null. Each set of
- * scopes has one schema, which is created on first use.
- */
+/** Schemas restricted to the scopes of a token: other fields return null. One for each set of scopes. */
 export class ScopedSchemas {
   private readonly views = new Map<string, GraphQLSchema>();
 

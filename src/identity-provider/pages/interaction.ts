@@ -3,7 +3,6 @@ import type { Context, Next } from 'koa';
 import type { Interaction, InteractionResults, Provider } from 'oidc-provider';
 import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js';
 import { isScope } from '../../auth/principal.js';
-import { foldId } from '../../common/fold.js';
 import type { Client } from '../clients.js';
 import { LockedError, type ProviderLogins } from '../logins.js';
 import { messagePage, sendPage, signInPage } from './pages.js';
@@ -92,7 +91,7 @@ export class SignIn {
   private async isLocked(context: Context, typed: string, person: ProviderPerson | null): Promise<boolean> {
     if (typed === '') return false;
     try {
-      await this.logins.judge(context, `person:${foldId(typed)}`, person !== null);
+      await this.logins.judge(context, person !== null);
       return false;
     } catch (error) {
       if (error instanceof LockedError) return true;
