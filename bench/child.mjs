@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /** Milliseconds that a server has to become ready, and to end. */
-const PATIENCE = 60_000;
+const TIMEOUT_MS = 60_000;
 const FAREWELL = 10_000;
 /** Characters of its output that are kept, to be shown when it fails. */
 const KEPT = 20_000;
@@ -68,7 +68,7 @@ export class Child {
   }
 
   async #untilReady() {
-    const end = Date.now() + PATIENCE;
+    const end = Date.now() + TIMEOUT_MS;
     while (!this.isReady) {
       if (this.hasEnded) throw new Error(`${this.name} ended:\n${this.log}`);
       if (Date.now() > end) throw new Error(`${this.name} is not ready:\n${this.log}`);

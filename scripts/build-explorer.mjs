@@ -9,7 +9,7 @@ const INPUTS = [
   'web/explorer/source',
   'web/explorer/tsconfig.json',
   'web/explorer/vite.config.mjs',
-  'web/explorer/mend-graphiql.mjs',
+  'web/explorer/patch-graphiql.mjs',
   'src/explorer/page-settings.ts',
   'package-lock.json',
 ];

@@ -20,7 +20,7 @@ const NARROW = { viewport: { width: 390, height: HEIGHT }, colorScheme: 'dark' }
 /** Where the sample's clients have it. */
 const CLUB_PAGE = 'http://localhost:5173';
 /** Milliseconds that a start may take. */
-const PATIENCE = 60_000;
+const TIMEOUT_MS = 60_000;
 
 const { port } = parseArgs({ options: { port: { type: 'string', default: '3000' } } }).values;
 const url = `http://127.0.0.1:${port}`;
@@ -53,7 +53,7 @@ try {
 
 /** The demonstration account is the last that is made. */
 async function waitUntilReady() {
-  const deadline = Date.now() + PATIENCE;
+  const deadline = Date.now() + TIMEOUT_MS;
   while (service.exitCode === null && Date.now() < deadline) {
     const page = await fetch(url).then(
       (response) => response.text(),

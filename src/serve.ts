@@ -24,7 +24,7 @@ export async function serve(config: Config): Promise<void> {
   // From the first line on.
   Logger.overrideLogger(NestLog.of(config));
   const ending = watchSignals();
-  const app = await createPatiently(config, ending);
+  const app = await createWithRetry(config, ending);
   if (app === null) return;
   if (ending.aborted) {
     await app.close();
@@ -58,15 +58,15 @@ async function ensureDemoToken(app: NestFastifyApplication, ending: AbortSignal)
 }
 
 /** Waits for a database that is away, and answers meanwhile. Null when the process is told to end before it is there. */
-async function createPatiently(config: Config, ending: AbortSignal): Promise<NestFastifyApplication | null> {
+async function createWithRetry(config: Config, ending: AbortSignal): Promise<NestFastifyApplication | null> {
   const adapter = new StartupAdapter(config, REJECTION_FORMS);
   const metrics = new WaitingMetrics(config);
   const logger = new Logger('Service');
-  let told: string | null = null;
+  let reported: string | null = null;
   const onWait = async (reason: string | null) => {
-    if (reason === null && told === null) logger.log(OPENING);
-    else if (reason !== null && reason !== told) logger.warn(`${reason}. It is waited for`);
-    told = reason ?? told ?? OPENING;
+    if (reason === null && reported === null) logger.log(OPENING);
+    else if (reason !== null && reason !== reported) logger.warn(`${reason}. It is waited for`);
+    reported = reason ?? reported ?? OPENING;
     if (!adapter.isOpen)
       await adapter.open(config.port, config.host, await buildWaitingRoom(config, REJECTION_FORMS));
     await metrics.open();

@@ -16,7 +16,7 @@ const SETTINGS = {
 };
 
 /** Held by the process that synchronises: while it is ours, the service leaves its mirror as it is. */
-const SYNCHRONISATION_LOCK = 0x73796e63;
+const SYNCHRONIZATION_LOCK = 0x73796e63;
 
 export class Cluster {
   static async start(directory, resources) {
@@ -38,7 +38,7 @@ export class Cluster {
     const { rows } = await admin.query(`show server_version`);
     this.version = rows[0].server_version.split(' ')[0];
     const connection = await this.#connect(name);
-    await connection.query('select pg_advisory_lock($1)', [SYNCHRONISATION_LOCK]);
+    await connection.query('select pg_advisory_lock($1)', [SYNCHRONIZATION_LOCK]);
     return { url: this.server.url(name), connection };
   }
 

@@ -6,7 +6,7 @@ import { ROOT } from '../child.mjs';
 import { prepareCells } from '../cells.mjs';
 import { percent } from '../report/numbers.mjs';
 import { buildStage } from '../stage.mjs';
-import { summariseProfile } from './summary.mjs';
+import { summarizeProfile } from './summary.mjs';
 
 /** Seconds. */
 const WARM_UP = 3;
@@ -27,7 +27,7 @@ export async function profile({ out }, resources, tell) {
     await tell(cell.name, () => profileCell(cell, written));
     const file = join(profiles, `${cell.name.replaceAll('/', '-')}.cpuprofile`);
     renameSync(written, file);
-    show(summariseProfile(JSON.parse(readFileSync(file, 'utf8'))));
+    show(summarizeProfile(JSON.parse(readFileSync(file, 'utf8'))));
   }
   console.log(`\n${profiles}`);
 }

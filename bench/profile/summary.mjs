@@ -4,7 +4,7 @@ const IDLE = new Set(['(idle)', '(program)', '(root)']);
 const ROWS = 25;
 
 /** @param profile as the inspector gives it (Profiler.Profile of the Chrome DevTools Protocol) */
-export function summariseProfile({ nodes, samples, timeDeltas }) {
+export function summarizeProfile({ nodes, samples, timeDeltas }) {
   const byId = new Map(nodes.map((node) => [node.id, node.callFrame]));
   const functions = new Map();
   const packages = new Map();

@@ -75,7 +75,7 @@ export function changeSource(filter: ChangeFilter, subjects: ChangeSubjects, day
   const isEverything = ofSubjects.length === 0 && kinds === null && since === null;
   return {
     binding: CHANGE_BINDING,
-    cursorsTellRevision: true,
+    cursorsHaveRevision: true,
     from: 'changes c',
     columns: COLUMNS,
     instants: ['c.at'],
@@ -100,11 +100,11 @@ function kindConditions(
   kinds: readonly ChangeKind[],
   isOfSubject: boolean,
   values: Values,
-): Partial<Pick<PageSource, 'conditions' | 'stretches'>> {
+): Partial<Pick<PageSource, 'conditions' | 'unionBranches'>> {
   const numbers = [...new Set(kinds)].map(numberOfKind);
   if (isOfSubject || numbers.length === 0)
     return { conditions: [`c.kind = any (${values.add(numbers)}::smallint[])`] };
-  return { stretches: numbers.map((number) => `c.kind = ${values.add(number)}::smallint`) };
+  return { unionBranches: numbers.map((number) => `c.kind = ${values.add(number)}::smallint`) };
 }
 
 /** Subtracts the expired changes that are not deleted yet, at most one portion of them. */
@@ -127,7 +127,7 @@ export const READ_PAST = statement(
   from mirror_state m
   where exists (select from revisions r where r.uuid = $2::uuid)
     and $3::bigint <= greatest(m.changes_pruned_to, (select max(n.id) from changes n))`,
-  { tellsRevision: true },
+  { returnsRevision: true },
 );
 
 /** The key of the user or group that has the id now, or else that had it last, if the deletion has not expired. */
@@ -140,7 +140,7 @@ const findSubject = (table: 'users' | 'groups', key: string, deletion: ChangeKin
      where c.kind = ${numberOfKind(deletion)} and c.id_folded = $1 and c.at >= ${changesKeptSince('$2::integer')}
      order by c.id desc limit 1)),
     ${REVISION}`,
-    { tellsRevision: true },
+    { returnsRevision: true },
   );
 
 export const FIND_PERSON = findSubject('users', 'user_key', ChangeKind.USER_DELETED);

@@ -3,7 +3,7 @@ import { type Finding, ok, problem, warning } from '../common/finding.js';
 import type { Config } from '../config/config.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { Database } from '../database/database.js';
-import { examineReplica } from '../database/connections/replica.js';
+import { checkReplica } from '../database/connections/replica.js';
 import { Leadership } from '../mirror/sync/leadership.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../mirror/status/mirror-state.js';
 import {
@@ -25,26 +25,26 @@ const NOTICEABLE = 2000;
 const HARMFUL = 30_000;
 
 /** Checks the database and its content. */
-export async function lookAtDatabase(config: Config): Promise<Finding[]> {
+export async function checkDatabase(config: Config): Promise<Finding[]> {
   try {
     return await withDatabase(config, async (dataSource) => [
       ok('database'),
-      ...(await lookAtReplicas(config.database, dataSource)),
-      ...(config.database.kind === 'pglite' ? [] : [await lookAtClock(dataSource)]),
+      ...(await checkReplicas(config.database, dataSource)),
+      ...(config.database.kind === 'pglite' ? [] : [await checkClock(dataSource)]),
       describeMirror(
         await new MirrorState(new Database(dataSource), dataSource, Leadership.ofCommand()).get(),
       ),
       ...(config.directory.source.kind === 'file'
         ? []
         : [describeReconciliations(config.directory, await readReconciliations(dataSource.manager))]),
-      await lookAtAccounts(dataSource),
+      await checkAccounts(dataSource),
     ]);
   } catch (error) {
     return [problem('database', error instanceof Error ? error.message : String(error))];
   }
 }
 
-async function lookAtReplicas(
+async function checkReplicas(
   database: Config['database'],
   dataSource: DirectoryDataSource,
 ): Promise<Finding[]> {
@@ -52,7 +52,7 @@ async function lookAtReplicas(
   return Promise.all(
     urls.map(async (url) => {
       const what = `read replica ${new URL(url).host}`;
-      const failure = await examineReplica(url, dataSource.pool);
+      const failure = await checkReplica(url, dataSource.pool);
       return failure === null ? ok(what) : problem(what, failure);
     }),
   );
@@ -62,7 +62,7 @@ async function lookAtReplicas(
  * Compares the clocks of the machine and the database, because expiries of accounts and tokens are read on
  * one clock and compared on the other.
  */
-async function lookAtClock(dataSource: DataSource): Promise<Finding> {
+async function checkClock(dataSource: DataSource): Promise<Finding> {
   const before = Date.now();
   const [row] = await dataSource.query<{ now: Date }[]>('select clock_timestamp() as now');
   const after = Date.now();
@@ -119,7 +119,7 @@ function describeReconciliation(kind: ReconciliationKind, last: Reconciliation |
   return `${kind} of ${entries} entries compared at ${finishedAt.toISOString()} in ${seconds.toFixed(1)} s, ${healed} healed`;
 }
 
-async function lookAtAccounts(dataSource: DataSource): Promise<Finding> {
+async function checkAccounts(dataSource: DataSource): Promise<Finding> {
   const accounts = await new ServiceAccountsService(dataSource.getRepository(ServiceAccountEntity)).list();
   const now = new Date();
   const ending = accounts.filter((account) => expiresSoon(account, now)).map(({ id }) => id);

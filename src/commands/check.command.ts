@@ -6,7 +6,7 @@ import { type SettingName, SETTINGS } from '../config/settings.js';
 import { EXIT_FAILED, EXIT_WRONG_USE } from '../start/failure.js';
 import { configProblems } from '../start/preconditions.js';
 import { addExamples } from './help.js';
-import { mendOf } from './remedies.js';
+import { fixFor } from './remedies.js';
 import { printable } from './printable.js';
 import { withProgress } from './progress.js';
 import { paint } from './terminal.js';
@@ -19,9 +19,9 @@ export function addCheckCommand(program: Command): void {
     .action(async ({ json }: { json?: true }) => {
       const problems = configProblems(readConfig);
       const findings = problems.map((each) => problem('settings', each));
-      if (problems.length === 0) findings.push(ok('settings'), ...(await lookAtAll(readConfig())));
-      const told = findings.map(withoutUserInformation);
-      console.log(json === true ? JSON.stringify(toJson(told)) : toText(told));
+      if (problems.length === 0) findings.push(ok('settings'), ...(await runAllChecks(readConfig())));
+      const reported = findings.map(withoutUserInformation);
+      console.log(json === true ? JSON.stringify(toJson(reported)) : toText(reported));
       if (problems.length > 0) process.exitCode = EXIT_WRONG_USE;
       else if (countOf(findings, 'problem') > 0) process.exitCode = EXIT_FAILED;
     });
@@ -32,9 +32,9 @@ export function addCheckCommand(program: Command): void {
   );
 }
 
-async function lookAtAll(config: Config): Promise<Finding[]> {
-  const { look } = await import('./checks.js');
-  return withProgress((show) => look(config, show));
+async function runAllChecks(config: Config): Promise<Finding[]> {
+  const { runChecks } = await import('./checks.js');
+  return withProgress((show) => runChecks(config, show));
 }
 
 const SIGNS = {
@@ -52,7 +52,7 @@ function toJson(findings: readonly Finding[]): object {
     settings: describeSettings(),
     findings: findings.map((finding) => ({
       ...finding,
-      mend: finding.result === 'ok' ? null : mendOf(finding.what),
+      fix: finding.result === 'ok' ? null : fixFor(finding.what),
     })),
     sum: {
       ok: countOf(findings, 'ok'),
@@ -73,8 +73,8 @@ function toText(findings: readonly Finding[]): string {
 function describeFinding({ what, result, text }: Finding): string[] {
   const [style, sign] = SIGNS[result];
   const line = `${paint(style, sign)} ${what}${text === null ? '' : `: ${printable(text)}`}`;
-  const mend = result === 'ok' ? null : mendOf(what);
-  return mend === null ? [line] : [line, `${' '.repeat(sign.length)} → ${mend}`];
+  const fix = result === 'ok' ? null : fixFor(what);
+  return fix === null ? [line] : [line, `${' '.repeat(sign.length)} → ${fix}`];
 }
 
 function describeSum(findings: readonly Finding[]): string {

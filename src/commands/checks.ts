@@ -8,35 +8,35 @@ import type { Config } from '../config/config.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
 import type { RedisConfig } from '../config/settings/redis.js';
 import { readClients } from '../identity-provider/clients.js';
-import { examineDirectory } from '../sources/check/check-directory.js';
-import { examineFile } from '../sources/check/check-file.js';
+import { checkDirectory } from '../sources/check/check-directory.js';
+import { checkFile } from '../sources/check/check-file.js';
 import { openSource } from '../sources/open-source.js';
 import { configProblems } from '../start/preconditions.js';
-import { lookAtDatabase } from './check-database.js';
+import { checkDatabase } from './check-database.js';
 import type { Show } from './progress.js';
 
 /**
  * Checks everything that the settings name. A failed check does not prevent the other checks.
  * @param show receives the name of the check in progress
  */
-export async function look(config: Config, show: Show): Promise<Finding[]> {
+export async function runChecks(config: Config, show: Show): Promise<Finding[]> {
   const { auth, redis } = config;
-  const findings = await lookAtDirectory(config.directory, show);
+  const findings = await checkDirectorySource(config.directory, show);
   show('Looking at the database');
-  findings.push(...(await lookAtDatabase(config)));
+  findings.push(...(await checkDatabase(config)));
   if (redis !== null) {
     show('Looking at Redis');
-    findings.push(await lookAtRedis(redis));
+    findings.push(await checkRedis(redis));
   }
-  if (auth.issuer === null) findings.push(...lookAtClients(config));
+  if (auth.issuer === null) findings.push(...checkClients(config));
   else {
     show('Looking at the identity provider');
-    findings.push(...(await lookAtIssuer(config, auth.issuer)));
+    findings.push(...(await checkIssuer(config, auth.issuer)));
   }
   return [...findings, describeSigningKeys(config)];
 }
 
-async function lookAtDirectory(config: DirectoryConfig, show: Show): Promise<Finding[]> {
+async function checkDirectorySource(config: DirectoryConfig, show: Show): Promise<Finding[]> {
   const { source } = config;
   const mistakes = configProblems(() => openSource(config)).map((each) =>
     problem('directory settings', each),
@@ -48,36 +48,36 @@ async function lookAtDirectory(config: DirectoryConfig, show: Show): Promise<Fin
   // With an invalid filter or base, the directory cannot be queried.
   if (source.kind === 'ldap') {
     if (mistakes.length > 0) return mistakes;
-    return examineDirectory(config, source, new AbortController().signal, progress);
+    return checkDirectory(config, source, new AbortController().signal, progress);
   }
   const isThere = await access(source.file).then(
     () => true,
     () => false,
   );
   if (!isThere) return [problem('directory file', `it cannot be read: ${source.file}`), ...mistakes];
-  return mistakes.length > 0 ? mistakes : examineFile(config, source, progress);
+  return mistakes.length > 0 ? mistakes : checkFile(config, source, progress);
 }
 
-async function lookAtRedis(config: RedisConfig): Promise<Finding> {
+async function checkRedis(config: RedisConfig): Promise<Finding> {
   const { SharedCounts } = await import('../limits/shared-counts.js');
-  const failure = await new SharedCounts(config).examine();
+  const failure = await new SharedCounts(config).check();
   if (failure === null) return ok('Redis', `keys begin with ${config.prefix}:`);
   return warning('Redis', `${failure}; until it is there, each process keeps the limits on its own`);
 }
 
-function lookAtClients({ auth }: Config): Finding[] {
+function checkClients({ auth }: Config): Finding[] {
   const what = 'clients of the embedded identity provider';
   const problems = configProblems(() => readClients(auth.embeddedClients));
   return problems.length === 0 ? [ok(what)] : problems.map((each) => problem(what, each));
 }
 
-async function lookAtIssuer({ auth }: Config, url: string): Promise<Finding[]> {
+async function checkIssuer({ auth }: Config, url: string): Promise<Finding[]> {
   const issuer = new ExternalIssuer(url, auth.introspection);
-  const keys = await lookAt('identity provider', url, () => issuer.fetchKeys());
+  const keys = await checkBy('identity provider', url, () => issuer.fetchKeys());
   const findings = [...describeEncryption(auth, url), keys];
   if (auth.introspection === null || keys.result !== 'ok') return findings;
   // The service never issued this token. An issuer that accepts the client reports the token as not active.
-  return [...findings, await lookAt('introspection', null, () => issuer.introspect(randomUUID()))];
+  return [...findings, await checkBy('introspection', null, () => issuer.introspect(randomUUID()))];
 }
 
 /**
@@ -97,7 +97,7 @@ function describeEncryption({ introspection }: Config['auth'], issuer: string): 
   });
 }
 
-async function lookAt(what: string, text: string | null, ask: () => Promise<unknown>): Promise<Finding> {
+async function checkBy(what: string, text: string | null, ask: () => Promise<unknown>): Promise<Finding> {
   try {
     await ask();
     return ok(what, text);

@@ -5,7 +5,7 @@ import type { ProgressStep } from '../mirror/map/read.js';
 /** Length of the bar in characters. */
 const BAR = 24;
 /** Milliseconds after which a command shows its progress. */
-const PATIENCE = 2000;
+const SHOW_AFTER_MS = 2000;
 
 /** Output of progress: standard error, which may be a terminal. */
 export type ProgressStream = NodeJS.WritableStream & Partial<Pick<WriteStream, 'isTTY' | 'columns'>>;
@@ -38,7 +38,7 @@ export async function withProgress<Result>(
 /** As withProgress, but shows the text only if the work takes long. */
 export function withLateProgress<Result>(text: string, work: () => Promise<Result>): Promise<Result> {
   return withProgress(async (show) => {
-    const timer = setTimeout(show, PATIENCE, text);
+    const timer = setTimeout(show, SHOW_AFTER_MS, text);
     return work().finally(() => {
       clearTimeout(timer);
     });

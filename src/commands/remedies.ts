@@ -1,5 +1,5 @@
 /** Remedies by the beginning of the name of the failed check. */
-const MENDS: readonly [what: string, mend: string][] = [
+const FIXES: readonly [what: string, fix: string][] = [
   ['settings', 'Correct the variable, or its line in .env. docs/settings.md describes each setting'],
   ['directory file', 'Set DIRECTORY_URL to a whole LDIF file that this user may read'],
   ['directory settings', 'Correct the filters and bases of the directory. docs/settings.md describes them'],
@@ -48,6 +48,6 @@ const MENDS: readonly [what: string, mend: string][] = [
 ];
 
 /** Returns the remedy for a failed check (pure). */
-export function mendOf(what: string): string | null {
-  return MENDS.find(([beginning]) => what.startsWith(beginning))?.[1] ?? null;
+export function fixFor(what: string): string | null {
+  return FIXES.find(([beginning]) => what.startsWith(beginning))?.[1] ?? null;
 }

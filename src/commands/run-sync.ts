@@ -6,7 +6,7 @@ import { MirrorState } from '../mirror/status/mirror-state.js';
 import { countStored } from '../mirror/plan/stored.js';
 import type { SyncOutcome } from '../mirror/sync/outcome.js';
 import type { ProgressStep } from '../mirror/map/read.js';
-import { type RunOptions, Synchroniser } from '../mirror/sync/synchronizer.js';
+import { type RunOptions, Synchronizer } from '../mirror/sync/synchronizer.js';
 import { openSource } from '../sources/open-source.js';
 import { withDatabase } from './context.js';
 import { type PlanReport, reportedFieldsOf, reportPlan, uuidsIn } from './plan-report.js';
@@ -26,7 +26,7 @@ export async function runSync(config: Config, options: RunOptions): Promise<Sync
     const { manager } = dataSource;
     const database = new Database(dataSource);
     const leadership = Leadership.ofCommand();
-    const synchroniser = new Synchroniser(
+    const synchronizer = new Synchronizer(
       config,
       dataSource,
       new MirrorState(database, dataSource, leadership),
@@ -40,7 +40,7 @@ export async function runSync(config: Config, options: RunOptions): Promise<Sync
       };
       progress({ stage: 'read', entries: 0 });
       return untilStopped((signal) =>
-        synchroniser.run(source, { ...options, force: true, signal, progress }),
+        synchronizer.run(source, { ...options, force: true, signal, progress }),
       );
     });
     if (outcome.kind !== 'planned' && outcome.kind !== 'blocked') return { outcome, report: null };

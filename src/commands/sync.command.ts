@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readConfig } from '../config/config.js';
 import { isEmpty } from '../mirror/plan/plan.js';
-import { countChanges, summarise, summariseChanges, summariseLeftOut } from '../mirror/sync/summary.js';
+import { countChanges, summarize, summarizeChanges, summarizeLeftOut } from '../mirror/sync/summary.js';
 import type { Findings, SyncOutcome } from '../mirror/sync/outcome.js';
 import { EXIT_FAILED } from '../start/failure.js';
 import type { PlanReport } from './plan-report.js';
@@ -64,7 +64,7 @@ function toText({ outcome, report }: SyncResult, limit: number): string {
       return 'Nothing has changed.';
     case 'applied':
       return [
-        `Revision ${outcome.revision}: ${summarise(outcome)}`,
+        `Revision ${outcome.revision}: ${summarize(outcome)}`,
         ...describeQuarantined(outcome.quarantined, limit),
       ].join('\n');
     case 'planned':
@@ -89,7 +89,7 @@ function toText({ outcome, report }: SyncResult, limit: number): string {
 
 function describeFindings(findings: Findings, report: PlanReport | null, limit: number): string[] {
   return [
-    summariseChanges(findings.plan),
+    summarizeChanges(findings.plan),
     ...(report === null ? [] : describePlan(report, limit)),
     ...describeLeftOut(findings, limit),
     `Plan ${findings.plan.hash}`,
@@ -97,7 +97,7 @@ function describeFindings(findings: Findings, report: PlanReport | null, limit: 
 }
 
 function describeLeftOut(findings: Findings, limit: number): string[] {
-  return [`Left out: ${summariseLeftOut(findings)}`, ...describeQuarantined(findings.quarantined, limit)];
+  return [`Left out: ${summarizeLeftOut(findings)}`, ...describeQuarantined(findings.quarantined, limit)];
 }
 
 function describeDecision(outcome: Extract<SyncOutcome, { kind: 'planned' }>): string[] {

@@ -49,7 +49,7 @@ export class DatabaseModule {
       imports: [
         TypeOrmModule.forRootAsync({
           useFactory: (): TypeOrmModuleOptions => ({ type: 'postgres', retryAttempts: 0 }),
-          dataSourceFactory: () => openPatiently(new DirectoryDataSource(database, entities), waitingFor),
+          dataSourceFactory: () => openWithRetry(new DirectoryDataSource(database, entities), waitingFor),
         }),
       ],
     };
@@ -73,7 +73,7 @@ export interface Waiting {
 }
 
 /** Opens a database, and retries while it is unavailable. Throws DatabaseStartError if it is unusable. */
-async function openPatiently(
+async function openWithRetry(
   dataSource: DirectoryDataSource,
   waiting: Waiting | null,
 ): Promise<DirectoryDataSource> {

@@ -80,7 +80,7 @@ export class Database implements Reader {
 
   /** Called when the state of the mirror changed without a new revision. */
   noteConfirmed(): void {
-    this.revision.onDoubt();
+    this.revision.onUnknownRevision();
   }
 
   /** While sessions are shared, statements are rejected and this process is not ready. */

@@ -86,7 +86,7 @@ and ask with the access token.`,
 function deviceFlow(config: Config): FirstQueryStep[] {
   const { baseUrl } = config;
   const client = hasKnownClients(config) ? 'demo-app' : 'CLIENT_ID';
-  const anybody = isSampleDirectory(config.directory) ? ' as <code>anna.svensson</code>' : '';
+  const exampleUser = isSampleDirectory(config.directory) ? ' as <code>anna.svensson</code>' : '';
   return [
     {
       text: 'In a shell, the device flow: ask for a code,',
@@ -94,7 +94,7 @@ function deviceFlow(config: Config): FirstQueryStep[] {
   -d client_id=${client} -d scope='profile read'`,
     },
     {
-      text: `open the <code>verification_uri_complete</code> of the answer, and sign in${anybody}. Then, with its
+      text: `open the <code>verification_uri_complete</code> of the answer, and sign in${exampleUser}. Then, with its
 <code>device_code</code>:`,
       code: `DEVICE_CODE=…
 TOKEN=$(curl -s ${baseUrl}/oauth2/token \\

@@ -15,7 +15,7 @@ export type FindPerson = (id: string) => Promise<ProviderPerson | null>;
 /** Returns one row even if no user has the id. */
 const PERSON_BY_ID = statement(
   'select u.id, u.name, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1',
-  { tellsRevision: true },
+  { returnsRevision: true },
 );
 
 /**

@@ -10,7 +10,7 @@ import type { PictureKind } from './signing/signed-url.js';
  */
 const findDigest = (kind: PictureKind) =>
   statement(`select u.${kind}, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1`, {
-    tellsRevision: true,
+    returnsRevision: true,
     isShort: true,
   });
 

@@ -5,9 +5,9 @@ import { Profile } from '../users/profile.model.js';
 import { ProfilePicturesResolver, UserPicturesResolver } from './user-pictures.resolver.js';
 
 @Resolver()
-class SomebodyResolver {
+class ProfileResolver {
   @Query(() => Profile)
-  somebody(): Profile | null {
+  profile(): Profile | null {
     return null;
   }
 }
@@ -17,7 +17,7 @@ describe('the fields for pictures', () => {
     const module = await Test.createTestingModule({ imports: [GraphQLSchemaBuilderModule] }).compile();
     const schema = await module
       .get(GraphQLSchemaFactory)
-      .create([SomebodyResolver, UserPicturesResolver, ProfilePicturesResolver]);
+      .create([ProfileResolver, UserPicturesResolver, ProfilePicturesResolver]);
     for (const type of ['User', 'Profile']) {
       const { photo, picture } = assertObjectType(schema.getType(type)).getFields();
       for (const field of [photo, picture]) {

@@ -47,7 +47,7 @@ export const FIND_ROLE = statement(
     (select u.key from users u where u.id_folded = $1) as user_key,
     (select g.key from groups g where g.id_folded = $2) as group_key) ids
   left join effective_memberships m on m.user_key = ids.user_key and m.group_key = ids.group_key`,
-  { tellsRevision: true, isShort: true },
+  { returnsRevision: true, isShort: true },
 );
 
 export type FindRoleRow = [userKey: number | null, groupKey: number | null, role: number | null];

@@ -5,7 +5,7 @@ import { DirectoryStatusResolver } from './status/directory-status.resolver.js';
 import { Leadership } from './sync/leadership.js';
 import { MirrorService } from './mirror.service.js';
 import { MirrorState } from './status/mirror-state.js';
-import { Synchroniser } from './sync/synchronizer.js';
+import { Synchronizer } from './sync/synchronizer.js';
 
 /** The mirror of the directory. This module is the only writer of its rows. */
 @Module({
@@ -14,8 +14,8 @@ import { Synchroniser } from './sync/synchronizer.js';
     { provide: Leadership, inject: [CONFIG], useFactory: (config: Config) => Leadership.ofService(config) },
     MirrorService,
     MirrorState,
-    Synchroniser,
+    Synchronizer,
   ],
-  exports: [Leadership, MirrorService, MirrorState, Synchroniser],
+  exports: [Leadership, MirrorService, MirrorState, Synchronizer],
 })
 export class MirrorModule {}

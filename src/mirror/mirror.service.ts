@@ -20,7 +20,7 @@ import { LdapFollower } from './follow/ldap-follower.js';
 import { Leadership } from './sync/leadership.js';
 import { MirrorState } from './status/mirror-state.js';
 import { RunReporter } from './sync/run-reporter.js';
-import { Synchroniser } from './sync/synchronizer.js';
+import { Synchronizer } from './sync/synchronizer.js';
 
 /**
  * Milliseconds that the synchronization may take to stop after it is asked to. After that, its database
@@ -39,7 +39,7 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     @Inject(DataSource) private readonly dataSource: DirectoryDataSource,
-    private readonly synchroniser: Synchroniser,
+    private readonly synchronizer: Synchronizer,
     private readonly state: MirrorState,
     private readonly leadership: Leadership,
   ) {}
@@ -72,11 +72,11 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
       ? new FileFollower(
           directory,
           new LdifSource(directory, source),
-          this.synchroniser,
+          this.synchronizer,
           this.state,
           reporter,
         )
-      : new LdapFollower(directory, source, this.dataSource, this.synchroniser, this.state, reporter);
+      : new LdapFollower(directory, source, this.dataSource, this.synchronizer, this.state, reporter);
   }
 
   /** One process synchronizes, and the others wait until it ends. An embedded database has one process. */
@@ -101,7 +101,7 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
         this.logger.warn('The process that synchronises does not answer: its sessions were ended');
       },
       onTrouble: (error) => {
-        this.tellTrouble(error);
+        this.reportError(error);
         settled();
       },
       waitingSeconds: () => this.leadership.waitingSeconds,
@@ -125,7 +125,7 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
     this.dataSource.destroyConnections();
   }
 
-  private tellTrouble(error: unknown): void {
+  private reportError(error: unknown): void {
     const reason = error instanceof Error ? `: ${error.message}` : '';
     if (error instanceof NotLeadingError)
       this.logger.warn('Another process has taken over the synchronisation');

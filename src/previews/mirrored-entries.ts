@@ -11,7 +11,7 @@ import { GROUP_TABLE } from '../groups/group.queries.js';
 import { keyOfDn } from '../ldap/naming/dn-key.js';
 import { roleOf } from '../groups/group-role.js';
 import type { NamedAs } from '../mirror/map/snapshot.js';
-import { readClaimants, readStoredReferences, readSubjects } from '../mirror/plan/stored.js';
+import { readIdHolders, readStoredReferences, readSubjects } from '../mirror/plan/stored.js';
 import type { UserInput } from '../users/user.model.js';
 import { USER_TABLE } from '../users/user.queries.js';
 import { NOT_NAMED, type StoredMembership } from './memberships/membership-record.js';
@@ -145,10 +145,10 @@ export async function readNesting(
  */
 export async function isTaken(transaction: PreviewTransaction, id: string, dn: string): Promise<boolean> {
   const dnKey = keyOfDn(dn);
-  const claimants = await readClaimants(transaction, 'group', [foldId(id)]);
+  const holders = await readIdHolders(transaction, 'group', [foldId(id)]);
   const subjects = await readSubjects(transaction, [dnKey]);
   const quarantined = await transaction.read<[dn: string]>(LIST_QUARANTINED_DNS, [id]);
-  return claimants.length + subjects.size > 0 || quarantined.some(([other]) => keyOfDn(other) === dnKey);
+  return holders.length + subjects.size > 0 || quarantined.some(([other]) => keyOfDn(other) === dnKey);
 }
 
 /**

@@ -46,7 +46,7 @@ export class ReferenceFiles {
  * Reads the files. Without disclosure of the schema, there is only the page of errors. Null: `npm run dev`
  * has not written the pages yet.
  */
-function readFiles(tellsSchema: boolean): Map<string, ServedFile> | null {
+function readFiles(includesSchema: boolean): Map<string, ServedFile> | null {
   if (!existsSync(DIRECTORY)) return null;
   const files = new Map<string, ServedFile>();
   for (const file of readdirSync(DIRECTORY, { recursive: true, encoding: 'utf8' })) {
@@ -54,20 +54,20 @@ function readFiles(tellsSchema: boolean): Map<string, ServedFile> | null {
     if (extension === '') continue; // A directory.
     const bytes = readFileSync(join(DIRECTORY, file));
     if (extension !== '.html') {
-      if (!tellsSchema && extension !== '.css') continue;
+      if (!includesSchema && extension !== '.css') continue;
       const mediaType = MEDIA_TYPES[extension] ?? 'application/octet-stream';
       files.set(file, servedFile(bytes, { 'content-type': mediaType, 'cache-control': ASSET_CACHE }));
       continue;
     }
-    const path = pathOf(file.slice(0, -extension.length), tellsSchema);
+    const path = pathOf(file.slice(0, -extension.length), includesSchema);
     if (path !== null) files.set(path, servedFile(bytes, PAGE_HEADERS));
   }
   return files;
 }
 
 /** Returns the path of a page. Null: the page is not served. */
-function pathOf(page: string, tellsSchema: boolean): string | null {
-  if (!tellsSchema) return page === 'errors-alone' ? 'errors' : null;
+function pathOf(page: string, includesSchema: boolean): string | null {
+  if (!includesSchema) return page === 'errors-alone' ? 'errors' : null;
   if (page === 'errors-alone') return null;
   return page === 'index' ? '' : page;
 }

@@ -23,7 +23,7 @@ export class SchemaController {
   /** @throws ServiceError NOT_FOUND where introspection is off */
   @Get(`${GRAPHQL_PATH}/schema.graphql`)
   getSchema(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    if (!this.config.disclosure.introspection) throw notTold();
+    if (!this.config.disclosure.introspection) throw notServed();
     // Printed on the first request, because most processes never receive one.
     this.file ??= servedFile(Buffer.from(printSdl(this.host.schema)), {
       'content-type': 'text/plain; charset=utf-8',
@@ -33,7 +33,7 @@ export class SchemaController {
   }
 }
 
-function notTold(): RejectionError {
+function notServed(): RejectionError {
   return new RejectionError(
     404,
     'NOT_FOUND',

@@ -1,6 +1,6 @@
 import { ConfigError } from '../config/config.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
-import { InvalidDnError, normaliseDn } from '../ldap/naming/dn.js';
+import { InvalidDnError, normalizeDn } from '../ldap/naming/dn.js';
 import { compileFilter } from '../ldap/filter/filter.js';
 import { InvalidFilterError } from '../ldap/filter/filter-parser.js';
 import { LdapSource } from './ldap/ldap-source.js';
@@ -26,7 +26,7 @@ function problemsOf(
 ): readonly string[] {
   const problems: string[] = [];
   try {
-    normaliseDn(base);
+    normalizeDn(base);
   } catch (error) {
     if (!(error instanceof InvalidDnError)) throw error;
     problems.push(`DIRECTORY_${kind}_BASE and DIRECTORY_BASE_DN make no DN: ${error.message}`);

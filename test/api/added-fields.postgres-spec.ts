@@ -284,13 +284,13 @@ describe('fields that are added to the table', () => {
       name === 'shortName' ? [name, 'lady'] : [name, value],
     );
     service.replaceDirectory(directory(changed.filter(([name]) => name !== 'mobiles')));
-    const planned = await service.synchronise({ dryRun: true });
+    const planned = await service.synchronize({ dryRun: true });
     if (planned.kind !== 'planned') throw new Error(`It was ${planned.kind}`);
     const fields = reportedFieldsOf(service.config.directory.mapping);
     const stored = await readStoredRows(dataSource.manager, uuidsIn(planned.plan), fields);
     const { people } = reportPlan(planned.plan, stored, fields);
     expect(people.updated).toEqual([expect.objectContaining({ id: OWNER, fields: ['nickname', 'mobiles'] })]);
-    expect(await service.synchronise()).toMatchObject({ kind: 'applied' });
+    expect(await service.synchronize()).toMatchObject({ kind: 'applied' });
     const { changes } = (await ask(
       `{ changes(first: 10, filter: {kinds: [USER_UPDATED]}) { nodes { userId user { nickname mobiles } } } }`,
     )) as { changes: { nodes: unknown[] } };
@@ -301,7 +301,7 @@ describe('fields that are added to the table', () => {
     service.replaceDirectory(
       directory([...ATTRIBUTES.filter(([name]) => name !== 'isActive'), ['isActive', 'maybe']]),
     );
-    const outcome = await service.synchronise({ dryRun: true });
+    const outcome = await service.synchronize({ dryRun: true });
     expect(outcome).toMatchObject({
       quarantined: [{ attribute: 'isActive', reason: 'is neither TRUE nor FALSE' }],
     });

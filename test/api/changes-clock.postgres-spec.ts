@@ -84,7 +84,7 @@ describe('the log of changes, when a clock is wrong', () => {
   async function add(): Promise<void> {
     people.push(`p${people.length}`);
     service.replaceDirectory(ldif());
-    expect((await service.synchronise()).kind).toBe('applied');
+    expect((await service.synchronize()).kind).toBe('applied');
   }
 
   /** The log as a client reads it. */
@@ -125,7 +125,7 @@ describe('the log of changes, when a clock is wrong', () => {
     const { pageInfo } = await readChanges(service, authorization, 'last: 1');
     setServerClock(days);
     await add();
-    await service.synchronise();
+    await service.synchronize();
     // While it is wrong, nothing is lost, and what is new can be read.
     expect((await readLog()).ids).toEqual(people);
     const news = await readChanges(service, authorization, `first: 9, after: "${pageInfo.endCursor ?? ''}"`);

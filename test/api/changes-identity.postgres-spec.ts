@@ -25,7 +25,7 @@ describe('the cursors of a log that is restored', () => {
   async function add(id: string): Promise<void> {
     others.push(id);
     service.replaceDirectory(buildLdif([...PEOPLE, ...others.map((each) => ({ id: each }))]));
-    expect((await service.synchronise()).kind).toBe('applied');
+    expect((await service.synchronize()).kind).toBe('applied');
   }
 
   async function latest(): Promise<string> {

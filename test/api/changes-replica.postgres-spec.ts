@@ -49,7 +49,7 @@ describe('a copy that is kept by applying changes in their order', () => {
           uuid: UUIDS.groups[ofGroups[index] ?? index] ?? '',
         }));
         service.replaceDirectory(buildLdif(people, groups));
-        await service.synchronise({ force: true });
+        await service.synchronize({ force: true });
         const found = await followChanges(service, authorization, cursor);
         cursor = found.cursor;
         replica.apply(found.changes);

@@ -58,7 +58,7 @@ describe('changes that are past their time', () => {
 
   describe.each([
     { when: 'while they are still there', act: () => Promise.resolve(), rows: 10 },
-    { when: 'when a run has deleted them', act: () => service.synchronise(), rows: 6 },
+    { when: 'when a run has deleted them', act: () => service.synchronize(), rows: 6 },
   ])('$when', ({ act, rows }) => {
     beforeAll(async () => {
       await act();
@@ -91,7 +91,7 @@ describe('changes that are past their time', () => {
   it('are deleted by a run that changes something, too', async () => {
     await age(3);
     service.replaceDirectory(buildLdif(PEOPLE.slice(0, 3), GROUPS));
-    expect(await service.synchronise()).toMatchObject({ kind: 'applied' });
+    expect(await service.synchronize()).toMatchObject({ kind: 'applied' });
     expect(await countRows()).toBe(4);
     expect((await readChanges(service, authorization)).totalCount).toBe(4);
     expect(await ask('first: 9, filter: {user: {id: "dan"}}')).toBe(1);
@@ -101,10 +101,10 @@ describe('changes that are past their time', () => {
     const { endCursor } = (await readChanges(service, authorization)).pageInfo;
     await age(4);
     expect(await ask('first: 9, filter: {user: {id: "dan"}}')).toBe('NOT_FOUND');
-    await service.synchronise();
+    await service.synchronize();
     expect(await readChanges(service, authorization)).toMatchObject({ nodes: [], totalCount: 0 });
     service.replaceDirectory(buildLdif([...PEOPLE.slice(0, 3), { id: 'emma' }], GROUPS));
-    await service.synchronise();
+    await service.synchronize();
     const { changes } = await followChanges(service, authorization, endCursor);
     expect(changes.map(summarizeChange)).toEqual(['USER_CREATED emma']);
   });
@@ -114,7 +114,7 @@ describe('changes that are past their time', () => {
     const { pageInfo } = await readChanges(service, authorization);
     await service.app.get(DataSource).query('update changes set at = $1', [ahead]);
     service.replaceDirectory(buildLdif([...PEOPLE.slice(0, 3), { id: 'finn' }], GROUPS));
-    await service.synchronise();
+    await service.synchronize();
     const { changes } = await followChanges(service, authorization, pageInfo.endCursor);
     expect(changes.map(({ at }) => at)).toEqual([ahead, ahead]);
   });

@@ -77,7 +77,7 @@ describe('an answer', () => {
     // Twice, so that there are changes.
     for (const missing of [2, 0]) {
       remembering.replaceDirectory(buildLdif(people.slice(missing), directory.groups));
-      expect((await remembering.synchronise()).kind).toBe('applied');
+      expect((await remembering.synchronize()).kind).toBe('applied');
     }
     plain = await TwinService.start(remembering, { ...environment, ANSWER_CACHE_MEGABYTES: '0' });
     compiler = new CompilerSwitch(plain.app);

@@ -265,10 +265,10 @@ describe('a token of an external issuer', () => {
       const { findings } = JSON.parse(stdout) as { findings: { what: string }[] };
       return findings.filter(({ what }) => ['identity provider', 'introspection'].includes(what));
     };
-    const good = { what: 'identity provider', result: 'ok', text: issuer.url, mend: null };
+    const good = { what: 'identity provider', result: 'ok', text: issuer.url, fix: null };
     expect(await findingsOf({})).toEqual([
       good,
-      { what: 'introspection', result: 'ok', text: null, mend: null },
+      { what: 'introspection', result: 'ok', text: null, fix: null },
     ]);
     expect(await findingsOf({ AUTH_INTROSPECTION_CLIENT_SECRET: 'another' })).toEqual([
       good,
@@ -276,7 +276,7 @@ describe('a token of an external issuer', () => {
         what: 'introspection',
         result: 'problem',
         text: 'The issuer answered 401',
-        mend: expect.stringContaining('AUTH_INTROSPECTION_CLIENT_ID') as string,
+        fix: expect.stringContaining('AUTH_INTROSPECTION_CLIENT_ID') as string,
       },
     ]);
     expect(await findingsOf({ AUTH_URL: 'http://127.0.0.1:1' })).toEqual([

@@ -80,8 +80,8 @@ describe('the configuration of', () => {
         prefix: 'test',
         certificates: null,
       });
-      let problem = await counts.examine();
-      while (/ECONNREFUSED/.test(problem ?? '')) problem = await counts.examine();
+      let problem = await counts.check();
+      while (/ECONNREFUSED/.test(problem ?? '')) problem = await counts.check();
       expect(problem).toBeNull();
     } finally {
       server.kill('SIGKILL');
@@ -104,7 +104,7 @@ describe('the directory server of the compose file', () => {
         expect(
           await count(port, '(&(objectClass=groupOfNames)(objectClass=directoryGroup))'),
         ).toBeGreaterThan(100);
-        expect(await offersSynchronisation(port)).toBe(true);
+        expect(await offersSynchronization(port)).toBe(true);
         expect(await rename(`Ada on her ${visit} visit`)).toBe(0);
         expect(await count(port, `(displayName=Ada on her ${visit} visit)`)).toBe(1);
       } finally {
@@ -171,7 +171,7 @@ describe('the directory server of the compose file', () => {
   }
 
   /** RFC 4533 §2.2. */
-  async function offersSynchronisation(port: number): Promise<boolean> {
+  async function offersSynchronization(port: number): Promise<boolean> {
     const args = ['-x', '-H', `ldap://127.0.0.1:${port}`, '-LLL', '-s', 'base', '-b', '', 'supportedControl'];
     const { stdout } = await execute(programOf('ldapsearch'), args);
     return stdout.includes('1.3.6.1.4.1.4203.1.9.1.1');

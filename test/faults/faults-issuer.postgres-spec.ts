@@ -115,7 +115,7 @@ describe('an identity provider in trouble', () => {
    * Whoever was in stays in, nobody else comes in, nobody is told to be wrong who may be right, and once the provider
    * is well everybody is themselves again.
    */
-  async function expectSafety(fail: () => void | Promise<void>, mend: () => void | Promise<void>) {
+  async function expectSafety(fail: () => void | Promise<void>, restore: () => void | Promise<void>) {
     const asked = await callers();
     seconds += MINUTE;
     expect(await judgeByKeys(asked.jwt)).toBe('good');
@@ -136,7 +136,7 @@ describe('an identity provider in trouble', () => {
       expired: 401,
     });
     expect([readiness.status, ofKnownKey, ofUnknownKey]).toEqual([200, 'good', 'SERVICE_UNAVAILABLE']);
-    await mend();
+    await restore();
     // Connections of before may be dead, and each is found out on its own.
     await eventually(() => statusOf(asked.unknown), 200);
     await eventually(() => statusOf(asked.madeUp), 401);

@@ -127,13 +127,13 @@ describe('a directory server in trouble', () => {
   async function survive(
     follower: Follower,
     fail: () => void | Promise<void>,
-    mend: () => void | Promise<void>,
+    restore: () => void | Promise<void>,
     state = 'FAILING',
   ): Promise<void> {
     const before = await follower.read();
     await fail();
     await follower.expectUnmoved(before, state);
-    await mend();
+    await restore();
     await follower.untilBack();
   }
 

@@ -202,13 +202,13 @@ describe('a service whose directory', () => {
       blockedReason:
         'The first reading of the directory found no people, and is held until an operator confirms it',
     });
-    const planned = await service.synchronise({ dryRun: true });
+    const planned = await service.synchronize({ dryRun: true });
     if (planned.kind !== 'planned') throw new Error(planned.kind);
     expect(planned.heldBecause).toBe('The first reading of the directory found no people');
-    expect((await service.synchronise({ confirm: planned.plan.hash })).kind).toBe('applied');
+    expect((await service.synchronize({ confirm: planned.plan.hash })).kind).toBe('applied');
     expect(await readiness()).toEqual([200, 'up', 'IDLE']);
     expect(await count(authorization)).toEqual([200, 0]);
-    expect((await service.synchronise({ force: true })).kind).toBe('unchanged');
+    expect((await service.synchronize({ force: true })).kind).toBe('unchanged');
   });
 
   it('is there later is ready then, and stays so while synchronisation fails', async () => {

@@ -172,7 +172,7 @@ describe('a replica with revisions that the primary never had', () => {
       `select setval(pg_get_serial_sequence('revisions', 'id'), ${number - 1})`,
     );
     service.replaceDirectory(directoryOf(++directory));
-    expect((await service.synchronise()).kind).toBe('applied');
+    expect((await service.synchronize()).kind).toBe('applied');
     const here = await look(servers.primary);
     expect(here.number).toBe(number);
     expect(here.id).not.toBe(id);

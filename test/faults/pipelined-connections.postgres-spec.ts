@@ -11,7 +11,7 @@ let statements: StatementPool;
 
 /** Runs a statement, and gives the only value of its answer. */
 async function ask(text: string, ...values: unknown[]): Promise<unknown> {
-  const statement = { name: text.slice(0, 60), text, isShort: true, tellsRevision: false };
+  const statement = { name: text.slice(0, 60), text, isShort: true, returnsRevision: false };
   const rows = await statements.read<[unknown]>(statement, values);
   return rows[0]?.[0];
 }

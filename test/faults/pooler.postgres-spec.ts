@@ -78,11 +78,11 @@ describe('behind a PgBouncer', () => {
       };
       expect([(await ask()).status, await metric()]).toEqual([200, '1']);
       await bouncer.change('transaction');
-      await service.app.get(SessionGuard).look();
+      await service.app.get(SessionGuard).check();
       expect([(await ask()).status, await metric()]).toEqual([503, '0']);
       expect((await send(service, { path: '/_readiness' })).status).toBe(503);
       await bouncer.change('session');
-      await service.app.get(SessionGuard).look();
+      await service.app.get(SessionGuard).check();
       expect([(await ask()).status, await metric()]).toEqual([200, '1']);
     } finally {
       await service.stop();

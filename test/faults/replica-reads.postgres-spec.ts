@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { DirectoryDataSource } from '../../src/database/connections/data-source.js';
-import { examineReplica, ReadReplica } from '../../src/database/connections/replica.js';
+import { checkReplica, ReadReplica } from '../../src/database/connections/replica.js';
 import { Replicas } from '../../src/database/connections/replicas.js';
 import { Asking, directoryOf } from '../support/clients/asking.js';
 import { writeClients } from '../support/clients/clients.js';
@@ -102,7 +102,7 @@ async function askTimes(of: TestService | TwinService, count: number): Promise<u
 
 async function apply(): Promise<void> {
   service.replaceDirectory(directoryOf(++revision));
-  expect((await service.synchronise()).kind).toBe('applied');
+  expect((await service.synchronize()).kind).toBe('applied');
 }
 
 describe('read replicas', () => {
@@ -212,7 +212,7 @@ describe('read replicas', () => {
       [variable('TEST_POSTGRES_URL'), 'it has the data of another server or database'],
       ['postgres://127.0.0.1:1/directory', expect.stringContaining('ECONNREFUSED') as string],
     ] as const) {
-      expect([url, await examineReplica(url, pool)]).toEqual([url, reason]);
+      expect([url, await checkReplica(url, pool)]).toEqual([url, reason]);
     }
   });
 

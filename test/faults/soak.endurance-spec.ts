@@ -138,7 +138,7 @@ describe('a service that is kept busy for long, with a fault now and then', () =
       busy.isTroubled = true;
       await fault?.strike();
       await sleep(LASTS * FAULT_SECONDS * 1000);
-      await fault?.mend();
+      await fault?.restore();
       await untilWell();
       busy.isTroubled = false;
       await sleep(Math.max(0, next - performance.now()));

@@ -78,7 +78,7 @@ describe('how fresh an answer is', () => {
   it('grows with every confirmation, for remembered answers too, and the revision with every change', async () => {
     for (let time = 0; time < 4; time++) await ask(USER);
     const before = await ask(USER);
-    expect((await service.synchronise()).kind).toBe('unchanged');
+    expect((await service.synchronize()).kind).toBe('unchanged');
     const confirmed = await readAsOf();
     expect(Date.parse(confirmed ?? '')).toBeGreaterThan(Date.parse(before.asOf ?? ''));
     await eventually(async () => {
@@ -86,7 +86,7 @@ describe('how fresh an answer is', () => {
       return [revision, asOf];
     }, [before.revision, confirmed]);
     service.replaceDirectory(buildLdif([{ id: 'anna', name: 'Anne' }, { id: 'ben' }], [{ id: 'club' }]));
-    expect((await service.synchronise()).kind).toBe('applied');
+    expect((await service.synchronize()).kind).toBe('applied');
     const after = await ask(USER);
     expect(after.revision).toMatch(ID);
     expect(after.revision).not.toBe(before.revision);
@@ -95,7 +95,7 @@ describe('how fresh an answer is', () => {
 
   describe('is asked for by Directory-Max-Staleness:', () => {
     it('a mirror that is fresh enough answers, and one that is too old is 503 STALE, by every way', async () => {
-      expect((await service.synchronise({ force: true })).kind).toBe('unchanged');
+      expect((await service.synchronize({ force: true })).kind).toBe('unchanged');
       for (let time = 0; time < 4; time++) {
         expect(await ask(USER, { 'directory-max-staleness': '3600' })).toMatchObject({
           status: 200,

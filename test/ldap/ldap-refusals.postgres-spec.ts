@@ -1,5 +1,5 @@
 import { readConfig } from '../../src/config/config.js';
-import { examineDirectory } from '../../src/sources/check/check-directory.js';
+import { checkDirectory } from '../../src/sources/check/check-directory.js';
 import { buildLdif, groupDn, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { directorySettings } from '../support/servers/ldap.js';
@@ -73,7 +73,7 @@ describe.each(CASES)('a server that is asked for changes and answers %s', (_, re
       DIRECTORY_URL: `ldap://127.0.0.1:${proxy.port}`,
     });
     if (directory.source.kind === 'file') throw new Error('It is a file');
-    const findings = await examineDirectory(directory, directory.source, new AbortController().signal);
+    const findings = await checkDirectory(directory, directory.source, new AbortController().signal);
     expect(findings.filter(({ result }) => result === 'problem')).toEqual([]);
     const changes = findings.find(({ what }) => what === 'changes');
     expect(changes?.text?.split('. ').slice(-told.length)).toEqual(told);

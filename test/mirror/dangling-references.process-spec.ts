@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config/config.js';
-import { examineDirectory } from '../../src/sources/check/check-directory.js';
-import { examineFile } from '../../src/sources/check/check-file.js';
+import { checkDirectory } from '../../src/sources/check/check-directory.js';
+import { checkFile } from '../../src/sources/check/check-file.js';
 import { buildLdif, type TestPerson } from '../support/builders/directory.js';
 import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, SUFFIX } from '../support/servers/slapd.mjs';
 
@@ -20,7 +20,7 @@ async function examineLdif(ldif: string): Promise<string[]> {
     writeFileSync(file, ldif);
     const config = readConfig({ DIRECTORY_URL: `file:${file}` }).directory;
     if (config.source.kind !== 'file') throw new Error('It is no file');
-    const findings = await examineFile(config, config.source, () => undefined);
+    const findings = await checkFile(config, config.source, () => undefined);
     return findings
       .filter(({ what }) => what === 'references')
       .map(({ result, text }) => `${result} ${text}`);
@@ -72,7 +72,7 @@ describe('an examination of the references of groups', () => {
           ...settings,
         }).directory;
         if (config.source.kind === 'file') throw new Error('It is a file');
-        const findings = await examineDirectory(config, config.source, new AbortController().signal);
+        const findings = await checkDirectory(config, config.source, new AbortController().signal);
         return findings
           .filter(({ what }) => what === 'references')
           .map(({ result, text }) => `${result} ${text}`);

@@ -96,7 +96,7 @@ describe('somebody who is gone from the directory', () => {
 
   it('is in none afterwards, but for the id in what tells that she went, and that she asked', async () => {
     service.replaceDirectory(buildLdif(OTHERS, [{ id: 'club', members: ['ben'] }]));
-    expect((await service.synchronise()).kind).toBe('applied');
+    expect((await service.synchronize()).kind).toBe('applied');
     expect(await findTraces()).toEqual([
       'access_log.acting_for: id',
       'changes.id_folded: id',
@@ -115,16 +115,16 @@ describe('somebody who is gone from the directory', () => {
       dataSource.getRepository(AccessLogEntity),
       new HttpAdapterHost(),
     ).flush();
-    await service.synchronise({ force: true });
+    await service.synchronize({ force: true });
     expect(await findTraces()).toEqual([]);
   });
 
   it('is named by the directory for as long as a group there does so', async () => {
     service.replaceDirectory(buildLdif(OTHERS, [{ id: 'club', members: ['ben', ADA.id] }]));
-    await service.synchronise();
+    await service.synchronize();
     expect(await findTraces()).toEqual(['unresolved_references.dn_key: key of the DN']);
     service.replaceDirectory(buildLdif(OTHERS, [{ id: 'club', members: ['ben'] }]));
-    await service.synchronise();
+    await service.synchronize();
     expect(await findTraces()).toEqual([]);
   });
 });

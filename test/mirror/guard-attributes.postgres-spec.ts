@@ -88,7 +88,7 @@ describe('a directory in which an attribute vanishes from entries that stay', ()
       'It would take the attribute mail from 1 of 37 people after 3 shortly before: at most 3 are let through',
     );
     const { blockedPlan } = await service.app.get(MirrorState).get();
-    expect(await service.synchronise({ confirm: blockedPlan ?? '' })).toMatchObject({ kind: 'applied' });
+    expect(await service.synchronize({ confirm: blockedPlan ?? '' })).toMatchObject({ kind: 'applied' });
     // What was confirmed does not count; what was lost before still does.
     const next = await replaceUntil(service, without({ people: 5, attribute: 'mail' }), 'BLOCKED');
     expect(next.blockedReason).toMatch(

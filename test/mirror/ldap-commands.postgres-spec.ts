@@ -69,12 +69,12 @@ describe('the commands on a directory server', () => {
     expect(checked.code).toBe(1);
     expect(json(checked).findings).toEqual(
       expect.arrayContaining([
-        { what: 'people', result: 'ok', text: `5 below ou=people,${SUFFIX}`, mend: null },
+        { what: 'people', result: 'ok', text: `5 below ou=people,${SUFFIX}`, fix: null },
         {
           what: 'mirror',
           result: 'problem',
           text: expect.stringMatching(/^FAILING/) as string,
-          mend: expect.stringContaining('sync --dry-run') as string,
+          fix: expect.stringContaining('sync --dry-run') as string,
         },
       ]),
     );
@@ -199,7 +199,7 @@ describe.each([
     // What was told piece by piece is the plan that reading everything comes to.
     expect(await sync({ dryRun: true })).toMatchObject({ kind: 'planned', hash: confirm });
     expect(await sync({ confirm })).toMatchObject({ kind: 'applied', hash: confirm });
-    expect(await service.synchronise({ confirm, force: true })).toMatchObject({
+    expect(await service.synchronize({ confirm, force: true })).toMatchObject({
       kind: 'failed',
       reason: 'There is nothing left to confirm: the mirror equals the directory',
     });

@@ -90,7 +90,7 @@ describe.each([
    * known: a group that names somebody who is not mirrored is rewritten without a word.
    */
   async function readRest(): Promise<unknown> {
-    const outcome = await service.synchronise({ dryRun: true });
+    const outcome = await service.synchronize({ dryRun: true });
     if (outcome.kind !== 'planned') throw new Error(`The run was ${outcome.kind}`);
     const { plan } = outcome;
     return { isEmpty: isEmpty(plan), unseen: refint ? [] : plan.unresolved };

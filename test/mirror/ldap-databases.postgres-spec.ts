@@ -1,5 +1,5 @@
 import { readConfig } from '../../src/config/config.js';
-import { examineDirectory } from '../../src/sources/check/check-directory.js';
+import { checkDirectory } from '../../src/sources/check/check-directory.js';
 import { buildLdif, groupDn, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { directorySettings, FollowedDirectory } from '../support/servers/ldap.js';
@@ -59,7 +59,7 @@ describe.each([
   it('is examined in the same way', async () => {
     const { directory: config } = readConfig({ ...directorySettings(directory.slapd), ...bases });
     if (config.source.kind === 'file') throw new Error('It is a file');
-    const findings = await examineDirectory(config, config.source, new AbortController().signal);
+    const findings = await checkDirectory(config, config.source, new AbortController().signal);
     expect(findings.filter(({ result }) => result === 'problem')).toEqual([]);
     expect(findings.find(({ what }) => what === 'people')?.text).toMatch(/^2 below /);
     expect(findings.find(({ what }) => what === 'changes')?.text).toMatch(

@@ -89,9 +89,9 @@ describe.each([
       'BLOCKED',
       'It would delete 2 of 37 people after 3 shortly before: at most 3 are let through',
     ]);
-    const planned = await directory.service.synchronise({ dryRun: true });
+    const planned = await directory.service.synchronize({ dryRun: true });
     const confirm = planned.kind === 'planned' ? planned.plan.hash : '';
-    expect(await directory.service.synchronise({ confirm })).toMatchObject({ kind: 'applied' });
+    expect(await directory.service.synchronize({ confirm })).toMatchObject({ kind: 'applied' });
     expect(await readState()).toEqual(['IDLE', null]);
     expect(await readIds(directory.service)).toEqual(
       EVERYBODY.filter((id) => !['p10', 'p11', 'p12', 'p13', 'p14'].includes(id)),

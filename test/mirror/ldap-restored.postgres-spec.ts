@@ -49,7 +49,7 @@ describe('a server that is put back to an earlier state', () => {
         expect(await names()).toEqual({ anna: 'Anna', ben: 'Ben' });
 
         const { blockedPlan } = await service.app.get(MirrorState).get();
-        const outcome = await service.synchronise({ confirm: blockedPlan ?? '' });
+        const outcome = await service.synchronize({ confirm: blockedPlan ?? '' });
         expect(outcome.kind).toBe('applied');
         await eventually(names, { anna: 'Anna', ben: 'ben', cleo: 'cleo' });
         expect(Object.keys(await readPeople(service))).toEqual(Object.keys(before));

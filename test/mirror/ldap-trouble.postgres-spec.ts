@@ -11,7 +11,7 @@ import { directorySettings } from '../support/servers/ldap.js';
 import { readIds, readNames, readPeople } from '../support/builders/ldap-mirror.js';
 import { readRevision } from '../support/clients/mirror.js';
 import { TestProxy } from '../support/servers/proxy.js';
-import { synchroniserOf, TestService } from '../support/servers/service.js';
+import { synchronizerOf, TestService } from '../support/servers/service.js';
 import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 
 /** Bytes of what is in every entry beside the rest. */
@@ -74,7 +74,7 @@ describe.each([
 
   /** Whether a run over the whole directory would have nothing to do. */
   async function isCaughtUp(): Promise<boolean> {
-    const outcome = await synchroniserOf(app, service.config).run(openSource(service.config.directory), {
+    const outcome = await synchronizerOf(app, service.config).run(openSource(service.config.directory), {
       dryRun: true,
     });
     return outcome.kind === 'planned' && isEmpty(outcome.plan);

@@ -47,7 +47,7 @@ describe('a process that applies one revision after the other', () => {
 
   function start(): ChildProcess {
     const files = [0, 1].map((version) => join(work, `${version}.ldif`));
-    return spawnBound(process.execPath, ['test/support/servers/synchronise-forever.mjs', ...files], {
+    return spawnBound(process.execPath, ['test/support/servers/synchronize-forever.mjs', ...files], {
       env: { PATH: process.env.PATH, DATABASE_URL: database.url, DIRECTORY_GUARD_PERCENT: '100' },
       stdio: ['ignore', 'pipe', 'inherit'],
       timeout: 600_000,

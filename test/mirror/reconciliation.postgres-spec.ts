@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { Synchroniser } from '../../src/mirror/sync/synchronizer.js';
+import { Synchronizer } from '../../src/mirror/sync/synchronizer.js';
 import { runCommand } from '../support/clients/command.js';
 import { BASE_DN, buildLdif, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
@@ -215,7 +215,7 @@ describe.each([
     await start({ identities: NEVER, contents: OFTEN });
     await untilReconciled('contents');
     const before = await readMirror(directory.service.app.get(DataSource));
-    const { runs } = directory.service.app.get(Synchroniser);
+    const { runs } = directory.service.app.get(Synchronizer);
     const open = [
       'access to attrs=userPassword by anonymous auth by * none',
       `access to * by dn.exact="${MIRROR_DN}" read by * none`,

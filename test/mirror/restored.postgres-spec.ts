@@ -47,7 +47,7 @@ describe('a database that is restored under a service that goes on', () => {
 
   async function apply(): Promise<number> {
     service.replaceDirectory(directoryOf(++directory));
-    expect((await service.synchronise()).kind).toBe('applied');
+    expect((await service.synchronize()).kind).toBe('applied');
     return readRevision(service);
   }
 

@@ -36,7 +36,7 @@ describe('the revision that is read', () => {
     try {
       for (let revision = 2; revision <= REVISIONS + 1; revision++) {
         service.replaceDirectory(directoryOf(revision));
-        expect((await service.synchronise()).kind).toBe('applied');
+        expect((await service.synchronize()).kind).toBe('applied');
         expect(service.app.get(Revisions).current?.number).toBe(revision);
         here.expect(revision);
         // Another process learns of it within a second, at worst: with time for a busy machine.
@@ -65,7 +65,7 @@ describe('the revision that is read', () => {
       if (!isChanging) {
         isChanging = true;
         service.replaceDirectory(directoryOf(++revision));
-        await service.synchronise();
+        await service.synchronize();
         isChanging = false;
       }
       return rows;

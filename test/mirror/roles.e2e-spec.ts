@@ -148,7 +148,7 @@ describe('after the directory has changed', () => {
       const steps = fc.sample(change, { numRuns: repetitions({ usually: 4, long: 12 }), seed: 3 });
       for (const step of [...steps, ...smallChanges(steps.at(-1) ?? start)]) {
         service.replaceDirectory(buildLdif(step.people, step.groups));
-        expect((await service.synchronise({ force: true })).kind).toBe('applied');
+        expect((await service.synchronize({ force: true })).kind).toBe('applied');
         const present = heldRoles(withoutStrangers(step));
         expect(await readRoles(service, authorization)).toEqual(plain(present));
         expect(await findInconsistencies(service)).toEqual([]);

@@ -73,10 +73,10 @@ describe('directory check', () => {
       AUTH_EMBEDDED_CLIENTS: join(work, 'clients.json'),
     });
     expect(checked.code).toBe(1);
-    const problems = (json(checked).findings as { what: string; result: string; mend: unknown }[]).filter(
+    const problems = (json(checked).findings as { what: string; result: string; fix: unknown }[]).filter(
       ({ result }) => result === 'problem',
     );
-    expect(problems.filter(({ mend }) => typeof mend !== 'string')).toEqual([]);
+    expect(problems.filter(({ fix }) => typeof fix !== 'string')).toEqual([]);
     const wrong = problems.map(({ what }) => what);
     expect([...new Set(wrong)]).toEqual([
       'directory file',
@@ -120,14 +120,14 @@ describe('what directory check prints', () => {
         AUTH_INTROSPECTION_URL,
       });
       return (
-        json(checked).findings as { what: string; result: string; text: string; mend: unknown }[]
+        json(checked).findings as { what: string; result: string; text: string; fix: unknown }[]
       ).filter(({ what }) => what === 'encryption of the identity provider');
     };
     expect(await warningsOf('http://127.0.0.1:1')).toEqual([]);
     expect(await warningsOf('http://localhost:1')).toEqual([]);
     expect(await warningsOf('https://id.invalid')).toEqual([]);
     expect(await warningsOf('http://id.invalid', 'http://tokens.invalid/introspect')).toMatchObject([
-      { result: 'warning', text: textLike(/^AUTH_URL is plain http/), mend: textLike(/https/) },
+      { result: 'warning', text: textLike(/^AUTH_URL is plain http/), fix: textLike(/https/) },
       { result: 'warning', text: textLike(/^AUTH_INTROSPECTION_URL is plain http.* tokens\.invalid /) },
     ]);
   });
@@ -221,14 +221,14 @@ describe('the help', () => {
   });
 
   it('is coloured where colours are wanted, and nowhere else', async () => {
-    const inColour = { ...environment, NO_COLOR: '', FORCE_COLOR: '1', PORT: 'x' };
-    const [plain, coloured, help] = await Promise.all([
+    const inColor = { ...environment, NO_COLOR: '', FORCE_COLOR: '1', PORT: 'x' };
+    const [plain, colored, help] = await Promise.all([
       runCommand(['check'], { ...environment, PORT: 'x' }),
-      runCommand(['check'], inColour),
-      runCommand(['--help'], inColour),
+      runCommand(['check'], inColor),
+      runCommand(['--help'], inColor),
     ]);
     expect(plain.stdout).not.toContain('\u001b');
-    expect(coloured.stdout).toContain('\u001b[31mPROBLEM \u001b[39m settings: PORT must be');
+    expect(colored.stdout).toContain('\u001b[31mPROBLEM \u001b[39m settings: PORT must be');
     expect(help.stdout).toContain('\u001b[1mCommands:');
   });
 });

@@ -8,7 +8,7 @@ import { Revisions } from '../../dist/database/revisions/revisions.js';
 import { ENTITIES } from '../../dist/entities.js';
 import { Leadership } from '../../dist/mirror/sync/leadership.js';
 import { MirrorState } from '../../dist/mirror/status/mirror-state.js';
-import { Synchroniser } from '../../dist/mirror/sync/synchronizer.js';
+import { Synchronizer } from '../../dist/mirror/sync/synchronizer.js';
 import { ServiceAccountsService } from '../../dist/service-accounts/service-accounts.service.js';
 import { LdifSource } from '../../dist/sources/ldif/ldif-source.js';
 
@@ -30,13 +30,13 @@ const database = new Database(dataSource);
 const revisions = new Revisions(config, database);
 const leadership = Leadership.ofCommand();
 const state = new MirrorState(database, dataSource, leadership);
-const synchroniser = new Synchroniser(config, dataSource, state, revisions, leadership);
+const synchronizer = new Synchronizer(config, dataSource, state, revisions, leadership);
 const accounts = new ServiceAccountsService(dataSource);
 const sources = process.argv.slice(2).map((file) => new LdifSource(config.directory, { kind: 'file', file }));
 const [contents] = await dataSource.query(CONTENTS);
 console.log(JSON.stringify({ contents }));
 for (let turn = 0; ; turn++) {
-  const outcome = await synchroniser.run(sources[turn % sources.length], { force: true });
+  const outcome = await synchronizer.run(sources[turn % sources.length], { force: true });
   if (outcome.kind === 'failed') throw new Error('A run failed');
   console.log(
     JSON.stringify({

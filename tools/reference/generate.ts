@@ -55,11 +55,11 @@ export class Generator {
   async print(definition: Definition): Promise<string> {
     const markdown = await Printer.printType(definition.name, definition, { frontMatter: false });
     // Adds a label to the code block for screen readers.
-    const labelled = (markdown ?? '').replace(
+    const labeled = (markdown ?? '').replace(
       '```graphql\n',
       `\`\`\`graphql Definition of ${definition.name}\n`,
     );
-    return labelled.replace(ESCAPED, (_, code: string) => String.fromCodePoint(parseInt(code, 16)));
+    return labeled.replace(ESCAPED, (_, code: string) => String.fromCodePoint(parseInt(code, 16)));
   }
 }
 

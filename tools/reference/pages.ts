@@ -98,7 +98,7 @@ ${lists.join('')}<section id="types">
 <h2>How the types hang together</h2>
 <figure>
 <div class="picture" tabindex="0" role="region" aria-label="Picture, which can be scrolled">
-${labelled(await drawDiagram(connections))}
+${labeled(await drawDiagram(connections))}
 </div>
 <figcaption>From what can be asked for to what it gives. A field in brackets gives many; a dashed arrow leads to one of
 several kinds. Numbers, texts and what mutations answer are left out.</figcaption>
@@ -133,7 +133,7 @@ function errorsPage(markdown: string): ReferencePage {
 }
 
 /** Labels the diagram as one image for screen readers, because its contents also follow as text. */
-function labelled(svg: string): string {
+function labeled(svg: string): string {
   return svg.replace(
     '<svg',
     '<svg role="img" aria-label="Types and the fields that lead from one to another"',

@@ -1,4 +1,4 @@
-import { mendGraphiql } from './mend-graphiql.mjs';
+import { patchGraphiql } from './patch-graphiql.mjs';
 
 /** @type {import("vite").InlineConfig} */
 /** The page itself is written by src/explorer/explorer-page.ts: the manifest tells it what was built. */
@@ -9,7 +9,7 @@ export const config = {
   base: './',
   publicDir: false,
   logLevel: 'warn',
-  plugins: [mendGraphiql()],
+  plugins: [patchGraphiql()],
   build: {
     outDir: 'dist',
     emptyOutDir: true,

@@ -2,7 +2,7 @@ import { destroyConnection, SocketClient } from './socket-client.js';
 import { settlesWithin } from './settles-within.js';
 
 /** Milliseconds that each step may take. */
-const PATIENCE = 2000;
+const TIMEOUT_MS = 2000;
 
 /** Identifies a backend among all servers behind an address, even if its process number was used again. */
 const IDENTIFY = `
@@ -63,8 +63,8 @@ class Probe {
   constructor(url: string) {
     this.client = new SocketClient({
       connectionString: url,
-      connectionTimeoutMillis: PATIENCE,
-      query_timeout: PATIENCE,
+      connectionTimeoutMillis: TIMEOUT_MS,
+      query_timeout: TIMEOUT_MS,
     });
     // If a connection is lost, the next step fails.
     this.client.on('error', () => undefined);
@@ -84,7 +84,7 @@ class Probe {
   }
 
   async close(): Promise<void> {
-    await settlesWithin(PATIENCE, this.client.end());
+    await settlesWithin(TIMEOUT_MS, this.client.end());
     destroyConnection(this.client);
   }
 }

@@ -34,11 +34,11 @@ export class SessionGuard implements OnModuleInit, OnModuleDestroy {
   /** @throws DatabaseStartError when a read replica is behind a pooler that shares sessions */
   async onModuleInit(): Promise<void> {
     if (this.config.database.kind === 'pglite') return;
-    await this.look();
+    await this.check();
     const shared = this.found.find(({ isShared }) => isShared === true);
     if (shared !== undefined)
       throw new DatabaseStartError(`The database ${shared.server} cannot be used: ${SHARED_SESSIONS}`);
-    this.checking = this.check(this.stopping.signal);
+    this.checking = this.watch(this.stopping.signal);
   }
 
   async onModuleDestroy(): Promise<void> {
@@ -52,13 +52,13 @@ export class SessionGuard implements OnModuleInit, OnModuleDestroy {
   }
 
   /** Checks the primary and the replicas, and stops using those whose sessions are shared. */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const { database } = this.config;
     if (database.kind === 'pglite') return;
     const before = this.found;
     const [primary, ...others] = await Promise.all([
-      lookAt('primary', database.url),
-      ...database.replicaUrls.map((url) => lookAt(new URL(url).host, url)),
+      checkServer('primary', database.url),
+      ...database.replicaUrls.map((url) => checkServer(new URL(url).host, url)),
     ]);
     this.found = [primary, ...others];
     for (const { server, isShared } of this.found) {
@@ -70,16 +70,16 @@ export class SessionGuard implements OnModuleInit, OnModuleDestroy {
     for (const { server, isShared } of others) this.replicas?.noteSharedSessions(server, isShared === true);
   }
 
-  private async check(signal: AbortSignal): Promise<void> {
+  private async watch(signal: AbortSignal): Promise<void> {
     for (;;) {
       const isWell = this.found.every(({ isShared }) => isShared === false);
       await sleep(isWell ? INTERVAL : SOON, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
-      await this.look();
+      await this.check();
     }
   }
 }
 
-async function lookAt(server: string, url: string): Promise<Found> {
+async function checkServer(server: string, url: string): Promise<Found> {
   return { server, isShared: await sharesSessions(url).catch(() => null) };
 }

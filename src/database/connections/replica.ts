@@ -176,7 +176,7 @@ interface Identity {
 }
 
 /** Why a URL does not lead to a usable read replica of `primary`; null if it does. */
-export async function examineReplica(url: string, primary: pg.Pool): Promise<string | null> {
+export async function checkReplica(url: string, primary: pg.Pool): Promise<string | null> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: STEP_TIMEOUT_MS,

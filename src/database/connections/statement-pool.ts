@@ -167,7 +167,7 @@ function observe<Row extends unknown[]>(
   return new Promise((resolve, reject) => {
     send((error, rows) => {
       const isEmpty =
-        error === null && statement.tellsRevision && (rows[0] as Row | undefined)?.at(-1) === null;
+        error === null && statement.returnsRevision && (rows[0] as Row | undefined)?.at(-1) === null;
       if (sent !== null) {
         sent.hasFailed = error !== null || isEmpty;
         answeredChannel.publish(sent);

@@ -35,6 +35,6 @@ export function notFound({ noun }: Pick<TableNames, 'noun'>, argument: string): 
 export function findById({ table, alias }: TableNames, columns: string): Statement {
   return statement(
     `select ${columns}, s.revision_uuid from mirror_state s left join ${table} ${alias} on ${alias}.id_folded = $1`,
-    { tellsRevision: true, isShort: true },
+    { returnsRevision: true, isShort: true },
   );
 }

@@ -112,7 +112,7 @@ export async function renewLease(
   return rowCount === 1;
 }
 
-export async function lookAtLease(session: pg.Client): Promise<SeenLease | null> {
+export async function readLease(session: pg.Client): Promise<SeenLease | null> {
   const { rows } = await session.query<SeenLease>('select holder, renewals from leader_lease');
   return rows[0] ?? null;
 }

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { destroyConnection, SocketClient, SESSION_SETTINGS } from '../connections/socket-client.js';
 import {
   evictLeader,
-  lookAtLease,
+  readLease,
   NotLeadingError,
   renewLease,
   type SeenLease,
@@ -24,7 +24,7 @@ const SOON = 200;
 /** Milliseconds that closing the session may take. */
 const PARTING = 500;
 /** Milliseconds that the database may take for one statement. */
-const PATIENCE = 5000;
+const STATEMENT_TIMEOUT_MS = 5000;
 
 /** Makes the server end the session of a host that disappeared, within about 15 seconds. */
 const KEEP_ALIVE =
@@ -80,8 +80,8 @@ class LeaderSession {
     this.client = new SocketClient({
       connectionString: url,
       keepAlive: true,
-      connectionTimeoutMillis: PATIENCE,
-      query_timeout: PATIENCE,
+      connectionTimeoutMillis: STATEMENT_TIMEOUT_MS,
+      query_timeout: STATEMENT_TIMEOUT_MS,
     });
     this.either = AbortSignal.any([signal, this.lost.signal]);
     this.client.on('error', this.lose);
@@ -163,7 +163,7 @@ class LeaseWatch {
   async findHanging(session: pg.Client): Promise<SeenLease | null> {
     // The time before the query, because this process may be suspended before the answer arrives.
     const asked = performance.now();
-    const lease = await lookAtLease(session);
+    const lease = await readLease(session);
     if (lease === null) return null;
     if (this.seen?.lease.holder !== lease.holder || this.seen.lease.renewals !== lease.renewals) {
       this.seen = { lease, at: performance.now() };

@@ -16,26 +16,26 @@ export class Page<Row extends unknown[]> {
   /** The selected values of each order column, in the order in which they were read. */
   private readonly places: readonly (readonly CursorValue[])[];
   /** Additional values in cursors. */
-  private readonly told: readonly CursorValue[];
+  private readonly cursorExtras: readonly CursorValue[];
 
-  /** @param told values that were read for the parent and its page */
+  /** @param result values that were read for the parent and its page */
   constructor(
     private readonly query: PageQuery,
-    told: readonly unknown[] | undefined,
+    result: readonly unknown[] | undefined,
   ) {
     const { limit, backward } = query;
-    const packed = packedIn(query, told);
+    const packed = packedIn(query, result);
     const read = rowsOf<Row>(query, packed);
     const beyond = read.length > limit;
-    const ahead = factIn(query, told, 'ahead') === true;
-    const behind = factIn(query, told, 'behind') === true;
+    const ahead = pageColumnIn(query, result, 'ahead') === true;
+    const behind = pageColumnIn(query, result, 'behind') === true;
     if (beyond) read.length = limit;
     this.rows = backward ? read.reverse() : read;
     this.hasNextPage = backward ? ahead : beyond || ahead;
     this.hasPreviousPage = backward ? beyond || behind : behind;
-    this.totalCount = Number(factIn(query, told, 'total') ?? 0);
-    this.told =
-      query.source.cursorsTellRevision === true ? [revisionOf(query.statement, [told ?? []]) ?? ''] : [];
+    this.totalCount = Number(pageColumnIn(query, result, 'total') ?? 0);
+    this.cursorExtras =
+      query.source.cursorsHaveRevision === true ? [revisionOf(query.statement, [result ?? []]) ?? ''] : [];
     this.places = packed.slice(widthOf(query)) as CursorValue[][];
   }
 
@@ -48,7 +48,7 @@ export class Page<Row extends unknown[]> {
     const read = query.backward ? length - 1 - index : index;
     const place = query.cursors === 'every' ? read : Math.sign(read);
     const values = places.map((column) => column[place] as CursorValue);
-    return encodeCursor(query.source.binding, [...values, ...this.told]);
+    return encodeCursor(query.source.binding, [...values, ...this.cursorExtras]);
   }
 }
 
@@ -66,8 +66,8 @@ export async function readPage<Row extends unknown[] = unknown[]>(
   selection: PageSelection,
 ): Promise<Page<Row>> {
   const query = planPage(source, page, selection, null);
-  const [told] = await reader.read(query.statement, query.values);
-  return new Page<Row>(query, told);
+  const [result] = await reader.read(query.statement, query.values);
+  return new Page<Row>(query, result);
 }
 
 /** Reads the page under each parent, in the order of the parents, in one statement. */
@@ -79,10 +79,10 @@ export async function readPages<Row extends unknown[] = unknown[]>(
   parents: readonly number[],
 ): Promise<Page<Row>[]> {
   const query = planPage(source, page, selection, parents);
-  const told = await reader.read(query.statement, query.values);
+  const result = await reader.read(query.statement, query.values);
   // PostgreSQL usually returns this order, but does not guarantee it.
-  if (query.isMany) told.sort(([left], [right]) => Number(left) - Number(right));
-  return told.map((each) => new Page<Row>(query, each));
+  if (query.isMany) result.sort(([left], [right]) => Number(left) - Number(right));
+  return result.map((each) => new Page<Row>(query, each));
 }
 
 /** Looks up a planned parent with its page, in one statement. Null if there is no such parent. */
@@ -90,28 +90,28 @@ export async function readWithParent<Row extends unknown[] = unknown[]>(
   reader: Reader,
   query: PageQuery,
 ): Promise<{ parent: unknown[]; page: Page<Row> } | null> {
-  const [told] = await reader.read(query.statement, query.values);
+  const [result] = await reader.read(query.statement, query.values);
   const start = placeOfParent(query);
-  const parent = told?.slice(start, start + query.parentWidth) ?? [];
-  return (parent[0] ?? null) === null ? null : { parent, page: new Page<Row>(query, told) };
+  const parent = result?.slice(start, start + query.parentWidth) ?? [];
+  return (parent[0] ?? null) === null ? null : { parent, page: new Page<Row>(query, result) };
 }
 
-function factIn(
-  { isMany, facts }: PageQuery,
-  told: readonly unknown[] | undefined,
-  fact: PageQuery['facts'][number],
+function pageColumnIn(
+  { isMany, pageColumns }: PageQuery,
+  result: readonly unknown[] | undefined,
+  column: PageQuery['pageColumns'][number],
 ): unknown {
-  const index = facts.indexOf(fact);
-  return index < 0 ? undefined : told?.[(isMany ? 1 : 0) + index];
+  const index = pageColumns.indexOf(column);
+  return index < 0 ? undefined : result?.[(isMany ? 1 : 0) + index];
 }
 
-function placeOfParent({ isMany, facts }: PageQuery): number {
-  return (isMany ? 1 : 0) + facts.length;
+function placeOfParent({ isMany, pageColumns }: PageQuery): number {
+  return (isMany ? 1 : 0) + pageColumns.length;
 }
 
 /** The columns of a page: those of the source, then those of the order. Empty if no row was read. */
-function packedIn(query: PageQuery, told: readonly unknown[] | undefined): (unknown[] | null)[] {
-  const packed = told?.[placeOfParent(query) + query.parentWidth];
+function packedIn(query: PageQuery, result: readonly unknown[] | undefined): (unknown[] | null)[] {
+  const packed = result?.[placeOfParent(query) + query.parentWidth];
   // If no row was read, this position holds the revision.
   return Array.isArray(packed) ? (packed as (unknown[] | null)[]) : [];
 }

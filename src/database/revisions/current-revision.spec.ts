@@ -10,80 +10,80 @@ describe('the current revision', () => {
   beforeEach(() => {
     current = new CurrentRevision();
     doubts = 0;
-    current.onDoubt = () => doubts++;
+    current.onUnknownRevision = () => doubts++;
   });
 
-  function tell(told: typeof first | null): boolean {
-    current.beginAsking();
-    return current.noteAnswer(told);
+  function report(reported: typeof first | null): boolean {
+    current.beginQuery();
+    return current.noteAnswer(reported);
   }
 
   it('is the one that the primary tells, also when its number goes down or stays', () => {
     expect(current.known).toBeNull();
-    for (const told of [first, third, second, revision(2, 'other'), null, first]) {
-      expect(tell(told)).toBe(true);
-      expect(current.known).toEqual(told);
+    for (const reported of [first, third, second, revision(2, 'other'), null, first]) {
+      expect(report(reported)).toBe(true);
+      expect(current.known).toEqual(reported);
     }
     expect(doubts).toBe(0);
   });
 
   it('is not known once another one was read, until the primary is asked', () => {
-    tell(second);
+    report(second);
     current.noteRead('b');
     expect([current.known, doubts]).toEqual([second, 0]);
     current.noteRead('c');
     expect([current.known, doubts]).toEqual([null, 1]);
-    expect(tell(third)).toBe(true);
+    expect(report(third)).toBe(true);
     expect(current.known).toEqual(third);
   });
 
   it('stays what it is when a slow statement has read one that the primary told before', () => {
-    tell(first);
-    tell(second);
+    report(first);
+    report(second);
     current.noteRead('a');
     expect([current.known, doubts]).toEqual([second, 0]);
   });
 
   it('stays what it is when something was read that the primary does not tell afterwards', () => {
-    tell(second);
+    report(second);
     current.noteRead('lost');
-    tell(second);
+    report(second);
     expect(current.known).toEqual(second);
     current.noteRead('lost');
     expect([current.known, doubts]).toEqual([second, 1]);
   });
 
   it('is not taken from an answer that was on its way when this process applied one, or read another one', () => {
-    tell(first);
-    current.beginAsking();
+    report(first);
+    current.beginQuery();
     current.noteApplied(second);
     expect(current.noteAnswer(first)).toBe(false);
     expect(current.known).toEqual(second);
 
-    current.beginAsking();
+    current.beginQuery();
     current.noteRead('c');
     expect(current.noteAnswer(second)).toBe(false);
     expect(current.known).toBeNull();
-    expect(tell(third)).toBe(true);
+    expect(report(third)).toBe(true);
     expect(current.known).toEqual(third);
   });
 
   it('is one that was superseded, when the primary has it again', () => {
-    tell(first);
-    tell(second);
-    tell(first);
+    report(first);
+    report(second);
+    report(first);
     expect(current.known).toEqual(first);
     current.noteRead('b');
     expect([current.known, doubts]).toEqual([first, 0]);
   });
 
   it('remembers a bounded number of those that it was', () => {
-    for (let number = 0; number < 10_000; number++) tell(revision(number, String(number)));
+    for (let number = 0; number < 10_000; number++) report(revision(number, String(number)));
     current.noteRead('9990');
     expect(doubts).toBe(0);
     current.noteRead('10');
     expect([current.known, doubts]).toEqual([null, 1]);
-    tell(revision(9999, '9999'));
+    report(revision(9999, '9999'));
     expect(current.known).toEqual(revision(9999, '9999'));
   });
 });

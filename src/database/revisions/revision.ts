@@ -14,10 +14,10 @@ export function revisionIn({ number, id }: { number: number | null; id: string |
 
 /** The id of the revision of some rows; null if the statement does not return it or there is none yet. */
 export function revisionOf(
-  { tellsRevision }: Statement,
+  { returnsRevision }: Statement,
   [row]: readonly (readonly unknown[])[],
 ): string | null {
-  return tellsRevision && row !== undefined ? (row[row.length - 1] as string | null) : null;
+  return returnsRevision && row !== undefined ? (row[row.length - 1] as string | null) : null;
 }
 
 /** The mirror has no revision yet. Null or an empty list would be a wrong answer. */
@@ -36,55 +36,55 @@ const MOST_SUPERSEDED = 100;
  * not compared, because they decrease after a restore.
  */
 export class CurrentRevision {
-  private told: Revision | null = null;
+  private reported: Revision | null = null;
   /** Ids that were read since the last query to the primary, and that differ from the one it reported. */
   private readonly unexplained = new Set<string>();
   private readonly superseded = new Set<string>();
   /** Increases with every event that makes the answer to an earlier query unreliable. */
   private version = 0;
-  private versionAsked = 0;
+  private versionAtQuery = 0;
   /** Called when the primary has to be queried. */
-  onDoubt: () => void = () => undefined;
+  onUnknownRevision: () => void = () => undefined;
 
   /** Null if the primary has not reported a revision yet, or if a statement has read another revision. */
   get known(): Revision | null {
-    return this.unexplained.size === 0 ? this.told : null;
+    return this.unexplained.size === 0 ? this.reported : null;
   }
 
   /** Records that a statement on the primary has read this revision. */
   noteRead(id: string): void {
-    if (id === this.told?.id || this.superseded.has(id)) return;
+    if (id === this.reported?.id || this.superseded.has(id)) return;
     if (!this.unexplained.has(id)) this.version++;
     this.unexplained.add(id);
-    this.onDoubt();
+    this.onUnknownRevision();
   }
 
   /** Records that this process has applied a revision. */
   noteApplied(revision: Revision): void {
     this.version++;
     this.unexplained.delete(revision.id);
-    this.tell(revision);
+    this.setReported(revision);
   }
 
   /** Called before the primary is queried. */
-  beginAsking(): void {
-    this.versionAsked = this.version;
+  beginQuery(): void {
+    this.versionAtQuery = this.version;
   }
 
   /** Records the answer of the primary. False if something happened since the query: then query again. */
   noteAnswer(revision: Revision | null): boolean {
-    if (this.version !== this.versionAsked) return false;
+    if (this.version !== this.versionAtQuery) return false;
     // These ids were read before the query: the primary no longer has them, or never had them.
     for (const id of this.unexplained) this.supersede(id);
     this.unexplained.clear();
-    this.tell(revision);
+    this.setReported(revision);
     return true;
   }
 
-  private tell(revision: Revision | null): void {
-    if (this.told !== null) this.supersede(this.told.id);
+  private setReported(revision: Revision | null): void {
+    if (this.reported !== null) this.supersede(this.reported.id);
     if (revision !== null) this.superseded.delete(revision.id);
-    this.told = revision;
+    this.reported = revision;
   }
 
   private supersede(id: string): void {

@@ -2,7 +2,7 @@ import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } f
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Database } from '../database.js';
-import { Freshness, type ToldFreshness } from './freshness.js';
+import { Freshness, type ReportedFreshness } from './freshness.js';
 import { Pulse } from '../connections/heartbeat.js';
 import { type Revision, revisionIn } from './revision.js';
 import { statement } from '../statements/statement.js';
@@ -31,7 +31,7 @@ const AGE = 'extract(epoch from clock_timestamp() - as_of)::float8';
 const READ_REVISION = statement(`select revision, revision_uuid, ${AS_OF}, ${AGE} from mirror_state`);
 
 /** The query of the heartbeat. It returns one row even before the first revision. */
-const LOOK = `
+const HEARTBEAT_QUERY = `
   select s.number, s.id, s."asOf", s.age, ${TAKES_WRITES} as "takesWrites"
   from (values (1)) one left join (
     select revision as number, revision_uuid as id, ${AS_OF} as "asOf", ${AGE} as age from mirror_state) s on true`;
@@ -81,11 +81,11 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   async onModuleInit(): Promise<void> {
     if (this.config.database.kind === 'postgres') this.listening = this.listen(this.config.database.url);
     else {
-      this.database.revision.onDoubt = () => {
+      this.database.revision.onUnknownRevision = () => {
         // If this fails, the next reader queries again.
-        this.look().catch(() => undefined);
+        this.readRevision().catch(() => undefined);
       };
-      await this.look();
+      await this.readRevision();
     }
   }
 
@@ -125,12 +125,12 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     try {
       const revision = await apply();
       this.database.revision.noteApplied(revision);
-      this.database.revision.onDoubt();
+      this.database.revision.onUnknownRevision();
       return revision;
     } catch (error) {
       // The revision may have been applied nevertheless. The next query finds out.
       this.isHeard = false;
-      if (this.config.database.kind === 'pglite') await this.look().catch(() => undefined);
+      if (this.config.database.kind === 'pglite') await this.readRevision().catch(() => undefined);
       throw error;
     } finally {
       this.changing--;
@@ -139,18 +139,18 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
 
   /** Listens on a connection of its own, which also detects a hanging server for all waiting requests. */
   private listen(url: string): Promise<void> {
-    const question = { url, greeting: `listen ${REVISION_CHANNEL}`, text: LOOK, interval: INTERVAL };
+    const query = { url, greeting: `listen ${REVISION_CHANNEL}`, text: HEARTBEAT_QUERY, interval: INTERVAL };
     const { revision } = this.database;
-    const pulse = new Pulse<Seen>(question, {
+    const heartbeat = new Pulse<Seen>(query, {
       onQuestion: () => {
-        revision.beginAsking();
+        revision.beginQuery();
       },
       onAnswer: (seen) => {
         if (seen?.takesWrites !== true) this.pause('it can only be read');
-        else if (!this.goOn(seen)) pulse.askNow();
+        else if (!this.goOn(seen)) heartbeat.askNow();
       },
       onNotification: () => {
-        pulse.askNow();
+        heartbeat.askNow();
       },
       onLost: (error) => {
         this.isHeard = false;
@@ -166,10 +166,10 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
       },
       receivedBytes: () => this.database.receivedBytes,
     });
-    revision.onDoubt = () => {
-      pulse.askNow();
+    revision.onUnknownRevision = () => {
+      heartbeat.askNow();
     };
-    return pulse.feel(this.stopping.signal);
+    return heartbeat.feel(this.stopping.signal);
   }
 
   /** @returns false if something happened since the query, so that the server has to be queried again */
@@ -194,11 +194,11 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   }
 
   /** Queries the embedded database, which no other process changes. */
-  private async look(): Promise<void> {
+  private async readRevision(): Promise<void> {
     const { revision } = this.database;
     let isReliable = false;
     while (!isReliable) {
-      revision.beginAsking();
+      revision.beginQuery();
       isReliable = revision.noteAnswer(revisionIn(await this.readState()));
     }
     this.isHeard = true;
@@ -214,6 +214,6 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   }
 }
 
-function freshnessIn({ id, asOf, age }: State): ToldFreshness | null {
+function freshnessIn({ id, asOf, age }: State): ReportedFreshness | null {
   return id === null || asOf === null || age === null ? null : { id, asOf, age };
 }

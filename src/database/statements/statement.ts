@@ -7,7 +7,7 @@ export interface Statement {
   readonly name: string;
   readonly text: string;
   /** Whether the last column of every row is the id of the revision that was read: see REVISION. */
-  readonly tellsRevision: boolean;
+  readonly returnsRevision: boolean;
   /** Whether it reads a few rows along an index, and so may share a connection. */
   readonly isShort: boolean;
 }
@@ -27,14 +27,14 @@ const known = new LRUCache<string, Statement>({
 });
 
 /** Returns the prepared statement for an SQL text with `$1`, `$2` … for its values. */
-export function statement(text: string, { tellsRevision = false, isShort = false } = {}): Statement {
+export function statement(text: string, { returnsRevision = false, isShort = false } = {}): Statement {
   let prepared = known.get(text);
   if (prepared === undefined) {
     // PostgreSQL truncates names at 63 bytes.
     prepared = {
       name: createHash('sha256').update(text).digest('base64url').slice(0, 22),
       text,
-      tellsRevision,
+      returnsRevision,
       isShort,
     };
     known.set(text, prepared);

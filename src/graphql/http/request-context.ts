@@ -93,7 +93,8 @@ export class RequestContext implements Reader {
     this.request.statements++;
     const rows = await this.database.read<Row>(statement, values);
     const [row] = rows;
-    if (statement.tellsRevision && row !== undefined) readRevisions.add(row[row.length - 1] as string | null);
+    if (statement.returnsRevision && row !== undefined)
+      readRevisions.add(row[row.length - 1] as string | null);
     return rows;
   }
 

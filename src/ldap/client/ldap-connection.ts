@@ -109,12 +109,12 @@ export class LdapConnection {
     { controls = [], signal, idleTimeout }: SearchOptions = {},
   ): AsyncGenerator<SearchMessage, void, undefined> {
     const operation = this.channel.begin((id) => encodeSearch(id, request, controls));
-    const patience = () => (typeof idleTimeout === 'function' ? idleTimeout() : idleTimeout);
+    const timeoutMs = () => (typeof idleTimeout === 'function' ? idleTimeout() : idleTimeout);
     let references = 0;
     let isComplete = false;
     try {
       while (!isComplete) {
-        const message = await operation.next(patience() ?? this.timeouts.idle, signal);
+        const message = await operation.next(timeoutMs() ?? this.timeouts.idle, signal);
         isComplete = message.kind === 'result';
         if (message.kind === 'reference') references += 1;
         else yield this.toSearchMessage(message, references);

@@ -1,4 +1,4 @@
-import { InvalidDnError, normaliseDn } from '../naming/dn.js';
+import { InvalidDnError, normalizeDn } from '../naming/dn.js';
 import { attributeKey, decodeUtf8, Entry } from '../entry.js';
 import { LdifError } from './ldif-error.js';
 import { LdifLines, type LogicalLine } from './ldif-lines.js';
@@ -85,9 +85,9 @@ class LdifRecords {
     }
     const dn = decodeUtf8(value);
     if (dn === null) throw new LdifError(line, 'a dn that is not UTF-8');
-    const normalised = normaliseDnAt(dn, line);
-    if (this.seen.has(normalised)) throw new LdifError(line, 'a dn that stands in the file already');
-    this.seen.add(normalised);
+    const normalized = normalizeDnAt(dn, line);
+    if (this.seen.has(normalized)) throw new LdifError(line, 'a dn that stands in the file already');
+    this.seen.add(normalized);
     return dn;
   }
 }
@@ -96,9 +96,9 @@ function checkVersion(value: Buffer, line: number): void {
   if (value.toString('latin1') !== '1') throw new LdifError(line, 'a version other than 1');
 }
 
-function normaliseDnAt(dn: string, line: number): string {
+function normalizeDnAt(dn: string, line: number): string {
   try {
-    return normaliseDn(dn);
+    return normalizeDn(dn);
   } catch (error) {
     if (error instanceof InvalidDnError) throw new LdifError(line, error.message, { cause: error });
     throw error;

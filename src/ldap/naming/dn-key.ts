@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { InvalidDnError, normaliseDn } from './dn.js';
+import { InvalidDnError, normalizeDn } from './dn.js';
 import { formatUuid } from './entry-uuid.js';
 
 /**
@@ -8,12 +8,12 @@ import { formatUuid } from './entry-uuid.js';
  * entry.
  */
 export function keyOfDn(dn: string): string {
-  return formatUuid(hash('sha256', normaliseOrKeep(dn), 'hex').slice(0, 32));
+  return formatUuid(hash('sha256', normalizeOrKeep(dn), 'hex').slice(0, 32));
 }
 
-function normaliseOrKeep(dn: string): string {
+function normalizeOrKeep(dn: string): string {
   try {
-    return normaliseDn(dn);
+    return normalizeDn(dn);
   } catch (error) {
     if (error instanceof InvalidDnError) return dn;
     throw error;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { escapeDnValue, InvalidDnError, isBelow, normaliseDn, parseDn } from './dn.js';
+import { escapeDnValue, InvalidDnError, isBelow, normalizeDn, parseDn } from './dn.js';
 
 const text = fc.string({ unit: 'binary', maxLength: 30 });
 const awkwardText = fc.string({
@@ -75,7 +75,7 @@ describe('parseDn', () => {
     ['a text without end', `cn=${'a'.repeat(70_000)}`],
   ])('refuses %s, and says nothing of the contents', (_, written) => {
     expect(() => parseDn(written)).toThrow(InvalidDnError);
-    expect(() => normaliseDn(written)).toThrow(/^invalid DN: [a-z]+/);
+    expect(() => normalizeDn(written)).toThrow(/^invalid DN: [a-z]+/);
   });
 
   it('reads back every value that escapeDnValue has written', () => {
@@ -99,7 +99,7 @@ describe('parseDn', () => {
   });
 });
 
-describe('normaliseDn', () => {
+describe('normalizeDn', () => {
   it.each([
     ['case', 'UID=Ann,OU=People', 'uid=ann,ou=people'],
     ['spaces around separators', ' uid = ann , ou = people ', 'uid=ann,ou=people'],
@@ -113,7 +113,7 @@ describe('normaliseDn', () => {
     ['compatibility forms', 'cn=\uff21\ufb01', 'cn=afi'],
     ['the case of hexadecimal digits', '1.2=#04AB', '1.2=#04ab'],
   ])('does not regard %s', (_, written, key) => {
-    expect(normaliseDn(written)).toBe(key);
+    expect(normalizeDn(written)).toBe(key);
   });
 
   it('keeps apart what a directory keeps apart', () => {
@@ -128,14 +128,14 @@ describe('normaliseDn', () => {
       'cn=a b',
       'cn=ab',
     ];
-    expect(new Set(written.map(normaliseDn)).size).toBe(written.length);
+    expect(new Set(written.map(normalizeDn)).size).toBe(written.length);
   });
 
   it('is its own key', () => {
     fc.assert(
       fc.property(dn, (written) => {
-        const key = normaliseDn(written);
-        expect(normaliseDn(key)).toBe(key);
+        const key = normalizeDn(written);
+        expect(normalizeDn(key)).toBe(key);
       }),
       { numRuns: 500 },
     );
@@ -149,7 +149,7 @@ describe('normaliseDn', () => {
         const escaped = pairs
           .map(([name, value]) => `${name}=${Buffer.from(value).toString('hex').replace(/../g, '\\$&')}`)
           .join(',');
-        expect(normaliseDn(written)).toBe(normaliseDn(escaped));
+        expect(normalizeDn(written)).toBe(normalizeDn(escaped));
       }),
       { numRuns: 500 },
     );

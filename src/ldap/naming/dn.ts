@@ -155,7 +155,7 @@ function resolveEscapes(text: string): string {
  *
  * @throws {InvalidDnError} as parseDn does
  */
-export function normaliseDn(text: string): string {
+export function normalizeDn(text: string): string {
   const isOrdinary = text.length <= MAXIMUM_LENGTH && ORDINARY.test(text) && !UNORDINARY.test(text);
   return isOrdinary ? text.toLowerCase() : parseDn(text).map(rdnKey).join(',');
 }
@@ -175,8 +175,8 @@ function pairKey({ type, value }: AttributeTypeAndValue): string {
  * @throws {InvalidDnError} when either is malformed
  */
 export function isBelow(dn: string, base: string): boolean {
-  const key = normaliseDn(dn);
-  const baseKey = normaliseDn(base);
+  const key = normalizeDn(dn);
+  const baseKey = normalizeDn(base);
   if (baseKey === '' || key === baseKey) {
     return true;
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { InvalidDnError, normaliseDn } from './dn.js';
+import { InvalidDnError, normalizeDn } from './dn.js';
 import { decodeUtf8, type Entry } from '../entry.js';
 
 /** The namespace of X.500 DNs (RFC 9562 §6.6). */
@@ -43,7 +43,7 @@ export function formatUuid(digits: string): string {
  * @throws {InvalidDnError} when the DN is malformed
  */
 export function uuidOfDn(dn: string): string {
-  const bytes = createHash('sha1').update(NAMESPACE).update(normaliseDn(dn), 'utf8').digest().subarray(0, 16);
+  const bytes = createHash('sha1').update(NAMESPACE).update(normalizeDn(dn), 'utf8').digest().subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   return formatUuid(bytes.toString('hex'));

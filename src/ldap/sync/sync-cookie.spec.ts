@@ -6,8 +6,8 @@ const ONE_LATER = '20260101000009.000000Z#000000#001#000000';
 const TWO = '20260101000005.000000Z#000000#002#000000';
 const ELEVEN = '20250101000005.000000Z#000000#00b#000000';
 
-const merge = (known: string | null, told: string) =>
-  mergeCookies(known === null ? null : Buffer.from(known), Buffer.from(told))?.toString() ?? null;
+const merge = (known: string | null, received: string) =>
+  mergeCookies(known === null ? null : Buffer.from(known), Buffer.from(received))?.toString() ?? null;
 
 describe('a cookie of OpenLDAP', () => {
   it('names its server, and the newest change of each server', () => {

@@ -32,9 +32,9 @@ export function parseSyncCookie(cookie: Buffer): SyncCookie | null {
  * sends the full content when one is missing. The result has no `sid`, because a server does not send a
  * consumer its own changes. It has a `rid`: without one, OpenLDAP answers with empty cookies.
  */
-export function mergeCookies(known: Buffer | null, told: Buffer): Buffer | null {
-  const parsed = parseSyncCookie(told);
-  if (parsed === null) return told;
+export function mergeCookies(known: Buffer | null, received: Buffer): Buffer | null {
+  const parsed = parseSyncCookie(received);
+  if (parsed === null) return received;
   const csns = mergeVectors(csnsOf(known), parsed.csns);
   return csns.size === 0 ? null : formatSyncCookie(csns);
 }

@@ -18,7 +18,7 @@ export const PIXEL_LIMIT = 25_000_000;
  * @returns the reason as the end of a sentence that begins with the attribute: «… is not a picture …»
  */
 export async function inspectPicture(bytes: Uint8Array): Promise<Inspection> {
-  const format = recognise(bytes);
+  const format = recognizeFormat(bytes);
   if (format === null) return { ok: false, reason: 'is not a picture in JPEG, PNG, GIF, WebP or AVIF' };
   try {
     const { width, height, compression } = await sharp(bytes, { limitInputPixels: false }).metadata();
@@ -39,7 +39,7 @@ export async function inspectPicture(bytes: Uint8Array): Promise<Inspection> {
  * Detects the format by the first bytes. The decoder would accept many more formats, including SVG and PDF,
  * whose parsers must not receive these bytes.
  */
-export function recognise(bytes: Uint8Array): SourceFormat | null {
+export function recognizeFormat(bytes: Uint8Array): SourceFormat | null {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 12)).toString('latin1');
   return FORMATS.find(({ begins }) => begins.test(head))?.format ?? null;
 }

@@ -23,7 +23,7 @@ async function render(picture: Buffer, wanted: Partial<Rendering> = {}): Promise
 }
 
 /** Returns the color of the pixel in the middle of a square that begins at `left`, `top`. */
-async function colourAt(picture: Buffer, left: number, top: number): Promise<number[]> {
+async function colorAt(picture: Buffer, left: number, top: number): Promise<number[]> {
   const region = sharp(picture).extract({ left, top, width: 1, height: 1 }).removeAlpha();
   return [...(await region.raw().toBuffer())];
 }
@@ -65,7 +65,7 @@ describe('a rendering', () => {
       .toBuffer();
     const rendered = await render(picture);
     expect(await sharp(rendered).metadata()).toMatchObject({ width: 20, height: 40 });
-    const [top, bottom] = [await colourAt(rendered, 10, 5), await colourAt(rendered, 10, 35)];
+    const [top, bottom] = [await colorAt(rendered, 10, 5), await colorAt(rendered, 10, 35)];
     expect(top[0]).toBeGreaterThan(200);
     expect(bottom[2]).toBeGreaterThan(150);
   });
@@ -74,9 +74,9 @@ describe('a rendering', () => {
     const picture = await plain(32, 32, '#20a040').withIccProfile('p3').png().toBuffer();
     const { icc } = await sharp(await render(picture)).metadata();
     expect(icc).toBeUndefined();
-    const colour = await colourAt(await render(picture), 16, 16);
+    const color = await colorAt(await render(picture), 16, 16);
     [0x20, 0xa0, 0x40].forEach((value, channel) => {
-      expect(Math.abs((colour[channel] ?? 0) - value)).toBeLessThan(8);
+      expect(Math.abs((color[channel] ?? 0) - value)).toBeLessThan(8);
     });
   });
 
@@ -84,7 +84,7 @@ describe('a rendering', () => {
     const picture = await sharp({ create: { width: 8, height: 8, channels: 4, background: '#00000000' } })
       .png()
       .toBuffer();
-    expect(await colourAt(await render(picture), 4, 4)).toEqual([255, 255, 255]);
+    expect(await colorAt(await render(picture), 4, 4)).toEqual([255, 255, 255]);
   });
 
   it.each([
@@ -129,7 +129,7 @@ describe('a rendering', () => {
       .toBuffer();
     const rendered = await render(picture);
     expect(await sharp(rendered).metadata()).toMatchObject({ width: 8, height: 8 });
-    expect((await colourAt(rendered, 4, 4))[0]).toBeGreaterThan(200);
+    expect((await colorAt(rendered, 4, 4))[0]).toBeGreaterThan(200);
   });
 });
 

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 import sharp, { type Sharp } from 'sharp';
 import { ServiceUnavailableError } from '../../common/errors.js';
-import { PIXEL_LIMIT, recognise } from './inspect-picture.js';
+import { PIXEL_LIMIT, recognizeFormat } from './inspect-picture.js';
 import type { RenderingFormat } from './rendering-format.js';
 import type { PictureSize } from '../signing/signed-url.js';
 
@@ -134,7 +134,7 @@ export class PictureRenderer {
  * @throws Error when it cannot be decoded
  */
 async function render(picture: Buffer, { size, format }: Rendering): Promise<Buffer> {
-  if (recognise(picture) === null) throw new Error('Not one of the formats that are shown');
+  if (recognizeFormat(picture) === null) throw new Error('Not one of the formats that are shown');
   const side = size ?? LONGEST_SIDE;
   // A truncated picture is an error. Harmless irregularities, which pictures of old cameras often have, are
   // not.

@@ -9,7 +9,7 @@ import type { Leadership } from '../sync/leadership.js';
 /** Milliseconds between two checks. A shorter transaction is not checked, and has a second to end. */
 const INTERVAL = 1000;
 /** Timeout of one check, in milliseconds. */
-const PATIENCE = 2000;
+const TIMEOUT_MS = 2000;
 
 /** An open transaction holds a lock on its own virtual transaction ID. */
 const IDENTIFY = `
@@ -19,7 +19,7 @@ const IDENTIFY = `
 const IS_OPEN = `(select from pg_locks o where o.pid = $1 and o.virtualtransaction = $2 and o.locktype = 'virtualxid')`;
 
 /** Whether the transaction is open, and the sessions that block it (0 for a prepared transaction). */
-const LOOK = `
+const READ_SESSION = `
   select blocking.pid, a.state, exists ${IS_OPEN} as "isOpen"
   from (values (1)) one left join unnest(pg_blocking_pids($1)) as blocking (pid) on true
   left join pg_stat_activity a on a.pid = blocking.pid`;
@@ -89,7 +89,7 @@ export class TransactionWatch {
       await sleep(INTERVAL, undefined, { signal: this.ended.signal }).catch(() => undefined);
       if (this.isEnded) break;
       try {
-        await this.look(signal.aborted);
+        await this.checkTransaction(signal.aborted);
       } catch {
         await this.close();
       }
@@ -103,10 +103,10 @@ export class TransactionWatch {
     return this.ended.signal.aborted;
   }
 
-  private async look(isToEnd: boolean): Promise<void> {
+  private async checkTransaction(isToEnd: boolean): Promise<void> {
     const client = (this.client ??= await this.open());
     if (isToEnd) await client.query(END, [...this.transaction]);
-    const { rows } = await client.query<Seen>(LOOK, [...this.transaction]);
+    const { rows } = await client.query<Seen>(READ_SESSION, [...this.transaction]);
     this.note(rows.flatMap(({ pid, state }) => (pid === null ? [] : [{ pid, state }])));
     this.missed = rows[0]?.isOpen === true ? 0 : this.missed + 1;
     if (this.missed < MOST_MISSED || this.isEnded) return;
@@ -130,8 +130,8 @@ export class TransactionWatch {
   private async open(): Promise<pg.Client> {
     const client = new SocketClient({
       connectionString: this.url,
-      connectionTimeoutMillis: PATIENCE,
-      query_timeout: PATIENCE,
+      connectionTimeoutMillis: TIMEOUT_MS,
+      query_timeout: TIMEOUT_MS,
     });
     // A lost connection makes the next check fail.
     client.on('error', () => undefined);
@@ -148,7 +148,7 @@ export class TransactionWatch {
     const { client } = this;
     this.client = null;
     if (client === null) return;
-    await settlesWithin(PATIENCE, client.end());
+    await settlesWithin(TIMEOUT_MS, client.end());
     destroyConnection(client);
   }
 }

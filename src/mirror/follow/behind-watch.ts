@@ -19,11 +19,11 @@ export class BehindWatch {
   private held: string | null = null;
 
   /**
-   * @param patience milliseconds to wait
+   * @param timeoutMs milliseconds to wait
    * @param now milliseconds on a monotonic clock
    */
   constructor(
-    private readonly patience: number,
+    private readonly timeoutMs: number,
     private readonly now: () => number = () => performance.now(),
   ) {}
 
@@ -46,7 +46,7 @@ export class BehindWatch {
 
   /** Whether the wait has ended. */
   get isOver(): boolean {
-    return this.since !== null && this.now() - this.since >= this.patience;
+    return this.since !== null && this.now() - this.since >= this.timeoutMs;
   }
 
   /** Records that a server has all mirrored changes. */

@@ -93,7 +93,7 @@ export async function addConsequences(
 const DELAYS = [1_000, 5_000, 30_000, 120_000];
 
 /** Rechecks that are due after applied changes. */
-export class Aftermath {
+export class DeferredRechecks {
   private waiting: { at: number; consequences: Consequences }[] = [];
 
   /** @param now milliseconds, on the same clock as in the other methods */
@@ -103,7 +103,7 @@ export class Aftermath {
   }
 
   /** Milliseconds until the next recheck, or Infinity if there is none. */
-  patience(now: number): number {
+  millisecondsUntilDue(now: number): number {
     return Math.max(0, Math.min(...this.waiting.map(({ at }) => at - now)));
   }
 

@@ -44,7 +44,7 @@ export class DynamicGroups {
   ) {}
 
   /** Milliseconds until the groups have to be read, or Infinity if nothing has changed. */
-  get patience(): number {
+  get delay(): number {
     return this.isStale ? Math.max(0, this.restsUntil - performance.now()) : Infinity;
   }
 
@@ -52,9 +52,9 @@ export class DynamicGroups {
   async addTo(delta: DeltaBuilder): Promise<void> {
     const { directory } = this.dependencies;
     this.known ??= new Set(await directory.listDynamicGroups(this.connection));
-    const told = [...delta.groups].filter(([, entry]) => isDynamicGroup(entry)).map(([uuid]) => uuid);
+    const reported = [...delta.groups].filter(([, entry]) => isDynamicGroup(entry)).map(([uuid]) => uuid);
     for (const uuid of [...delta.groups.keys(), ...delta.goneGroups]) this.known.delete(uuid);
-    for (const uuid of told) this.known.add(uuid);
+    for (const uuid of reported) this.known.add(uuid);
     if (this.known.size === 0) {
       this.isStale = false;
       return;
@@ -64,15 +64,15 @@ export class DynamicGroups {
     const readAgain = (uuids: readonly string[]) => directory.readAgain(this.connection, uuids);
     await addAnew(
       delta,
-      told.map((uuid) => ({ kind: 'group', uuid })),
+      reported.map((uuid) => ({ kind: 'group', uuid })),
       readAgain,
     );
-    if (this.patience > 0) return;
+    if (this.delay > 0) return;
     const begun = performance.now();
     this.isStale = false;
     await this.addChanged(
       delta,
-      [...this.known].filter((uuid) => !told.includes(uuid)),
+      [...this.known].filter((uuid) => !reported.includes(uuid)),
     );
     const ended = performance.now();
     this.restsUntil = ended + Math.min((ended - begun) * REST_FACTOR, LONGEST_REST);

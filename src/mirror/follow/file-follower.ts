@@ -4,10 +4,10 @@ import type { DirectorySource } from '../../sources/source.js';
 import type { Follower } from './follower.js';
 import { type MirrorState, SyncState } from '../status/mirror-state.js';
 import type { RunReporter } from '../sync/run-reporter.js';
-import type { Synchroniser } from '../sync/synchronizer.js';
+import type { Synchronizer } from '../sync/synchronizer.js';
 
 /** Milliseconds between two checks of the file. */
-const LOOK_INTERVAL = 250;
+const POLL_INTERVAL_MS = 250;
 
 /** Keeps the mirror synchronized with a file, by polling the file for changes. */
 export class FileFollower implements Follower {
@@ -21,7 +21,7 @@ export class FileFollower implements Follower {
   constructor(
     private readonly config: Config['directory'],
     private readonly source: DirectorySource,
-    private readonly synchroniser: Synchroniser,
+    private readonly synchronizer: Synchronizer,
     private readonly state: MirrorState,
     private readonly reporter: RunReporter,
   ) {}
@@ -31,9 +31,9 @@ export class FileFollower implements Follower {
     settled();
     let seen: string | null = null;
     for (;;) {
-      await sleep(LOOK_INTERVAL, undefined, { signal }).catch(() => undefined);
+      await sleep(POLL_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
-      const fingerprint = await this.look();
+      const fingerprint = await this.readFingerprint();
       const hasSettled = fingerprint === seen;
       seen = fingerprint;
       // A file that is still being written changes between two checks.
@@ -49,7 +49,7 @@ export class FileFollower implements Follower {
   }
 
   /** Returns the source's fingerprint, or a constant if the file is absent: absence is a change too. */
-  private async look(): Promise<string> {
+  private async readFingerprint(): Promise<string> {
     return this.source.fingerprint().catch(() => 'absent');
   }
 
@@ -60,16 +60,16 @@ export class FileFollower implements Follower {
   }
 
   private async run(signal: AbortSignal): Promise<void> {
-    const fingerprint = await this.look();
+    const fingerprint = await this.readFingerprint();
     try {
-      const outcome = await this.reporter.tell((progress) =>
-        this.synchroniser.run(this.source, { signal, progress }),
+      const outcome = await this.reporter.reportRun((progress) =>
+        this.synchronizer.run(this.source, { signal, progress }),
       );
       this.isBroken = outcome.kind === 'failed' && outcome.isFinal;
       this.tried = fingerprint;
     } catch (error) {
       // The database is unavailable. The next check tries again.
-      this.reporter.tellInterruption(error);
+      this.reporter.reportInterruption(error);
       await sleep(1000, undefined, { signal }).catch(() => undefined);
     }
     this.confirmedAt = performance.now();

@@ -21,15 +21,15 @@ import { ServerBehindError, SourceError } from '../../sources/source.error.js';
 import { AskedChanges } from './polled-changes.js';
 import { BehindWatch } from './behind-watch.js';
 import type { Follower } from './follower.js';
-import { Intake, WholeReadingNeededError } from './pending-changes.js';
+import { PendingChanges, WholeReadingNeededError } from './pending-changes.js';
 import { type MirrorState, type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import type { SyncOutcome } from '../sync/outcome.js';
 import { forgetReconciliation } from '../reconcile/reconciliations.js';
 import type { RunReporter } from '../sync/run-reporter.js';
 import type { ScanResult } from '../reconcile/scan.js';
 import { StampedSource } from '../reconcile/stamped-source.js';
-import { isOfSource, type Synchroniser } from '../sync/synchronizer.js';
-import { type IsWell, ToldChanges } from './pushed-changes.js';
+import { isOfSource, type Synchronizer } from '../sync/synchronizer.js';
+import { type IsWell, PushedChanges } from './pushed-changes.js';
 
 /** Milliseconds after which a server that refused content synchronization is asked again. */
 const RETRY_INTERVAL = 60_000;
@@ -57,7 +57,7 @@ export class LdapFollower implements Follower {
     private readonly config: DirectoryConfig,
     private readonly source: LdapSourceConfig,
     private readonly dataSource: DataSource,
-    private readonly synchroniser: Synchroniser,
+    private readonly synchronizer: Synchronizer,
     private readonly state: MirrorState,
     private readonly reporter: RunReporter,
   ) {
@@ -67,7 +67,7 @@ export class LdapFollower implements Follower {
 
   async follow(signal: AbortSignal, settled: () => void): Promise<void> {
     const risk = passwordRisk(this.source);
-    if (risk !== null) this.reporter.tellRisk(risk);
+    if (risk !== null) this.reporter.reportRisk(risk);
     let failures = 0;
     const isWell: IsWell = ({ kind }) => {
       failures = 0;
@@ -80,7 +80,7 @@ export class LdapFollower implements Follower {
       if (error === undefined) continue;
       failures++;
       if (error instanceof ServerBehindError) this.behind.begin();
-      await this.tellTrouble(error);
+      await this.reportError(error);
       settled();
       const pause = backOff(failures, Math.random());
       const longest = error instanceof ServerBehindError ? BEHIND_INTERVAL : pause;
@@ -112,11 +112,11 @@ export class LdapFollower implements Follower {
         await this.faceServerBehind(choice, before, signal, isWell);
         return;
       }
-      if (await this.directory.canTellChanges(connection)) {
+      if (await this.directory.supportsContentSync(connection)) {
         try {
           await requireCoverage(this.directory, connection, signal);
-          await this.withIntake(connection, signal, (intake) =>
-            this.listen(intake, connection, signal, isWell),
+          await this.withPendingChanges(connection, signal, (pendingChanges) =>
+            this.listen(pendingChanges, connection, signal, isWell),
           );
           return;
         } catch (error) {
@@ -126,11 +126,11 @@ export class LdapFollower implements Follower {
         }
       }
       const { syncSeconds } = this.config;
-      this.reporter.tellWay(
+      this.reporter.reportMethod(
         `The directory does not tell of changes: it is asked every ${syncSeconds} seconds. ${refusal}`,
       );
-      await this.withIntake(connection, signal, (intake) =>
-        this.ask(intake, connection, signal, isWell, latest),
+      await this.withPendingChanges(connection, signal, (pendingChanges) =>
+        this.ask(pendingChanges, connection, signal, isWell, latest),
       );
     } finally {
       signal.removeEventListener('abort', close);
@@ -148,24 +148,24 @@ export class LdapFollower implements Follower {
     if (isOther) await forgetReconciliation(this.dataSource.manager, 'contents');
   }
 
-  /** Follows with a new Intake, and ends the background work of that Intake afterwards. */
-  private async withIntake(
+  /** Follows with a new PendingChanges, and ends its background work afterwards. */
+  private async withPendingChanges(
     connection: LdapConnection,
     signal: AbortSignal,
-    follow: (intake: Intake) => Promise<void>,
+    follow: (pendingChanges: PendingChanges) => Promise<void>,
   ): Promise<void> {
-    const { config, directory, synchroniser, state, reporter } = this;
+    const { config, directory, synchronizer, state, reporter } = this;
     const { manager } = this.dataSource;
-    const dependencies = { config, directory, manager, synchroniser, state, reporter };
-    const intake = new Intake(dependencies, connection, signal);
+    const dependencies = { config, directory, manager, synchronizer, state, reporter };
+    const pendingChanges = new PendingChanges(dependencies, connection, signal);
     try {
-      await follow(intake);
+      await follow(pendingChanges);
     } catch (error) {
       if (!(error instanceof WholeReadingNeededError)) throw error;
       this.readsWhole = true;
       this.found = error.found;
     } finally {
-      await intake.close();
+      await pendingChanges.close();
     }
   }
 
@@ -196,7 +196,7 @@ export class LdapFollower implements Follower {
    * whole directory has to be read.
    */
   private async listen(
-    intake: Intake,
+    pendingChanges: PendingChanges,
     connection: LdapConnection,
     signal: AbortSignal,
     isWell: IsWell,
@@ -205,10 +205,14 @@ export class LdapFollower implements Follower {
     const { manager } = this.dataSource;
     const before = await this.state.get();
     const from = this.readsWhole ? null : this.positionOf(before, 'cookies');
-    const told = new ToldChanges({ config, directory, manager, reporter }, connection, intake);
+    const pushedChanges = new PushedChanges(
+      { config, directory, manager, reporter },
+      connection,
+      pendingChanges,
+    );
     try {
-      await told.follow(before, from, signal, {
-        run: (source) => this.runWhole(source, intake, signal),
+      await pushedChanges.follow(before, from, signal, {
+        run: (source) => this.runWhole(source, pendingChanges, signal),
         isWell,
       });
     } catch (error) {
@@ -229,7 +233,7 @@ export class LdapFollower implements Follower {
 
   /** Follows by polling: reads what has changed since the last poll, and which entries still exist. */
   private async ask(
-    intake: Intake,
+    pendingChanges: PendingChanges,
     connection: LdapConnection,
     signal: AbortSignal,
     isWell: IsWell,
@@ -237,12 +241,12 @@ export class LdapFollower implements Follower {
   ): Promise<void> {
     const { config, directory, reporter } = this;
     const { manager } = this.dataSource;
-    const asked = new AskedChanges({ config, directory, manager, reporter }, connection, intake);
+    const asked = new AskedChanges({ config, directory, manager, reporter }, connection, pendingChanges);
     for (let isLater = false; performance.now() < latest; isLater = true) {
       const before = await this.state.get();
       const position = this.positionOf(before, 'look');
       if (position === null || this.readsWhole) {
-        await this.runWhole(new LdapSource(config, this.source), intake, signal);
+        await this.runWhole(new LdapSource(config, this.source), pendingChanges, signal);
       } else await asked.take(before, position, isLater);
       isWell({ kind: 'unchanged' });
       await sleep(config.syncSeconds * 1000, undefined, { signal });
@@ -250,7 +254,11 @@ export class LdapFollower implements Follower {
   }
 
   /** Reads and applies the whole directory within a session. */
-  private async runWhole(source: DirectorySource, intake: Intake, signal: AbortSignal): Promise<SyncOutcome> {
+  private async runWhole(
+    source: DirectorySource,
+    pendingChanges: PendingChanges,
+    signal: AbortSignal,
+  ): Promise<SyncOutcome> {
     const begun = performance.now();
     const { uuid } = this.config.mapping.people;
     const stamped = new StampedSource(source, uuid, (entry) => this.directory.stampOf(entry));
@@ -260,7 +268,7 @@ export class LdapFollower implements Follower {
     this.readsWhole = false;
     this.found = null;
     const seconds = (performance.now() - begun) / 1000;
-    await intake.noteWhole(outcome, { stamps: stamped.stamps, seconds, found });
+    await pendingChanges.noteWhole(outcome, { stamps: stamped.stamps, seconds, found });
     return outcome;
   }
 
@@ -270,8 +278,8 @@ export class LdapFollower implements Follower {
     signal: AbortSignal,
     whenBehind: 'hold' | 'fail',
   ): Promise<SyncOutcome> {
-    const outcome = await this.reporter.tell((progress) =>
-      this.synchroniser.run(source, { force: true, signal, progress, whenBehind }),
+    const outcome = await this.reporter.reportRun((progress) =>
+      this.synchronizer.run(source, { force: true, signal, progress, whenBehind }),
     );
     if (outcome.kind === 'failed')
       throw outcome.isBehind ? new ServerBehindError(outcome.reason) : new SourceError(outcome.reason);
@@ -300,12 +308,12 @@ export class LdapFollower implements Follower {
     return parsed?.kind === kind ? (parsed as Extract<Position, { kind: Kind }>) : null;
   }
 
-  private async tellTrouble(error: unknown): Promise<void> {
+  private async reportError(error: unknown): Promise<void> {
     if (!isOfSource(error)) {
-      this.reporter.tellInterruption(error);
+      this.reporter.reportInterruption(error);
       return;
     }
-    this.reporter.tellFailure(error.message);
+    this.reporter.reportFailure(error.message);
     // The database may be unavailable too. The code that needs it reports that.
     await this.state.markFailing(error.message).catch(() => undefined);
   }

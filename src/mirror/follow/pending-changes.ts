@@ -4,8 +4,8 @@ import type { DirectoryConfig } from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { type Delta, DeltaBuilder } from '../../sources/delta.js';
 import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
-import { addAnew, findRivals, withClaimants } from '../plan/id-conflicts.js';
-import { addConsequences, Aftermath, findConsequences } from './deferred-rechecks.js';
+import { addAnew, findRivals, withIdConflicts } from '../plan/id-conflicts.js';
+import { addConsequences, DeferredRechecks, findConsequences } from './deferred-rechecks.js';
 import { DynamicGroups } from './dynamic-groups.js';
 import type { MirrorState } from '../status/mirror-state.js';
 import { countChanged } from '../sync/outcome.js';
@@ -14,7 +14,7 @@ import type { RunReporter } from '../sync/run-reporter.js';
 import type { SyncOutcome } from '../sync/outcome.js';
 import type { ScanResult, Suspect } from '../reconcile/scan.js';
 import { writeStamps } from '../reconcile/stored-scan.js';
-import type { Synchroniser } from '../sync/synchronizer.js';
+import type { Synchronizer } from '../sync/synchronizer.js';
 
 /**
  * Milliseconds within which a directory changes from one consistent state to another. A server rewrites the
@@ -48,18 +48,18 @@ interface Dependencies {
   readonly config: DirectoryConfig;
   readonly directory: LdapDirectory;
   readonly manager: EntityManager;
-  readonly synchroniser: Synchroniser;
+  readonly synchronizer: Synchronizer;
   readonly state: MirrorState;
   readonly reporter: RunReporter;
 }
 
 /**
  * The pending changes, together with everything that has to be read before they can be applied. There is one
- * Intake for each connection, because no change may be missed between two connections.
+ * PendingChanges for each connection, because no change may be missed between two connections.
  */
-export class Intake {
+export class PendingChanges {
   private readonly pending = new DeltaBuilder();
-  private readonly aftermath = new Aftermath();
+  private readonly deferredRechecks = new DeferredRechecks();
   private readonly dynamicGroups: DynamicGroups;
   private readonly reconciler: Reconciler;
   /** The result of a comparison, while its entries are among the pending changes. */
@@ -71,7 +71,7 @@ export class Intake {
     private readonly signal: AbortSignal,
   ) {
     this.dynamicGroups = new DynamicGroups(dependencies, connection);
-    const counts = dependencies.synchroniser.reconciliations;
+    const counts = dependencies.synchronizer.reconciliations;
     this.reconciler = new Reconciler({ ...dependencies, counts }, signal);
   }
 
@@ -101,15 +101,15 @@ export class Intake {
   }
 
   /** Milliseconds until the next check is due. */
-  get patience(): number {
+  get millisecondsUntilDue(): number {
     return Math.min(
-      this.reconciler.patience,
-      this.aftermath.patience(performance.now()),
-      this.dynamicGroups.patience,
+      this.reconciler.millisecondsUntilDue,
+      this.deferredRechecks.millisecondsUntilDue(performance.now()),
+      this.dynamicGroups.delay,
     );
   }
 
-  /** Whether lookAround will read entries again that a reconciliation has found. */
+  /** Whether applyRechecks will read entries again that a reconciliation has found. */
   get isHealing(): boolean {
     return this.reconciler.hasFinding;
   }
@@ -142,25 +142,30 @@ export class Intake {
    * @param before as for readAgain; the return value is the same too
    * @throws WholeReadingNeededError if too much differs
    */
-  async lookAround(before: Reached): Promise<SyncOutcome | null> {
+  async applyRechecks(before: Reached): Promise<SyncOutcome | null> {
     const { directory } = this.dependencies;
     // A comparison that ends from now on waits for the next call: changes older than its findings may still
     // be in transit.
     const finding = this.reconciler.takeFinding();
-    await addConsequences(this.pending, this.aftermath.take(performance.now()), directory, this.connection);
+    await addConsequences(
+      this.pending,
+      this.deferredRechecks.take(performance.now()),
+      directory,
+      this.connection,
+    );
     if (finding !== null) return this.heal(finding, before);
     await this.reconciler.tick();
     return null;
   }
 
-  /** Adds moved and hidden entries at once. Parameters, result and errors are those of lookAround. */
+  /** Adds moved and hidden entries at once. Parameters, result and errors are those of applyRechecks. */
   async compareNow(before: Reached): Promise<SyncOutcome | null> {
     return this.heal(await this.reconciler.scanNow(this.connection, 'look'), before);
   }
 
   /**
    * Adds changes that were missed during a failure, before the mirror is reported as current. Parameters,
-   * result and errors are those of lookAround.
+   * result and errors are those of applyRechecks.
    */
   async compareAfterTrouble(before: Reached): Promise<SyncOutcome | null> {
     const depth = await this.reconciler.getDepthDue();
@@ -172,10 +177,10 @@ export class Intake {
    * large, and have to be read again from the position of the mirror.
    */
   async takeOver({ position, asOf }: Reached): Promise<SyncOutcome> {
-    const { synchroniser, reporter, manager } = this.dependencies;
+    const { synchronizer, reporter, manager } = this.dependencies;
     const { pending: delta, signal } = this;
     await this.complete();
-    const outcome = await reporter.tell(() => synchroniser.advance({ delta, asOf, position, signal }));
+    const outcome = await reporter.reportRun(() => synchronizer.advance({ delta, asOf, position, signal }));
     const { found } = this;
     this.found = null;
     const stamps = this.stampsOfPending();
@@ -227,7 +232,7 @@ export class Intake {
         dn !== null &&
         (await directory.isListed(this.connection, { kind, uuid, dn }))
       ) {
-        reporter.tellRisk(
+        reporter.reportRisk(
           `The directory server lists entries that it does not find by ${config.mapping.people.uuid}: its index is incomplete, and everything is read instead`,
         );
         return false;
@@ -264,14 +269,14 @@ export class Intake {
     const consequences = await findConsequences(manager, pending);
     if (consequences.hasRenamed) await sleep(MOMENT, undefined, { signal });
     await addConsequences(pending, consequences, directory, connection);
-    this.aftermath.expect(consequences, performance.now());
+    this.deferredRechecks.expect(consequences, performance.now());
 
     const readAgain = (uuids: readonly string[]) => directory.readAgain(connection, uuids);
-    await withClaimants(pending, manager, config.mapping, readAgain);
+    await withIdConflicts(pending, manager, config.mapping, readAgain);
     const rivals = await findRivals(pending, manager, config.mapping);
     if (rivals.length === 0) return;
     await sleep(MOMENT, undefined, { signal });
     await addAnew(pending, rivals, readAgain);
-    await withClaimants(pending, manager, config.mapping, readAgain);
+    await withIdConflicts(pending, manager, config.mapping, readAgain);
   }
 }

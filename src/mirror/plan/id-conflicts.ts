@@ -6,7 +6,7 @@ import type { DeltaBuilder } from '../../sources/delta.js';
 import type { KnownEntry } from '../../sources/ldap/ldap-directory.js';
 import type { EntryKind } from '../../sources/source.js';
 import { identitiesIn } from './planning.js';
-import { readClaimants, readClaimedIds, readStoredEntries } from './stored.js';
+import { readIdHolders, readClaimedIds, readStoredEntries } from './stored.js';
 
 /** Reads entries again, by entryUUID. Entries that no longer exist are not in the result. */
 export type ReadAgain = (uuids: readonly string[]) => Promise<readonly KnownEntry[]>;
@@ -21,7 +21,7 @@ const ROUNDS = 10;
  * has released. Ids are unique, so these entries decide which ones are quarantined and which ones leave the
  * quarantine.
  */
-export async function withClaimants(
+export async function withIdConflicts(
   delta: DeltaBuilder,
   manager: EntityManager,
   mapping: DirectoryMapping,
@@ -94,8 +94,8 @@ async function findMissing(
   const covered = [...entries.keys(), ...gone];
   if (covered.length === 0) return [];
   const ids = [...idsOf(entries, idAttribute), ...(await readClaimedIds(manager, kind, covered))];
-  const claimants = await readClaimants(manager, kind, [...new Set(ids)]);
-  return claimants.filter((uuid) => !entries.has(uuid) && !gone.has(uuid)).map((uuid) => ({ kind, uuid }));
+  const holders = await readIdHolders(manager, kind, [...new Set(ids)]);
+  return holders.filter((uuid) => !entries.has(uuid) && !gone.has(uuid)).map((uuid) => ({ kind, uuid }));
 }
 
 function idsOf(entries: ReadonlyMap<string, Entry>, attribute: string): string[] {

@@ -108,7 +108,7 @@ export async function readSubjects(
  * Returns the entryUUIDs of entries that have one of these ids, or are quarantined because of one.
  * @param ids folded
  */
-export async function readClaimants(
+export async function readIdHolders(
   manager: Writer,
   kind: EntryKind,
   ids: readonly string[],

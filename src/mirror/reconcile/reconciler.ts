@@ -15,7 +15,7 @@ import { type Depth, Scan, type ScanResult } from './scan.js';
 import { countStored } from '../plan/stored.js';
 
 /** Milliseconds between two checks whether a scan has ended. */
-const LOOK_INTERVAL = 500;
+const POLL_INTERVAL_MS = 500;
 /** Milliseconds until another attempt to find a current server, after one that was behind responded. */
 const BEHIND_INTERVAL = 30_000;
 
@@ -58,9 +58,9 @@ export class Reconciler {
   }
 
   /** Milliseconds until the next call is necessary. */
-  get patience(): number {
+  get millisecondsUntilDue(): number {
     if (this.hasFinding || this.failure !== null || !this.isPrepared) return 0;
-    if (this.scanning !== null) return LOOK_INTERVAL;
+    if (this.scanning !== null) return POLL_INTERVAL_MS;
     return Math.max(0, Math.min(this.dueAt.identities, this.dueAt.contents) - performance.now());
   }
 
@@ -109,7 +109,7 @@ export class Reconciler {
     if (depth === 'look') return;
     await this.finish(depth === 'contents', { entries, healed, seconds });
     counts.add(depth, healed);
-    reporter.tellReconciled({ kind: depth, entries, seconds, healed });
+    reporter.reportReconciled({ kind: depth, entries, seconds, healed });
   }
 
   /**
@@ -125,7 +125,7 @@ export class Reconciler {
     this.isPrepared = true;
     if (healing === null) return;
     counts.add(healing.kind, healing.healed);
-    reporter.tellReconciled({ entries, seconds, ...healing });
+    reporter.reportReconciled({ entries, seconds, ...healing });
   }
 
   /** Aborts the current comparison and waits until it has ended. */
@@ -167,7 +167,7 @@ export class Reconciler {
     }
   }
 
-  private async scan(connection: LdapConnection, depth: Depth, isPatient: boolean): Promise<ScanResult> {
+  private async scan(connection: LdapConnection, depth: Depth, isThrottled: boolean): Promise<ScanResult> {
     const { manager, directory, config } = this.dependencies;
     const { signal } = this;
     const close = () => {
@@ -175,7 +175,7 @@ export class Reconciler {
     };
     signal.addEventListener('abort', close);
     try {
-      const options = { depth, isPatient, signal };
+      const options = { depth, isThrottled, signal };
       return await new Scan(manager, directory, connection, config.mapping, options).run();
     } finally {
       signal.removeEventListener('abort', close);

@@ -49,7 +49,7 @@ export interface ScanResult {
 export interface ScanOptions {
   readonly depth: Depth;
   /** Whether the scan pauses for half of the time, so that other work can run. */
-  readonly isPatient: boolean;
+  readonly isThrottled: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -203,10 +203,10 @@ export class Scan {
   }
 
   private async pause(): Promise<void> {
-    const { isPatient, signal } = this.options;
+    const { isThrottled, signal } = this.options;
     signal.throwIfAborted();
     const spent = performance.now() - this.pausedAt;
-    if (isPatient) await sleep(Math.min(spent, LONGEST_REST), undefined, { signal });
+    if (isThrottled) await sleep(Math.min(spent, LONGEST_REST), undefined, { signal });
     else await yieldToOthers();
     this.pausedAt = performance.now();
   }

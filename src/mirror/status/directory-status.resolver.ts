@@ -58,7 +58,7 @@ export class DirectoryStatusResolver {
     const { state, asOf, reason, waitingSince } = status;
     // This message contains no detail of the directory or the database, so every caller may read it.
     if (waitingSince !== null) return { state: SyncState.RUNNING, asOf, blockedReason: WAITING };
-    const isTold = principal !== null && hasScopes(principal, ['directory']);
-    return { state, asOf, blockedReason: isTold ? reason : describeTrouble(status) };
+    const isPermitted = principal !== null && hasScopes(principal, ['directory']);
+    return { state, asOf, blockedReason: isPermitted ? reason : describeTrouble(status) };
   }
 }

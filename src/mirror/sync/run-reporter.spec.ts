@@ -4,20 +4,20 @@ import { RunReporter } from './run-reporter.js';
 
 describe('what the log is told of a run', () => {
   let now: number;
-  let told: unknown[];
+  let reported: unknown[];
 
   beforeEach(() => {
     now = 0;
-    told = [];
+    reported = [];
     jest.spyOn(performance, 'now').mockImplementation(() => now);
-    jest.spyOn(Logger.prototype, 'log').mockImplementation((message) => told.push(message));
+    jest.spyOn(Logger.prototype, 'log').mockImplementation((message) => reported.push(message));
   });
 
   afterEach(() => jest.restoreAllMocks());
 
   /** Runs with a reading speed of the given number of milliseconds for a thousand entries. */
   async function run(milliseconds: number): Promise<void> {
-    await new RunReporter().tell((progress: Progress) => {
+    await new RunReporter().reportRun((progress: Progress) => {
       for (let entries = 1000; entries <= 5000; entries += 1000) {
         now += milliseconds;
         progress({ stage: 'read', entries });
@@ -30,7 +30,7 @@ describe('what the log is told of a run', () => {
 
   it('is how far it has come, every two seconds', async () => {
     await run(1000);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       '2000 entries read',
       '4000 entries read',
       'All is read, comparing',
@@ -40,6 +40,6 @@ describe('what the log is told of a run', () => {
 
   it('is nothing of a short one', async () => {
     await run(300);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 });

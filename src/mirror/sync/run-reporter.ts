@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { Pace } from '../../common/pace.js';
 import type { Progress } from '../map/read.js';
-import { summarise } from './summary.js';
+import { summarize } from './summary.js';
 import type { SyncOutcome } from './outcome.js';
 import type { Reconciliation } from '../reconcile/reconciliations.js';
 
@@ -16,13 +16,13 @@ export class RunReporter {
   private readonly risks = new Set<string>();
 
   /** @param run reports its progress if it may take long */
-  async tell(run: (progress: Progress) => Promise<SyncOutcome>): Promise<SyncOutcome> {
+  async reportRun(run: (progress: Progress) => Promise<SyncOutcome>): Promise<SyncOutcome> {
     const begun = performance.now();
     const outcome = await run(this.progressOfRun());
     const milliseconds = Math.round(performance.now() - begun);
     switch (outcome.kind) {
       case 'applied':
-        this.logger.log(`Revision ${outcome.revision} in ${milliseconds} ms: ${summarise(outcome)}`);
+        this.logger.log(`Revision ${outcome.revision} in ${milliseconds} ms: ${summarize(outcome)}`);
         break;
       case 'blocked':
         this.warn(
@@ -30,7 +30,7 @@ export class RunReporter {
         );
         return outcome;
       case 'failed':
-        this.tellFailure(outcome.reason);
+        this.reportFailure(outcome.reason);
         return outcome;
       case 'unchanged':
       case 'planned':
@@ -42,34 +42,34 @@ export class RunReporter {
   }
 
   /** Logs how the directory is followed, if that has changed. */
-  tellWay(way: string): void {
+  reportMethod(way: string): void {
     if (way !== this.lastWay) this.logger.log(way);
     this.lastWay = way;
   }
 
   /** Logs how long it took to read the changes since the last session. */
-  tellCaughtUp(milliseconds: number): void {
+  reportCaughtUp(milliseconds: number): void {
     this.logger.debug(`Caught up in ${Math.round(milliseconds)} ms`);
   }
 
   /** Logs the result of a comparison with the whole directory. */
-  tellReconciled({ kind, entries, seconds, healed }: Omit<Reconciliation, 'finishedAt' | 'runs'>): void {
+  reportReconciled({ kind, entries, seconds, healed }: Omit<Reconciliation, 'finishedAt' | 'runs'>): void {
     const text = `Compared the ${kind} of ${entries} entries in ${seconds.toFixed(1)} s, ${healed} differed and were healed`;
     if (healed > 0) this.logger.warn(text);
     else this.logger.debug(text);
   }
 
   /** Logs, once, a warning about a problem that does not prevent operation. */
-  tellRisk(risk: string): void {
+  reportRisk(risk: string): void {
     if (!this.risks.has(risk)) this.logger.warn(risk);
     this.risks.add(risk);
   }
 
-  tellFailure(reason: string): void {
+  reportFailure(reason: string): void {
     this.warn(`Synchronisation fails, answers stay as they were: ${reason}`);
   }
 
-  tellInterruption(error: unknown): void {
+  reportInterruption(error: unknown): void {
     this.logger.error(`Synchronisation was interrupted: ${error instanceof Error ? error.message : ''}`);
   }
 

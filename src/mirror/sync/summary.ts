@@ -9,19 +9,19 @@ export interface ChangeCounts {
 }
 
 /** Summarizes a run in one line, with counts and without names. */
-export function summarise(findings: Findings): string {
-  return `${summariseChanges(findings.plan)}; ${summariseLeftOut(findings)}`;
+export function summarize(findings: Findings): string {
+  return `${summarizeChanges(findings.plan)}; ${summarizeLeftOut(findings)}`;
 }
 
 /** Summarizes the changes of a plan in one line. */
-export function summariseChanges(plan: Plan): string {
+export function summarizeChanges(plan: Plan): string {
   return Object.entries(countChanges(plan))
     .map(([kind, { created, updated, deleted }]) => `${kind} +${created} ~${updated} -${deleted}`)
     .join(', ');
 }
 
 /** Summarizes in one line what a run omitted. */
-export function summariseLeftOut({
+export function summarizeLeftOut({
   quarantined,
   skipped,
 }: Pick<Findings, 'quarantined' | 'skipped'>): string {

@@ -76,7 +76,7 @@ const ATTEMPTS = 5;
  * (docs/architecture.md).
  */
 @Injectable()
-export class Synchroniser {
+export class Synchronizer {
   readonly runs = new Runs();
   readonly reconciliations = new ReconciliationCounts();
   private readonly logger = new Logger('Mirror');
@@ -91,15 +91,15 @@ export class Synchroniser {
 
   /** Runs over the whole source. Errors of the source are an outcome; errors of the database are thrown. */
   run(source: DirectorySource, options: RunOptions = {}): Promise<SyncOutcome> {
-    return this.runs.watch('all', () => this.runPatiently(source, options));
+    return this.runs.watch('all', () => this.runWithRetry(source, options));
   }
 
   /** Applies changes without reading the rest of the directory. Every error is thrown. */
   advance(advance: Advance): Promise<SyncOutcome> {
-    return this.runs.watch('changes', () => this.advancePatiently(advance));
+    return this.runs.watch('changes', () => this.advanceWithRetry(advance));
   }
 
-  private async runPatiently(source: DirectorySource, options: RunOptions): Promise<SyncOutcome> {
+  private async runWithRetry(source: DirectorySource, options: RunOptions): Promise<SyncOutcome> {
     for (let attempt = 1; ; attempt++) {
       const before = await this.state.get();
       try {
@@ -112,7 +112,7 @@ export class Synchroniser {
     }
   }
 
-  private async advancePatiently(advance: Advance): Promise<SyncOutcome> {
+  private async advanceWithRetry(advance: Advance): Promise<SyncOutcome> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.advanceFrom(await this.state.get(), advance);

@@ -4,7 +4,7 @@ import { Logger } from '@nestjs/common';
 import type { MetricsConfig } from '../../config/settings/monitoring.js';
 
 /** Milliseconds within which a request must arrive completely. */
-const PATIENCE = 5000;
+const REQUEST_TIMEOUT_MS = 5000;
 /** Maximum number of connections. Metrics have few clients. */
 const MOST_CONNECTIONS = 100;
 
@@ -19,8 +19,12 @@ export async function openMetricsServer(
   { port, host }: Extract<MetricsConfig, { kind: 'apart' }>,
   read: () => Promise<string>,
 ): Promise<Server> {
-  const patience = { requestTimeout: PATIENCE, headersTimeout: PATIENCE, connectionsCheckingInterval: 1000 };
-  const server = createServer(patience, (request, response) => {
+  const timeouts = {
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    headersTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: 1000,
+  };
+  const server = createServer(timeouts, (request, response) => {
     answer(request, response, read).catch((error: unknown) => {
       logger.error(error);
       response.writeHead(500).end();

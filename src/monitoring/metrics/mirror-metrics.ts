@@ -7,7 +7,7 @@ import { Leadership } from '../../mirror/sync/leadership.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../../mirror/status/mirror-state.js';
 import { RECONCILIATION_KINDS } from '../../mirror/reconcile/reconciliations.js';
 import { ENDS } from '../../mirror/sync/runs.js';
-import { Synchroniser } from '../../mirror/sync/synchronizer.js';
+import { Synchronizer } from '../../mirror/sync/synchronizer.js';
 import type { LabelledValue, Metric, MetricGroup } from './metric.js';
 
 /**
@@ -66,12 +66,12 @@ export class MirrorMetrics implements MetricGroup {
     {
       name: 'directory_mirror_runs_total',
       help: 'Runs of the synchronisation by this process, by how they ended',
-      read: () => ENDS.map((outcome) => [{ outcome }, this.synchroniser.runs.ended.get(outcome) ?? 0]),
+      read: () => ENDS.map((outcome) => [{ outcome }, this.synchronizer.runs.ended.get(outcome) ?? 0]),
     },
     {
       name: 'directory_mirror_last_run_seconds',
       help: 'Seconds that the last run took that applied a revision',
-      read: () => this.synchroniser.runs.lastRevisionSeconds,
+      read: () => this.synchronizer.runs.lastRevisionSeconds,
     },
     {
       name: 'directory_leader',
@@ -100,7 +100,7 @@ export class MirrorMetrics implements MetricGroup {
       read: () =>
         RECONCILIATION_KINDS.map((kind) => [
           { kind },
-          this.synchroniser.reconciliations.healed.get(kind) ?? 0,
+          this.synchronizer.reconciliations.healed.get(kind) ?? 0,
         ]),
     },
   ];
@@ -114,7 +114,7 @@ export class MirrorMetrics implements MetricGroup {
     private readonly database: Database,
     private readonly mirror: MirrorState,
     private readonly revisions: Revisions,
-    private readonly synchroniser: Synchroniser,
+    private readonly synchronizer: Synchronizer,
     private readonly leadership: Leadership,
   ) {}
 

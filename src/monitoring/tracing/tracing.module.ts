@@ -4,12 +4,12 @@ import { IssuerSpans } from './issuer-spans.js';
 import { OperationSpans } from './operation-spans.js';
 import { RequestSpans } from './request-spans.js';
 import { StatementSpans } from './statement-spans.js';
-import { SynchronisationSpans } from './synchronisation-spans.js';
+import { SynchronizationSpans } from './synchronization-spans.js';
 import { Tracing } from './tracing.js';
 
 /** Traces with OpenTelemetry. The module is loaded only where traces are configured. */
 @Module({
-  providers: [Tracing, IssuerSpans, OperationSpans, RequestSpans, StatementSpans, SynchronisationSpans],
+  providers: [Tracing, IssuerSpans, OperationSpans, RequestSpans, StatementSpans, SynchronizationSpans],
 })
 export class TracingModule {
   constructor(

@@ -15,7 +15,7 @@ export class Tracing implements OnApplicationShutdown {
   private readonly sdk: NodeSDK;
 
   constructor(@Inject(CONFIG) { monitoring }: Config) {
-    tellTroubleOnce(new Logger('Tracing'));
+    logErrorsOnce(new Logger('Tracing'));
     this.sdk = new NodeSDK({
       ...(monitoring.traces === null ? {} : { serviceName: monitoring.traces.serviceName }),
       // The other detectors would disclose properties of the machine and the command line.
@@ -35,16 +35,16 @@ export class Tracing implements OnApplicationShutdown {
 }
 
 /** Logs each problem once, because an unavailable collector fails for every batch. */
-function tellTroubleOnce(logger: Logger): void {
-  const told = new Set<string>();
-  const tell = (message: string) => {
+function logErrorsOnce(logger: Logger): void {
+  const reported = new Set<string>();
+  const report = (message: string) => {
     const [line = ''] = /(?<="message":")[^"\\]*/.exec(message) ?? message.split('\n');
-    if (!told.has(line)) logger.warn(`Traces: ${line}`);
-    told.add(line);
+    if (!reported.has(line)) logger.warn(`Traces: ${line}`);
+    reported.add(line);
   };
   const ignore = () => undefined;
   diag.setLogger(
-    { error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore },
+    { error: report, warn: report, info: ignore, debug: ignore, verbose: ignore },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
 }

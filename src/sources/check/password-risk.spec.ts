@@ -32,7 +32,7 @@ describe('the password of the account', () => {
 
   it('is safe with StartTLS, and where there is none', () => {
     expect(riskOf('ldap://directory.example.org', { DIRECTORY_STARTTLS: 'true' })).toBeNull();
-    const nobody = { DIRECTORY_BIND_DN: '', DIRECTORY_BIND_PASSWORD: '' };
-    expect(riskOf('ldap://directory.example.org', nobody)).toBeNull();
+    const anonymous = { DIRECTORY_BIND_DN: '', DIRECTORY_BIND_PASSWORD: '' };
+    expect(riskOf('ldap://directory.example.org', anonymous)).toBeNull();
   });
 });

@@ -19,7 +19,7 @@ interface Candidate {
 }
 
 /** Counts the DNs in groups, and the DNs among them that belong to no mirrored entry. */
-export class ReferenceTally {
+export class ReferenceStatistics {
   private readonly candidates: Record<EntryKind, Candidate[]> = { person: [], group: [] };
   /** The number of groups that refer to a DN, by keyOfDn. */
   private readonly named = new Map<string, number>();

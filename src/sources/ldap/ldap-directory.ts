@@ -59,7 +59,7 @@ export class LdapDirectory {
   }
 
   /** Whether the server can report changes by content synchronization. */
-  async canTellChanges(connection: LdapConnection): Promise<boolean> {
+  async supportsContentSync(connection: LdapConnection): Promise<boolean> {
     return (await this.offersContentSync(connection)) && (await this.showsIdentity(connection));
   }
 

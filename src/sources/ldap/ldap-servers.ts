@@ -30,7 +30,7 @@ export class LdapServers {
         errors.push(error);
       }
     }
-    throw summarise(errors);
+    throw summarize(errors);
   }
 
   /**
@@ -42,7 +42,7 @@ export class LdapServers {
     let fallback: Choice | null = null;
     for (const server of this.source.servers) {
       try {
-        const choice = await this.examine(await this.connectTo(server, signal), known, { bases, signal });
+        const choice = await this.checkServer(await this.connectTo(server, signal), known, { bases, signal });
         if (choice.behind === null) {
           fallback?.connection.close();
           return choice;
@@ -57,11 +57,11 @@ export class LdapServers {
         }
       }
     }
-    if (fallback === null) throw summarise(errors);
+    if (fallback === null) throw summarize(errors);
     return fallback;
   }
 
-  private async examine(
+  private async checkServer(
     connection: LdapConnection,
     known: ServerState,
     { bases, signal }: { readonly bases: Bases; readonly signal: AbortSignal },
@@ -98,7 +98,7 @@ export class LdapServers {
   }
 }
 
-function summarise(errors: readonly LdapError[]): LdapError {
+function summarize(errors: readonly LdapError[]): LdapError {
   const [first] = errors;
   if (first !== undefined && errors.length === 1) return first;
   const reasons = errors.map(({ message }) => message).join('; ');

@@ -30,7 +30,7 @@ export class LdapSource implements DirectorySource {
   async *read(signal: AbortSignal): AsyncGenerator<{ kind: EntryKind; entry: Entry }> {
     const connection = await this.directory.servers.connect(signal);
     try {
-      yield* (await this.isAllTold(connection, signal))
+      yield* (await this.returnsAllEntries(connection, signal))
         ? this.readBySession(connection, signal)
         : this.readByPages(connection, signal);
     } finally {
@@ -42,8 +42,8 @@ export class LdapSource implements DirectorySource {
     return this.reached;
   }
 
-  private async isAllTold(connection: LdapConnection, signal: AbortSignal): Promise<boolean> {
-    if (!(await this.directory.canTellChanges(connection))) return false;
+  private async returnsAllEntries(connection: LdapConnection, signal: AbortSignal): Promise<boolean> {
+    if (!(await this.directory.supportsContentSync(connection))) return false;
     try {
       await requireCoverage(this.directory, connection, signal);
       return true;

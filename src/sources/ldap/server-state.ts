@@ -7,7 +7,7 @@ import type { ServerState } from './position.js';
 import type { EntryKind } from '../source.js';
 
 /** Idle timeout in milliseconds for reading the state of a server, which it can answer immediately. */
-const PATIENCE = 10_000;
+const READ_TIMEOUT_MS = 10_000;
 
 /** The base DNs of people and groups. */
 export type Bases = Readonly<Record<EntryKind, { readonly base: string }>>;
@@ -17,7 +17,7 @@ export type Bases = Readonly<Record<EntryKind, { readonly base: string }>>;
  * @throws {LdapError} and the signal's reason
  */
 export async function readServerState(connection: LdapConnection, bases: Bases): Promise<ServerState> {
-  const options = { idleTimeout: PATIENCE };
+  const options = { idleTimeout: READ_TIMEOUT_MS };
   return ofBothKinds(connection, bases, options, async (_, suffix) => {
     const csns = vectorOf(await readContextCsns(connection, suffix, options));
     return csns.size === 0 ? null : csns;

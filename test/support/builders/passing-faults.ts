@@ -20,7 +20,7 @@ export interface FaultTargets {
 export interface PassingFault {
   readonly name: string;
   strike(): void | Promise<void>;
-  mend(): void | Promise<void>;
+  restore(): void | Promise<void>;
 }
 
 /** Requests that come at once. */
@@ -47,23 +47,23 @@ export function passingFaults({
       strike: () => {
         proxy.refuse();
       },
-      mend: repair,
+      restore: repair,
     },
-    { name: 'Redis is killed', strike: () => redis.kill(), mend: () => redis.start() },
-    { name: 'a burst', strike: () => burst(service, authorization), mend: () => undefined },
+    { name: 'Redis is killed', strike: () => redis.kill(), restore: () => redis.start() },
+    { name: 'a burst', strike: () => burst(service, authorization), restore: () => undefined },
     {
       name: 'the database hangs',
       strike: () => {
         proxy.freeze();
       },
-      mend: repair,
+      restore: repair,
     },
     {
       name: 'the directory file is broken',
       strike: () => {
         service.replaceDirectory('version: 1\n\nThis is no entry\n');
       },
-      mend: () => {
+      restore: () => {
         service.replaceDirectory(directory());
       },
     },
@@ -72,17 +72,17 @@ export function passingFaults({
       strike: () => {
         redis.hang();
       },
-      mend: () => {
+      restore: () => {
         redis.goOn();
       },
     },
-    { name: 'the identity provider is away', strike: () => issuer.pause(), mend: () => issuer.resume() },
+    { name: 'the identity provider is away', strike: () => issuer.pause(), restore: () => issuer.resume() },
     {
       name: 'the database resets',
       strike: () => {
         proxy.reset();
       },
-      mend: repair,
+      restore: repair,
     },
   ];
 }

@@ -58,7 +58,7 @@ export async function replaceUntil(
 
 /** What is left out of the directory as it is now, and what of it is skipped. */
 export async function readLeftOut(service: TestService) {
-  const outcome = await service.synchronise({ dryRun: true });
+  const outcome = await service.synchronize({ dryRun: true });
   if (outcome.kind !== 'planned') throw new Error(`The run was ${outcome.kind}`);
   return { quarantined: outcome.quarantined, skipped: outcome.skipped };
 }

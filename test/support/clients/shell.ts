@@ -2,7 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 
 /** Milliseconds: nothing that a page has its reader run takes longer. */
-const PATIENCE = 600_000;
+const TIMEOUT_MS = 600_000;
 
 /** A bash that is given commands one after the other, as a reader of a page does; variables stay. */
 export class Shell {
@@ -37,13 +37,13 @@ export class Shell {
     this.stderr = '';
     // A command that reads standard input is not to eat the next ones.
     this.child.stdin.write(`set -e\n{\n${commands}\n} < /dev/null\nset +e\necho ${mark}\n`);
-    const patience = setTimeout(() => {
+    const timeout = setTimeout(() => {
       this.end();
-    }, PATIENCE);
+    }, TIMEOUT_MS);
     while (!this.stdout.includes(`${mark}\n`) && !this.hasEnded) {
       await new Promise<void>((resolve) => (this.notice = resolve));
     }
-    clearTimeout(patience);
+    clearTimeout(timeout);
     if (this.hasEnded) throw new Error(`It failed:\n${commands}\n\n${this.stdout}${this.stderr}`);
     return this.stdout.replace(`${mark}\n`, '');
   }

@@ -12,7 +12,7 @@ import { Leadership } from '../../../src/mirror/sync/leadership.js';
 import { MirrorService } from '../../../src/mirror/mirror.service.js';
 import { MirrorState } from '../../../src/mirror/status/mirror-state.js';
 import type { SyncOutcome } from '../../../src/mirror/sync/outcome.js';
-import { type RunOptions, Synchroniser } from '../../../src/mirror/sync/synchronizer.js';
+import { type RunOptions, Synchronizer } from '../../../src/mirror/sync/synchronizer.js';
 import { ServiceAccountsService } from '../../../src/service-accounts/service-accounts.service.js';
 import { openSource } from '../../../src/sources/open-source.js';
 import { ComparedAnswers } from '../builders/compared-answers.js';
@@ -119,14 +119,14 @@ export class TestService {
   }
 
   /** One run over the whole directory, as the command makes one. */
-  synchronise(options: RunOptions = {}): Promise<SyncOutcome> {
-    return synchroniserOf(this.app, this.config).run(openSource(this.config.directory), options);
+  synchronize(options: RunOptions = {}): Promise<SyncOutcome> {
+    return synchronizerOf(this.app, this.config).run(openSource(this.config.directory), options);
   }
 
   /** Lets an empty directory be served: a first reading without people is held until an operator confirms it. */
   private async confirmEmpty(): Promise<void> {
     const { revision, blockedPlan } = await this.app.get(MirrorState).get();
-    if (revision === null && blockedPlan !== null) await this.synchronise({ confirm: blockedPlan });
+    if (revision === null && blockedPlan !== null) await this.synchronize({ confirm: blockedPlan });
   }
 
   /** Replaces the directory file in one go, as a careful exporter does. */
@@ -160,9 +160,9 @@ async function createAppWithRetry(config: Config): Promise<NestFastifyApplicatio
 }
 
 /** One that needs no lease, like that of the command. */
-export function synchroniserOf(app: NestFastifyApplication, config: Config): Synchroniser {
+export function synchronizerOf(app: NestFastifyApplication, config: Config): Synchronizer {
   const leadership = Leadership.ofCommand();
   const dataSource = app.get(DataSource);
   const state = new MirrorState(app.get(Database), dataSource, leadership);
-  return new Synchroniser(config, dataSource, state, app.get(Revisions), leadership);
+  return new Synchronizer(config, dataSource, state, app.get(Revisions), leadership);
 }

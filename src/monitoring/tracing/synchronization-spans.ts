@@ -1,12 +1,12 @@
 import { ROOT_CONTEXT, type Span, SpanStatusCode } from '@opentelemetry/api';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { type Run, runChannel } from '../../mirror/sync/runs.js';
-import { summarise } from '../../mirror/sync/summary.js';
+import { summarize } from '../../mirror/sync/summary.js';
 import { Tracing } from './tracing.js';
 
 /** Creates a span for each synchronization run, with its outcome and the number of its changes. */
 @Injectable()
-export class SynchronisationSpans implements OnModuleDestroy {
+export class SynchronizationSpans implements OnModuleDestroy {
   private readonly spans = new WeakMap<object, Span>();
   private readonly listeners = {
     start: (run: Run) => {
@@ -36,7 +36,7 @@ function end(span: Span, { result }: Run): void {
   if (result?.kind === 'applied') {
     span.setAttributes({
       'directory.mirror.revision': result.revision,
-      'directory.run.summary': summarise(result),
+      'directory.run.summary': summarize(result),
     });
   }
   if (result === undefined || result.kind === 'failed' || result.kind === 'blocked') {

@@ -3,7 +3,7 @@
 const REACT = '@graphiql/react/dist';
 
 /** @type {readonly { file: string, replace: readonly (readonly [string, string])[] }[]} */
-const MENDS = [
+const PATCHES = [
   {
     // A tab has two buttons in it, one of which closes it, and a tab must not have any (ARIA 1.2 §5.2.8): a list may.
     file: `${REACT}/components/tabs/index.js`,
@@ -45,16 +45,16 @@ const MENDS = [
 ];
 
 /** @returns {import("vite").Plugin} */
-export function mendGraphiql() {
-  const left = new Set(MENDS);
+export function patchGraphiql() {
+  const left = new Set(PATCHES);
   return {
-    name: 'mend-graphiql',
+    name: 'patch-graphiql',
     transform(code, id) {
-      const mend = MENDS.find(({ file }) => id.split('?')[0].endsWith(`/node_modules/${file}`));
-      if (mend === undefined) return null;
-      left.delete(mend);
-      return mend.replace.reduce((text, [from, to]) => {
-        if (text.split(from).length !== 2) this.error(`${mend.file} does not have ${from} once any more`);
+      const patch = PATCHES.find(({ file }) => id.split('?')[0].endsWith(`/node_modules/${file}`));
+      if (patch === undefined) return null;
+      left.delete(patch);
+      return patch.replace.reduce((text, [from, to]) => {
+        if (text.split(from).length !== 2) this.error(`${patch.file} does not have ${from} once any more`);
         return text.replace(from, () => to);
       }, code);
     },

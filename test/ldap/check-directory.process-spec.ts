@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { type Environment, readConfig } from '../../src/config/config.js';
-import { examineDirectory } from '../../src/sources/check/check-directory.js';
+import { checkDirectory } from '../../src/sources/check/check-directory.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import {
@@ -40,7 +40,7 @@ describe('an examination of a directory server', () => {
       ...settings,
     });
     if (directory.source.kind === 'file') throw new Error('It is a file');
-    const findings = await examineDirectory(directory, directory.source, new AbortController().signal);
+    const findings = await checkDirectory(directory, directory.source, new AbortController().signal);
     return findings.map(({ what, result, text }) => `${result} ${what}: ${text ?? ''}`);
   }
 

@@ -7,7 +7,7 @@ import { Revisions } from '../../../dist/database/revisions/revisions.js';
 import { ENTITIES } from '../../../dist/entities.js';
 import { Leadership } from '../../../dist/mirror/sync/leadership.js';
 import { MirrorState } from '../../../dist/mirror/status/mirror-state.js';
-import { Synchroniser } from '../../../dist/mirror/sync/synchronizer.js';
+import { Synchronizer } from '../../../dist/mirror/sync/synchronizer.js';
 import { LdifSource } from '../../../dist/sources/ldif/ldif-source.js';
 
 const config = readConfig();
@@ -17,10 +17,10 @@ const database = new Database(dataSource);
 const revisions = new Revisions(config, database);
 const leadership = Leadership.ofCommand();
 const state = new MirrorState(database, dataSource, leadership);
-const synchroniser = new Synchroniser(config, dataSource, state, revisions, leadership);
+const synchronizer = new Synchronizer(config, dataSource, state, revisions, leadership);
 const sources = process.argv.slice(2).map((file) => new LdifSource(config.directory, { kind: 'file', file }));
 for (let turn = 0; ; turn++) {
-  const { kind } = await synchroniser.run(sources[turn % sources.length], { force: true });
+  const { kind } = await synchronizer.run(sources[turn % sources.length], { force: true });
   if (kind === 'failed') throw new Error('A run failed');
   // A line for each: whoever waits for it knows how long one takes, and when the reader is gone, the next line ends this process.
   console.log('applied');
