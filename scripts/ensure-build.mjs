@@ -8,7 +8,7 @@ const INPUTS = [
   'tools/reference',
   'web/explorer/source',
   'web/explorer/vite.config.mjs',
-  'web/explorer/mend-graphiql.mjs',
+  'web/explorer/patch-graphiql.mjs',
   'docs/http.md',
   'package-lock.json',
   'nest-cli.json',

@@ -6,7 +6,7 @@ import { DirectoryClock, sinceAfter } from '../../sources/ldap/directory-clock.j
 import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
 import { formatPosition, type Position, refuseBehind, withKnown } from '../../sources/ldap/position.js';
 import { readServerState } from '../../sources/ldap/server-state.js';
-import type { Intake, Reached } from './pending-changes.js';
+import type { PendingChanges, Reached } from './pending-changes.js';
 import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import type { SyncOutcome } from '../sync/outcome.js';
 import type { RunReporter } from '../sync/run-reporter.js';
@@ -23,7 +23,7 @@ export class AskedChanges {
   constructor(
     private readonly dependencies: Dependencies,
     private readonly connection: LdapConnection,
-    private readonly intake: Intake,
+    private readonly pendingChanges: PendingChanges,
   ) {}
 
   /**
@@ -37,7 +37,7 @@ export class AskedChanges {
     position: Extract<Position, { kind: 'look' }>,
     isLater: boolean,
   ): Promise<void> {
-    const { connection, intake } = this;
+    const { connection, pendingChanges } = this;
     const { config, directory, manager, reporter } = this.dependencies;
     const asOf = await readClock(manager);
     const state = await readServerState(connection, directory.searches);
@@ -55,16 +55,16 @@ export class AskedChanges {
     const reached = { position: next, asOf };
     const unmoved = { position: before.position, asOf: before.asOf ?? asOf };
     const held =
-      (await intake.readAgain([...changed], unmoved)) ?? (await this.compare(before.state, unmoved));
-    if (held === null) await intake.takeOver(reached);
-    for (const risk of directory.refusals(connection)) reporter.tellRisk(risk);
+      (await pendingChanges.readAgain([...changed], unmoved)) ?? (await this.compare(before.state, unmoved));
+    if (held === null) await pendingChanges.takeOver(reached);
+    for (const risk of directory.refusals(connection)) reporter.reportRisk(risk);
   }
 
   /** The modification time shows neither deleted nor renamed entries, so a comparison is necessary. */
   private async compare(state: SyncState, before: Reached): Promise<SyncOutcome | null> {
-    const { intake } = this;
-    if (state !== SyncState.IDLE) return intake.compareAfterTrouble(before);
-    if (intake.isHealing) return intake.lookAround(before);
-    return (await intake.lookAround(before)) ?? intake.compareNow(before);
+    const { pendingChanges } = this;
+    if (state !== SyncState.IDLE) return pendingChanges.compareAfterTrouble(before);
+    if (pendingChanges.isHealing) return pendingChanges.applyRechecks(before);
+    return (await pendingChanges.applyRechecks(before)) ?? pendingChanges.compareNow(before);
   }
 }

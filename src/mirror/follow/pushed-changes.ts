@@ -8,7 +8,7 @@ import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
 import type { Position } from '../../sources/ldap/position.js';
 import { type DirectorySource, fingerprintOf } from '../../sources/source.js';
 import { readServerState } from '../../sources/ldap/server-state.js';
-import type { Intake } from './pending-changes.js';
+import type { PendingChanges } from './pending-changes.js';
 import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import type { SyncOutcome } from '../sync/outcome.js';
 import type { RunReporter } from '../sync/run-reporter.js';
@@ -20,7 +20,7 @@ import { readKnown } from '../plan/stored.js';
  */
 const IN_FLIGHT = 250;
 
-const TOLD = 'The directory tells of changes by itself (RFC 4533)';
+const METHOD = 'The directory tells of changes by itself (RFC 4533)';
 
 /** Receives the outcome of the last run. */
 export type IsWell = (outcome: SyncOutcome) => void;
@@ -41,14 +41,14 @@ interface Conduct {
 }
 
 /** Keeps the mirror synchronized with a server that sends changes (RFC 4533), over one connection. */
-export class ToldChanges {
+export class PushedChanges {
   /** Every change made before this instant is among those that the session has returned. */
   private asOf = new Date(0);
 
   constructor(
     private readonly dependencies: Dependencies,
     private readonly connection: LdapConnection,
-    private readonly intake: Intake,
+    private readonly pendingChanges: PendingChanges,
   ) {}
 
   /**
@@ -91,7 +91,7 @@ export class ToldChanges {
       // can still be read by polling.
       throw refusals[0] ?? error;
     });
-    reporter.tellWay(TOLD);
+    reporter.reportMethod(METHOD);
     return outcome;
   }
 
@@ -99,31 +99,31 @@ export class ToldChanges {
   private async catchUp(session: ContentSession, before: MirrorStatus): Promise<SyncOutcome> {
     const begun = performance.now();
     const behind = () => ({ position: session.position(), asOf: before.asOf ?? this.asOf });
-    const { intake } = this;
+    const { pendingChanges } = this;
     const { manager, reporter } = this.dependencies;
     let outcome: SyncOutcome = { kind: 'unchanged' };
     for await (const { changes, isLast } of session.readChanges((kind) => readKnown(manager, kind))) {
-      intake.add(changes.delta);
-      const isTooMuch = await intake.readAgain(changes.unread, behind());
+      pendingChanges.add(changes.delta);
+      const isTooMuch = await pendingChanges.readAgain(changes.unread, behind());
       if (isTooMuch !== null) return isTooMuch;
       // A server that hides entries it showed before sends no message about them, and the cause of the
       // earlier failure may persist.
       const isHeld =
-        isLast && before.state !== SyncState.IDLE && (await intake.compareAfterTrouble(behind()));
+        isLast && before.state !== SyncState.IDLE && (await pendingChanges.compareAfterTrouble(behind()));
       if (isHeld) return isHeld;
-      outcome = await intake.takeOver(isLast ? { ...behind(), asOf: this.asOf } : behind());
+      outcome = await pendingChanges.takeOver(isLast ? { ...behind(), asOf: this.asOf } : behind());
       if (outcome.kind === 'blocked') return outcome;
     }
-    reporter.tellWay(TOLD);
-    reporter.tellCaughtUp(performance.now() - begun);
+    reporter.reportMethod(METHOD);
+    reporter.reportCaughtUp(performance.now() - begun);
     return outcome;
   }
 
   private async takeNext(session: ContentSession): Promise<SyncOutcome> {
-    const { intake, connection } = this;
+    const { pendingChanges, connection } = this;
     const { config, directory, manager } = this.dependencies;
-    const patience = Math.min(intake.patience, config.syncSeconds * 1000);
-    const received = await this.receive(session, patience);
+    const timeoutMs = Math.min(pendingChanges.millisecondsUntilDue, config.syncSeconds * 1000);
+    const received = await this.receive(session, timeoutMs);
     if (typeof received === 'object') return received;
     const isQuiet = !received;
     if (isQuiet) {
@@ -132,7 +132,7 @@ export class ToldChanges {
       await readServerState(connection, directory.searches);
     }
     const { asOf } = this;
-    if (isQuiet || session.containers.hasMoved || intake.isHealing) {
+    if (isQuiet || session.containers.hasMoved || pendingChanges.isHealing) {
       // Changes in transit are older than the entries that are read again, and must not be applied after
       // them.
       const late = await this.receive(session, IN_FLIGHT);
@@ -141,22 +141,22 @@ export class ToldChanges {
     const reached = { position: session.position(), asOf };
     // There may be no pending changes. Then this only confirms that the mirror is current.
     const held = session.containers.takeMoved()
-      ? await intake.compareNow(reached)
-      : await intake.lookAround(reached);
-    return held ?? intake.takeOver(reached);
+      ? await pendingChanges.compareNow(reached)
+      : await pendingChanges.applyRechecks(reached);
+    return held ?? pendingChanges.takeOver(reached);
   }
 
   /**
    * Adds the next changes.
    * @returns whether there were any, or the outcome if some of them are held
    */
-  private async receive(session: ContentSession, patience: number): Promise<boolean | SyncOutcome> {
+  private async receive(session: ContentSession, timeoutMs: number): Promise<boolean | SyncOutcome> {
     const before = { position: session.position(), asOf: this.asOf };
-    if (!(await session.waitForChanges(patience))) return false;
+    if (!(await session.waitForChanges(timeoutMs))) return false;
     this.asOf = await readClock(this.dependencies.manager);
     const changes = await session.nextChanges();
-    this.intake.add(changes.delta);
-    return (await this.intake.readAgain(changes.unread, before)) ?? true;
+    this.pendingChanges.add(changes.delta);
+    return (await this.pendingChanges.readAgain(changes.unread, before)) ?? true;
   }
 }
 

@@ -26,7 +26,7 @@ const END_OF_TIME = '99991231235959Z';
  * @param progress called at intervals with the number of entries that have been read
  * @throws InvalidFilterError when a configured filter is malformed; the signal's reason
  */
-export async function examineDirectory(
+export async function checkDirectory(
   config: DirectoryConfig,
   source: LdapSourceConfig,
   signal: AbortSignal,
@@ -70,7 +70,7 @@ async function enterAll(
     } catch (error) {
       connection?.close();
       if (!(error instanceof LdapError)) first?.close();
-      findings.push(explainEntrance(error, server));
+      findings.push(explainConnectionFailure(error, server));
     }
     if (connection !== first) connection?.close();
   }
@@ -78,7 +78,7 @@ async function enterAll(
 }
 
 /** A server that rejects the account is available; the problem is the account. */
-function explainEntrance(error: unknown, { url }: LdapServerConfig): Finding {
+function explainConnectionFailure(error: unknown, { url }: LdapServerConfig): Finding {
   if (!(error instanceof LdapError)) throw error;
   return error instanceof LdapResultError
     ? problem('directory account', error.message)
@@ -107,8 +107,8 @@ class DirectoryCheck {
   async *run(): AsyncGenerator<Finding> {
     const { config, directory, connection } = this;
     const missing = yield* this.findMissingBases();
-    const notTold = await this.findWhyNotTold(missing.size === 0);
-    const entries = new EntryCheck(config.mapping, directory, connection, notTold);
+    const noContentSync = await this.findWhyNoContentSync(missing.size === 0);
+    const entries = new EntryCheck(config.mapping, directory, connection, noContentSync);
     let isWhole = missing.size === 0;
     for (const kind of KINDS) {
       if (missing.has(directory.searches[kind].base)) continue;
@@ -117,7 +117,7 @@ class DirectoryCheck {
     }
     // Missing references can only be determined if everything was read.
     if (isWhole) yield* entries.references.findings();
-    if (entries.notTold !== null && missing.size === 0) await this.tryToAsk();
+    if (entries.noContentSync !== null && missing.size === 0) await this.tryContentSync();
     yield this.describeChanges(entries);
   }
 
@@ -136,7 +136,7 @@ class DirectoryCheck {
   }
 
   /** Sends the request for changes once, to determine which parts the server refuses. */
-  private async tryToAsk(): Promise<void> {
+  private async tryContentSync(): Promise<void> {
     try {
       await this.directory.listChangedSince(this.connection, END_OF_TIME).next();
     } catch (error) {
@@ -161,7 +161,7 @@ class DirectoryCheck {
   }
 
   /** @param hasBases whether all bases exist, so that each one can be checked */
-  private async findWhyNotTold(hasBases: boolean): Promise<string | null> {
+  private async findWhyNoContentSync(hasBases: boolean): Promise<string | null> {
     if (await this.directory.offersContentSync(this.connection))
       return hasBases ? this.findWhatIsNotCovered() : null;
     const { uuid } = this.config.mapping.people;
@@ -182,10 +182,10 @@ class DirectoryCheck {
     }
   }
 
-  private describeChanges({ notTold, total, dated }: EntryCheck): Finding {
-    if (notTold === null) return ok('changes', 'told by the server as they happen (RFC 4533)');
+  private describeChanges({ noContentSync, total, dated }: EntryCheck): Finding {
+    if (noContentSync === null) return ok('changes', 'told by the server as they happen (RFC 4533)');
     const { syncSeconds, mapping } = this.config;
-    const reasons = [notTold, ...this.directory.refusals(this.connection)];
+    const reasons = [noContentSync, ...this.directory.refusals(this.connection)];
     const asked = `asked for every ${syncSeconds} s. ${reasons.join('. ')}`;
     if (dated === total) return ok('changes', asked);
     const consequence = dated === 0 ? 'everything is read each time' : 'changes of those are missed';

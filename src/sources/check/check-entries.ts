@@ -7,13 +7,13 @@ import { readContent } from '../../ldap/sync/content-sync.js';
 import { LdapResultError } from '../../ldap/client/ldap-error.js';
 import { readPaged } from '../../ldap/client/paged-search.js';
 import type { LdapDirectory } from '../ldap/ldap-directory.js';
-import { PROGRESS_INTERVAL, ReferenceTally } from './reference-statistics.js';
+import { PROGRESS_INTERVAL, ReferenceStatistics } from './reference-statistics.js';
 import type { EntryKind } from '../source.js';
 
 const PLURALS = { person: 'people', group: 'groups' } as const satisfies Record<EntryKind, string>;
 
 /** Counts entries, and the entries that have each attribute. */
-class Tally {
+class AttributeStatistics {
   total = 0;
   private readonly counts = new Map<string, number>();
 
@@ -29,19 +29,19 @@ class Tally {
 
 /** Checks the entries of a directory by reading all of them. */
 export class EntryCheck {
-  readonly references: ReferenceTally;
+  readonly references: ReferenceStatistics;
   /** The number of entries, and of those whose modification time is visible. */
   total = 0;
   dated = 0;
 
-  /** @param notTold why the server does not report changes; null when it does */
+  /** @param noContentSync why the server does not report changes; null when it does */
   constructor(
     private readonly mapping: DirectoryMapping,
     private readonly directory: LdapDirectory,
     private readonly connection: LdapConnection,
-    public notTold: string | null,
+    public noContentSync: string | null,
   ) {
-    this.references = new ReferenceTally(mapping);
+    this.references = new ReferenceStatistics(mapping);
   }
 
   /** @returns whether all entries of the kind were read */
@@ -50,16 +50,16 @@ export class EntryCheck {
     signal: AbortSignal,
     progress: (entries: number) => void,
   ): AsyncGenerator<Finding, boolean> {
-    const tally = new Tally();
-    const trouble = await this.count(kind, tally, signal, progress);
-    this.total += tally.total;
-    this.dated += tally.having(this.mapping.people.modifiedAt);
+    const statistics = new AttributeStatistics();
+    const trouble = await this.count(kind, statistics, signal, progress);
+    this.total += statistics.total;
+    this.dated += statistics.having(this.mapping.people.modifiedAt);
     if (trouble !== null) {
       yield trouble;
       return false;
     }
-    yield* this.describeEntries(kind, tally);
-    if (kind === 'group') yield* this.describeMembers(tally);
+    yield* this.describeEntries(kind, statistics);
+    if (kind === 'group') yield* this.describeMembers(statistics);
     return true;
   }
 
@@ -69,24 +69,24 @@ export class EntryCheck {
    */
   private async count(
     kind: EntryKind,
-    tally: Tally,
+    statistics: AttributeStatistics,
     signal: AbortSignal,
     progress: (entries: number) => void,
   ): Promise<Finding | null> {
     try {
       for await (const entry of this.read(kind, signal)) {
-        tally.add(entry);
+        statistics.add(entry);
         this.references.add(kind, entry);
-        if (tally.total % PROGRESS_INTERVAL === 0) progress(tally.total);
+        if (statistics.total % PROGRESS_INTERVAL === 0) progress(statistics.total);
       }
       return null;
     } catch (error) {
       if (error instanceof ContentSyncRefusedError) {
-        this.notTold = error.message;
-        return this.count(kind, tally, signal, progress);
+        this.noContentSync = error.message;
+        return this.count(kind, statistics, signal, progress);
       }
       if (!(error instanceof LdapResultError)) throw error;
-      return problem(PLURALS[kind], `${tally.total} were read, and then: ${error.message}`);
+      return problem(PLURALS[kind], `${statistics.total} were read, and then: ${error.message}`);
     }
   }
 
@@ -95,21 +95,21 @@ export class EntryCheck {
     const { uuid, id, modifiedAt } = this.mapping[PLURALS[kind]];
     const named = kind === 'person' ? [] : [member, admin, owner];
     const request = { ...this.directory.searches[kind], attributes: [uuid, id, modifiedAt, ...named] };
-    if (this.notTold !== null) yield* readPaged(this.connection, request, { signal });
+    if (this.noContentSync !== null) yield* readPaged(this.connection, request, { signal });
     else for await (const { entry } of readContent(this.connection, request, signal)) yield entry;
   }
 
-  private *describeEntries(kind: EntryKind, tally: Tally): Generator<Finding> {
+  private *describeEntries(kind: EntryKind, statistics: AttributeStatistics): Generator<Finding> {
     const what = PLURALS[kind];
     const { uuid, id, base, filter } = this.mapping[what];
-    const { total } = tally;
+    const { total } = statistics;
     if (total === 0) {
-      const nobody = `none below ${base} that the account sees and that ${filter} chooses`;
-      yield kind === 'person' ? problem(what, nobody) : warning(what, nobody);
+      const none = `none below ${base} that the account sees and that ${filter} chooses`;
+      yield kind === 'person' ? problem(what, none) : warning(what, none);
       return;
     }
-    const anonymous = total - tally.having(uuid);
-    const nameless = total - tally.having(id);
+    const anonymous = total - statistics.having(uuid);
+    const nameless = total - statistics.having(id);
     yield ok(what, `${total} below ${base}`);
     if (anonymous > 0) {
       const hidden = `${uuid} is hidden from the account, or not there, in ${anonymous} of ${total} entries`;
@@ -118,13 +118,13 @@ export class EntryCheck {
     if (nameless > 0) yield warning(what, `${nameless} of ${total} entries have no ${id}, and are left out`);
   }
 
-  private *describeMembers(tally: Tally): Generator<Finding> {
-    if (tally.total === 0) return;
+  private *describeMembers(statistics: AttributeStatistics): Generator<Finding> {
+    if (statistics.total === 0) return;
     const { member, admin, owner } = this.mapping.groups;
     const attributes = [member, admin, owner];
-    const counts = attributes.map((attribute) => `${attribute} in ${tally.having(attribute)} groups`);
-    const isNobodyNamed = attributes.every((attribute) => tally.having(attribute) === 0);
-    yield isNobodyNamed
+    const counts = attributes.map((attribute) => `${attribute} in ${statistics.having(attribute)} groups`);
+    const hasNoMembers = attributes.every((attribute) => statistics.having(attribute) === 0);
+    yield hasNoMembers
       ? problem('members', `${counts.join(', ')}: they are hidden from the account, or called otherwise`)
       : ok('members', counts.join(', '));
   }

@@ -1,7 +1,7 @@
 import { type Finding, ok, problem, warning } from '../../common/finding.js';
 import type { DirectoryConfig, FileSourceConfig } from '../../config/settings/directory.js';
 import { LdifError } from '../../ldap/ldif/ldif-error.js';
-import { PROGRESS_INTERVAL, ReferenceTally } from './reference-statistics.js';
+import { PROGRESS_INTERVAL, ReferenceStatistics } from './reference-statistics.js';
 import { LdifSource } from '../ldif/ldif-source.js';
 import { SourceError } from '../source.error.js';
 
@@ -9,14 +9,14 @@ import { SourceError } from '../source.error.js';
  * Reads a directory file completely, as the service does, and counts people and groups.
  * @param progress called at intervals with the number of entries that have been read
  */
-export async function examineFile(
+export async function checkFile(
   config: DirectoryConfig,
   source: FileSourceConfig,
   progress: (entries: number) => void,
 ): Promise<Finding[]> {
   const what = 'directory file';
   const counts = { person: 0, group: 0 };
-  const references = new ReferenceTally(config.mapping);
+  const references = new ReferenceStatistics(config.mapping);
   try {
     for await (const { kind, entry } of new LdifSource(config, source).read()) {
       references.add(kind, entry);
@@ -30,16 +30,14 @@ export async function examineFile(
     throw error;
   }
   const { people, groups } = config.mapping;
-  const nobody = ({ base, filter }: typeof people | typeof groups) =>
+  const none = ({ base, filter }: typeof people | typeof groups) =>
     `none below ${base} that ${filter} chooses`;
   return [
     ok(what, source.file),
     counts.person > 0
       ? ok('people', `${counts.person} below ${people.base}`)
-      : problem('people', nobody(people)),
-    counts.group > 0
-      ? ok('groups', `${counts.group} below ${groups.base}`)
-      : warning('groups', nobody(groups)),
+      : problem('people', none(people)),
+    counts.group > 0 ? ok('groups', `${counts.group} below ${groups.base}`) : warning('groups', none(groups)),
     ...references.findings(),
   ];
 }

@@ -131,11 +131,11 @@ export class ContentSession {
   }
 
   /**
-   * Waits for changes, for at most `patience` milliseconds, and returns whether there are any.
+   * Waits for changes, for at most `timeoutMs` milliseconds, and returns whether there are any.
    * @throws LdapError when the server or the connection ends the session
    */
-  waitForChanges(patience: number): Promise<boolean> {
-    return this.buffer.wait(patience);
+  waitForChanges(timeoutMs: number): Promise<boolean> {
+    return this.buffer.wait(timeoutMs);
   }
 
   /**

@@ -27,7 +27,7 @@ export async function requireCoverage(
     const { base } = directory.searches[kind];
     const request = { base, scope: 'base', filter: ANY_ENTRY, attributes: NO_ATTRIBUTES } as const;
     try {
-      await readTold(connection, request, signal);
+      await readUuids(connection, request, signal);
     } catch (error) {
       if (!(error instanceof ContentSyncRefusedError)) throw error;
       throw new ContentSyncRefusedError(`${error.message}, for ${base}`, { cause: error });
@@ -51,9 +51,9 @@ async function findLeftOut(
 ): Promise<string | null> {
   const bases = KINDS.map((kind) => directory.searches[kind].base);
   const shown = await readShown(connection, directory.containers, signal);
-  const told = await readTold(connection, directory.containers, signal);
+  const readable = await readUuids(connection, directory.containers, signal);
   const missing = [...shown].filter(
-    ([uuid, dn]) => !told.has(uuid) && bases.some((base) => isRelated(dn, base)),
+    ([uuid, dn]) => !readable.has(uuid) && bases.some((base) => isRelated(dn, base)),
   );
   if (missing.length === 0) return null;
   // An entry that was deleted between the two searches is not omitted.
@@ -87,12 +87,12 @@ async function readShown(
 }
 
 /** The entryUUIDs that the refresh of a content synchronization returns. */
-async function readTold(
+async function readUuids(
   connection: LdapConnection,
   request: SearchRequest,
   signal: AbortSignal,
 ): Promise<Set<string>> {
-  const told = new Set<string>();
-  for await (const { uuid } of readContent(connection, request, signal)) told.add(uuid);
-  return told;
+  const readable = new Set<string>();
+  for await (const { uuid } of readContent(connection, request, signal)) readable.add(uuid);
+  return readable;
 }
