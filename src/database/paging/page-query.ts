@@ -87,7 +87,10 @@ export function planPage(
   }
   const text = `select ${[...told, REVISION].join(', ')}${from.length > 0 ? `\nfrom ${from.join(' cross join ')}` : ''}`;
   return {
-    statement: statement(text, { returnsRevision: true, isShort: !isMany && isAlongIndex(source, selection) }),
+    statement: statement(text, {
+      returnsRevision: true,
+      isShort: !isMany && isAlongIndex(source, selection),
+    }),
     values: values.all,
     source,
     limit,
