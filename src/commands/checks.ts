@@ -60,7 +60,7 @@ async function checkDirectorySource(config: DirectoryConfig, show: Show): Promis
 
 async function checkRedis(config: RedisConfig): Promise<Finding> {
   const { SharedCounts } = await import('../limits/shared-counts.js');
-  const failure = await new SharedCounts(config).check();
+  const failure = await new SharedCounts(config).examine();
   if (failure === null) return ok('Redis', `keys begin with ${config.prefix}:`);
   return warning('Redis', `${failure}; until it is there, each process keeps the limits on its own`);
 }

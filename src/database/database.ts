@@ -25,7 +25,7 @@ export class Database implements Reader {
 
   /** Statements that return their revision run on a current replica, all others on the primary (docs/adr/0021). */
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    if (this.replicas !== null && statement.tellsRevision) {
+    if (this.replicas !== null && statement.returnsRevision) {
       const replicated = await this.replicas.read<Row>(statement, values);
       if (replicated !== null) return replicated;
     }

@@ -40,7 +40,7 @@ export abstract class DirectoryObjects<Model extends { key: number; membershipsA
     this.byId = findById(names, columns);
     this.byKeys = statement(
       `select ${columns}, ${REVISION} from ${table} ${alias} where ${alias}.key = any ($1::integer[])`,
-      { tellsRevision: true },
+      { returnsRevision: true },
     );
   }
 

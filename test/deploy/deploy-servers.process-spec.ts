@@ -80,8 +80,8 @@ describe('the configuration of', () => {
         prefix: 'test',
         certificates: null,
       });
-      let problem = await counts.check();
-      while (/ECONNREFUSED/.test(problem ?? '')) problem = await counts.check();
+      let problem = await counts.examine();
+      while (/ECONNREFUSED/.test(problem ?? '')) problem = await counts.examine();
       expect(problem).toBeNull();
     } finally {
       server.kill('SIGKILL');

@@ -25,7 +25,7 @@ const INTERVAL = 250;
 /** Milliseconds to open a connection: few, because the primary can answer instead. */
 const CONNECTION_TIMEOUT = 500;
 
-const LOOK =
+const READ_STATE =
   'select pg_is_in_recovery() as "isReplica", revision as number, revision_uuid as id from mirror_state';
 
 interface Seen {
@@ -71,7 +71,7 @@ export class ReadReplica {
   /** Checks the replica until the signal is aborted. */
   async watch(signal: AbortSignal): Promise<void> {
     const pulse = new Pulse<Seen>(
-      { url: this.url, greeting: null, text: LOOK, interval: INTERVAL },
+      { url: this.url, greeting: null, text: READ_STATE, interval: INTERVAL },
       {
         onAnswer: (seen) => {
           this.take(seen);

@@ -11,12 +11,12 @@ import {
   type OrderColumn,
   type PageOrder,
   type PageSource,
-  type SoughtParent,
+  type ParentLookup,
 } from './page-source.js';
 import { REVISION, type Statement, statement, type Values } from '../statements/statement.js';
 
 /** A value that is read with a page, in addition to its rows. */
-type Fact = 'total' | 'behind' | 'ahead';
+type PageColumn = 'total' | 'behind' | 'ahead';
 
 /**
  * A statement for the pages of all parents, with one row for each. The page is one JSON value: an array for
@@ -31,7 +31,7 @@ export interface PageQuery {
   /** Whether the first value is the position of the parent, starting at 1. */
   readonly isMany: boolean;
   /** The values that follow. */
-  readonly facts: readonly Fact[];
+  readonly pageColumns: readonly PageColumn[];
   /** Number of columns of a looked-up parent, which follow. The page comes after them, if it is read. */
   readonly parentWidth: number;
   /** The rows whose order columns follow the source's own columns in the page: see selectPage. */
@@ -48,7 +48,7 @@ export function planPage(
   source: PageSource,
   page: PageArguments,
   selection: PageSelection,
-  parents: readonly number[] | SoughtParent | null,
+  parents: readonly number[] | ParentLookup | null,
 ): PageQuery {
   const { values, order } = source;
   const backward = page.first === undefined || page.first === null;
@@ -61,31 +61,36 @@ export function planPage(
   if (after !== null) within.push(after.beyond);
   if (before !== null) within.push(before.beyond);
 
-  const facts = new Map<Fact, string>();
-  const sought = parents !== null && 'from' in parents ? parents : null;
+  const pageColumns = new Map<PageColumn, string>();
+  const parentLookup = parents !== null && 'from' in parents ? parents : null;
   if (selection.totalCount) {
-    const known = source.total === undefined ? undefined : (sought?.total ?? source.total);
-    facts.set('total', known ?? countRows(source, rows));
+    const known = source.total === undefined ? undefined : (parentLookup?.total ?? source.total);
+    pageColumns.set('total', known ?? countRows(source, rows));
   }
-  if (after !== null && selection.hasPreviousPage) facts.set('behind', findAnother(source, rows, after));
-  if (before !== null && selection.hasNextPage) facts.set('ahead', findAnother(source, rows, before));
+  if (after !== null && selection.hasPreviousPage)
+    pageColumns.set('behind', findAnother(source, rows, after));
+  if (before !== null && selection.hasNextPage) pageColumns.set('ahead', findAnother(source, rows, before));
 
   const direction = backward ? opposite(order.direction) : order.direction;
   const { cursors } = selection;
-  const places = cursors !== 'none' || source.stretches !== undefined ? order.columns : [];
+  const places = cursors !== 'none' || source.unionBranches !== undefined ? order.columns : [];
   const isMany = parents !== null && 'length' in parents && parents.length > 1;
-  const told = [...(isMany ? ['parent.position'] : []), ...facts.values(), ...(sought?.columns ?? [])];
+  const selected = [
+    ...(isMany ? ['parent.position'] : []),
+    ...pageColumns.values(),
+    ...(parentLookup?.columns ?? []),
+  ];
   const from = parents === null ? [] : [parentTable(parents, values)];
   const isRead = selection.rows || selection.hasNextPage || selection.hasPreviousPage;
   // All values must occur in the statement, even if no row is read.
   if (isRead || values.all.length > 0) {
-    told.push('page.packed');
+    selected.push('page.packed');
     // One additional row shows whether there is a next page.
     const rowLimit = isRead ? values.add(limit + 1) : '0';
     const shown = selectRows(source, places, within, direction, rowLimit);
     from.push(`lateral (${selectPage(source, cursors, shown, rowLimit)}) page`);
   }
-  const text = `select ${[...told, REVISION].join(', ')}${from.length > 0 ? `\nfrom ${from.join(' cross join ')}` : ''}`;
+  const text = `select ${[...selected, REVISION].join(', ')}${from.length > 0 ? `\nfrom ${from.join(' cross join ')}` : ''}`;
   return {
     statement: statement(text, {
       returnsRevision: true,
@@ -96,26 +101,26 @@ export function planPage(
     limit,
     backward,
     isMany,
-    facts: [...facts.keys()],
-    parentWidth: sought?.columns.length ?? 0,
+    pageColumns: [...pageColumns.keys()],
+    parentWidth: parentLookup?.columns.length ?? 0,
     cursors,
   };
 }
 
 /** Whether finding the rows takes no longer than reading them. */
 function isAlongIndex(
-  { conditions, stretches, parent, total }: PageSource,
+  { conditions, unionBranches, parent, total }: PageSource,
   { totalCount }: PageSelection,
 ): boolean {
   return (
     parent !== null &&
     conditions.length === 0 &&
-    stretches === undefined &&
+    unionBranches === undefined &&
     (!totalCount || total !== undefined)
   );
 }
 
-function parentTable(parents: readonly number[] | SoughtParent, values: Values): string {
+function parentTable(parents: readonly number[] | ParentLookup, values: Values): string {
   if ('from' in parents) {
     // Returns one row even if the parent does not exist. In that row only the revision is not null.
     const { from, key, condition } = parents;
@@ -206,13 +211,13 @@ function findAnother(
 
 /** Builds the SQL for each union branch of a source, or for the whole source if it has no branches. */
 function inStretches(
-  { stretches }: PageSource,
+  { unionBranches }: PageSource,
   conditions: readonly string[],
   ask: (conditions: readonly string[]) => string,
 ): string[] {
-  return stretches === undefined
+  return unionBranches === undefined
     ? [ask(conditions)]
-    : stretches.map((stretch) => ask([...conditions, stretch]));
+    : unionBranches.map((branch) => ask([...conditions, branch]));
 }
 
 function orderBy({ columns }: PageOrder, direction: SortDirection): string {

@@ -18,7 +18,7 @@ export interface PageSource {
   /** The connection, order and filter to which cursors are bound. */
   readonly binding: CursorBinding;
   /** Whether a cursor ends with the id of the revision from which its row was read. */
-  readonly cursorsTellRevision?: boolean;
+  readonly cursorsHaveRevision?: boolean;
   readonly from: string;
   readonly columns: readonly string[];
   /** The columns that are instants. JSON has no type for them; they are returned as Date objects. */
@@ -29,14 +29,14 @@ export interface PageSource {
   /** SQL conditions for rows, with placeholders from `values`. */
   readonly conditions: readonly string[];
   /** Conditions of union branches. A row meets exactly one; each is a range of an index in page order. */
-  readonly stretches?: readonly string[];
+  readonly unionBranches?: readonly string[];
   readonly values: Values;
   /** SQL that returns the total faster than counting, if available. */
   readonly total?: string;
 }
 
 /** A parent that is looked up by its id and read together with its page. */
-export interface SoughtParent {
+export interface ParentLookup {
   /** Its table, with the alias that its columns use. */
   readonly from: string;
   /** SQL for its key. */
@@ -80,13 +80,13 @@ export interface Bound {
 
 /** Returns the bound that a cursor defines; null if there is no cursor. */
 export function bound(
-  { binding, order, values, cursorsTellRevision = false }: PageSource,
+  { binding, order, values, cursorsHaveRevision = false }: PageSource,
   cursor: string | null | undefined,
   argument: 'after' | 'before',
 ): Bound | null {
   if (cursor === undefined || cursor === null) return null;
   const types = order.columns.map(({ type }) => (type === 'text' ? 'string' : 'number'));
-  const place = decodeCursor(cursor, binding, cursorsTellRevision ? [...types, 'string'] : types, argument);
+  const place = decodeCursor(cursor, binding, cursorsHaveRevision ? [...types, 'string'] : types, argument);
   const columns = `(${order.columns.map((column) => column.sql).join(', ')})`;
   const here = `(${order.columns.map((column, index) => inputOf(column, place[index] ?? '', values)).join(', ')})`;
   const onwards = argument === 'after' ? order.direction : opposite(order.direction);

@@ -14,7 +14,7 @@ import type { LabelledValue, Metric, MetricGroup } from './metric.js';
  * Milliseconds within which the database must report the mirror status. A later answer is useless, because
  * clients request metrics periodically.
  */
-const PATIENCE = 1000;
+const READ_TIMEOUT_MS = 1000;
 
 type LastReconciliation = [kind: string, finishedAt: Date, seconds: number];
 
@@ -120,7 +120,7 @@ export class MirrorMetrics implements MetricGroup {
 
   async refresh(): Promise<void> {
     const asked = this.read().catch(() => null);
-    this.status = (await settlesWithin(PATIENCE, asked)) ? await asked : null;
+    this.status = (await settlesWithin(READ_TIMEOUT_MS, asked)) ? await asked : null;
   }
 
   private readEntries(): LabelledValue[] {
