@@ -7,7 +7,6 @@ import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule, type Waiting } from './database/database.module.js';
 import { ENTITIES } from './entities.js';
 import { ExplorerModule } from './explorer/explorer.module.js';
-import { StartPageModule } from './explorer/start-page.module.js';
 import { GraphQLModule } from './graphql/graphql.module.js';
 import { GroupsModule } from './groups/groups.module.js';
 import { HealthModule } from './health/health.module.js';
@@ -48,8 +47,7 @@ export class AppModule {
         MirrorModule,
         PreviewsModule,
         HealthModule,
-        StartPageModule,
-        ...(config.explorer === null ? [] : [ExplorerModule]),
+        ExplorerModule.forRoot(config),
         ReferenceModule,
         MonitoringModule.forRoot(config),
         ...(config.auth.issuer === null ? [IdentityProviderModule] : []),

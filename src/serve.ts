@@ -6,11 +6,12 @@ import type { Config } from './config/config.js';
 import { createApp, REJECTION_FORMS } from './create-app.js';
 import { databaseError } from './database/statements/database-error.js';
 import { StartupAdapter } from './http/startup-adapter.js';
+import { MetricsServer } from './monitoring/metrics/metrics-server.js';
 import { NestLog } from './monitoring/logging/nest-log.js';
 import { MirrorService } from './mirror/mirror.service.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
 import { describeStart } from './start/message.js';
-import { WaitingMetrics } from './start/startup-metrics.js';
+import { readStartupMetrics } from './start/startup-metrics.js';
 import { buildWaitingRoom } from './start/startup-server.js';
 
 /** What asks a process to end, from an operator, a terminal or a container's supervisor. */
@@ -60,7 +61,8 @@ async function ensureDemoToken(app: NestFastifyApplication, ending: AbortSignal)
 /** Waits for a database that is away, and answers meanwhile. Null when the process is told to end before it is there. */
 async function createWithRetry(config: Config, ending: AbortSignal): Promise<NestFastifyApplication | null> {
   const adapter = new StartupAdapter(config, REJECTION_FORMS);
-  const metrics = new WaitingMetrics(config);
+  const metrics = new MetricsServer();
+  const { metrics: port } = config.monitoring;
   const logger = new Logger('Service');
   let reported: string | null = null;
   const onWait = async (reason: string | null) => {
@@ -69,7 +71,7 @@ async function createWithRetry(config: Config, ending: AbortSignal): Promise<Nes
     reported = reason ?? reported ?? OPENING;
     if (!adapter.isOpen)
       await adapter.open(config.port, config.host, await buildWaitingRoom(config, REJECTION_FORMS));
-    await metrics.open();
+    if (port?.kind === 'apart') await metrics.open(port, readStartupMetrics);
   };
   try {
     return await createApp(config, adapter, { signal: ending, onWait });

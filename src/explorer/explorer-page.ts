@@ -2,13 +2,12 @@ import { SCOPES } from '../auth/principal.js';
 import type { Config } from '../config/config.js';
 import { dataBlock, escapeHtml, renderDocument } from '../pages/html.js';
 import type { Directives } from '../pages/policy.js';
-import type { IsServed } from '../pages/served-pages.js';
 import { PALETTE } from '../pages/style.js';
 import type { ExplorerEntryPoint } from './explorer-assets.js';
 import { type PageSettings, ROOT_ELEMENT, SETTINGS_ELEMENT } from './page-settings.js';
 
 /** @param entry null: the explorer has not been built */
-export function renderExplorer(config: Config, entry: ExplorerEntryPoint | null, isServed: IsServed): string {
+export function renderExplorer(config: Config, entry: ExplorerEntryPoint | null): string {
   const root = `${config.basePath}/explorer/`;
   const link = (path: string) => escapeHtml(`${root}${path}`);
   const styles = entry?.styles.map((path) => `<link rel="stylesheet" href="${link(path)}">`) ?? [];
@@ -22,7 +21,7 @@ export function renderExplorer(config: Config, entry: ExplorerEntryPoint | null,
     head: [
       `<style>${PALETTE}</style>`,
       ...styles,
-      dataBlock(SETTINGS_ELEMENT, pageSettings(config, isServed)),
+      dataBlock(SETTINGS_ELEMENT, pageSettings(config)),
       ...script,
     ].join('\n'),
     body: `<div id="${ROOT_ELEMENT}"><main><p>${message}</p></main></div>`,
@@ -46,15 +45,12 @@ export function explorerDirectives({ auth, baseUrl }: Config): Directives {
   };
 }
 
-function pageSettings(
-  { auth, baseUrl, basePath, disclosure, explorer }: Config,
-  isServed: IsServed,
-): PageSettings {
+function pageSettings({ auth, baseUrl, basePath, disclosure, explorer }: Config): PageSettings {
   return {
     endpoint: `${basePath}/graphql/v1`,
     baseUrl,
     startPage: `${basePath}/`,
-    reference: disclosure.introspection && isServed('/reference') ? `${basePath}/reference` : null,
+    reference: disclosure.introspection ? `${basePath}/reference` : null,
     introspection: disclosure.introspection,
     scopes: SCOPES,
     signIn:

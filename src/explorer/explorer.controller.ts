@@ -4,7 +4,6 @@ import { Public } from '../auth/access.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { pageHeaders } from '../pages/policy.js';
-import { ServedPages } from '../pages/served-pages.js';
 import { ExplorerAssets } from './explorer-assets.js';
 import { explorerDirectives, renderExplorer } from './explorer-page.js';
 
@@ -14,7 +13,6 @@ export class ExplorerController {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly assets: ExplorerAssets,
-    private readonly pages: ServedPages,
   ) {}
 
   /** Serves the page, also for redirects from the identity provider: the page reads its own address. */
@@ -22,6 +20,6 @@ export class ExplorerController {
   page(@Res() reply: FastifyReply): void {
     void reply
       .headers(pageHeaders(explorerDirectives(this.config)))
-      .send(renderExplorer(this.config, this.assets.entry, this.pages.isServed));
+      .send(renderExplorer(this.config, this.assets.entry));
   }
 }

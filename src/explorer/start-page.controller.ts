@@ -7,7 +7,6 @@ import { CONFIG } from '../config/config.module.js';
 import { isSampleDirectory } from '../config/settings/directory.js';
 import { mayUseEmbedded } from '../config/settings/embedded.js';
 import { pageHeaders } from '../pages/policy.js';
-import { ServedPages } from '../pages/served-pages.js';
 import { DemoServiceAccount } from '../service-accounts/demo-service-account.js';
 import { renderStartPage, START_PAGE_DIRECTIVES } from './start-page.js';
 
@@ -17,23 +16,15 @@ export class StartPageController {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly demo: DemoServiceAccount,
-    private readonly pages: ServedPages,
   ) {}
 
   @Get('/')
   async page(@Req() { raw }: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const demoToken = await this.findDemoToken(raw.headers.host);
-    void reply
-      .headers(pageHeaders(START_PAGE_DIRECTIVES))
-      .send(renderStartPage(this.config, { demoToken, isServed: this.pages.isServed }));
+    void reply.headers(pageHeaders(START_PAGE_DIRECTIVES)).send(renderStartPage(this.config, demoToken));
   }
 
-  /**
-   * Returns the token of the demonstration account only for the sample data, and only to requests that may
-   * use the embedded parts. It is never shown in production, even with embedded parts. Null: it must not be
-   * shown, or the database is unavailable, without which the page is useful too.
-   * @param host the Host header field
-   */
+  /** Null: the token must not be shown, or the database is unavailable, without which the page is useful too. */
   private async findDemoToken(host: string | undefined): Promise<string | null> {
     const { production, directory } = this.config;
     if (production || !isSampleDirectory(directory) || !mayUseEmbedded(this.config, host)) return null;

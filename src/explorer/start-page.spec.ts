@@ -9,7 +9,7 @@ const PRODUCTION = {
 };
 
 function render(environment: Record<string, string>, demoToken: string | null = null): string {
-  return renderStartPage(readConfig(environment), { demoToken, isServed: () => true });
+  return renderStartPage(readConfig(environment), demoToken);
 }
 
 describe('the start page', () => {

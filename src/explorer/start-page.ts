@@ -1,7 +1,6 @@
 import type { Config } from '../config/config.js';
 import { escapeHtml, renderDocument } from '../pages/html.js';
 import { type Directives, hashSource } from '../pages/policy.js';
-import type { IsServed } from '../pages/served-pages.js';
 import { type FirstQuery, findExamples } from './first-queries.js';
 import { START_PAGE_STYLE } from './start-page-style.js';
 
@@ -22,15 +21,11 @@ export const START_PAGE_DIRECTIVES: Directives = {
   'script-src': [hashSource(SCRIPT)],
 };
 
-/** Properties of the running service that the settings do not contain. */
-export interface Circumstances {
-  /** Token of the demonstration account. Null: there is none, or it must not be shown. */
-  readonly demoToken: string | null;
-  readonly isServed: IsServed;
-}
-
-/** Renders the description of the service and the first query, as they apply to the present configuration. */
-export function renderStartPage(config: Config, { demoToken, isServed }: Circumstances): string {
+/**
+ * Renders the description of the service and the first query, as they apply to the configuration.
+ * @param demoToken token of the demonstration account. Null: there is none, or it must not be shown
+ */
+export function renderStartPage(config: Config, demoToken: string | null): string {
   const { baseUrl } = config;
   return renderDocument({
     title: 'Directory Service',
@@ -44,7 +39,7 @@ photos. Clients ask with a token, and never see the directory itself.</p>
 <main>
 <nav aria-label="Pages">
 <ul>
-${linksOf(config, isServed).map(renderLink).join('\n')}
+${linksOf(config).map(renderLink).join('\n')}
 </ul>
 </nav>
 <h2>The first query</h2>
@@ -60,9 +55,9 @@ interface Link {
   readonly what: string;
 }
 
-function linksOf({ basePath, disclosure }: Config, isServed: IsServed): Link[] {
+function linksOf({ basePath, disclosure, explorer }: Config): Link[] {
   const links: Link[] = [
-    { path: '/explorer', name: 'Explorer', what: 'Ask in the browser' },
+    ...(explorer === null ? [] : [{ path: '/explorer', name: 'Explorer', what: 'Ask in the browser' }]),
     ...(disclosure.introspection
       ? [
           { path: '/reference', name: 'Reference', what: 'Every type and field, with examples' },
@@ -71,9 +66,7 @@ function linksOf({ basePath, disclosure }: Config, isServed: IsServed): Link[] {
       : [{ path: '/reference/errors', name: 'Errors', what: 'Every code, its cause and its cure' }]),
     { path: '/_readiness', name: 'Status', what: 'Whether the service is ready' },
   ];
-  return links
-    .filter(({ path }) => isServed(path))
-    .map(({ path, ...link }) => ({ ...link, path: `${basePath}${path}` }));
+  return links.map(({ path, ...link }) => ({ ...link, path: `${basePath}${path}` }));
 }
 
 function renderLink({ path, name, what }: Link): string {

@@ -52,11 +52,7 @@ describe('the explorer', () => {
 
   it('is told in its page what it needs, without a way out of the element', () => {
     const config = readConfig({ BASE_URL, EXPLORER_CLIENT_ID: '</script><script>' });
-    const page = renderExplorer(
-      config,
-      { script: 'assets/main.js', styles: ['assets/main.css'] },
-      () => true,
-    );
+    const page = renderExplorer(config, { script: 'assets/main.js', styles: ['assets/main.css'] });
     expect(page).toContain('<script type="module" src="/school/explorer/assets/main.js"></script>');
     expect(page.match(/<script/g)).toHaveLength(2);
     expect(page).toContain('"clientId":"\\u003c/script>\\u003cscript>"');

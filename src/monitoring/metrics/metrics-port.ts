@@ -1,15 +1,14 @@
-import type { Server } from 'node:http';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { closeMetricsServer, openMetricsServer } from './metrics-server.js';
+import { MetricsServer } from './metrics-server.js';
 import { MetricsService } from './metrics.service.js';
 
 /** Serves metrics on a separate port, which clients of the API need not be able to reach. */
 @Injectable()
 export class MetricsPort implements OnApplicationBootstrap, OnApplicationShutdown {
-  private server: Server | null = null;
+  private readonly server = new MetricsServer();
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -23,11 +22,11 @@ export class MetricsPort implements OnApplicationBootstrap, OnApplicationShutdow
     // The command line has no HTTP server.
     const adapter = this.host.httpAdapter as unknown;
     if (metrics?.kind !== 'apart' || !adapter) return;
-    this.server = await openMetricsServer(metrics, () => this.metrics.text());
+    await this.server.open(metrics, () => this.metrics.text());
     await this.metrics.begin();
   }
 
-  async onApplicationShutdown(): Promise<void> {
-    if (this.server !== null) await closeMetricsServer(this.server);
+  onApplicationShutdown(): Promise<void> {
+    return this.server.close();
   }
 }

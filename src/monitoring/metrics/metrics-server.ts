@@ -10,39 +10,47 @@ const MOST_CONNECTIONS = 100;
 
 const logger = new Logger('Metrics');
 
-/**
- * Opens a port that serves only `/metrics`.
- * @param read returns all metrics in the Prometheus text format, version 0.0.4
- * @throws Error of the system when the port cannot be opened
- */
-export async function openMetricsServer(
-  { port, host }: Extract<MetricsConfig, { kind: 'apart' }>,
-  read: () => Promise<string>,
-): Promise<Server> {
-  const timeouts = {
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    headersTimeout: REQUEST_TIMEOUT_MS,
-    connectionsCheckingInterval: 1000,
-  };
-  const server = createServer(timeouts, (request, response) => {
-    answer(request, response, read).catch((error: unknown) => {
-      logger.error(error);
-      response.writeHead(500).end();
+/** A port that serves only `/metrics`. */
+export class MetricsServer {
+  private server: Server | null = null;
+
+  /**
+   * Opens the port, unless it is open already.
+   * @param read returns all metrics in the Prometheus text format, version 0.0.4
+   * @throws Error of the system when the port cannot be opened
+   */
+  async open({ port, host }: SeparatePort, read: () => Promise<string>): Promise<void> {
+    if (this.server !== null) return;
+    const timeouts = {
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: 1000,
+    };
+    const server = createServer(timeouts, (request, response) => {
+      answer(request, response, read).catch((error: unknown) => {
+        logger.error(error);
+        response.writeHead(500).end();
+      });
     });
-  });
-  server.maxConnections = MOST_CONNECTIONS;
-  server.listen(port, host);
-  await once(server, 'listening');
-  return server;
+    server.maxConnections = MOST_CONNECTIONS;
+    server.listen(port, host);
+    await once(server, 'listening');
+    this.server = server;
+  }
+
+  /** Closes the port and all its connections. */
+  async close(): Promise<void> {
+    const { server } = this;
+    this.server = null;
+    if (server === null) return;
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  }
 }
 
-/** Closes the port and all its connections. */
-export async function closeMetricsServer(server: Server): Promise<void> {
-  const closed = once(server, 'close');
-  server.close();
-  server.closeAllConnections();
-  await closed;
-}
+type SeparatePort = Extract<MetricsConfig, { kind: 'apart' }>;
 
 /** The media type of the Prometheus text format. */
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
