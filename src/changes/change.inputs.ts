@@ -13,7 +13,8 @@ export class ChangeFilter {
   @Field(() => UserInput, {
     nullable: true,
     description:
-      'The user whom the changes are about, whatever id the user had at the time. A deleted user is identified by the last id.',
+      'The user whose changes are returned, including changes under former ids. A deleted user is identified by ' +
+      'the last id.',
   })
   user?: UserInput | null;
 

@@ -27,7 +27,7 @@ export const GROUP_FIELDS: FieldDefinition[] = [
   {
     name: 'description',
     type: 'String',
-    description: 'What the group is about.',
+    description: 'The description of the group.',
     attributes: 'DIRECTORY_GROUP_DESCRIPTION',
     reader: 'text',
     column: 'description',

@@ -68,7 +68,7 @@ export class ProfileGroupsResolver {
   @InheritAccess()
   @ResolveField(() => GroupMembershipConnection, {
     description:
-      'The groups to which the person belongs, directly or through groups inside them. Each group appears once.',
+      'The groups to which the user belongs, directly or through groups inside them. Each group appears once.',
   })
   groups(
     @Parent() { user }: Profile,

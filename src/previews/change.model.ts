@@ -3,7 +3,7 @@ import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess } from '../auth/access.js';
 import { DateTime } from '../graphql/schema/scalars.js';
 
-@ObjectType({ description: 'A change that was worked out and not made.' })
+@ObjectType({ description: 'A preview of a change. The service does not apply it.' })
 export class ChangePreview {
   constructor(ldif: string, basedOn: Date | null) {
     this.ldif = ldif;
@@ -14,14 +14,15 @@ export class ChangePreview {
   @InheritAccess()
   @Field(() => String, {
     description:
-      'The change as LDIF change records (RFC 2849), for an administrator to apply with `ldapmodify`. They name what ' +
-      'they replace, so that the directory refuses them when it has changed in the meantime.',
+      'The change as LDIF change records (RFC 2849), which an administrator applies with `ldapmodify`. The ' +
+      'records name the values that they replace. The directory therefore rejects them if these values have ' +
+      'changed in the meantime.',
   })
   ldif: string;
 
   @InheritAccess()
   @Field(() => Boolean, {
-    description: 'Whether the change was made. Always false: only an administrator makes it, with the LDIF.',
+    description: 'Whether the change was applied. Always false: an administrator applies the LDIF.',
   })
   readonly persisted: boolean = false;
 
@@ -29,7 +30,8 @@ export class ChangePreview {
   @Field(() => DateTime, {
     nullable: true,
     description:
-      'How fresh what the change was worked out from is: every change made in the directory before this instant is in it.',
+      'The age of the data that the preview is based on. It contains every change that was made in the ' +
+      'directory before this instant.',
   })
   basedOn: Date | null;
 }
@@ -38,10 +40,10 @@ export class ChangePreview {
 @ObjectType({ isAbstract: true })
 export abstract class ChangePayload {
   @InheritAccess()
-  @Field(() => String, { nullable: true, description: 'The `clientMutationId` of the input, as it came.' })
+  @Field(() => String, { nullable: true, description: 'The `clientMutationId` of the input, unchanged.' })
   clientMutationId!: string | null;
 
   @InheritAccess()
-  @Field(() => ChangePreview, { description: 'The change itself, and how to make it permanent.' })
+  @Field(() => ChangePreview, { description: 'The change, and the LDIF that makes it permanent.' })
   preview!: ChangePreview;
 }

@@ -4,7 +4,7 @@ import type { Scope } from '../auth/principal.js';
 import { DateTime } from '../graphql/schema/scalars.js';
 
 @ObjectType({
-  description: 'The account of a program. Its requests have a token of their own and act for no user.',
+  description: 'The account of a program. Its requests carry the token of the account and act for no user.',
 })
 export class ServiceAccount {
   @InheritAccess()

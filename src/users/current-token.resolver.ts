@@ -29,7 +29,8 @@ registerEnumType(TokenKind, {
     ACCESS_TOKEN: { description: 'An access token of an application for a user who signed in.' },
     PERSONAL_ACCESS_TOKEN: {
       description:
-        'An access token of the client-credentials grant. A client uses it for itself, or for the person who owns the client.',
+        'An access token of the client-credentials grant. A client uses it for itself, or for the user who owns ' +
+        'the client.',
     },
     SERVICE_ACCOUNT_TOKEN: { description: 'The token of a service account, which acts for no user.' },
   },
@@ -69,7 +70,7 @@ export class CurrentTokenResolver {
   @CachePolicy('request')
   @Query(() => CurrentToken, {
     nullable: true,
-    description: 'The token of this request, with its kind and scopes.',
+    description: 'The token of this request.',
   })
   currentToken(@CurrentPrincipal() principal: Principal | null): CurrentToken | null {
     return principal === null ? null : new CurrentToken(principal);

@@ -13,7 +13,7 @@ import { User } from './user.model.js';
     (field) => !isInstant(field) || field.reader === 'time',
   ),
 )
-@ObjectType({ description: 'The person for whom the token acts.' })
+@ObjectType({ description: 'The user for whom the token acts.' })
 export class Profile {
   [field: string]: unknown;
   /** Primary key of the row; internal. */
@@ -23,7 +23,7 @@ export class Profile {
   hasPicture!: boolean;
 
   @RequireScopes('read')
-  @Field(() => User, { nullable: true, description: 'The same person, as other people see them.' })
+  @Field(() => User, { nullable: true, description: 'The same user as other users see them.' })
   user: User;
 
   constructor(user: User) {

@@ -79,7 +79,8 @@ export const USER_FIELDS: FieldDefinition[] = [
     name: 'picture',
     type: 'String',
     description:
-      'A signed URL of the picture that the person chose. Null if there is none. It is used like that of `photo`.',
+      'A signed URL of the picture that the user chose. Null if there is none. It is used in the same way as ' +
+      'the URL of `photo`.',
     attributes: 'DIRECTORY_USER_PICTURE',
     reader: 'picture',
     column: 'picture',

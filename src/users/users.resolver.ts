@@ -57,7 +57,7 @@ export class UsersResolver {
   @Query(() => Profile, {
     nullable: true,
     description:
-      'The person for whom the token acts. NO_USER_CONTEXT if it acts for nobody in the directory.',
+      'The user for whom the token acts. NO_USER_CONTEXT if the token acts for no user of the directory.',
   })
   async profile(
     _root: unknown,

@@ -4,30 +4,31 @@ import { CachePolicy } from '../cache/cache-policy.decorator.js';
 import type { Charge, RequestContext } from '../http/request-context.js';
 import { DateTime } from '../schema/scalars.js';
 
-@ObjectType({ description: 'What this operation costs, and what you have left.' })
+@ObjectType({ description: 'The cost of this operation and the state of the rate limit.' })
 export class RateLimit implements Charge {
   @InheritAccess()
-  @Field(() => Int, { description: 'Points that you may spend in an hour.' })
+  @Field(() => Int, { description: 'The number of points per hour.' })
   limit!: number;
 
   @InheritAccess()
   @Field(() => Int, {
-    description: 'Points that this operation costs: one for each 100 requested nodes, at least one.',
+    description: 'The cost of this operation in points: one for every 100 requested nodes, at least one.',
   })
   cost!: number;
 
   @InheritAccess()
-  @Field(() => Int, { description: 'Points that you have left once this operation is paid.' })
+  @Field(() => Int, { description: 'The number of points that remain after this operation.' })
   remaining!: number;
 
   @InheritAccess()
-  @Field(() => DateTime, { description: 'When you have all points again.' })
+  @Field(() => DateTime, { description: 'The time at which all points are available again.' })
   resetAt!: Date;
 
   @InheritAccess()
   @Field(() => Int, {
     description:
-      'Nodes that this operation can give at most: the page sizes of connections, multiplied where they nest.',
+      'The maximum number of nodes that this operation can return: the page sizes of its connections, ' +
+      'multiplied where connections are nested.',
   })
   nodeCount!: number;
 }
@@ -36,13 +37,14 @@ export class RateLimit implements Charge {
 export class RateLimitResolver {
   @Public()
   @CachePolicy('request')
-  @Query(() => RateLimit, { description: 'The price of this operation and your standing with the limits.' })
+  @Query(() => RateLimit, { description: 'The cost of this operation and the state of the rate limit.' })
   rateLimit(
     @Args('dryRun', {
       type: () => Boolean,
       nullable: true,
       defaultValue: false,
-      description: 'Prices the operation and runs nothing else of it; nothing is taken.',
+      description:
+        'If true, the service computes the cost and executes no other field. No points are charged.',
     })
     _dryRun: boolean,
     @Context() context: RequestContext,

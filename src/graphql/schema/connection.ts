@@ -11,7 +11,7 @@ export enum OrderDirection {
 
 registerEnumType(OrderDirection, {
   name: 'OrderDirection',
-  description: 'Which end of an order comes first.',
+  description: 'The sort direction.',
   valuesMap: {
     ASC: { description: 'From A to Z, from few to many, from old to new.' },
     DESC: { description: 'From Z to A, from many to few, from new to old.' },
@@ -23,37 +23,41 @@ registerEnumType(OrderDirection, {
 export class ConnectionArguments implements PageArguments {
   @Field(() => Int, {
     nullable: true,
-    description: 'How many to give from the beginning, or after the cursor: 0 to 100. Either this or `last`.',
+    description:
+      'The number of elements to return from the beginning or after the cursor: 0 to 100. Either this or `last` ' +
+      'is required.',
   })
   first?: number;
 
-  @Field(() => String, { nullable: true, description: 'Gives what comes after this cursor.' })
+  @Field(() => String, { nullable: true, description: 'Returns the elements after this cursor.' })
   after?: string;
 
   @Field(() => Int, {
     nullable: true,
-    description: 'How many to give from the end, or before the cursor: 0 to 100. Either this or `first`.',
+    description:
+      'The number of elements to return from the end or before the cursor: 0 to 100. Either this or `first` is ' +
+      'required.',
   })
   last?: number;
 
-  @Field(() => String, { nullable: true, description: 'Gives what comes before this cursor.' })
+  @Field(() => String, { nullable: true, description: 'Returns the elements before this cursor.' })
   before?: string;
 }
 
-@ObjectType({ description: 'Where a page lies within its connection.' })
+@ObjectType({ description: 'The position of a page within its connection.' })
 export class PageInfo {
   @InheritAccess()
-  @Field(() => Boolean, { description: 'Whether anything comes after this page.' })
+  @Field(() => Boolean, { description: 'Whether there are elements after this page.' })
   hasNextPage!: boolean;
 
   @InheritAccess()
-  @Field(() => Boolean, { description: 'Whether anything comes before this page.' })
+  @Field(() => Boolean, { description: 'Whether there are elements before this page.' })
   hasPreviousPage!: boolean;
 
   @InheritAccess()
   @Field(() => String, {
     nullable: true,
-    description: 'The cursor of the first on this page; null on an empty page.',
+    description: 'The cursor of the first element of this page. Null on an empty page.',
   })
   startCursor!: string | null;
 
@@ -61,7 +65,7 @@ export class PageInfo {
   @Field(() => String, {
     nullable: true,
     description:
-      'The cursor of the last on this page, to be given as `after` for the next one; null on an empty page.',
+      'The cursor of the last element of this page, for the argument `after` of the next page. Null on an empty page.',
   })
   endCursor!: string | null;
 }
@@ -150,7 +154,7 @@ export function connectionTypes<Node extends object>(
   class EdgeType {
     @InheritAccess()
     @Field(() => String, {
-      description: 'Marks this place in the order: to be given as `after` or `before`.',
+      description: 'The cursor of this element, for the arguments `after` and `before`.',
     })
     cursor!: string;
 
@@ -166,16 +170,16 @@ export function connectionTypes<Node extends object>(
     nodes!: Node[];
 
     @InheritAccess()
-    @Field(() => [EdgeType], { description: 'The same, each with its cursor.' })
+    @Field(() => [EdgeType], { description: 'The elements of this page, each with its cursor.' })
     edges!: EdgeType[];
 
     @InheritAccess()
-    @Field(() => PageInfo, { description: 'Where this page lies within the whole.' })
+    @Field(() => PageInfo, { description: 'The position of this page within the connection.' })
     pageInfo!: PageInfo;
 
     @InheritAccess()
     @Field(() => Int, {
-      description: 'How many there are on all pages together. Counted only when selected.',
+      description: 'The number of elements on all pages. Computed only if selected.',
     })
     totalCount!: number;
   }

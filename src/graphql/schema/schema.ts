@@ -29,7 +29,7 @@ export function finishSchema(built: GraphQLSchema): GraphQLSchema {
   const problems = [...undeclaredFields(built), ...findDeprecationProblems(built)];
   if (problems.length > 0) throw new Error(`The schema is not complete:\n${problems.join('\n')}`);
   const schema = mapSchema(built, {
-    [MapperKind.QUERY]: (query) => describe(query, 'What can be asked.'),
+    [MapperKind.QUERY]: (query) => describe(query, 'The queries of the service.'),
     [MapperKind.MUTATION]: (mutation) => describe(mutation, MUTATION),
     [MapperKind.OBJECT_FIELD]: withoutDefaultResolver,
     [MapperKind.MUTATION_ROOT_FIELD]: inPreviewTransaction,

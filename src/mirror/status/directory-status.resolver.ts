@@ -7,31 +7,35 @@ import { describeTrouble, MirrorState, SyncState } from './mirror-state.js';
 
 registerEnumType(SyncState, {
   name: 'SyncState',
-  description: 'How synchronisation with the directory is doing.',
+  description: 'The state of the synchronization with the directory.',
   valuesMap: {
-    NEVER_RUN: { description: 'Nothing has been read from the directory yet.' },
-    IDLE: { description: 'The answers are those of the directory, as of `asOf`.' },
-    RUNNING: { description: 'A change is being taken over; answers are as of `asOf` until it is done.' },
-    FAILING: { description: 'The directory cannot be read; answers stay as of `asOf`.' },
+    NEVER_RUN: { description: 'The directory has not been read yet.' },
+    IDLE: { description: 'The responses reflect the directory as of `asOf`.' },
+    RUNNING: {
+      description:
+        'A synchronization run is in progress. Until it ends, the responses reflect the directory as of `asOf`.',
+    },
+    FAILING: { description: 'The directory cannot be read. The responses reflect it as of `asOf`.' },
     BLOCKED: {
       description:
-        'A change was held because it would delete too much, or a first reading because it found no people; answers stay as of `asOf`.',
+        'The last run was stopped because it would delete too many entries, or because the first run found no ' +
+        'users. The responses reflect the directory as of `asOf`.',
     },
   },
 });
 
 const WAITING = 'A change waits for a lock that another session of the database holds';
 
-@ObjectType({ description: 'How fresh the answers are.' })
+@ObjectType({ description: 'The freshness of the responses.' })
 export class DirectoryStatus {
   @InheritAccess()
-  @Field(() => SyncState, { description: 'How synchronisation is doing.' })
+  @Field(() => SyncState, { description: 'The state of the synchronization.' })
   state!: SyncState;
 
   @InheritAccess()
   @Field(() => DateTime, {
     nullable: true,
-    description: 'Every change made in the directory before this instant is in the answers.',
+    description: 'The responses contain every change that was made in the directory before this instant.',
   })
   asOf!: Date | null;
 
@@ -39,7 +43,8 @@ export class DirectoryStatus {
   @Field(() => String, {
     nullable: true,
     description:
-      'Why synchronisation fails or has stopped itself, for instance because it would delete too much. The details are for tokens with the scope directory.',
+      'The reason why synchronization fails or is blocked, for example because it would delete too many ' +
+      'entries. Details require the scope directory.',
   })
   blockedReason!: string | null;
 }
@@ -51,7 +56,7 @@ export class DirectoryStatusResolver {
   @Public()
   @CachePolicy('request')
   @Query(() => DirectoryStatus, {
-    description: 'How fresh the answers are, and whether anything keeps them from being fresher.',
+    description: 'The freshness of the responses and the state of the synchronization.',
   })
   async directoryStatus(@CurrentPrincipal() principal: Principal | null): Promise<DirectoryStatus> {
     const status = await this.state.get();

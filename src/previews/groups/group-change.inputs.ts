@@ -5,14 +5,14 @@ import { GroupInput } from '../../groups/group.model.js';
 import { ChangeInput, changeInputsOf, newInputsOf } from '../change.inputs.js';
 
 @DeriveFields(({ directory }) => newInputsOf(groupFields(directory.mapping.groups)))
-@InputType({ description: 'A new group. The person for whom the token acts becomes its owner.' })
+@InputType({ description: 'A new group. The user for whom the token acts becomes its owner.' })
 export class CreateGroupInput extends ChangeInput {
   [field: string]: unknown;
 
   @Field(() => String, {
     description:
-      'The id, which no other group has; case is ignored. 1 to 256 ASCII letters, digits, dots, hyphens and underscores, ' +
-      'beginning with a letter or a digit. It is part of addresses and cannot be changed later.',
+      'The id: 1 to 256 ASCII letters, digits, dots, hyphens and underscores, beginning with a letter or a ' +
+      'digit. It is unique; case is ignored. It is part of URLs and cannot be changed later.',
   })
   id!: string;
 

@@ -13,11 +13,11 @@ export class GroupPreviewsResolver {
   @Mutation(() => CreateGroupPayload, {
     nullable: true,
     description:
-      'Makes a group, for anybody of the directory, and inside another one for those who are at least ADMIN there; ' +
-      'CONFLICT when the id is taken.',
+      'Previews a new group. Creating it inside another group requires the role ADMIN or OWNER in that group, ' +
+      'or the scope directory. CONFLICT if the id is taken.',
   })
   createGroup(
-    @Args('input', { description: 'What the group is to be.' }) input: CreateGroupInput,
+    @Args('input', { description: 'The new group.' }) input: CreateGroupInput,
     @Context() context: RequestContext,
   ): Promise<CreateGroupPayload> {
     return this.previews.createGroup(input, context);
@@ -27,10 +27,11 @@ export class GroupPreviewsResolver {
   @Mutation(() => UpdateGroupPayload, {
     nullable: true,
     description:
-      'Changes what a group is about, for its owners; FORBIDDEN to others, NOT_FOUND when none has the id.',
+      'Previews changes to the attributes of a group. Requires the role OWNER in the group, or the scope ' +
+      'directory; otherwise FORBIDDEN. NOT_FOUND if no group has the id.',
   })
   updateGroup(
-    @Args('input', { description: 'Which group, and what is to change.' }) input: UpdateGroupInput,
+    @Args('input', { description: 'The group and its changes.' }) input: UpdateGroupInput,
     @Context() context: RequestContext,
   ): Promise<UpdateGroupPayload> {
     return this.previews.updateGroup(input, context);
@@ -40,11 +41,11 @@ export class GroupPreviewsResolver {
   @Mutation(() => DeleteGroupPayload, {
     nullable: true,
     description:
-      'Deletes a group, for its owners, and takes it out of the groups that contain it; CONFLICT when it is the last ' +
-      'member of one of them.',
+      'Previews the deletion of a group and its removal from the groups that contain it. Requires the role ' +
+      'OWNER in the group, or the scope directory. CONFLICT if it is the last member of one of these groups.',
   })
   deleteGroup(
-    @Args('input', { description: 'Which group.' }) input: DeleteGroupInput,
+    @Args('input', { description: 'The group.' }) input: DeleteGroupInput,
     @Context() context: RequestContext,
   ): Promise<DeleteGroupPayload> {
     return this.previews.deleteGroup(input, context);

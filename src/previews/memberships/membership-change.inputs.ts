@@ -7,24 +7,27 @@ import { ChangeInput } from '../change.inputs.js';
 /** Identifies the user and the group of a membership. */
 @InputType({ isAbstract: true })
 abstract class MembershipChangeInput extends ChangeInput {
-  @Field(() => GroupInput, { description: 'Which group.' })
+  @Field(() => GroupInput, { description: 'The group.' })
   group!: GroupInput;
 
-  @Field(() => UserInput, { description: 'Which person.' })
+  @Field(() => UserInput, { description: 'The user.' })
   user!: UserInput;
 }
 
-@InputType({ description: 'Who is to be named in which group, and as what.' })
+@InputType({ description: 'The user to add, the group to add them to, and their role.' })
 export class AddGroupMemberInput extends MembershipChangeInput {
-  @Field(() => GroupRole, { defaultValue: GroupRole.MEMBER, description: 'As what.' })
+  @Field(() => GroupRole, {
+    defaultValue: GroupRole.MEMBER,
+    description: 'The role of the user in the group.',
+  })
   role!: GroupRole;
 }
 
-@InputType({ description: 'Who, named in which group, is to be named as what.' })
+@InputType({ description: 'The member to change, the group, and the new role.' })
 export class UpdateGroupMemberInput extends MembershipChangeInput {
-  @Field(() => GroupRole, { description: 'As what from now on.' })
+  @Field(() => GroupRole, { description: 'The new role of the member.' })
   role!: GroupRole;
 }
 
-@InputType({ description: 'Who is not to be named in which group any more.' })
+@InputType({ description: 'The member to remove, and the group to remove them from.' })
 export class RemoveGroupMemberInput extends MembershipChangeInput {}

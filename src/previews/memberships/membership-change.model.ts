@@ -5,28 +5,30 @@ import { GroupMembership } from '../../memberships/membership.model.js';
 import { ChangePayload } from '../change.model.js';
 
 const MEMBERSHIP =
-  'The person in the group, as they would be: `role.value` is higher than what was asked for where another group ' +
-  'gives them more.';
+  'The membership as it would be after the change. `role.value` is higher than the requested role if the ' +
+  'user has a higher role through another group.';
 
-@ObjectType({ description: 'What `addGroupMember` would do.' })
+@ObjectType({ description: 'The result of `addGroupMember`.' })
 export class AddGroupMemberPayload extends ChangePayload {
   @InheritAccess()
   @Field(() => GroupMembership, { description: MEMBERSHIP })
   membership!: GroupMembership;
 }
 
-@ObjectType({ description: 'What `updateGroupMember` would do.' })
+@ObjectType({ description: 'The result of `updateGroupMember`.' })
 export class UpdateGroupMemberPayload extends ChangePayload {
   @InheritAccess()
   @Field(() => GroupMembership, { description: MEMBERSHIP })
   membership!: GroupMembership;
 }
 
-@ObjectType({ description: 'What `removeGroupMember` would do.' })
+@ObjectType({ description: 'The result of `removeGroupMember`.' })
 export class RemoveGroupMemberPayload extends ChangePayload {
   @InheritAccess()
   @Field(() => Group, {
-    description: 'The group, as it would be. The person is still in it where another group has them.',
+    description:
+      'The group as it would be after the change. The user still belongs to it if they are a member through ' +
+      'another group.',
   })
   group!: Group;
 }

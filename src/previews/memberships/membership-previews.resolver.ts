@@ -21,11 +21,11 @@ export class MembershipPreviewsResolver {
   @Mutation(() => AddGroupMemberPayload, {
     nullable: true,
     description:
-      'Names somebody in a group, for those who are at least ADMIN in it, and as more than MEMBER for its owners; ' +
-      'CONFLICT when the group names them already.',
+      'Previews the addition of a user to a group. Requires the role OWNER in the group, or ADMIN to add a ' +
+      'MEMBER, or the scope directory. CONFLICT if the group names the user already.',
   })
   addGroupMember(
-    @Args('input', { description: 'Who, in which group, as what.' }) input: AddGroupMemberInput,
+    @Args('input', { description: 'The user, the group and the role.' }) input: AddGroupMemberInput,
     @Context() context: RequestContext,
   ): Promise<AddGroupMemberPayload> {
     return this.previews.addGroupMember(input, context);
@@ -35,11 +35,11 @@ export class MembershipPreviewsResolver {
   @Mutation(() => UpdateGroupMemberPayload, {
     nullable: true,
     description:
-      'Names somebody in a group as something else, for its owners; CONFLICT when they are only in it through ' +
-      'another group.',
+      'Previews a new role of a member. Requires the role OWNER in the group, or the scope directory. CONFLICT ' +
+      'if the user belongs to the group only through another group.',
   })
   updateGroupMember(
-    @Args('input', { description: 'Who, in which group, as what from now on.' })
+    @Args('input', { description: 'The member, the group and the new role.' })
     input: UpdateGroupMemberInput,
     @Context() context: RequestContext,
   ): Promise<UpdateGroupMemberPayload> {
@@ -50,11 +50,13 @@ export class MembershipPreviewsResolver {
   @Mutation(() => RemoveGroupMemberPayload, {
     nullable: true,
     description:
-      'Takes a person out of a group, a MEMBER for those who are at least ADMIN in it, others for its owners; ' +
-      'CONFLICT for the last member, and for whoever is only in it through another group.',
+      'Previews the removal of a member from a group. Requires the role OWNER in the group, or ADMIN to remove ' +
+      'a MEMBER, or the scope directory. CONFLICT for the last member, and if the user belongs to the group ' +
+      'only through another group.',
   })
   removeGroupMember(
-    @Args('input', { description: 'Who, out of which group.' }) input: RemoveGroupMemberInput,
+    @Args('input', { description: 'The member to remove and the group to remove them from.' })
+    input: RemoveGroupMemberInput,
     @Context() context: RequestContext,
   ): Promise<RemoveGroupMemberPayload> {
     return this.previews.removeGroupMember(input, context);

@@ -5,7 +5,7 @@ import { UserInput } from '../../users/user.model.js';
 import { ChangeInput, changeInputsOf } from '../change.inputs.js';
 
 @DeriveFields(({ directory }) => changeInputsOf(userFields(directory.mapping.people), ['self']))
-@InputType({ description: 'The changes to the person for whom the token acts. At least one is required.' })
+@InputType({ description: 'The changes to the user for whom the token acts. At least one is required.' })
 export class UpdateProfileInput extends ChangeInput {
   [field: string]: unknown;
 }

@@ -13,10 +13,11 @@ export class UserPreviewsResolver {
   @Mutation(() => UpdateProfilePayload, {
     nullable: true,
     description:
-      'Changes the person that the token acts for; NO_USER_CONTEXT when it acts for nobody. A preview, like all mutations.',
+      'Previews changes to the user for whom the token acts. NO_USER_CONTEXT if the token acts for no user of ' +
+      'the directory.',
   })
   updateProfile(
-    @Args('input', { description: 'What is to change.' }) input: UpdateProfileInput,
+    @Args('input', { description: 'The changes.' }) input: UpdateProfileInput,
     @Context() context: RequestContext,
   ): Promise<UpdateProfilePayload> {
     return this.previews.updateProfile(input, context);
@@ -25,10 +26,10 @@ export class UserPreviewsResolver {
   @RequireScopes('directory', 'write')
   @Mutation(() => UpdateUserPayload, {
     nullable: true,
-    description: 'Changes a person, for administrators; NOT_FOUND when nobody has the id.',
+    description: 'Previews changes to a user. NOT_FOUND if no user has the id.',
   })
   updateUser(
-    @Args('input', { description: 'Who, and what is to change.' }) input: UpdateUserInput,
+    @Args('input', { description: 'The user and their changes.' }) input: UpdateUserInput,
     @Context() context: RequestContext,
   ): Promise<UpdateUserPayload> {
     return this.previews.updateUser(input, context);
