@@ -1,15 +1,15 @@
 #!/bin/sh
-# Writes the secrets of a deployment, each into a file of its own: usage: deploy/make-secrets.sh [DIRECTORY].
-# What is there already stays as it is, so it can be run again when a release brings another one.
+# Writes the secrets of a deployment, one file each. Usage: deploy/make-secrets.sh [DIRECTORY].
+# Existing files are kept, so it can run again when a release adds a secret.
 set -eu
 
 directory=${1:-"$(dirname "$0")/secrets"}
 mkdir -p "$directory"
-# The files are shown to containers of several users; the directory keeps everybody else on this machine out.
+# Containers with several users read the files; the directory excludes other users of this machine.
 chmod 700 "$directory"
 umask 022
 
-# Hexadecimal digits mean nothing in a URL, in a configuration or to a shell.
+# Hexadecimal digits need no quoting in URLs, configurations and shells.
 keep() {
   [ -e "$directory/$1" ] || printf '%s\n' "$2" >"$directory/$1"
 }

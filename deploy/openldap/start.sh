@@ -15,9 +15,9 @@ mirror() {
 }
 
 if [ ! -e "$data/filled" ]; then
-  # Of an attempt that was cut off.
+  # Remains of an interrupted attempt.
   rm -f "$data"/*.mdb
-  # The first line is the version, which slapadd does not know.
+  # slapadd does not know the first line, the version.
   { tail -n +2 "$sample"; mirror; } | slapadd -q -f "$configuration" -b dc=example,dc=org
   touch "$data/filled"
 fi
