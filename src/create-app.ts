@@ -41,8 +41,8 @@ async function registerSteps(app: INestApplication, adapter: HttpAdapter, config
   app.get(RequestWatch).register(adapter);
   if (config.monitoring.traces === null) return;
   // OpenTelemetry takes a quarter of a second to load.
-  const { TracingModule } = await import('./monitoring/tracing/tracing.module.js');
-  app.get(TracingModule).register(adapter.getInstance());
+  const { RequestSpans } = await import('./monitoring/tracing/request-spans.js');
+  app.get(RequestSpans).register(adapter.getInstance());
 }
 
 /** Says for each request what pages of other origins may do. */

@@ -1,23 +1,35 @@
+import diagnosticsChannel from 'node:diagnostics_channel';
 import {
+  type Attributes,
   type Context,
   context,
   propagation,
   ROOT_CONTEXT,
+  type Span,
   SpanKind,
   SpanStatusCode,
 } from '@opentelemetry/api';
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { contextOf, type RequestTrace } from './request-trace.js';
+import { operationChannel } from '../../graphql/analysis/operation-validator.js';
+import type { RequestContext } from '../../graphql/http/request-context.js';
+import { contextBelow, contextOf, currentTrace, type RequestTrace } from './request-trace.js';
 import { Tracing } from './tracing.js';
 
+/** An operation in progress. */
+interface Traced {
+  readonly span: Span;
+  readonly context: RequestContext;
+}
+
 /**
- * Creates a span for each request, as a child of the span that the client names (W3C Trace Context). The span
- * has only the route of the URL, because the rest may contain any value.
+ * Creates a span for each request, as a child of the span that the client names (W3C Trace Context), and one below it for
+ * each executed operation. The span of a request has only the route of the URL, because the rest may contain any value.
  */
 @Injectable()
-export class RequestSpans {
+export class RequestSpans implements OnModuleDestroy {
   private readonly contexts = new WeakMap<FastifyRequest, Context>();
+  private readonly operations = new WeakMap<object, Traced>();
 
   constructor(private readonly tracing: Tracing) {}
 
@@ -30,7 +42,30 @@ export class RequestSpans {
     fastify.addHook('preHandler', (request, _reply, done) => {
       context.with(this.contexts.get(request) ?? ROOT_CONTEXT, done);
     });
+    diagnosticsChannel.subscribe(operationChannel.name, this.beginOperation);
+    fastify.addHook('onSend', (request, _reply, payload, done) => {
+      const traced = this.operations.get(request);
+      if (traced !== undefined) endOperation(traced, payload);
+      done(null, payload);
+    });
   }
+
+  onModuleDestroy(): void {
+    diagnosticsChannel.unsubscribe(operationChannel.name, this.beginOperation);
+  }
+
+  private readonly beginOperation = (message: unknown): void => {
+    const requestTrace = currentTrace();
+    const started = message as RequestContext;
+    const { operation } = started.request;
+    if (requestTrace === undefined || operation === null) return;
+    const { type, name, field } = operation;
+    const attributes = { ...describeOperation(operation), 'directory.operation.field': field };
+    const parent = contextBelow(requestTrace);
+    const span = this.tracing.tracer.startSpan(`${type} ${name ?? field}`, { attributes }, parent);
+    requestTrace.operation = span;
+    this.operations.set(started.request, { span, context: started });
+  };
 
   private begin(request: FastifyRequest, reply: FastifyReply): Context {
     const { method } = request;
@@ -66,11 +101,20 @@ function end({ request: span, operation }: RequestTrace, request: FastifyRequest
   if (statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
   // A response from the response cache executes no operation.
   if (request.operation !== null && operation === null) {
-    span.setAttributes({
-      'graphql.operation.type': request.operation.type,
-      ...(request.operation.name === null ? {} : { 'graphql.operation.name': request.operation.name }),
-      'directory.remembered': true,
-    });
+    span.setAttributes({ ...describeOperation(request.operation), 'directory.remembered': true });
   }
   span.end();
+}
+
+function endOperation({ span, context: { charge } }: Traced, payload: unknown): void {
+  if (charge !== null) span.setAttribute('directory.operation.price', charge.cost);
+  // `errors` is the first member of a response.
+  if (typeof payload === 'string' && payload.startsWith('{"errors"')) {
+    span.setStatus({ code: SpanStatusCode.ERROR });
+  }
+  span.end();
+}
+
+function describeOperation({ type, name }: NonNullable<FastifyRequest['operation']>): Attributes {
+  return { 'graphql.operation.type': type, ...(name === null ? {} : { 'graphql.operation.name': name }) };
 }

@@ -1,0 +1,124 @@
+import diagnosticsChannel from 'node:diagnostics_channel';
+import { type Attributes, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import {
+  answeredChannel,
+  type SentStatement,
+  statementChannel,
+} from '../../database/statements/statement.js';
+import { contextBelow, currentTrace } from './request-trace.js';
+import { Tracing } from './tracing.js';
+
+/** A request of `fetch`, as reported by the diagnostics channels of Node's undici. */
+interface FetchRequest {
+  readonly origin: string | URL;
+  readonly method: string;
+  addHeader(name: string, value: string): void;
+}
+
+interface FetchMessage {
+  readonly request: FetchRequest;
+  readonly response?: { readonly statusCode: number };
+}
+
+/** Creates spans for SQL statements and for requests to the identity provider, if they belong to an incoming request. */
+@Injectable()
+export class OutgoingSpans implements OnModuleDestroy {
+  private readonly spans = new WeakMap<object, Span>();
+  private readonly listeners = [
+    [
+      statementChannel.name,
+      (message: unknown) => {
+        this.beginStatement(message as SentStatement);
+      },
+    ],
+    [
+      answeredChannel.name,
+      (message: unknown) => {
+        this.endStatement(message as SentStatement);
+      },
+    ],
+    [
+      'undici:request:create',
+      (message: unknown) => {
+        this.beginFetch(message as FetchMessage);
+      },
+    ],
+    [
+      'undici:request:headers',
+      (message: unknown) => {
+        this.endFetch(message as FetchMessage);
+      },
+    ],
+    [
+      'undici:request:error',
+      (message: unknown) => {
+        this.endFetch(message as FetchMessage);
+      },
+    ],
+  ] as const;
+
+  constructor(private readonly tracing: Tracing) {
+    for (const [channel, listener] of this.listeners) diagnosticsChannel.subscribe(channel, listener);
+  }
+
+  onModuleDestroy(): void {
+    for (const [channel, listener] of this.listeners) diagnosticsChannel.unsubscribe(channel, listener);
+  }
+
+  private begin(key: object, name: string, attributes: Attributes): Span | undefined {
+    const requestTrace = currentTrace();
+    if (requestTrace === undefined) return undefined;
+    const options = { kind: SpanKind.CLIENT, attributes };
+    const span = this.tracing.tracer.startSpan(name, options, contextBelow(requestTrace));
+    this.spans.set(key, span);
+    return span;
+  }
+
+  private end(key: object, hasFailed: boolean): void {
+    const span = this.spans.get(key);
+    this.spans.delete(key);
+    if (hasFailed) span?.setStatus({ code: SpanStatusCode.ERROR });
+    span?.end();
+  }
+
+  private beginStatement(sent: SentStatement): void {
+    this.begin(sent, titleOf(sent.text), {
+      'db.system.name': 'postgresql',
+      'db.query.text': sent.text, // Contains no values.
+      'directory.statement': sent.name,
+    });
+  }
+
+  private endStatement(sent: SentStatement): void {
+    this.end(sent, sent.hasFailed);
+  }
+
+  private beginFetch({ request }: FetchMessage): void {
+    const span = this.begin(request, `${request.method} identity provider`, {
+      'http.request.method': request.method,
+      'server.address': new URL(request.origin).host,
+    });
+    const requestTrace = currentTrace();
+    if (span === undefined || requestTrace === undefined) return;
+    propagation.inject(trace.setSpan(contextBelow(requestTrace), span), request, {
+      set: (carrier, name, value) => {
+        carrier.addHeader(name, value);
+      },
+    });
+  }
+
+  private endFetch({ request, response }: FetchMessage): void {
+    if (response !== undefined) {
+      this.spans.get(request)?.setAttribute('http.response.status_code', response.statusCode);
+    }
+    this.end(request, response === undefined);
+  }
+}
+
+/** Returns the verb of the statement and its first table. */
+function titleOf(text: string): string {
+  const [verb = 'statement'] = /\w+/.exec(text) ?? [];
+  const [, table] = /\b(?:from|update|into)\s+([a-z_]+)/.exec(text) ?? [];
+  return table === undefined ? verb : `${verb} ${table}`;
+}
