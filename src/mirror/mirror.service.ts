@@ -14,6 +14,7 @@ import { NotLeadingError } from '../database/leadership/leader-lease.js';
 import { settlesWithin } from '../database/connections/settles-within.js';
 import { type Term, withLeadership } from '../database/leadership/leader-session.js';
 import { LdifSource } from '../sources/ldif/ldif-source.js';
+import { LdapDirectory } from '../sources/ldap/ldap-directory.js';
 import { FileFollower } from './follow/file-follower.js';
 import type { Follower } from './follow/follower.js';
 import { LdapFollower } from './follow/ldap-follower.js';
@@ -23,8 +24,7 @@ import { RunReporter } from './sync/run-reporter.js';
 import { Synchronizer } from './sync/synchronizer.js';
 
 /**
- * Milliseconds that the synchronization may take to stop after it is asked to. After that, its database
- * connections are considered lost.
+ * Milliseconds that the synchronization may take to stop. Then its database connections are considered lost.
  */
 const ENDING = 10_000;
 
@@ -65,18 +65,16 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
   }
 
   private makeFollower(): Follower {
-    const { directory } = this.config;
-    const { source } = directory;
+    const { synchronizer, state } = this;
+    const { directory: config } = this.config;
+    const { source } = config;
     const reporter = new RunReporter();
-    return source.kind === 'file'
-      ? new FileFollower(
-          directory,
-          new LdifSource(directory, source),
-          this.synchronizer,
-          this.state,
-          reporter,
-        )
-      : new LdapFollower(directory, source, this.dataSource, this.synchronizer, this.state, reporter);
+    if (source.kind === 'file') {
+      return new FileFollower(config, new LdifSource(config, source), synchronizer, state, reporter);
+    }
+    const { manager } = this.dataSource;
+    const directory = new LdapDirectory(config, source);
+    return new LdapFollower(source, { config, directory, manager, synchronizer, state, reporter });
   }
 
   /** One process synchronizes, and the others wait until it ends. An embedded database has one process. */
@@ -109,8 +107,8 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
   }
 
   /**
-   * Closes the database connections if the work does not end in time, because it may wait for a response that
-   * never arrives: a network that drops packets notifies neither side.
+   * Closes the database connections if the work does not end in time: it may wait for a response that never
+   * arrives, because a network that drops packets notifies neither side.
    */
   private async breakOffLater(signal: AbortSignal, following: Promise<void>): Promise<void> {
     const ended = new AbortController();

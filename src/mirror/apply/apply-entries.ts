@@ -1,3 +1,4 @@
+import { chunksOf } from '../../common/chunks.js';
 import type { Field } from '../../common/field.js';
 import { fold, foldId } from '../../common/fold.js';
 import type { DirectoryMapping } from '../../config/settings/directory.js';
@@ -28,11 +29,11 @@ export async function applyEntries(
   const columns = { people: personColumns(mapping, now), groups: groupColumns(mapping, now) };
   await deleteEntries(writer, 'users', plan.deletedPeople);
   await deleteEntries(writer, 'groups', plan.deletedGroups);
-  for (const batch of batches([...plan.createdPeople, ...plan.updatedPeople], BATCH)) {
+  for (const batch of chunksOf([...plan.createdPeople, ...plan.updatedPeople], BATCH)) {
     signal.throwIfAborted();
     await upsert<Hashed<MappedPerson>>(writer, 'users', batch, columns.people);
   }
-  for (const batch of batches([...plan.createdGroups, ...plan.updatedGroups], BATCH)) {
+  for (const batch of chunksOf([...plan.createdGroups, ...plan.updatedGroups], BATCH)) {
     signal.throwIfAborted();
     await upsert<HashedGroup>(writer, 'groups', batch, columns.groups);
   }
@@ -53,15 +54,12 @@ export async function applyEntries(
   await touchGroups(writer, plan, now);
 }
 
-/**
- * Writes the invisible part of a plan: reference hashes and unresolved references. A plan may have no other
- * changes.
- */
+/** Writes the invisible part of a plan: reference hashes and unresolved references. */
 export async function applyReferences(
   writer: Writer,
   { regrouped, unresolved }: Pick<Plan, 'regrouped' | 'unresolved'>,
 ): Promise<void> {
-  for (const batch of batches(regrouped, BATCH)) {
+  for (const batch of chunksOf(regrouped, BATCH)) {
     await writer.query(
       `update groups g set references_hash = r.hash from unnest($1::uuid[], $2::bytea[]) r (uuid, hash)
        where g.entry_uuid = r.uuid`,
@@ -69,17 +67,15 @@ export async function applyReferences(
     );
   }
   const isGone = ({ after }: ReferenceChange) => after === null;
-  for (const batch of batches(unresolved.filter(isGone), ROLE_BATCH)) {
+  for (const batch of chunksOf(unresolved.filter(isGone), ROLE_BATCH)) {
     await writer.query(
       `delete from unresolved_references t using unnest($1::uuid[], $2::uuid[]) r (g_uuid, dn_key), groups g
        where g.entry_uuid = r.g_uuid and t.group_key = g.key and t.dn_key = r.dn_key`,
       [batch.map(({ group }) => group), batch.map(({ dnKey }) => dnKey)],
     );
   }
-  for (const batch of batches(
-    unresolved.filter((change) => !isGone(change)),
-    ROLE_BATCH,
-  )) {
+  const remaining = unresolved.filter((change) => !isGone(change));
+  for (const batch of chunksOf(remaining, ROLE_BATCH)) {
     await writer.query(
       `insert into unresolved_references (group_key, dn_key, named_as)
        select g.key, r.dn_key, r.named_as from unnest($1::uuid[], $2::uuid[], $3::smallint[]) r (g_uuid, dn_key, named_as)
@@ -161,10 +157,7 @@ function entryColumns(
   ];
 }
 
-/**
- * Upserts the whole batch with one statement and one array for each column. This costs a tenth of a list of
- * values for each row.
- */
+/** Upserts a batch with one array for each column. This costs a tenth of a list of values for each row. */
 async function upsert<Each>(
   writer: Writer,
   table: string,
@@ -203,20 +196,16 @@ interface RoleTable {
 async function applyRoles(writer: Writer, changes: readonly RoleChange[], names: RoleTable): Promise<void> {
   const { table, subjects, group, subject } = names;
   const join = `join groups g on g.entry_uuid = r.g_uuid join ${subjects} s on s.entry_uuid = r.s_uuid`;
-  for (const batch of batches(
-    changes.filter(({ after }) => after === null),
-    ROLE_BATCH,
-  )) {
+  const removed = changes.filter(({ after }) => after === null);
+  for (const batch of chunksOf(removed, ROLE_BATCH)) {
     await writer.query(
       `delete from ${table} t using unnest($1::uuid[], $2::uuid[]) r (g_uuid, s_uuid) ${join}
        where t.${group} = g.key and t.${subject} = s.key`,
       [batch.map((change) => change.group), batch.map((change) => change.subject)],
     );
   }
-  for (const batch of batches(
-    changes.filter(({ after }) => after !== null),
-    ROLE_BATCH,
-  )) {
+  const remaining = changes.filter(({ after }) => after !== null);
+  for (const batch of chunksOf(remaining, ROLE_BATCH)) {
     await writer.query(
       `insert into ${table} (${group}, ${subject}, named_as, role)
        select g.key, s.key, r.named_as, r.role
@@ -230,8 +219,4 @@ async function applyRoles(writer: Writer, changes: readonly RoleChange[], names:
       ],
     );
   }
-}
-
-function* batches<Each>(all: readonly Each[], size: number): Generator<readonly Each[]> {
-  for (let start = 0; start < all.length; start += size) yield all.slice(start, start + size);
 }

@@ -78,7 +78,7 @@ export async function applyPlan(manager: EntityManager, application: Application
 }
 
 /**
- * Stores the invisible part of a plan that has no visible changes, in the caller's transaction. It creates no
+ * Stores the invisible part of a plan without visible changes, in the caller's transaction, without a
  * revision.
  * @throws OutdatedPlanError as applyPlan
  */

@@ -9,9 +9,9 @@ interface Place {
 }
 
 /**
- * Runs a transaction that writes to the mirror. The transaction is fenced by the lease and monitored, and has
- * no statement timeout.
- * @param signal aborts the transaction, even while it waits for a lock; the end of the term aborts it too
+ * Runs a transaction that writes to the mirror. It is fenced by the lease and monitored, and has no statement
+ * timeout.
+ * @param signal aborts the transaction, even while it waits for a lock; the end of the term does too
  * @throws NotLeadingError if this process is not the leader
  */
 export async function inApplyingTransaction<Result>(

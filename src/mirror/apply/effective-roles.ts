@@ -20,12 +20,9 @@ interface GoneNesting {
 
 /**
  * Keeps `effective_memberships` and the counters consistent with memberships, nestings, people and groups
- * (docs/adr/0007). The roles that a plan may have changed are recomputed and compared with the rows. Only
- * rows that differ are written or locked. All of this runs in the plan's transaction: `begin` before the rows
- * of the plan are written, `finish` afterwards.
- *
- * The changes stay in the temporary table `effective_changes` until the transaction ends or calls `begin`
- * again.
+ * (docs/adr/0007), in the transaction of a plan: `begin` before its rows are written, `finish` afterwards.
+ * Only rows that differ are written or locked. The changes stay in the temporary table `effective_changes`
+ * until the transaction ends or calls `begin` again.
  */
 export class EffectiveRoles {
   private constructor(
@@ -56,8 +53,7 @@ export class EffectiveRoles {
   }
 
   /**
-   * Returns the pairs whose role may have changed, without the groups that contain them, or null if there are
-   * too many to list.
+   * Returns the pairs whose role may have changed, without the outer groups, or null if there are too many.
    */
   private async listTouched({ memberships, nestings }: Plan): Promise<Place[] | null> {
     if (memberships.length > FEW) return null;
@@ -120,7 +116,7 @@ const GONE = `
 
 /**
  * Users ($2) in the groups ($1) that name them or no longer do; users of a group ($4) in the group ($3) that
- * names it or no longer does; and former users of a deleted group ($6) in the group ($5) that contained it.
+ * names it or no longer does; former users of a deleted group ($6) in the group ($5) that contained it.
  */
 const TOUCHED = `
   select g.key as group, u.key as person
@@ -140,7 +136,7 @@ const TOUCHED = `
 
 /**
  * Compares the roles that follow from `claims` with the rows of `present`. A claim is one path by which a
- * user belongs to a group: either the group names the user, or the path leads through a directly nested group
+ * user belongs to a group: the group names the user, or the path leads through a directly nested group
  * (`via`), whose role applies.
  */
 function compare(tables: string): string {
@@ -167,8 +163,8 @@ function compare(tables: string): string {
 
 /**
  * Compares the roles of all users in the groups with the entryUUIDs $1 and the keys $2, and in all groups
- * that contain these. `reach` follows every path from such a group inward, once for each directly nested
- * group. A path never returns to its first group, which breaks cycles.
+ * that contain these. `reach` follows every path inward, once for each directly nested group. A path never
+ * returns to its first group, which breaks cycles.
  */
 const IN_GROUPS = compare(`
   affected (group_key) as (
@@ -193,9 +189,8 @@ const IN_GROUPS = compare(`
   present as (select m.* from effective_memberships m join affected a on a.group_key = m.group_key)`);
 
 /**
- * Compares the roles of single users ($2) in groups ($1), and in all groups that contain these. `walk`
- * follows the opposite direction: from the groups that name a user outward, never through the group whose
- * role is computed.
+ * Compares the roles of single users ($2) in groups ($1), and in all groups that contain these. `walk` goes
+ * from the groups that name a user outward, never through the group whose role is computed.
  */
 const IN_PLACES = compare(`
   affected (group_key, user_key) as (

@@ -19,7 +19,7 @@ export async function faultOfPicture(bytes: Buffer): Promise<string | null> {
 
 /**
  * Stores pictures under the SHA-256 of their bytes while entries are still being read, so that a run does not
- * hold them in memory. A picture that no row references in the end is deleted (see applyPlan).
+ * hold them in memory. Unused ones are deleted (see applyPlan).
  */
 export class PictureStore {
   private readonly known = new Set<string>();
@@ -30,8 +30,8 @@ export class PictureStore {
   constructor(private readonly dataSource: DataSource) {}
 
   /**
-   * Creates a store that loads the keys of all stored pictures first. It is for runs over a whole directory,
-   * where one query for each picture would take long.
+   * Loads the keys of all stored pictures, for runs over a whole directory: one query for each picture would
+   * take long.
    */
   static async withAllKnown(dataSource: DataSource): Promise<PictureStore> {
     const store = new PictureStore(dataSource);

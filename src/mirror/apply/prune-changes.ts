@@ -6,8 +6,8 @@ const LAG = 3_600_000;
 
 /**
  * Returns the time for the changes of a revision, in its transaction: the database's clock, but never before
- * an earlier change. Changes that were recorded while that clock was wrong by more than a day are first moved
- * back to the present.
+ * an earlier change. Changes recorded while that clock was wrong by more than a day are first moved back to
+ * the present.
  */
 export async function stampChanges(writer: Writer): Promise<Date> {
   await tick(writer);
@@ -63,7 +63,7 @@ async function tick(writer: Writer): Promise<void> {
 }
 
 /**
- * Changes that were recorded while the clock was doubted are later than all others, and not later than the
+ * Changes recorded while the clock was doubted are later than all others. They become not later than the
  * present.
  */
 const PUT_BACK = `

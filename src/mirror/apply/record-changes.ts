@@ -26,10 +26,9 @@ interface Noted {
 }
 
 /**
- * Records the changes of a plan (docs/clients.md), in the plan's transaction: `begin` before the rows of the
- * plan are written, `finish` after the effective roles are computed. The transaction holds the lock on the
- * state of the mirror from its start to its end. Change ids therefore become visible in their order: a reader
- * that sees one id can see all earlier ones.
+ * Records the changes of a plan (docs/clients.md), in its transaction: `begin` before the rows are written,
+ * `finish` after the effective roles are computed. The transaction holds the lock on the state of the mirror
+ * throughout, so change ids become visible in their order.
  */
 export class ChangeRecorder {
   private constructor(
@@ -52,8 +51,8 @@ export class ChangeRecorder {
 
   /**
    * Records changes in an order in which a client can apply them one by one. No entry receives an id before
-   * the previous holder has released it, unless entries exchange their ids in a cycle. Removals from groups
-   * come first and therefore use the previous ids.
+   * the previous holder has released it, unless entries exchange ids in a cycle. Removals come first, with
+   * the previous ids.
    */
   async finish(revision: number): Promise<void> {
     const { plan, people, groups } = this;

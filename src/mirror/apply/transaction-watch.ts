@@ -27,8 +27,8 @@ const READ_SESSION = `
 const END = `select pg_terminate_backend($1::integer) where exists ${IS_OPEN}`;
 
 /**
- * Number of consecutive checks that find no open transaction before its connection is closed. After one such
- * check, the response to its end may still be in transit.
+ * Number of consecutive checks without an open transaction before its connection is closed: after the first
+ * one, the response to its end may still be in transit.
  */
 const MOST_MISSED = 2;
 

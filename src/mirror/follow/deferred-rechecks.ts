@@ -10,15 +10,15 @@ import { readStoredEntries, readStoredReferences } from '../plan/stored.js';
 
 /**
  * Groups that the server may rewrite without notice because an entry that they name has changed. OpenLDAP's
- * overlay refint does so a moment after an entry is renamed or deleted. Such a group causes no message (RFC
- * 4533), and has no new entryCSN or modifyTimestamp.
+ * overlay refint does so a moment after a rename or a deletion, without a message (RFC 4533), a new entryCSN
+ * or modifyTimestamp.
  */
 export interface Consequences {
   /** entryUUIDs of groups that name an entry by a DN that it no longer has. */
   readonly groups: ReadonlySet<string>;
   /**
-   * DNs of entries that were not mirrored before. Groups that name them may have been rewritten when the
-   * entries moved here.
+   * DNs of entries that were not mirrored before. Groups that name them may have been rewritten when they
+   * moved here.
    */
   readonly dns: ReadonlySet<string>;
 }
@@ -36,8 +36,8 @@ interface TouchedDns {
 /**
  * Returns the groups that a change may affect, according to the mirror. They include groups that name a DN
  * that an entry now has, because they may have been rewritten while no entry had it.
- * @returns also whether groups name an existing entry by a former DN. If they were read too early, the
- *   entry would appear to have left them
+ * @returns also whether groups name an existing entry by a former DN. If they were read too early, the entry
+ *   would appear to have left them
  */
 export async function findConsequences(
   manager: Writer,

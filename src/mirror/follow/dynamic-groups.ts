@@ -1,9 +1,8 @@
-import type { DirectoryMapping } from '../../config/settings/directory.js';
-import type { Writer } from '../../database/statements/statement.js';
+import { chunksOf } from '../../common/chunks.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import type { DeltaBuilder } from '../../sources/delta.js';
 import { isDynamicGroup } from '../../sources/ldap/dynamic-group.js';
-import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
+import type { FollowDependencies } from './follow-dependencies.js';
 import { addAnew } from '../plan/id-conflicts.js';
 import { mapGroup } from '../map/map.js';
 import { hashGroup } from '../map/content-hash.js';
@@ -11,24 +10,16 @@ import { readStoredEntries } from '../plan/stored.js';
 
 /** Number of groups that are read together. */
 const AT_ONCE = 20;
-/**
- * After all dynamic groups have been read, the next reading waits for this multiple of the duration, up to
- * LONGEST_REST milliseconds.
- */
+/** The next reading of all dynamic groups waits for this multiple of the duration of the last one. */
 const REST_FACTOR = 9;
+/** The longest such wait in milliseconds. */
 const LONGEST_REST = 30_000;
-
-interface Dependencies {
-  readonly directory: LdapDirectory;
-  readonly manager: Writer;
-  readonly config: { readonly mapping: DirectoryMapping };
-}
 
 /**
  * Groups whose members the server finds by its own search (OpenLDAP's overlay dynlist). A content
  * synchronization message about such a group has no members, and a change of a person changes the members
- * without a message or a new entryCSN. Therefore these groups are read only by searches: when a message names
- * one, and when any other entry has changed.
+ * without a message. Therefore these groups are read only by searches: when a message names one, and when any
+ * other entry has changed.
  */
 export class DynamicGroups {
   /** entryUUIDs of the dynamic groups, or null before the first search for them. */
@@ -39,7 +30,7 @@ export class DynamicGroups {
   private restsUntil = -Infinity;
 
   constructor(
-    private readonly dependencies: Dependencies,
+    private readonly dependencies: FollowDependencies,
     private readonly connection: LdapConnection,
   ) {}
 
@@ -62,18 +53,13 @@ export class DynamicGroups {
     const changes = [delta.people, delta.groups, delta.gonePeople, delta.goneGroups];
     this.isStale ||= changes.some(({ size }) => size > 0);
     const readAgain = (uuids: readonly string[]) => directory.readAgain(this.connection, uuids);
-    await addAnew(
-      delta,
-      reported.map((uuid) => ({ kind: 'group', uuid })),
-      readAgain,
-    );
+    const named = reported.map((uuid) => ({ kind: 'group', uuid }) as const);
+    await addAnew(delta, named, readAgain);
     if (this.delay > 0) return;
     const begun = performance.now();
     this.isStale = false;
-    await this.addChanged(
-      delta,
-      [...this.known].filter((uuid) => !reported.includes(uuid)),
-    );
+    const others = [...this.known].filter((uuid) => !reported.includes(uuid));
+    await this.addChanged(delta, others);
     const ended = performance.now();
     this.restsUntil = ended + Math.min((ended - begun) * REST_FACTOR, LONGEST_REST);
   }
@@ -81,8 +67,7 @@ export class DynamicGroups {
   /** Adds the groups that differ from the mirror. */
   private async addChanged(delta: DeltaBuilder, uuids: readonly string[]): Promise<void> {
     const { directory, manager, config } = this.dependencies;
-    for (let start = 0; start < uuids.length; start += AT_ONCE) {
-      const some = uuids.slice(start, start + AT_ONCE);
+    for (const some of chunksOf(uuids, AT_ONCE)) {
       const { groups } = await readStoredEntries(manager, { people: [], groups: some });
       for (const { kind, uuid, entry } of await directory.readAgain(this.connection, some)) {
         if (kind !== 'group') continue;

@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DataSource } from 'typeorm';
 import { backOff } from '../../common/back-off.js';
-import type { DirectoryConfig, LdapSourceConfig } from '../../config/settings/directory.js';
+import type { LdapSourceConfig } from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { ContentSyncRefusedError, RefreshRequiredError } from '../../ldap/sync/content-sync-error.js';
 import { requireCoverage } from '../../sources/ldap/coverage.js';
-import { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
 import { LdapSource } from '../../sources/ldap/ldap-source.js';
 import { passwordRisk } from '../../sources/check/password-risk.js';
 import {
   compareStates,
+  keyOfState,
   parsePosition,
   type Position,
   type ServerState,
@@ -17,19 +16,18 @@ import {
 } from '../../sources/ldap/position.js';
 import { type DirectorySource, fingerprintOf } from '../../sources/source.js';
 import type { Choice } from '../../sources/ldap/ldap-servers.js';
-import { ServerBehindError, SourceError } from '../../sources/source.error.js';
+import { ServerBehindError } from '../../sources/source.error.js';
 import { AskedChanges } from './polled-changes.js';
 import { BehindWatch } from './behind-watch.js';
+import type { FollowDependencies } from './follow-dependencies.js';
 import type { Follower } from './follower.js';
 import { PendingChanges, WholeReadingNeededError } from './pending-changes.js';
-import { type MirrorState, type MirrorStatus, SyncState } from '../status/mirror-state.js';
+import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import type { SyncOutcome } from '../sync/outcome.js';
 import { forgetReconciliation } from '../reconcile/reconciliations.js';
-import type { RunReporter } from '../sync/run-reporter.js';
-import type { ScanResult } from '../reconcile/scan.js';
-import { StampedSource } from '../reconcile/stamped-source.js';
-import { isOfSource, type Synchronizer } from '../sync/synchronizer.js';
+import { isOfSource } from '../sync/synchronizer.js';
 import { type IsWell, PushedChanges } from './pushed-changes.js';
+import { WholeReading } from './whole-reading.js';
 
 /** Milliseconds after which a server that refused content synchronization is asked again. */
 const RETRY_INTERVAL = 60_000;
@@ -38,36 +36,29 @@ const BEHIND_INTERVAL = 2000;
 /** Milliseconds between two checks whether an operator has decided about a held plan. */
 const DECISION_INTERVAL = 2000;
 
-/**
- * Keeps the mirror synchronized with an LDAP server: by content synchronization if the server supports it,
- * otherwise by polling.
- */
+/** One attempt to follow the directory, over one connection. */
+interface Attempt {
+  readonly connection: LdapConnection;
+  readonly signal: AbortSignal;
+  readonly isWell: IsWell;
+}
+
+/** Keeps the mirror synchronized with an LDAP server: by content synchronization if possible, else by polling. */
 export class LdapFollower implements Follower {
-  private readonly directory: LdapDirectory;
   private readonly behind: BehindWatch;
-  /**
-   * Whether the whole directory has to be read, because the server cannot continue from the position or too
-   * much differs.
-   */
-  private readsWhole = false;
-  /** The comparison that requires reading the whole directory, or null if no comparison does. */
-  private found: ScanResult | null = null;
+  private readonly wholeReading: WholeReading;
 
   constructor(
-    private readonly config: DirectoryConfig,
     private readonly source: LdapSourceConfig,
-    private readonly dataSource: DataSource,
-    private readonly synchronizer: Synchronizer,
-    private readonly state: MirrorState,
-    private readonly reporter: RunReporter,
+    private readonly dependencies: FollowDependencies,
   ) {
-    this.directory = new LdapDirectory(config, source);
-    this.behind = new BehindWatch(config.behindSeconds * 1000);
+    this.behind = new BehindWatch(dependencies.config.behindSeconds * 1000);
+    this.wholeReading = new WholeReading(dependencies);
   }
 
   async follow(signal: AbortSignal, settled: () => void): Promise<void> {
     const risk = passwordRisk(this.source);
-    if (risk !== null) this.reporter.reportRisk(risk);
+    if (risk !== null) this.dependencies.reporter.reportRisk(risk);
     let failures = 0;
     const isWell: IsWell = ({ kind }) => {
       failures = 0;
@@ -89,17 +80,13 @@ export class LdapFollower implements Follower {
     settled();
   }
 
-  /**
-   * Follows the directory over one connection until something ends it. Returns without an error if following
-   * only has to start again.
-   */
+  /** Follows the directory until something ends it. Without an error, following only has to start again. */
   private async followOnce(signal: AbortSignal, isWell: IsWell): Promise<void> {
-    const before = await this.state.get();
+    const { directory, state } = this.dependencies;
+    const before = await state.get();
     const known = stateOf(parsePosition(before.position));
-    const choice = await this.directory.servers.choose(known, this.directory.searches, signal);
+    const choice = await directory.servers.choose(known, directory.searches, signal);
     const { connection } = choice;
-    let refusal = 'It does not offer to (RFC 4533), or does not show who is who';
-    let latest = Infinity;
     // Without this, a server that does not respond would delay the shutdown until the response times out.
     const close = () => {
       connection.close();
@@ -108,30 +95,9 @@ export class LdapFollower implements Follower {
     try {
       signal.throwIfAborted();
       await this.noteServer(choice, known);
-      if (choice.behind !== null) {
-        await this.faceServerBehind(choice, before, signal, isWell);
-        return;
-      }
-      if (await this.directory.supportsContentSync(connection)) {
-        try {
-          await requireCoverage(this.directory, connection, signal);
-          await this.withPendingChanges(connection, signal, (pendingChanges) =>
-            this.listen(pendingChanges, connection, signal, isWell),
-          );
-          return;
-        } catch (error) {
-          if (!(error instanceof ContentSyncRefusedError)) throw error;
-          refusal = error.message;
-          latest = performance.now() + RETRY_INTERVAL;
-        }
-      }
-      const { syncSeconds } = this.config;
-      this.reporter.reportMethod(
-        `The directory does not tell of changes: it is asked every ${syncSeconds} seconds. ${refusal}`,
-      );
-      await this.withPendingChanges(connection, signal, (pendingChanges) =>
-        this.ask(pendingChanges, connection, signal, isWell, latest),
-      );
+      const attempt = { connection, signal, isWell };
+      if (choice.behind === null) await this.followServer(attempt);
+      else await this.faceServerBehind(choice, before, attempt);
     } finally {
       signal.removeEventListener('abort', close);
       connection.close();
@@ -140,30 +106,47 @@ export class LdapFollower implements Follower {
 
   /**
    * Makes a comparison of all contents due if the server went back or has different server IDs than before,
-   * because any entry may then differ from the mirror. This is stored in the database before the position
-   * advances, so it survives a failure or a restart.
+   * because any entry may then differ from the mirror. It is stored before the position advances, so it
+   * survives a failure or a restart.
    */
   private async noteServer({ behind, state }: Choice, known: ServerState): Promise<void> {
     const isOther = behind !== null || compareStates(known, state).added.length > 0;
-    if (isOther) await forgetReconciliation(this.dataSource.manager, 'contents');
+    if (isOther) await forgetReconciliation(this.dependencies.manager, 'contents');
   }
 
-  /** Follows with a new PendingChanges, and ends its background work afterwards. */
+  private async followServer(attempt: Attempt): Promise<void> {
+    const { directory, config, reporter } = this.dependencies;
+    const { connection, signal } = attempt;
+    let refusal = 'It does not offer to (RFC 4533), or does not show who is who';
+    let latest = Infinity;
+    if (await directory.supportsContentSync(connection)) {
+      try {
+        await requireCoverage(directory, connection, signal);
+        await this.withPendingChanges(attempt, (pendingChanges) => this.listen(pendingChanges, attempt));
+        return;
+      } catch (error) {
+        if (!(error instanceof ContentSyncRefusedError)) throw error;
+        refusal = error.message;
+        latest = performance.now() + RETRY_INTERVAL;
+      }
+    }
+    reporter.reportMethod(
+      `The directory does not tell of changes: it is asked every ${config.syncSeconds} seconds. ${refusal}`,
+    );
+    await this.withPendingChanges(attempt, (pendingChanges) => this.ask(pendingChanges, attempt, latest));
+  }
+
+  /** Follows with a new PendingChanges, and ends the background work of that PendingChanges afterwards. */
   private async withPendingChanges(
-    connection: LdapConnection,
-    signal: AbortSignal,
+    { connection, signal }: Attempt,
     follow: (pendingChanges: PendingChanges) => Promise<void>,
   ): Promise<void> {
-    const { config, directory, synchronizer, state, reporter } = this;
-    const { manager } = this.dataSource;
-    const dependencies = { config, directory, manager, synchronizer, state, reporter };
-    const pendingChanges = new PendingChanges(dependencies, connection, signal);
+    const pendingChanges = new PendingChanges(this.dependencies, connection, signal);
     try {
       await follow(pendingChanges);
     } catch (error) {
       if (!(error instanceof WholeReadingNeededError)) throw error;
-      this.readsWhole = true;
-      this.found = error.found;
+      this.wholeReading.require(error.found);
     } finally {
       await pendingChanges.close();
     }
@@ -177,47 +160,33 @@ export class LdapFollower implements Follower {
   private async faceServerBehind(
     { behind, state }: Choice,
     before: MirrorStatus,
-    signal: AbortSignal,
-    isWell: IsWell,
+    { signal, isWell }: Attempt,
   ): Promise<void> {
     const step = this.behind.next(keyOfState(state), before.state === SyncState.BLOCKED);
     if (step === 'wait') throw new ServerBehindError(behind ?? '');
     if (step !== 'await') {
-      const source = new LdapSource(this.config, this.source);
-      const outcome = await this.run(source, signal, step === 'hold' ? 'hold' : 'fail');
+      const source = new LdapSource(this.dependencies.config, this.source);
+      const outcome = await this.wholeReading.run(source, signal, step === 'hold' ? 'hold' : 'fail');
       if (outcome.kind === 'blocked') isWell(outcome);
       else if (step === 'compare') return;
     }
     await this.awaitDecision(signal);
   }
 
-  /**
-   * Follows by content synchronization: the server sends changes. Returns when a plan is held, or when the
-   * whole directory has to be read.
-   */
+  /** Follows by content synchronization. Returns when a plan is held, or everything has to be read. */
   private async listen(
     pendingChanges: PendingChanges,
-    connection: LdapConnection,
-    signal: AbortSignal,
-    isWell: IsWell,
+    { connection, signal, isWell }: Attempt,
   ): Promise<void> {
-    const { config, directory, reporter } = this;
-    const { manager } = this.dataSource;
-    const before = await this.state.get();
-    const from = this.readsWhole ? null : this.positionOf(before, 'cookies');
-    const pushedChanges = new PushedChanges(
-      { config, directory, manager, reporter },
-      connection,
-      pendingChanges,
-    );
+    const before = await this.dependencies.state.get();
+    const from = this.wholeReading.isNeeded ? null : this.positionOf(before, 'cookies');
+    const told = new PushedChanges(this.dependencies, connection, pendingChanges);
     try {
-      await pushedChanges.follow(before, from, signal, {
-        run: (source) => this.runWhole(source, pendingChanges, signal),
-        isWell,
-      });
+      const run = (source: DirectorySource) => this.readWhole(source, pendingChanges, signal);
+      await told.follow(before, from, signal, { run, isWell });
     } catch (error) {
       if (!this.hasToReadWhole(error, before)) throw error;
-      this.readsWhole = true;
+      this.wholeReading.require(null);
       return;
     }
     await this.awaitDecision(signal);
@@ -232,70 +201,36 @@ export class LdapFollower implements Follower {
   }
 
   /** Follows by polling: reads what has changed since the last poll, and which entries still exist. */
-  private async ask(
-    pendingChanges: PendingChanges,
-    connection: LdapConnection,
-    signal: AbortSignal,
-    isWell: IsWell,
-    latest: number,
-  ): Promise<void> {
-    const { config, directory, reporter } = this;
-    const { manager } = this.dataSource;
-    const asked = new AskedChanges({ config, directory, manager, reporter }, connection, pendingChanges);
+  private async ask(pendingChanges: PendingChanges, attempt: Attempt, latest: number): Promise<void> {
+    const { config, state } = this.dependencies;
+    const { connection, signal, isWell } = attempt;
+    const asked = new AskedChanges(this.dependencies, connection, pendingChanges);
     for (let isLater = false; performance.now() < latest; isLater = true) {
-      const before = await this.state.get();
+      const before = await state.get();
       const position = this.positionOf(before, 'look');
-      if (position === null || this.readsWhole) {
-        await this.runWhole(new LdapSource(config, this.source), pendingChanges, signal);
+      if (position === null || this.wholeReading.isNeeded) {
+        await this.readWhole(new LdapSource(config, this.source), pendingChanges, signal);
       } else await asked.take(before, position, isLater);
       isWell({ kind: 'unchanged' });
       await sleep(config.syncSeconds * 1000, undefined, { signal });
     }
   }
 
-  /** Reads and applies the whole directory within a session. */
-  private async runWhole(
+  private readWhole(
     source: DirectorySource,
     pendingChanges: PendingChanges,
     signal: AbortSignal,
   ): Promise<SyncOutcome> {
-    const begun = performance.now();
-    const { uuid } = this.config.mapping.people;
-    const stamped = new StampedSource(source, uuid, (entry) => this.directory.stampOf(entry));
-    const outcome = await this.run(stamped, signal, this.behind.isOver ? 'hold' : 'fail');
-    if (outcome.kind === 'blocked') return outcome;
-    const { found } = this;
-    this.readsWhole = false;
-    this.found = null;
-    const seconds = (performance.now() - begun) / 1000;
-    await pendingChanges.noteWhole(outcome, { stamps: stamped.stamps, seconds, found });
-    return outcome;
+    return this.wholeReading.take(source, pendingChanges, signal, this.behind.isOver ? 'hold' : 'fail');
   }
 
-  /** @throws SourceError if the directory cannot be read; ServerBehindError if the server is behind */
-  private async run(
-    source: DirectorySource,
-    signal: AbortSignal,
-    whenBehind: 'hold' | 'fail',
-  ): Promise<SyncOutcome> {
-    const outcome = await this.reporter.reportRun((progress) =>
-      this.synchronizer.run(source, { force: true, signal, progress, whenBehind }),
-    );
-    if (outcome.kind === 'failed')
-      throw outcome.isBehind ? new ServerBehindError(outcome.reason) : new SourceError(outcome.reason);
-    return outcome;
-  }
-
-  /**
-   * Waits until an operator has decided about the held plan, or until it is time to check whether the plan is
-   * still current.
-   */
+  /** Waits until an operator has decided about the held plan, or the plan has to be checked again. */
   private async awaitDecision(signal: AbortSignal): Promise<void> {
-    const latest = performance.now() + this.config.syncSeconds * 1000;
+    const { config, state } = this.dependencies;
+    const latest = performance.now() + config.syncSeconds * 1000;
     for (;;) {
       await sleep(DECISION_INTERVAL, undefined, { signal });
-      const { state } = await this.state.get();
-      if (state !== SyncState.BLOCKED || performance.now() > latest) return;
+      if ((await state.get()).state !== SyncState.BLOCKED || performance.now() > latest) return;
     }
   }
 
@@ -303,23 +238,19 @@ export class LdapFollower implements Follower {
     { revision, fingerprint, position }: MirrorStatus,
     kind: Kind,
   ): Extract<Position, { kind: Kind }> | null {
-    if (revision === null || fingerprint !== fingerprintOf(this.config)) return null;
+    if (revision === null || fingerprint !== fingerprintOf(this.dependencies.config)) return null;
     const parsed = parsePosition(position);
     return parsed?.kind === kind ? (parsed as Extract<Position, { kind: Kind }>) : null;
   }
 
   private async reportError(error: unknown): Promise<void> {
+    const { reporter, state } = this.dependencies;
     if (!isOfSource(error)) {
-      this.reporter.reportInterruption(error);
+      reporter.reportInterruption(error);
       return;
     }
-    this.reporter.reportFailure(error.message);
+    reporter.reportFailure(error.message);
     // The database may be unavailable too. The code that needs it reports that.
-    await this.state.markFailing(error.message).catch(() => undefined);
+    await state.markFailing(error.message).catch(() => undefined);
   }
-}
-
-/** Returns a key for the state of a server. */
-function keyOfState({ person, group }: ServerState): string {
-  return [...(person?.values() ?? []), '', ...(group?.values() ?? [])].join(' ');
 }

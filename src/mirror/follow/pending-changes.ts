@@ -1,25 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EntityManager } from 'typeorm';
-import type { DirectoryConfig } from '../../config/settings/directory.js';
+import { chunksOf } from '../../common/chunks.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { type Delta, DeltaBuilder } from '../../sources/delta.js';
-import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
 import { addAnew, findRivals, withIdConflicts } from '../plan/id-conflicts.js';
 import { addConsequences, DeferredRechecks, findConsequences } from './deferred-rechecks.js';
 import { DynamicGroups } from './dynamic-groups.js';
-import type { MirrorState } from '../status/mirror-state.js';
-import { countChanged } from '../sync/outcome.js';
+import type { FollowDependencies } from './follow-dependencies.js';
 import { Reconciler } from '../reconcile/reconciler.js';
-import type { RunReporter } from '../sync/run-reporter.js';
-import type { SyncOutcome } from '../sync/outcome.js';
+import { countChanged, type SyncOutcome } from '../sync/outcome.js';
 import type { ScanResult, Suspect } from '../reconcile/scan.js';
 import { writeStamps } from '../reconcile/stored-scan.js';
-import type { Synchronizer } from '../sync/synchronizer.js';
 
 /**
- * Milliseconds within which a directory changes from one consistent state to another. A server rewrites the
- * groups that name a renamed entry after a delay, and two users who swap their ids both have the same one for
- * a moment.
+ * Milliseconds within which a directory changes from one consistent state to another: a server rewrites the
+ * groups that name a renamed entry after a delay, and users who swap their ids briefly have the same one.
  */
 const MOMENT = 250;
 /** Number of entries that are read again together. Each may have a picture of several megabytes. */
@@ -44,18 +38,9 @@ export class WholeReadingNeededError extends Error {
   }
 }
 
-interface Dependencies {
-  readonly config: DirectoryConfig;
-  readonly directory: LdapDirectory;
-  readonly manager: EntityManager;
-  readonly synchronizer: Synchronizer;
-  readonly state: MirrorState;
-  readonly reporter: RunReporter;
-}
-
 /**
- * The pending changes, together with everything that has to be read before they can be applied. There is one
- * PendingChanges for each connection, because no change may be missed between two connections.
+ * The pending changes, and everything that has to be read before they can be applied. There is one PendingChanges for
+ * each connection, because no change may be missed between two connections.
  */
 export class PendingChanges {
   private readonly pending = new DeltaBuilder();
@@ -66,13 +51,12 @@ export class PendingChanges {
   private found: ScanResult | null = null;
 
   constructor(
-    private readonly dependencies: Dependencies,
+    private readonly dependencies: FollowDependencies,
     private readonly connection: LdapConnection,
     private readonly signal: AbortSignal,
   ) {
     this.dynamicGroups = new DynamicGroups(dependencies, connection);
-    const counts = dependencies.synchronizer.reconciliations;
-    this.reconciler = new Reconciler({ ...dependencies, counts }, signal);
+    this.reconciler = new Reconciler(dependencies, signal);
   }
 
   add(changes: Delta): void {
@@ -87,17 +71,12 @@ export class PendingChanges {
    */
   async noteWhole(
     outcome: SyncOutcome,
-    {
-      stamps,
-      seconds,
-      found,
-    }: { stamps: ReadonlyMap<string, string>; seconds: number; found: ScanResult | null },
+    stamps: ReadonlyMap<string, string>,
+    seconds: number,
+    found: ScanResult | null,
   ): Promise<void> {
     await writeStamps(this.dependencies.manager, stamps);
-    const kind = found?.depth === 'contents' ? 'contents' : 'identities';
-    const healing =
-      found === null ? null : ({ kind, healed: countChanged(outcome, found.suspects) } as const);
-    await this.reconciler.noteWhole(seconds, healing);
+    await this.reconciler.noteWhole(seconds, found, countChanged(outcome, found?.suspects ?? []));
   }
 
   /** Milliseconds until the next check is due. */
@@ -115,8 +94,8 @@ export class PendingChanges {
   }
 
   /** Ends the background work. */
-  async close(): Promise<void> {
-    await this.reconciler.close();
+  close(): Promise<void> {
+    return this.reconciler.close();
   }
 
   /**
@@ -126,9 +105,8 @@ export class PendingChanges {
    */
   async readAgain(wanted: Iterable<string>, before: Reached): Promise<SyncOutcome | null> {
     const { directory } = this.dependencies;
-    const uuids = [...wanted];
-    for (let start = 0; start < uuids.length; start += AT_ONCE) {
-      const found = await directory.readAgain(this.connection, uuids.slice(start, start + AT_ONCE));
+    for (const uuids of chunksOf([...wanted], AT_ONCE)) {
+      const found = await directory.readAgain(this.connection, uuids);
       for (const { kind, uuid, entry } of found) this.pending.put(kind, uuid, entry);
       const held = await this.relieve(before);
       if (held !== null) return held;
@@ -138,7 +116,7 @@ export class PendingChanges {
 
   /**
    * Adds changes that no message reports: the consequences of earlier changes, and the findings of a
-   * reconciliation in the background.
+   * reconciliation.
    * @param before as for readAgain; the return value is the same too
    * @throws WholeReadingNeededError if too much differs
    */
@@ -158,14 +136,13 @@ export class PendingChanges {
     return null;
   }
 
-  /** Adds moved and hidden entries at once. Parameters, result and errors are those of applyRechecks. */
+  /** Adds moved and hidden entries at once. See applyRechecks. */
   async compareNow(before: Reached): Promise<SyncOutcome | null> {
     return this.heal(await this.reconciler.scanNow(this.connection, 'look'), before);
   }
 
   /**
-   * Adds changes that were missed during a failure, before the mirror is reported as current. Parameters,
-   * result and errors are those of applyRechecks.
+   * Adds changes that were missed during a failure, before the mirror is reported as current. See applyRechecks.
    */
   async compareAfterTrouble(before: Reached): Promise<SyncOutcome | null> {
     const depth = await this.reconciler.getDepthDue();
@@ -198,8 +175,8 @@ export class PendingChanges {
     // removes nothing that the deletion guard counts.
     const isPiecemeal = depth === 'look';
     if (!isPiecemeal && suspects.length > MOST_DIFFERENCES) throw new WholeReadingNeededError(result);
-    for (let start = 0; start < suspects.length; start += AT_ONCE) {
-      const isFound = await this.addSuspects(suspects.slice(start, start + AT_ONCE));
+    for (const some of chunksOf(suspects, AT_ONCE)) {
+      const isFound = await this.addSuspects(some);
       if (!isFound || (!isPiecemeal && this.pending.weight >= LARGEST_PENDING))
         throw new WholeReadingNeededError(result);
       const held = await this.relieve(before);
@@ -211,27 +188,21 @@ export class PendingChanges {
 
   /**
    * Adds the current state of entries. An entry counts as deleted only if the comparison did not list it and
-   * a search by its identity does not find it. A server with an incomplete index of identities lists entries
-   * that it does not find.
+   * a search by its identity does not find it: a server with an incomplete index lists entries that it does
+   * not find.
    * @returns false if the server has such an incomplete index
    */
   private async addSuspects(suspects: readonly Suspect[]): Promise<boolean> {
     const { directory, config, reporter } = this.dependencies;
-    const found = await directory.readAgain(
-      this.connection,
-      suspects.map(({ uuid }) => uuid),
-    );
+    const uuids = suspects.map(({ uuid }) => uuid);
+    const found = await directory.readAgain(this.connection, uuids);
     for (const { kind, uuid, dn } of suspects) {
-      const entries = found.filter((each) => each.kind === kind && each.uuid === uuid);
-      const [entry] = entries;
-      if (entry === undefined && dn === null) this.pending.remove(kind, uuid);
-      // Two entries with one identity are quarantined, or will be when the whole directory is read.
-      else if (entry !== undefined && entries.length === 1) this.pending.put(kind, uuid, entry.entry);
-      else if (
-        entry === undefined &&
-        dn !== null &&
-        (await directory.isListed(this.connection, { kind, uuid, dn }))
-      ) {
+      const [entry, ...others] = found.filter((each) => each.kind === kind && each.uuid === uuid);
+      if (entry !== undefined) {
+        // Two entries with one identity are quarantined, or will be when the whole directory is read.
+        if (others.length === 0) this.pending.put(kind, uuid, entry.entry);
+      } else if (dn === null) this.pending.remove(kind, uuid);
+      else if (await directory.isListed(this.connection, { kind, uuid, dn })) {
         reporter.reportRisk(
           `The directory server lists entries that it does not find by ${config.mapping.people.uuid}: its index is incomplete, and everything is read instead`,
         );

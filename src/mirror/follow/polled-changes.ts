@@ -1,27 +1,17 @@
-import type { EntityManager } from 'typeorm';
-import type { DirectoryConfig } from '../../config/settings/directory.js';
 import { readClock } from '../../database/statements/statement.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { DirectoryClock, sinceAfter } from '../../sources/ldap/directory-clock.js';
-import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
+import type { FollowDependencies } from './follow-dependencies.js';
 import { formatPosition, type Position, refuseBehind, withKnown } from '../../sources/ldap/position.js';
 import { readServerState } from '../../sources/ldap/server-state.js';
 import type { PendingChanges, Reached } from './pending-changes.js';
 import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import type { SyncOutcome } from '../sync/outcome.js';
-import type { RunReporter } from '../sync/run-reporter.js';
-
-interface Dependencies {
-  readonly config: DirectoryConfig;
-  readonly directory: LdapDirectory;
-  readonly manager: EntityManager;
-  readonly reporter: RunReporter;
-}
 
 /** Keeps the mirror synchronized with a server that does not send changes, over one connection. */
 export class AskedChanges {
   constructor(
-    private readonly dependencies: Dependencies,
+    private readonly dependencies: FollowDependencies,
     private readonly connection: LdapConnection,
     private readonly pendingChanges: PendingChanges,
   ) {}
@@ -30,7 +20,7 @@ export class AskedChanges {
    * Applies what has changed since the last poll.
    * @param position the position at the end of the last poll
    * @param isLater whether the last poll ended at least one second ago
-   * @throws ServerBehindError if the position is from another server, which was ahead of this one
+   * @throws ServerBehindError if the position is from a server that was ahead of this one
    */
   async take(
     before: MirrorStatus,

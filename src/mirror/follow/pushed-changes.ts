@@ -1,22 +1,19 @@
-import type { EntityManager } from 'typeorm';
-import type { DirectoryConfig } from '../../config/settings/directory.js';
 import { readClock } from '../../database/statements/statement.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
 import { ContentSession } from '../../sources/ldap/content-session.js';
-import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
+import type { FollowDependencies } from './follow-dependencies.js';
 import type { Position } from '../../sources/ldap/position.js';
 import { type DirectorySource, fingerprintOf } from '../../sources/source.js';
 import { readServerState } from '../../sources/ldap/server-state.js';
 import type { PendingChanges } from './pending-changes.js';
 import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import type { SyncOutcome } from '../sync/outcome.js';
-import type { RunReporter } from '../sync/run-reporter.js';
-import { readKnown } from '../plan/stored.js';
+import { readKnownUuids } from '../reconcile/stored-scan.js';
 
 /**
- * Milliseconds that a change may take from the server to this process. Only after this time does the follower
- * assume that there are no further changes.
+ * Milliseconds that a change may take from the server. Only then does the follower assume that there are no
+ * further changes.
  */
 const IN_FLIGHT = 250;
 
@@ -24,13 +21,6 @@ const METHOD = 'The directory tells of changes by itself (RFC 4533)';
 
 /** Receives the outcome of the last run. */
 export type IsWell = (outcome: SyncOutcome) => void;
-
-interface Dependencies {
-  readonly config: DirectoryConfig;
-  readonly directory: LdapDirectory;
-  readonly manager: EntityManager;
-  readonly reporter: RunReporter;
-}
 
 /** The functions that the follower provides. */
 interface Conduct {
@@ -46,7 +36,7 @@ export class PushedChanges {
   private asOf = new Date(0);
 
   constructor(
-    private readonly dependencies: Dependencies,
+    private readonly dependencies: FollowDependencies,
     private readonly connection: LdapConnection,
     private readonly pendingChanges: PendingChanges,
   ) {}
@@ -54,10 +44,8 @@ export class PushedChanges {
   /**
    * Follows the server. Returns when a plan is held.
    * @param from the position at the end of the last session, or null to read the whole directory
-   * @throws RefreshRequiredError if the server cannot continue from there; ServerBehindError if the server
-   *   is behind it
-   * @throws ContentSyncRefusedError if the server refuses content synchronization; LdapError if the
-   *   connection ends
+   * @throws RefreshRequiredError if the server cannot continue from there; ServerBehindError if it is behind
+   * @throws ContentSyncRefusedError if it refuses content synchronization; LdapError if the connection ends
    */
   async follow(
     before: MirrorStatus,
@@ -102,7 +90,7 @@ export class PushedChanges {
     const { pendingChanges } = this;
     const { manager, reporter } = this.dependencies;
     let outcome: SyncOutcome = { kind: 'unchanged' };
-    for await (const { changes, isLast } of session.readChanges((kind) => readKnown(manager, kind))) {
+    for await (const { changes, isLast } of session.readChanges((kind) => readKnownUuids(manager, kind))) {
       pendingChanges.add(changes.delta);
       const isTooMuch = await pendingChanges.readAgain(changes.unread, behind());
       if (isTooMuch !== null) return isTooMuch;

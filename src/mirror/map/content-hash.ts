@@ -4,9 +4,8 @@ import type { Hashed, HashedGroup, RoleChange, StoredEntry, Visible } from '../p
 import type { MappedGroup, MappedPerson } from './snapshot.js';
 
 /**
- * Fields whose values have a fixed position in the hash, as in the first releases. All other fields are
- * hashed by name, and only if they have a value. A new field of a table therefore changes the hash of only
- * those entries that have a value for it.
+ * Fields whose values have a fixed position in the hash, as in the first releases. All others are hashed by
+ * name, and only if they have a value, so a new field changes the hash of only the entries that have it.
  */
 const PERSON_PLACES = ['givenName', 'familyName', 'schoolYear', 'photo', 'picture'];
 const GROUP_PLACES = ['description', 'website'];
@@ -45,7 +44,7 @@ function hashed(value: unknown): unknown {
 
 /**
  * Returns the hash that identifies a plan: SHA-256, in hexadecimal. Items are hashed one by one, because a
- * first run has hundreds of thousands of roles, which would otherwise be in memory a second time as text.
+ * first run has hundreds of thousands of roles.
  */
 export function hashPlan(plan: Visible): string {
   const hash = createHash('sha256');
@@ -75,10 +74,7 @@ export function hashPlan(plan: Visible): string {
   return hash.digest('hex');
 }
 
-/**
- * Every list item has a fixed length or a format without this character. Two adjacent lists are therefore
- * never ambiguous.
- */
+/** Lists are unambiguous: their items have a fixed length or a format without this character. */
 const END_OF_LIST = '\n';
 
 function byGroupAndSubject(left: RoleChange, right: RoleChange): number {

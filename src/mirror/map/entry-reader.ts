@@ -8,10 +8,7 @@ import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import type { EntryKind } from '../../sources/source.js';
 import type { NamedAs, Quarantined, SourceValues } from './snapshot.js';
 
-/**
- * Maximum number of characters of a value. A longer value is not a name, and does not fit into an index
- * either.
- */
+/** Maximum number of characters of a value. A longer one is not a name, and does not fit into an index. */
 export const LONGEST_LINE = 512;
 export const LONGEST_TEXT = 10_000;
 /** Maximum number of characters of a label, such as a school year. It shares an index entry with a name. */
@@ -42,15 +39,11 @@ export class EntryReader {
     private readonly entry: Entry,
   ) {}
 
-  give<Value>(value: Value): Mapped<Value> {
+  give<Value>(value: Value | null): Mapped<Value> {
     return { value, quarantined: this.quarantined };
   }
 
-  nothing<Value>(): Mapped<Value> {
-    return { value: null, quarantined: this.quarantined };
-  }
-
-  /** Returns the values that every entry needs. If one is missing, returns null and records the reason. */
+  /** Returns the values that every entry needs, or null if one is missing, and records the reason. */
   identity(mapping: EntryMapping): Identity | null {
     const { dn } = this.entry;
     const uuid = (this.knownUuid = uuidOfEntry(this.entry, mapping.uuid));
@@ -88,6 +81,7 @@ export class EntryReader {
       case 'label':
         return this.single(attribute, LONGEST_LABEL);
       case 'text':
+      case 'dn':
         return this.single(attribute, LONGEST_TEXT);
       case 'website':
         return this.website(attribute);
@@ -95,8 +89,6 @@ export class EntryReader {
         return this.instant(attribute);
       case 'boolean':
         return this.boolean(attribute);
-      case 'dn':
-        return this.single(attribute, LONGEST_TEXT);
       case 'lines':
         return this.lines(attribute);
       default:
@@ -127,8 +119,8 @@ export class EntryReader {
   }
 
   /**
-   * Adds the DNs in an attribute. If one is not UTF-8, only that value is omitted: without the whole
-   * attribute, all members would appear to have left the group.
+   * Adds the DNs in an attribute. Only values that are not UTF-8 are omitted: without the whole attribute,
+   * all members would appear to have left the group.
    */
   addReferences(references: Map<string, NamedAs>, attribute: string, namedAs: NamedAs): void {
     let unreadable = 0;
@@ -145,8 +137,8 @@ export class EntryReader {
   }
 
   /**
-   * Returns what the attributes that a preview may change hold beyond the projected value, or null if nothing
-   * (see SourceValues).
+   * Returns what the attributes that a preview may change hold beyond the projected value, or null (see
+   * SourceValues).
    * @param shown the values of the fields
    */
   sourceValues(
@@ -202,8 +194,8 @@ export class EntryReader {
 }
 
 /**
- * Parses Generalized Time (RFC 4517 §3.3.13) in the form that directories write, in UTC. Returns null for any
- * other form.
+ * Parses Generalized Time (RFC 4517 §3.3.13) in the form that directories write, in UTC; null for any other
+ * form.
  */
 export function parseGeneralizedTime(text: string): Date | null {
   const parts = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})(?:[.,]\d+)?Z$/.exec(text);

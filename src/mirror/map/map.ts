@@ -24,7 +24,7 @@ export function mapPerson(
 ): Mapped<MappedPerson> {
   const reader = new EntryReader('person', entry);
   const identity = reader.identity(mapping);
-  if (identity === null) return reader.nothing();
+  if (identity === null) return reader.give<MappedPerson>(null);
   const person = { ...identity, ...reader.values(fields) };
   return reader.give({ ...person, sourceValues: reader.sourceValues(PERSON_CLASS, fields, person) });
 }
@@ -37,7 +37,7 @@ export function mapGroup(
 ): Mapped<MappedGroup> {
   const reader = new EntryReader('group', entry);
   const identity = reader.identity(mapping);
-  if (identity === null) return reader.nothing();
+  if (identity === null) return reader.give<MappedGroup>(null);
   const group = { ...identity, ...reader.values(fields) };
   const sourceValues = reader.sourceValues(GROUP_CLASS, fields, group);
   const references = new Map<string, NamedAs>();

@@ -11,10 +11,7 @@ export interface Subject {
 /** The person or group for each DN, by keyOfDn. */
 export type Subjects = ReadonlyMap<string, Subject>;
 
-/**
- * Combines people and groups, and quarantines entries that conflict with each other (pure).
- * @param quarantined entries and attributes that were quarantined before
- */
+/** Combines people and groups, and quarantines entries that conflict with each other (pure). */
 export function gather(
   people: readonly MappedPerson[],
   groups: readonly MappedGroup[],
@@ -29,8 +26,7 @@ export function gather(
 }
 
 /**
- * If several entries share an id or an entryUUID, none is known to be the correct one, so all of them are
- * quarantined.
+ * If several entries share an id or an entryUUID, none is known to be the correct one: all are quarantined.
  */
 function withoutDuplicates<Each extends MappedPerson | MappedGroup>(
   kind: EntryKind,
@@ -90,44 +86,54 @@ export function countSkipped({ groups }: Snapshot, subjects: Subjects): Skipped 
  * (Tarjan).
  */
 function countCyclic(nested: ReadonlyMap<string, readonly string[]>): number {
-  const order = new Map<string, number>();
-  const low = new Map<string, number>();
-  const open: string[] = [];
-  const isOpen = new Set<string>();
-  let cyclic = 0;
-
-  for (const root of nested.keys()) {
-    if (order.has(root)) continue;
-    // Uses an explicit stack, because a chain of groups may be deeper than the call stack.
-    const visits = [{ group: root, next: 0 }];
-    while (visits.length > 0) {
-      const visit = visits[visits.length - 1];
-      if (visit === undefined) break;
-      const { group } = visit;
-      if (visit.next === 0) {
-        order.set(group, order.size);
-        low.set(group, order.size - 1);
-        open.push(group);
-        isOpen.add(group);
-      }
-      const inner = nested.get(group)?.[visit.next++];
-      if (inner !== undefined) {
-        if (!order.has(inner)) visits.push({ group: inner, next: 0 });
-        else if (isOpen.has(inner)) lower(low, group, order.get(inner));
-        continue;
-      }
-      visits.pop();
-      const outer = visits[visits.length - 1];
-      if (outer !== undefined) lower(low, outer.group, low.get(group));
-      if (low.get(group) !== order.get(group)) continue;
-      const component = open.splice(open.indexOf(group));
-      component.forEach((member) => isOpen.delete(member));
-      if (component.length > 1) cyclic += component.length;
-    }
-  }
-  return cyclic;
+  const search = new CycleSearch(nested);
+  for (const group of nested.keys()) search.visit(group);
+  return search.cyclic;
 }
 
-function lower(low: Map<string, number>, group: string, candidate: number | undefined): void {
-  low.set(group, Math.min(low.get(group) ?? Infinity, candidate ?? Infinity));
+class CycleSearch {
+  cyclic = 0;
+  private readonly order = new Map<string, number>();
+  private readonly low = new Map<string, number>();
+  /** Visited groups whose component is not complete, in the order of their visits, and the same as a set. */
+  private readonly stack: string[] = [];
+  private readonly open = new Set<string>();
+
+  constructor(private readonly nested: ReadonlyMap<string, readonly string[]>) {}
+
+  /** Uses an explicit stack, because a chain of groups may be deeper than the call stack. */
+  visit(root: string): void {
+    const visits = this.order.has(root) ? [] : [this.enter(root)];
+    for (let visit = visits.at(-1); visit !== undefined; visit = visits.at(-1)) {
+      const { group } = visit;
+      const inner = this.nested.get(group)?.[visit.next++];
+      if (inner === undefined) {
+        visits.pop();
+        this.leave(group);
+        const outer = visits.at(-1);
+        if (outer !== undefined) this.lower(outer.group, this.low.get(group));
+      } else if (!this.order.has(inner)) visits.push(this.enter(inner));
+      else if (this.open.has(inner)) this.lower(group, this.order.get(inner));
+    }
+  }
+
+  private enter(group: string): { readonly group: string; next: number } {
+    this.low.set(group, this.order.size);
+    this.order.set(group, this.order.size);
+    this.stack.push(group);
+    this.open.add(group);
+    return { group, next: 0 };
+  }
+
+  /** If a group is the first one of its component, the component is complete: all groups visited since. */
+  private leave(group: string): void {
+    if (this.low.get(group) !== this.order.get(group)) return;
+    const component = this.stack.splice(this.stack.lastIndexOf(group));
+    for (const member of component) this.open.delete(member);
+    if (component.length > 1) this.cyclic += component.length;
+  }
+
+  private lower(group: string, candidate: number | undefined): void {
+    this.low.set(group, Math.min(this.low.get(group) ?? Infinity, candidate ?? Infinity));
+  }
 }

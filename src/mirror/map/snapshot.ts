@@ -3,10 +3,7 @@ import type { EntryKind } from '../../sources/source.js';
 /** The rank of a role: 1 member, 2 admin, 3 owner. A higher role has a larger number. */
 export type Rank = 1 | 2 | 3;
 
-/**
- * The attributes of a group that name an entry, as a sum: 1 for the member attribute, 2 for the admin
- * attribute, 4 for the owner attribute.
- */
+/** The attributes of a group that name an entry, as a sum. */
 export type NamedAs = number;
 
 export const NAMED_AS_MEMBER = 1;
@@ -19,11 +16,10 @@ export function rankOfNaming(namedAs: NamedAs): Rank {
 }
 
 /**
- * The raw values of attributes that differ from the one projected value, by attribute name in lower case. An
- * attribute may have several values, a value with surrounding white space, or no value if the projected value
- * is from another attribute. The list is null if a value is not UTF-8. The key `objectclass` holds the object
- * classes of an entry that lacks the project's auxiliary class. A change of the entry has to name the values
- * that it replaces.
+ * The raw values of attributes that differ from the one projected value, by attribute name in lower case:
+ * several values, surrounding white space, or no value if the projected value is from another attribute. The
+ * list is null if a value is not UTF-8. The key `objectclass` holds the object classes of an entry that lacks
+ * the project's auxiliary class. A change of the entry has to name the values that it replaces.
  */
 export type SourceValues = Readonly<Record<string, readonly string[] | null>>;
 
@@ -47,10 +43,7 @@ export type MappedPerson = MappedEntry;
 
 /** A group, mapped from one entry. */
 export interface MappedGroup extends MappedEntry {
-  /**
-   * The attributes in which the group names each DN, by keyOfDn. Whether an entry with that DN exists is
-   * checked later.
-   */
+  /** The attributes in which the group names each DN, by keyOfDn, whether or not an entry has that DN. */
   readonly references: ReadonlyMap<string, NamedAs>;
 }
 

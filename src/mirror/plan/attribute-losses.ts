@@ -1,3 +1,4 @@
+import { chunksOf } from '../../common/chunks.js';
 import { type Field, mappedFields } from '../../common/field.js';
 import type { DirectoryMapping } from '../../config/settings/directory.js';
 import { FIELD_VALUES } from '../../database/fields/field-columns.js';
@@ -64,7 +65,7 @@ function watchedOfGroups({ groups }: DirectoryMapping): Watched<MappedGroup>[] {
 }
 
 /** Returns the entries of a plan that may lose an attribute (pure). */
-export function lackingInPlan(plan: Plan, mapping: DirectoryMapping): LackingEntries {
+function lackingInPlan(plan: Plan, mapping: DirectoryMapping): LackingEntries {
   const watched = { people: watchedOfPeople(mapping), groups: watchedOfGroups(mapping) };
   const groups = new Map(
     [...plan.updatedGroups, ...plan.regrouped].map(({ value }) => [
@@ -80,12 +81,13 @@ export function lackingInPlan(plan: Plan, mapping: DirectoryMapping): LackingEnt
   };
 }
 
-/** Counts, for each attribute, the given entries that lack it and still have it in the mirror. */
+/** Counts, for each attribute, the entries of a plan that lack it and still have it in the mirror. */
 export async function countLosses(
   manager: Writer,
-  entries: LackingEntries,
+  plan: Plan,
   mapping: DirectoryMapping,
 ): Promise<LossCounts> {
+  const entries = lackingInPlan(plan, mapping);
   return {
     ...(await countLost(manager, 'users', watchedOfPeople(mapping), entries.people, mapping)),
     ...(await countLost(manager, 'groups', watchedOfGroups(mapping), entries.groups, mapping)),
@@ -93,8 +95,8 @@ export async function countLosses(
 }
 
 /**
- * Returns the losses together with the numbers that the deletion guard compares them with.
- * @param since start of the window
+ * Returns the losses with the numbers that the deletion guard compares them with, for the window since a
+ * time.
  */
 export async function describeLosses(
   manager: Writer,
@@ -122,8 +124,7 @@ export async function describeLosses(
 }
 
 /**
- * Stores the losses of a revision for the window of the deletion guard, in the transaction that applies the
- * revision.
+ * Stores the losses of a revision for the window of the deletion guard, in the transaction of the revision.
  */
 export async function noteLosses(manager: Writer, revision: number, lost: LossCounts): Promise<void> {
   if (Object.keys(lost).length === 0) return;
@@ -194,8 +195,7 @@ async function countLost<Value>(
     ({ isHeld }, index) =>
       `count(*) filter (where case when given.lacks & ${String(bitOf(index))} > 0 then ${isHeld} end)::integer`,
   );
-  for (let start = 0; start < entries.length; start += BATCH) {
-    const batch = entries.slice(start, start + BATCH);
+  for (const batch of chunksOf(entries, BATCH)) {
     const [row]: { counts: number[] }[] = await manager.query(
       `select array[${columns.join(', ')}] as counts
        from unnest($2::uuid[], $3::bigint[]) as given (uuid, lacks) join ${table} e on e.entry_uuid = given.uuid`,

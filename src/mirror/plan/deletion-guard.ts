@@ -1,10 +1,7 @@
 import type { AttributeLoss } from './attribute-losses.js';
 import { countRemovals, type Plan } from './plan.js';
 
-/**
- * Number of deletions that are always allowed, for instance one user who leaves and a group that is deleted
- * with them.
- */
+/** Number of deletions that are always allowed: for instance one user who leaves, and their group. */
 const ALWAYS_ALLOWED = 3;
 
 /** Numbers of the objects that a plan can delete. */
@@ -34,8 +31,7 @@ export interface GuardFacts {
 /**
  * Checks whether a plan deletes more entries, or removes an attribute from more entries, than is normal for a
  * directory (pure). If it does, the source probably has an error, or the account sees only a part of it, and
- * the plan is held until an operator confirms it. A first run that finds no people is held too, because with
- * an empty mirror every client would see that all users are gone.
+ * the plan is held until an operator confirms it. A first run that finds no people is held too.
  * @param percent share that may be deleted within the window
  * @returns the reason why the plan is held, or null if it may be applied
  */
@@ -66,8 +62,7 @@ export function guardPlan(plan: Plan, facts: GuardFacts, percent: number): strin
  * @param now number that the plan deletes
  * @param stored number in the mirror
  * @param recently number that was deleted within the window
- * @returns null if the number is allowed; otherwise a function that describes the number, its kind and the
- *   limit
+ * @returns null if the number is allowed; otherwise a function that describes the excess for a kind
  */
 function findExcess(
   now: number,

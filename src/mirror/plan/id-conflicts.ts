@@ -17,9 +17,8 @@ type Identity = Pick<KnownEntry, 'kind' | 'uuid'>;
 const ROUNDS = 10;
 
 /**
- * Adds the entries whose state a change also affects: those that claim an id that a changed entry claims or
- * has released. Ids are unique, so these entries decide which ones are quarantined and which ones leave the
- * quarantine.
+ * Adds the entries that claim an id that a changed entry claims or has released. Ids are unique, so these
+ * entries enter or leave the quarantine with it.
  */
 export async function withIdConflicts(
   delta: DeltaBuilder,
@@ -51,10 +50,7 @@ export async function addAnew(
   }
 }
 
-/**
- * Returns the entries of a change that claim the same id, if a mirrored entry would lose that id because of
- * the conflict.
- */
+/** Returns the entries of a change that claim the same id, if a mirrored entry would lose that id. */
 export async function findRivals(
   delta: DeltaBuilder,
   manager: EntityManager,

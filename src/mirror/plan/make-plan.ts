@@ -18,8 +18,8 @@ export interface StoredEntries {
 }
 
 /**
- * A DN in the entry of a group, as the mirror stores it. `subject` is the entry with that DN, or null if
- * there is none.
+ * A DN in the entry of a group, as the mirror stores it. `subject` is the entry with that DN, if there is
+ * one.
  */
 export interface StoredReference {
   readonly group: string;
@@ -45,8 +45,7 @@ interface Changes<Each> {
 
 /**
  * Compares a snapshot with the rows of people and groups (pure).
- * @param stored every row; or, if the snapshot covers only changes, the rows of the changed and the deleted
- *   entries
+ * @param stored every row, or the rows of the entries that the snapshot covers
  */
 export function compareEntries(snapshot: Snapshot, stored: StoredEntries): Comparison {
   const people = [...snapshot.people.values()].map(hashPerson);
@@ -93,40 +92,27 @@ function* touchedDns(
  * @param subjects the person or group that each referenced DN will belong to
  */
 export function planChanges(
-  { people, groups, regrouped }: Comparison,
+  comparison: Comparison,
   references: readonly StoredReference[],
   subjects: Subjects,
 ): Plan {
+  const { people, groups, regrouped } = comparison;
   const before = byGroup(references);
-  const after = new Map<string, Iterable<readonly [dnKey: string, namedAs: NamedAs]>>();
-  for (const [group, held] of before) {
-    after.set(
-      group,
-      held.map(({ dnKey, namedAs }) => [dnKey, namedAs]),
-    );
-  }
-  for (const { value } of [...groups.created, ...regrouped]) after.set(value.uuid, value.references);
-  for (const { uuid } of groups.deleted) after.set(uuid, []);
-
   const memberships: RoleChange[] = [];
   const nestings: RoleChange[] = [];
   const unresolved: ReferenceChange[] = [];
   const gone = new Set(groups.deleted.map(({ uuid }) => uuid));
-  for (const [group, references] of after) {
+  for (const [group, wantedReferences] of referencesAfter(before, comparison)) {
     const held = new Namings();
     for (const { dnKey, namedAs, subject } of before.get(group) ?? []) held.add(dnKey, namedAs, subject);
-    const wanted = new Namings();
-    for (const [dnKey, namedAs] of references) {
-      const subject = subjects.get(dnKey);
-      // A group that names itself: the placeholder of an empty group.
-      wanted.add(dnKey, namedAs, subject === undefined || subject.uuid === group ? null : subject);
-    }
+    const wanted = namingsOf(group, wantedReferences, subjects);
     for (const change of roleChanges(group, held.people, wanted.people)) memberships.push(change);
     for (const change of roleChanges(group, held.groups, wanted.groups)) nestings.push(change);
     // The unresolved references of a deleted group are deleted together with the group.
     if (gone.has(group)) continue;
-    for (const change of unresolvedChanges(group, held.unresolved, wanted.unresolved))
-      unresolved.push(change);
+    for (const change of roleChanges(group, held.unresolved, wanted.unresolved)) {
+      unresolved.push({ group, dnKey: change.subject, after: change.after });
+    }
   }
   const visible = {
     createdPeople: people.created,
@@ -139,6 +125,33 @@ export function planChanges(
     nestings,
   };
   return { ...visible, regrouped, unresolved, hash: hashPlan(visible) };
+}
+
+type References = Iterable<readonly [dnKey: string, namedAs: NamedAs]>;
+
+/** The references of each group after the change. */
+function referencesAfter(
+  before: ReadonlyMap<string, readonly StoredReference[]>,
+  { groups, regrouped }: Comparison,
+): Map<string, References> {
+  const after = new Map<string, References>();
+  for (const [group, held] of before) {
+    const references = held.map(({ dnKey, namedAs }) => [dnKey, namedAs] as const);
+    after.set(group, references);
+  }
+  for (const { value } of [...groups.created, ...regrouped]) after.set(value.uuid, value.references);
+  for (const { uuid } of groups.deleted) after.set(uuid, []);
+  return after;
+}
+
+function namingsOf(group: string, references: References, subjects: Subjects): Namings {
+  const namings = new Namings();
+  for (const [dnKey, namedAs] of references) {
+    const subject = subjects.get(dnKey);
+    // A group that names itself: the placeholder of an empty group.
+    namings.add(dnKey, namedAs, subject === undefined || subject.uuid === group ? null : subject);
+  }
+  return namings;
 }
 
 /** The entries that a group names. */
@@ -176,14 +189,4 @@ function* roleChanges(
   for (const [subject, namedAs] of before) {
     if (!after.has(subject)) yield { group, subject, before: namedAs, after: null };
   }
-}
-
-function* unresolvedChanges(
-  group: string,
-  before: ReadonlyMap<string, NamedAs>,
-  after: ReadonlyMap<string, NamedAs>,
-): Generator<ReferenceChange> {
-  for (const [dnKey, namedAs] of after)
-    if (before.get(dnKey) !== namedAs) yield { group, dnKey, after: namedAs };
-  for (const dnKey of before.keys()) if (!after.has(dnKey)) yield { group, dnKey, after: null };
 }

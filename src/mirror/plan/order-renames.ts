@@ -7,8 +7,8 @@ export interface Rename {
 }
 
 /**
- * Orders renames so that each id is released before another entry receives it, where possible. Entries that
- * exchange their ids in a cycle have no such order.
+ * Orders renames so that each id is released before another entry receives it. Entries that exchange their
+ * ids in a cycle have no such order.
  */
 export function orderRenames(renames: readonly Rename[]): Rename[] {
   const holders = new Map(renames.map((rename) => [rename.from, rename]));

@@ -12,10 +12,7 @@ export interface StoredGroup extends StoredEntry {
   readonly referencesHash: Buffer;
 }
 
-/**
- * A change of a person or an inner group in a group: added, named differently, or removed. All ids are
- * entryUUIDs.
- */
+/** A change of a person or an inner group in a group: added, named differently, or removed. By entryUUID. */
 export interface RoleChange {
   readonly group: string;
   readonly subject: string;
@@ -39,9 +36,7 @@ export interface HashedGroup extends Hashed<MappedGroup> {
   readonly referencesHash: Buffer;
 }
 
-/**
- * All changes that make the mirror equal to the directory. A plan is a value: creating it changes nothing.
- */
+/** All changes that make the mirror equal to the directory. Creating a plan changes nothing. */
 export interface Plan {
   readonly createdPeople: readonly Hashed<MappedPerson>[];
   readonly updatedPeople: readonly Hashed<MappedPerson>[];
@@ -56,9 +51,7 @@ export interface Plan {
   readonly regrouped: readonly HashedGroup[];
   /** Changes that are not visible. They are stored because an entry with that DN may appear later. */
   readonly unresolved: readonly ReferenceChange[];
-  /**
-   * SHA-256, in hexadecimal, of all visible changes. It identifies the plan, regardless of how it was made.
-   */
+  /** SHA-256, in hexadecimal, of all visible changes. It does not depend on how the plan was made. */
   readonly hash: string;
 }
 
@@ -66,8 +59,8 @@ export interface Plan {
 export type Visible = Omit<Plan, 'hash' | 'regrouped' | 'unresolved'>;
 
 /**
- * Counts the roles removed from people who remain, in groups that remain. A membership that is deleted
- * together with its person or its group is not counted, because the same departure would count twice.
+ * Counts the roles removed from people who remain, in groups that remain. Other removals would count the same
+ * departure twice.
  */
 export function countRemovals({ memberships, deletedPeople, deletedGroups }: Visible): number {
   const gone = new Set([...deletedPeople, ...deletedGroups].map(({ uuid }) => uuid));

@@ -25,8 +25,7 @@ export async function planWhole(
 }
 
 /**
- * Plans a change of some entries. The plan is the same as one made from the whole directory, but the
- * remaining entries are not read.
+ * Plans a change of some entries. The plan is the same as one made from the whole directory.
  * @param snapshot the mapped entries of the change that still exist
  */
 export async function planDelta(manager: Writer, snapshot: Snapshot, extent: Extent): Promise<Plan> {
@@ -45,10 +44,7 @@ async function readReferences(manager: Writer, { groups, regrouped, touchedDns }
   return readStoredReferences(manager, touched, touchedDns);
 }
 
-/**
- * Returns the person or group that each relevant DN will belong to: mirrored entries that the change does not
- * cover, and the entries of the change.
- */
+/** Returns the person or group that each relevant DN will belong to. */
 async function subjectsAfter(
   manager: Writer,
   snapshot: Snapshot,

@@ -87,9 +87,7 @@ function referencesWhere(...[inMemberships, inNestings, inUnresolved]: [string, 
     where ${inUnresolved} = any ($1::uuid[])`;
 }
 
-/**
- * Returns the person or group with each of these DNs, by keyOfDn. An entry that is both counts as a person.
- */
+/** Returns the person or group with each of these DNs. An entry that is both counts as a person. */
 export async function readSubjects(
   manager: Writer,
   dnKeys: readonly string[],
@@ -104,25 +102,21 @@ export async function readSubjects(
   return new Map(rows.map(({ dnKey, ...subject }) => [dnKey, subject]));
 }
 
-/**
- * Returns the entryUUIDs of entries that have one of these ids, or are quarantined because of one.
- * @param ids folded
- */
+/** Returns the entryUUIDs of entries that have one of these folded ids, or are quarantined because of one. */
 export async function readIdHolders(
   manager: Writer,
   kind: EntryKind,
   ids: readonly string[],
 ): Promise<string[]> {
   if (ids.length === 0) return [];
-  return identitiesOf(
-    manager.query(
-      `select entry_uuid as uuid from ${TABLES[kind]} where id_folded = any ($2::text[])
-       union
-       select entry_uuid from quarantined_entries
-       where kind = $1 and id_folded = any ($2::text[]) and entry_uuid is not null`,
-      [kind, ids],
-    ),
+  const rows: { uuid: string }[] = await manager.query(
+    `select entry_uuid as uuid from ${TABLES[kind]} where id_folded = any ($2::text[])
+     union
+     select entry_uuid from quarantined_entries
+     where kind = $1 and id_folded = any ($2::text[]) and entry_uuid is not null`,
+    [kind, ids],
   );
+  return rows.map(({ uuid }) => uuid);
 }
 
 /** Returns the ids because of which these entries are quarantined. */
@@ -137,21 +131,6 @@ export async function readClaimedIds(
     [kind, uuids],
   );
   return rows.map(({ id }) => id);
-}
-
-/** Returns the entryUUIDs of all known entries of a kind, mirrored or quarantined. */
-export async function readKnown(manager: Writer, kind: EntryKind): Promise<string[]> {
-  return identitiesOf(
-    manager.query(
-      `select entry_uuid as uuid from ${TABLES[kind]}
-       union select entry_uuid from quarantined_entries where kind = $1 and entry_uuid is not null`,
-      [kind],
-    ),
-  );
-}
-
-async function identitiesOf(query: Promise<unknown>): Promise<string[]> {
-  return ((await query) as { uuid: string }[]).map(({ uuid }) => uuid);
 }
 
 const TABLES = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;

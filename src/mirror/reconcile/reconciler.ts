@@ -1,16 +1,7 @@
-import type { DirectoryConfig } from '../../config/settings/directory.js';
-import type { Writer } from '../../database/statements/statement.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
-import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
 import { parsePosition, stateOf } from '../../sources/ldap/position.js';
-import type { MirrorState } from '../status/mirror-state.js';
-import {
-  readReconciliations,
-  type ReconciliationCounts,
-  type ReconciliationKind,
-  writeReconciliations,
-} from './reconciliations.js';
-import type { RunReporter } from '../sync/run-reporter.js';
+import type { FollowDependencies } from '../follow/follow-dependencies.js';
+import { readReconciliations, type ReconciliationKind, writeReconciliations } from './reconciliations.js';
 import { type Depth, Scan, type ScanResult } from './scan.js';
 import { countStored } from '../plan/stored.js';
 
@@ -19,19 +10,10 @@ const POLL_INTERVAL_MS = 500;
 /** Milliseconds until another attempt to find a current server, after one that was behind responded. */
 const BEHIND_INTERVAL = 30_000;
 
-interface Dependencies {
-  readonly config: DirectoryConfig;
-  readonly directory: LdapDirectory;
-  readonly manager: Writer;
-  readonly state: MirrorState;
-  readonly reporter: RunReporter;
-  readonly counts: ReconciliationCounts;
-}
-
-/** The number of entries that a reading of the whole directory has healed on behalf of a comparison. */
-export interface Healing {
-  readonly kind: ReconciliationKind;
+interface Counts {
+  readonly entries: number;
   readonly healed: number;
+  readonly seconds: number;
 }
 
 /**
@@ -51,7 +33,7 @@ export class Reconciler {
   private readonly signal: AbortSignal;
 
   constructor(
-    private readonly dependencies: Dependencies,
+    private readonly dependencies: FollowDependencies,
     signal: AbortSignal,
   ) {
     this.signal = AbortSignal.any([signal, this.stopping.signal]);
@@ -105,27 +87,22 @@ export class Reconciler {
    * and is not reported.
    */
   async conclude({ depth, entries, seconds }: ScanResult, healed: number): Promise<void> {
-    const { counts, reporter } = this.dependencies;
     if (depth === 'look') return;
     await this.finish(depth === 'contents', { entries, healed, seconds });
-    counts.add(depth, healed);
-    reporter.reportReconciled({ kind: depth, entries, seconds, healed });
+    this.report(depth, { entries, healed, seconds });
   }
 
   /**
    * Records that the whole directory has been read and applied, including pictures.
-   * @param healing what a comparison had found and left to this reading, or null if no comparison required
-   *   it
+   * @param found the comparison that required the reading, or null if none did
+   * @param healed number of its entries that the reading has changed
    */
-  async noteWhole(seconds: number, healing: Healing | null): Promise<void> {
-    const { manager, counts, reporter } = this.dependencies;
-    const { people, groups } = await countStored(manager);
-    const entries = people + groups;
-    await this.finish(true, { entries, healed: healing?.healed ?? 0, seconds });
+  async noteWhole(seconds: number, found: ScanResult | null, healed: number): Promise<void> {
+    const { people, groups } = await countStored(this.dependencies.manager);
+    const counts = { entries: people + groups, healed, seconds };
+    await this.finish(true, counts);
     this.isPrepared = true;
-    if (healing === null) return;
-    counts.add(healing.kind, healing.healed);
-    reporter.reportReconciled({ entries, seconds, ...healing });
+    if (found !== null) this.report(found.depth === 'contents' ? 'contents' : 'identities', counts);
   }
 
   /** Aborts the current comparison and waits until it has ended. */
@@ -182,10 +159,13 @@ export class Reconciler {
     }
   }
 
-  private async finish(
-    withContents: boolean,
-    counts: { entries: number; healed: number; seconds: number },
-  ): Promise<void> {
+  private report(kind: ReconciliationKind, counts: Counts): void {
+    const { synchronizer, reporter } = this.dependencies;
+    synchronizer.reconciliations.add(kind, counts.healed);
+    reporter.reportReconciled({ kind, ...counts });
+  }
+
+  private async finish(withContents: boolean, counts: Counts): Promise<void> {
     const { config, manager } = this.dependencies;
     const kinds: ReconciliationKind[] = withContents ? ['identities', 'contents'] : ['identities'];
     await writeReconciliations(manager, kinds, { ...counts, finishedAt: new Date() });

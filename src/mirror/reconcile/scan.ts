@@ -1,4 +1,5 @@
 import { setImmediate as yieldToOthers, setTimeout as sleep } from 'node:timers/promises';
+import { chunksOf } from '../../common/chunks.js';
 import { type Field, pictureFields } from '../../common/field.js';
 import type { DirectoryMapping } from '../../config/settings/directory.js';
 import type { Writer } from '../../database/statements/statement.js';
@@ -158,8 +159,8 @@ export class Scan {
   private async compareDoubtful(comparer: EntryComparer): Promise<void> {
     for (const kind of KINDS) {
       const doubtful = this.doubtful.filter((each) => each.kind === kind);
-      for (let start = 0; start < doubtful.length; start += WITH_PICTURES) {
-        await this.compareSome(kind, doubtful.slice(start, start + WITH_PICTURES), comparer);
+      for (const some of chunksOf(doubtful, WITH_PICTURES)) {
+        await this.compareSome(kind, some, comparer);
         await this.pause();
       }
     }

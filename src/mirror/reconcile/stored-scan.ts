@@ -1,3 +1,4 @@
+import { chunksOf } from '../../common/chunks.js';
 import type { Field } from '../../common/field.js';
 import { sqlOfField } from '../../database/fields/field-columns.js';
 import type { Writer } from '../../database/statements/statement.js';
@@ -105,9 +106,7 @@ const STAMPS_AT_ONCE = 1000;
 
 /** Stores the server's stamps of entries that have just been applied, by entryUUID. */
 export async function writeStamps(manager: Writer, stamps: ReadonlyMap<string, string>): Promise<void> {
-  const all = [...stamps];
-  for (let start = 0; start < all.length; start += STAMPS_AT_ONCE) {
-    const some = all.slice(start, start + STAMPS_AT_ONCE);
+  for (const some of chunksOf([...stamps], STAMPS_AT_ONCE)) {
     await manager.query(
       `insert into entry_stamps (entry_uuid, stamp) select * from unnest($1::uuid[], $2::text[])
        on conflict on constraint entry_stamps_pk do update set stamp = excluded.stamp`,

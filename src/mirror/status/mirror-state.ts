@@ -27,21 +27,24 @@ export interface MirrorStatus {
   readonly waitingSince: Date | null;
 }
 
-type StatusRow = [
-  state: SyncState,
-  asOf: Date | null,
-  reason: string | null,
-  blockedPlan: string | null,
-  fingerprint: string | null,
-  revision: number | null,
-  revisionId: string | null,
-  position: string | null,
-  waitingSince: Date | null,
-];
+/** The column, or the expression, of each value. */
+const COLUMNS: Readonly<Record<keyof MirrorStatus, string>> = {
+  state: 'state',
+  asOf: 'as_of',
+  reason: 'reason',
+  blockedPlan: 'blocked_plan',
+  fingerprint: 'source_fingerprint',
+  revision: 'revision',
+  revisionId: 'revision_uuid',
+  position: 'source_position',
+  waitingSince: '(select waiting_since from leader_lease)',
+};
+
+const READ_STATUS = statement(`select ${Object.values(COLUMNS).join(', ')} from mirror_state`);
 
 /**
- * Returns a public reason why the data is not getting more current, or null if nothing is wrong. Unlike
- * `reason`, it contains no names of hosts, entries or files.
+ * Returns a public reason why the data is not getting more current, or null. Unlike `reason`, it contains no
+ * names of hosts, entries or files.
  */
 export function describeTrouble({
   state,
@@ -59,37 +62,19 @@ export function describeTrouble({
   }
 }
 
-const READ_STATUS = statement(
-  `select state, as_of, reason, blocked_plan, source_fingerprint, revision, revision_uuid, source_position,
-     (select waiting_since from leader_lease) from mirror_state`,
-);
-
-const NEVER_RUN: StatusRow = [SyncState.NEVER_RUN, null, null, null, null, null, null, null, null];
-
 /** Reads and writes the single row with the state of the synchronization. */
 @Injectable()
 export class MirrorState {
   constructor(
     private readonly database: Database,
-    private readonly dataSource: DataSource,
-    private readonly leadership: Leadership,
+    readonly dataSource: DataSource,
+    readonly leadership: Leadership,
   ) {}
 
   async get(): Promise<MirrorStatus> {
-    const [row] = await this.database.read<StatusRow>(READ_STATUS);
-    const [state, asOf, reason, blockedPlan, fingerprint, revision, revisionId, position, waitingSince] =
-      row ?? NEVER_RUN;
-    return {
-      state,
-      asOf,
-      reason,
-      blockedPlan,
-      fingerprint,
-      revision,
-      revisionId,
-      position,
-      waitingSince,
-    };
+    const [row = []] = await this.database.read<unknown[]>(READ_STATUS);
+    const values = Object.keys(COLUMNS).map((name, index) => [name, row[index]] as const);
+    return Object.fromEntries(values) as unknown as MirrorStatus;
   }
 
   async markRunning(): Promise<void> {
@@ -127,7 +112,6 @@ export class MirrorState {
 
   /** A process that is no longer the leader must not write the state of the synchronization either. */
   private async write(text: string, values: unknown[] = []): Promise<void> {
-    const { dataSource, leadership } = this;
-    await inApplyingTransaction({ dataSource, leadership }, (manager) => manager.query(text, values));
+    await inApplyingTransaction(this, (manager) => manager.query(text, values));
   }
 }

@@ -9,14 +9,8 @@ import { LdifError } from '../../ldap/ldif/ldif-error.js';
 import { type Application, applyPlan, applyUnseen, OutdatedPlanError } from '../apply/apply.js';
 import { inApplyingTransaction } from '../apply/applying-transaction.js';
 import type { Delta } from '../../sources/delta.js';
-import { deletesAnything, guardPlan } from '../plan/deletion-guard.js';
-import {
-  countLosses,
-  describeLosses,
-  lackingInPlan,
-  type LossCounts,
-  noteLosses,
-} from '../plan/attribute-losses.js';
+import { checkPlan, findBehind } from './check-plan.js';
+import { countLosses, type LossCounts, noteLosses } from '../plan/attribute-losses.js';
 import { Leadership } from './leadership.js';
 import { MirrorState, type MirrorStatus, SyncState } from '../status/mirror-state.js';
 import { PictureStore } from '../apply/picture-store.js';
@@ -27,16 +21,8 @@ import { type Progress, readSnapshot } from '../map/read.js';
 import { ReconciliationCounts } from '../reconcile/reconciliations.js';
 import { pruneChanges } from '../apply/prune-changes.js';
 import { Runs } from './runs.js';
-import {
-  describeBehind,
-  describeHidden,
-  parsePosition,
-  reachedOf,
-  stateOf,
-} from '../../sources/ldap/position.js';
 import { type DirectorySource, fingerprintOf } from '../../sources/source.js';
 import { ServerBehindError, SourceError } from '../../sources/source.error.js';
-import { countRecentlyDeleted, countStored } from '../plan/stored.js';
 
 export interface RunOptions {
   /** Only plans, and changes nothing. */
@@ -45,18 +31,14 @@ export interface RunOptions {
   readonly confirm?: string;
   /** Reads the source even if its fingerprint is unchanged. */
   readonly force?: boolean;
-  /**
-   * What happens to a plan that is not empty, from a server that lacks some of the mirrored changes. The
-   * mirror never goes back without an operator. By default, the plan is held.
-   */
+  /** What happens to a plan of a server that lacks some of the mirrored changes. By default, it is held. */
   readonly whenBehind?: 'hold' | 'fail';
   /** Ends the run early and discards its results. */
   readonly signal?: AbortSignal;
   readonly progress?: Progress;
 }
 
-/** A set of changes and the data that belongs to it. */
-export interface Advance {
+interface Advance {
   readonly delta: Delta;
   /** Every change made before this instant is in the delta. */
   readonly asOf: Date;
@@ -71,10 +53,7 @@ type Reading = Pick<Application, 'asOf' | 'fingerprint' | 'position' | 'covers' 
 /** Maximum number of attempts of a run. One fails if another process applies a revision at the same time. */
 const ATTEMPTS = 5;
 
-/**
- * Synchronizes the mirror with its source: reads, relates, plans, guards and applies a new revision
- * (docs/architecture.md).
- */
+/** Synchronizes the mirror with its source: reads, relates, plans, guards and applies a new revision. */
 @Injectable()
 export class Synchronizer {
   readonly runs = new Runs();
@@ -83,41 +62,38 @@ export class Synchronizer {
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    private readonly dataSource: DataSource,
+    readonly dataSource: DataSource,
     private readonly state: MirrorState,
     private readonly revisions: Revisions,
-    private readonly leadership: Leadership,
+    readonly leadership: Leadership,
   ) {}
 
   /** Runs over the whole source. Errors of the source are an outcome; errors of the database are thrown. */
   run(source: DirectorySource, options: RunOptions = {}): Promise<SyncOutcome> {
-    return this.runs.watch('all', () => this.runWithRetry(source, options));
+    const attempt = (before: MirrorStatus) => this.runFrom(source, before, options);
+    const fail = (error: unknown, before: MirrorStatus) => this.fail(error, before, options);
+    return this.runs.watch('all', () => this.retry(attempt, fail));
   }
 
   /** Applies changes without reading the rest of the directory. Every error is thrown. */
   advance(advance: Advance): Promise<SyncOutcome> {
-    return this.runs.watch('changes', () => this.advanceWithRetry(advance));
+    const attempt = (before: MirrorStatus) => this.advanceFrom(before, advance);
+    return this.runs.watch('changes', () => this.retry(attempt));
   }
 
-  private async runWithRetry(source: DirectorySource, options: RunOptions): Promise<SyncOutcome> {
-    for (let attempt = 1; ; attempt++) {
+  /** Another process may apply a revision first. A new attempt finds the remaining changes. */
+  private async retry(
+    attempt: (before: MirrorStatus) => Promise<SyncOutcome>,
+    fail?: (error: unknown, before: MirrorStatus) => Promise<SyncOutcome>,
+  ): Promise<SyncOutcome> {
+    for (let count = 1; ; count++) {
       const before = await this.state.get();
       try {
-        return await this.runFrom(source, before, options);
+        return await attempt(before);
       } catch (error) {
-        // Another process applied a revision first. A new attempt finds the remaining changes.
-        if (error instanceof OutdatedPlanError && attempt < ATTEMPTS) continue;
-        return await this.fail(error, before, options);
-      }
-    }
-  }
-
-  private async advanceWithRetry(advance: Advance): Promise<SyncOutcome> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.advanceFrom(await this.state.get(), advance);
-      } catch (error) {
-        if (!(error instanceof OutdatedPlanError) || attempt === ATTEMPTS) throw error;
+        if (error instanceof OutdatedPlanError && count < ATTEMPTS) continue;
+        if (fail === undefined) throw error;
+        return fail(error, before);
       }
     }
   }
@@ -150,9 +126,8 @@ export class Synchronizer {
       if (looksUnchanged && options.force !== true) {
         await this.state.confirmUnchanged(asOf);
         // Expired changes are deleted even if the directory does not change.
-        await this.transaction(options.signal, (manager) =>
-          pruneChanges(manager, this.config.directory.changesDays),
-        );
+        const { changesDays } = this.config.directory;
+        await this.transaction(options.signal, (manager) => pruneChanges(manager, changesDays));
         return { kind: 'unchanged' };
       }
       // An existing reason stays visible until its cause is known to be gone.
@@ -176,40 +151,45 @@ export class Synchronizer {
     reading: Reading,
     { dryRun, confirm, progress, whenBehind }: RunOptions = {},
   ): Promise<SyncOutcome> {
-    const { plan, quarantined } = findings;
-    const { mapping } = this.config.directory;
-    const lost = await countLosses(this.dataSource.manager, lackingInPlan(plan, mapping), mapping);
+    const { plan } = findings;
+    const { manager } = this.dataSource;
+    const { directory } = this.config;
+    const lost = await countLosses(manager, plan, directory.mapping);
     const behind = isEmpty(plan) ? null : findBehind(before, reading);
     if (behind !== null && whenBehind === 'fail') throw new ServerBehindError(behind);
     const heldBecause =
       behind === null
-        ? await this.guard(plan, lost, before.revision === null, reading.asOf)
+        ? await checkPlan(manager, plan, lost, { before, now: reading.asOf, directory })
         : `${behind}. It lags, or it was restored from a backup, and the mirror would go back with it`;
     if (dryRun === true) return { kind: 'planned', heldBecause, ...findings };
-    if (confirm !== undefined && confirm !== plan.hash) {
-      await this.state.restore(before);
-      const reason = isEmpty(plan)
-        ? 'There is nothing left to confirm: the mirror equals the directory'
-        : `The plan is not the one to confirm: it is ${plan.hash} now`;
-      return { kind: 'failed', reason, isFinal: true, isBehind: false };
-    }
+    if (confirm !== undefined && confirm !== plan.hash) return this.refuseConfirmation(plan, before);
     if (heldBecause !== null && confirm === undefined) {
       await this.state.markBlocked(heldBecause, plan.hash);
       return { kind: 'blocked', reason: heldBecause, ...findings };
     }
     progress?.({ stage: 'apply' });
+    return this.apply(findings, lost, before, { ...reading, confirmed: heldBecause !== null });
+  }
+
+  private async refuseConfirmation(plan: Plan, before: MirrorStatus): Promise<SyncOutcome> {
+    await this.state.restore(before);
+    const reason = isEmpty(plan)
+      ? 'There is nothing left to confirm: the mirror equals the directory'
+      : `The plan is not the one to confirm: it is ${plan.hash} now`;
+    return { kind: 'failed', reason, isFinal: true, isBehind: false };
+  }
+
+  private async apply(
+    findings: Findings,
+    lost: LossCounts,
+    { revisionId: basedOn }: MirrorStatus,
+    reading: Reading & Pick<Application, 'confirmed'>,
+  ): Promise<SyncOutcome> {
+    const { plan, quarantined } = findings;
+    const { mapping, changesDays } = this.config.directory;
     const now = await readClock(this.dataSource.manager);
-    const application: Application = {
-      ...reading,
-      plan,
-      mapping,
-      quarantined,
-      basedOn: before.revisionId,
-      confirmed: heldBecause !== null,
-      now,
-      changesDays: this.config.directory.changesDays,
-    };
-    if (isEmpty(plan) && before.revisionId !== null) {
+    const application: Application = { ...reading, plan, mapping, quarantined, basedOn, now, changesDays };
+    if (isEmpty(plan) && basedOn !== null) {
       await this.transaction(reading.signal, (manager) => applyUnseen(manager, application));
       this.revisions.noteConfirmed();
       return { kind: 'unchanged' };
@@ -228,23 +208,7 @@ export class Synchronizer {
     signal: AbortSignal | undefined,
     work: (manager: EntityManager) => Promise<Result>,
   ): Promise<Result> {
-    const { dataSource, leadership } = this;
-    return inApplyingTransaction({ dataSource, leadership }, work, signal);
-  }
-
-  private async guard(plan: Plan, lost: LossCounts, isFirst: boolean, now: Date): Promise<string | null> {
-    if (!isFirst && !deletesAnything(plan) && Object.keys(lost).length === 0) return null;
-    const { guard, mapping } = this.config.directory;
-    const { percent, windowSeconds } = guard;
-    const { manager } = this.dataSource;
-    const since = new Date(now.getTime() - windowSeconds * 1000);
-    const facts = {
-      isFirst,
-      stored: await countStored(manager),
-      recentlyDeleted: await countRecentlyDeleted(manager, since),
-      losses: await describeLosses(manager, lost, mapping, since),
-    };
-    return guardPlan(plan, facts, percent);
+    return inApplyingTransaction(this, work, signal);
   }
 
   private async fail(error: unknown, before: MirrorStatus, options: RunOptions): Promise<SyncOutcome> {
@@ -280,19 +244,6 @@ export function isOfSource(error: unknown): error is Error {
     error instanceof SourceError ||
     error instanceof OutdatedPlanError
   );
-}
-
-/**
- * Describes how the server that was read is behind the mirror. Returns null if it is not, or if nothing is
- * known about it.
- */
-function findBehind({ position, fingerprint }: MirrorStatus, reading: Reading): string | null {
-  const known = stateOf(parsePosition(position));
-  const reached = reachedOf(parsePosition(reading.position));
-  const behind = describeBehind(known, reached);
-  if (behind !== null || reading.fingerprint !== fingerprint) return behind;
-  // A replication consumer that is still being filled publishes no state and lacks entries.
-  return describeHidden(known, reached);
 }
 
 function* entriesOf({ people, groups }: Delta) {

@@ -103,7 +103,7 @@ export class ContentSession {
    * @throws ServerBehindError when the server lacks changes that the earlier session received
    */
   async *readChanges(
-    known: (kind: EntryKind) => Promise<readonly string[]>,
+    known: (kind: EntryKind) => AsyncIterable<readonly string[]>,
   ): AsyncGenerator<{ changes: Changes; isLast: boolean }> {
     for (const kind of KINDS) {
       this.mentioned.set(kind, new Set());
@@ -123,8 +123,9 @@ export class ContentSession {
     this.mentioned.clear();
     for (const kind of KINDS) {
       if (this.refreshed.get(kind) !== true) continue;
-      for (const uuid of await known(kind)) {
-        if (mentioned.get(kind)?.has(uuid) !== true) changes.delta.remove(kind, uuid);
+      for await (const uuids of known(kind)) {
+        const gone = uuids.filter((uuid) => mentioned.get(kind)?.has(uuid) !== true);
+        for (const uuid of gone) changes.delta.remove(kind, uuid);
       }
     }
     yield { changes, isLast: true };

@@ -119,6 +119,11 @@ export function describeHidden(known: ServerState, current: ServerState): string
   return isHidden ? 'The directory server no longer shows how far it has come (contextCSN)' : null;
 }
 
+/** A text that identifies the state of a server. */
+export function keyOfState({ person, group }: ServerState): string {
+  return [...(person?.values() ?? []), '', ...(group?.values() ?? [])].join(' ');
+}
+
 function formatState({ person, group }: ServerState): Record<EntryKind, string[] | null> {
   return { person: person && [...person.values()], group: group && [...group.values()] };
 }

@@ -1,0 +1,16 @@
+import type { EntityManager } from 'typeorm';
+import type { DirectoryConfig } from '../../config/settings/directory.js';
+import type { LdapDirectory } from '../../sources/ldap/ldap-directory.js';
+import type { MirrorState } from '../status/mirror-state.js';
+import type { RunReporter } from '../sync/run-reporter.js';
+import type { Synchronizer } from '../sync/synchronizer.js';
+
+/** What following an LDAP server needs. */
+export interface FollowDependencies {
+  readonly config: DirectoryConfig;
+  readonly directory: LdapDirectory;
+  readonly manager: EntityManager;
+  readonly synchronizer: Synchronizer;
+  readonly state: MirrorState;
+  readonly reporter: RunReporter;
+}
