@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../common/errors.js';
+import { countFields } from '../http/request-head-check.js';
 import { UnauthenticatedError } from './authentication.error.js';
 
 /** What an Authorization header contains (RFC 9110 §11.4). */
@@ -9,7 +10,6 @@ export interface Credentials {
   readonly token: string;
 }
 
-const AUTHORIZATION_NAME = 'authorization';
 const BASIC = /^Basic\b/i;
 /** One scheme, spaces and one token, and nothing else. */
 const AUTHORIZATION = /^(Bearer|Basic) +([A-Za-z0-9\-._~+/]+=*)$/i;
@@ -21,7 +21,7 @@ const AUTHORIZATION = /^(Bearer|Basic) +([A-Za-z0-9\-._~+/]+=*)$/i;
  */
 export function readAuthorization(request: IncomingMessage): Credentials | null {
   // Node keeps the first of several headers, and they may name different principals.
-  if (countHeaders(request) > 1) throw UnauthenticatedError.malformedHeader();
+  if (countFields(request.rawHeaders, 'authorization') > 1) throw UnauthenticatedError.malformedHeader();
   const { authorization } = request.headers;
   if (authorization === undefined) return null;
   // A browser remembers Basic credentials and adds them to the requests of other sites, which is never intended.
@@ -44,13 +44,4 @@ export function parseBasic(token: string): { id: string; secret: string } | null
   const decoded = bytes.toString();
   const colon = decoded.indexOf(':');
   return colon < 0 ? null : { id: decoded.slice(0, colon), secret: decoded.slice(colon + 1) };
-}
-
-function countHeaders({ rawHeaders }: IncomingMessage): number {
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index];
-    if (name?.length === AUTHORIZATION_NAME.length && name.toLowerCase() === AUTHORIZATION_NAME) count++;
-  }
-  return count;
 }

@@ -3,7 +3,13 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type {
+  FastifyHttpOptions,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  RawServerDefault,
+} from 'fastify';
 import { ServiceError } from '../common/errors.js';
 import { chooseRequestId, findHeadProblem } from './request-head-check.js';
 import type { Config } from '../config/config.js';
@@ -39,36 +45,11 @@ export class HttpAdapter extends FastifyAdapter {
   /** @param forms how rejections are written below some paths; the first is also for bytes that are not a request */
   constructor(config: Config, forms: readonly RejectionForm[] = []) {
     const headers = securityHeaders(config);
-    const timeout = config.limits.requestSeconds * 1000;
     const rejections = new RejectionWriter(forms, PROBLEM_FORM);
     const unparsed = new UnparsedRequests(headers, rejections, (rejection) => {
       this.onUnparsed?.(rejection);
     });
-    super({
-      bodyLimit: config.limits.bodyBytes,
-      trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
-      requestTimeout: timeout,
-      http: {
-        maxHeaderSize: MAX_HEAD_BYTES,
-        // Checked by findHeadProblem and the endpoint, which reject it in the form of the path.
-        requireHostHeader: false,
-        headersTimeout: timeout,
-        requestTimeout: timeout,
-        connectionsCheckingInterval: LATE_CHECK_INTERVAL_MS,
-      },
-      genReqId: chooseRequestId,
-      rewriteUrl: ({ url = '/' }) => withoutBasePath(toOriginForm(url), config.basePath),
-      routerOptions: { maxParamLength: 1024 },
-      // Requests on open connections are answered during the shutdown.
-      return503OnClosing: false,
-      clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => {
-        unparsed.reject(error, socket);
-      },
-      frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-        // These errors occur before all hooks.
-        void rejections.send(error, request, reply.headers(headers).header('x-request-id', request.id));
-      },
-    });
+    super(optionsOf(config, headers, rejections, unparsed));
     this.headers = headers;
     const fastify = this.getInstance<FastifyInstance>();
     fastify.decorate('errorsPage', `${config.baseUrl}/reference/errors`);
@@ -183,6 +164,41 @@ export class HttpAdapter extends FastifyAdapter {
   override registerParserMiddleware(): void {
     return;
   }
+}
+
+/** The options of Fastify. */
+function optionsOf(
+  { limits, trustedProxies, basePath }: Config,
+  headers: Readonly<Record<string, string>>,
+  rejections: RejectionWriter,
+  unparsed: UnparsedRequests,
+): FastifyHttpOptions<RawServerDefault> {
+  const timeout = limits.requestSeconds * 1000;
+  return {
+    bodyLimit: limits.bodyBytes,
+    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
+    requestTimeout: timeout,
+    http: {
+      maxHeaderSize: MAX_HEAD_BYTES,
+      // Checked by findHeadProblem and the endpoint, which reject it in the form of the path.
+      requireHostHeader: false,
+      headersTimeout: timeout,
+      requestTimeout: timeout,
+      connectionsCheckingInterval: LATE_CHECK_INTERVAL_MS,
+    },
+    genReqId: chooseRequestId,
+    rewriteUrl: ({ url = '/' }) => withoutBasePath(toOriginForm(url), basePath),
+    routerOptions: { maxParamLength: 1024 },
+    // Requests on open connections are answered during the shutdown.
+    return503OnClosing: false,
+    clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => {
+      unparsed.reject(error, socket);
+    },
+    frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+      // These errors occur before all hooks.
+      void rejections.send(error, request, reply.headers(headers).header('x-request-id', request.id));
+    },
+  };
 }
 
 /** No route has this path. */

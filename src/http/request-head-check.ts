@@ -81,16 +81,22 @@ export type FieldProblem = 'repeated' | 'too long';
  * two, and a proxy in front may keep the other one (RFC 9112 §3.2, RFC 9110 §5.3).
  */
 export function findFieldProblem({ rawHeaders, headers }: RequestFields): FieldProblem | null {
-  let [hosts, types, length] = [0, 0, 0];
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? '';
-    length += rawHeaders[index + 1]?.length ?? 0;
-    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
-    else if (name.length === 12 && name.toLowerCase() === 'content-type') types++;
-  }
+  let length = 0;
+  for (let index = 1; index < rawHeaders.length; index += 2) length += rawHeaders[index]?.length ?? 0;
   // The total length of most heads is below the limit, which avoids the individual checks.
   if (length > LONGEST_PARSED_FIELD && PARSED.some((name) => isLong(headers[name]))) return 'too long';
-  return hosts > 1 || types > 1 ? 'repeated' : null;
+  const isRepeated = countFields(rawHeaders, 'host') > 1 || countFields(rawHeaders, 'content-type') > 1;
+  return isRepeated ? 'repeated' : null;
+}
+
+/** How many header fields have this name, in lower case. */
+export function countFields(rawHeaders: readonly string[], name: string): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const each = rawHeaders[index];
+    if (each?.length === name.length && each.toLowerCase() === name) count++;
+  }
+  return count;
 }
 
 function isLong(value: string | string[] | undefined): boolean {

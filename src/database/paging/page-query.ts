@@ -9,11 +9,14 @@ import {
   type Bound,
   bound,
   type OrderColumn,
+  outputOf,
   type PageOrder,
   type PageSource,
+  type Parents,
+  selectParents,
   type ParentLookup,
 } from './page-source.js';
-import { REVISION, type Statement, statement, type Values } from '../statements/statement.js';
+import { REVISION, type Statement, statement } from '../statements/statement.js';
 
 /** A value that is read with a page, in addition to its rows. */
 type PageColumn = 'total' | 'behind' | 'ahead';
@@ -51,60 +54,65 @@ export function planPage(
   parents: readonly number[] | ParentLookup | null,
 ): PageQuery {
   const { values, order } = source;
-  const backward = page.first === undefined || page.first === null;
+  const backward = (page.first ?? null) === null;
   const limit = (backward ? page.last : page.first) ?? 0;
-  const after = bound(source, page.after, 'after');
-  const before = bound(source, page.before, 'before');
-  const rows = [...source.conditions];
-  if (source.parent !== null) rows.push(`${source.parent} = parent.key`);
-  const within = [...rows];
-  if (after !== null) within.push(after.beyond);
-  if (before !== null) within.push(before.beyond);
-
-  const pageColumns = new Map<PageColumn, string>();
-  const parentLookup = parents !== null && 'from' in parents ? parents : null;
-  if (selection.totalCount) {
-    const known = source.total === undefined ? undefined : (parentLookup?.total ?? source.total);
-    pageColumns.set('total', known ?? countRows(source, rows));
-  }
-  if (after !== null && selection.hasPreviousPage)
-    pageColumns.set('behind', findAnother(source, rows, after));
-  if (before !== null && selection.hasNextPage) pageColumns.set('ahead', findAnother(source, rows, before));
-
-  const direction = backward ? opposite(order.direction) : order.direction;
-  const { cursors } = selection;
-  const places = cursors !== 'none' || source.unionBranches !== undefined ? order.columns : [];
-  const isMany = parents !== null && 'length' in parents && parents.length > 1;
-  const selected = [
-    ...(isMany ? ['parent.position'] : []),
-    ...pageColumns.values(),
-    ...(parentLookup?.columns ?? []),
-  ];
-  const from = parents === null ? [] : [parentTable(parents, values)];
+  const bounds = { after: bound(source, page.after, 'after'), before: bound(source, page.before, 'before') };
+  const parent = selectParents(source, parents);
+  const rows = [...source.conditions, ...parent.conditions];
+  const pageColumns = selectPageColumns(source, selection, rows, bounds, parent);
+  const columns = [...parent.position, ...pageColumns.values(), ...parent.columns];
+  const tables = [...parent.tables];
   const isRead = selection.rows || selection.hasNextPage || selection.hasPreviousPage;
   // All values must occur in the statement, even if no row is read.
   if (isRead || values.all.length > 0) {
-    selected.push('page.packed');
+    columns.push('page.packed');
     // One additional row shows whether there is a next page.
     const rowLimit = isRead ? values.add(limit + 1) : '0';
-    const shown = selectRows(source, places, within, direction, rowLimit);
-    from.push(`lateral (${selectPage(source, cursors, shown, rowLimit)}) page`);
+    const direction = backward ? opposite(order.direction) : order.direction;
+    tables.push(selectPage(source, selection.cursors, withinBounds(rows, bounds), direction, rowLimit));
   }
-  const text = `select ${[...selected, REVISION].join(', ')}${from.length > 0 ? `\nfrom ${from.join(' cross join ')}` : ''}`;
+  const from = tables.map((table, index) => `${index === 0 ? '\nfrom' : ' cross join'} ${table}`);
+  const isMany = parent.position.length > 0;
+  const isShort = !isMany && isAlongIndex(source, selection);
+  const text = `select ${[...columns, REVISION].join(', ')}${from.join('')}`;
   return {
-    statement: statement(text, {
-      returnsRevision: true,
-      isShort: !isMany && isAlongIndex(source, selection),
-    }),
+    statement: statement(text, { returnsRevision: true, isShort }),
     values: values.all,
     source,
     limit,
     backward,
     isMany,
     pageColumns: [...pageColumns.keys()],
-    parentWidth: parentLookup?.columns.length ?? 0,
-    cursors,
+    parentWidth: parent.columns.length,
+    cursors: selection.cursors,
   };
+}
+
+interface Bounds {
+  readonly after: Bound | null;
+  readonly before: Bound | null;
+}
+
+function withinBounds(rows: readonly string[], { after, before }: Bounds): string[] {
+  return [...rows, ...[after, before].flatMap((each) => (each === null ? [] : [each.beyond]))];
+}
+
+/** SQL for the selected page columns. */
+function selectPageColumns(
+  source: PageSource,
+  { totalCount, hasPreviousPage, hasNextPage }: PageSelection,
+  rows: readonly string[],
+  { after, before }: Bounds,
+  parent: Parents,
+): Map<PageColumn, string> {
+  const pageColumns = new Map<PageColumn, string>();
+  if (totalCount) {
+    const known = source.total === undefined ? undefined : (parent.total ?? source.total);
+    pageColumns.set('total', known ?? countRows(source, rows));
+  }
+  if (after !== null && hasPreviousPage) pageColumns.set('behind', findAnother(source, rows, after));
+  if (before !== null && hasNextPage) pageColumns.set('ahead', findAnother(source, rows, before));
+  return pageColumns;
 }
 
 /** Whether finding the rows takes no longer than reading them. */
@@ -120,40 +128,32 @@ function isAlongIndex(
   );
 }
 
-function parentTable(parents: readonly number[] | ParentLookup, values: Values): string {
-  if ('from' in parents) {
-    // Returns one row even if the parent does not exist. In that row only the revision is not null.
-    const { from, key, condition } = parents;
-    return `(values (1)) one left join ${from} on ${condition} cross join lateral (select ${key} as key) parent`;
-  }
-  const [parent] = parents;
-  return parents.length === 1
-    ? `(select ${values.add(parent)}::integer as key) parent`
-    : `unnest(${values.add(parents)}::integer[]) with ordinality parent (key, position)`;
-}
-
 /**
  * Builds a page as one value: an array for each column, sorted before it is aggregated. The order columns
  * follow, of all rows or of the first and the last one shown. `rowLimit` is the page size plus one.
  */
 function selectPage(
-  { columns, order }: PageSource,
+  source: PageSource,
   cursors: SelectedCursors,
-  shown: string,
+  conditions: readonly string[],
+  direction: SortDirection,
   rowLimit: string,
 ): string {
+  const { columns, order, unionBranches } = source;
+  const places = cursors !== 'none' || unionBranches !== undefined ? order.columns : [];
+  const rows = selectRows(source, places, conditions, direction, rowLimit);
   // Without columns, the page still needs the number of rows.
   const names = columns.length > 0 ? columns.map((_, index) => `column_${index}`) : ['1'];
   const arrays = names.map((name) => `json_agg(${name})`);
-  const places = order.columns.map((_, index) => `order_${index}`);
-  if (cursors === 'every') arrays.push(...places.map((name) => `json_agg(${name})`));
+  const keys = order.columns.map((_, index) => `order_${index}`);
+  if (cursors === 'every') arrays.push(...keys.map((name) => `json_agg(${name})`));
   if (cursors === 'ends') {
     const last = `least(count(*), ${rowLimit} - 1)::integer`;
-    arrays.push(
-      ...places.map((name) => `json_build_array((array_agg(${name}))[1], (array_agg(${name}))[${last}])`),
-    );
+    const endsOf = (name: string) =>
+      `json_build_array((array_agg(${name}))[1], (array_agg(${name}))[${last}])`;
+    arrays.push(...keys.map(endsOf));
   }
-  return `\n  select json_build_array(${arrays.join(', ')}) as packed from (\n${shown}\n  ) shown\n`;
+  return `lateral (\n  select json_build_array(${arrays.join(', ')}) as packed from (\n${rows}\n  ) shown\n) page`;
 }
 
 /** Selects the rows of a page from all union branches, with their order columns. */
@@ -170,7 +170,7 @@ function selectRows(
     ...source.columns.map((sql, index) => `${columnOf(source, sql)} as column_${index}`),
     ...keys,
   ];
-  const each = inStretches(source, conditions, (all) =>
+  const each = inUnionBranches(source, conditions, (all) =>
     [
       `  select ${columns.join(', ')}`,
       `  from ${source.from}`,
@@ -188,7 +188,7 @@ function selectRows(
 }
 
 function countRows(source: PageSource, conditions: readonly string[]): string {
-  return inStretches(
+  return inUnionBranches(
     source,
     conditions,
     (all) => `(select count(*)::integer from ${source.from} ${where(all)})`,
@@ -202,7 +202,7 @@ function findAnother(
   { outside, outwards }: Bound,
 ): string {
   const { from, order } = source;
-  return inStretches(
+  return inUnionBranches(
     source,
     [...conditions, outside],
     (all) => `(select true from ${from} ${where(all)} order by ${orderBy(order, outwards)} limit 1)`,
@@ -210,7 +210,7 @@ function findAnother(
 }
 
 /** Builds the SQL for each union branch of a source, or for the whole source if it has no branches. */
-function inStretches(
+function inUnionBranches(
   { unionBranches }: PageSource,
   conditions: readonly string[],
   ask: (conditions: readonly string[]) => string,
@@ -235,16 +235,4 @@ function where(conditions: readonly string[]): string {
 
 function columnOf({ instants }: PageSource, sql: string): string {
   return instants.includes(sql) ? outputOf(sql, 'timestamp') : sql;
-}
-
-/** SQL for a value as a JavaScript number, which a cursor holds exactly (milliseconds, keys below 2^53). */
-function outputOf(sql: string, type: OrderColumn['type']): string {
-  switch (type) {
-    case 'timestamp':
-      return `(extract(epoch from ${sql}) * 1000)::float8`;
-    case 'bigint':
-      return `(${sql})::float8`;
-    default:
-      return sql;
-  }
 }

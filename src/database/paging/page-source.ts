@@ -49,6 +49,35 @@ export interface ParentLookup {
   readonly total: string;
 }
 
+/** The parents of pages: their table and columns, and the condition for rows under them. */
+export interface Parents {
+  readonly tables: readonly string[];
+  readonly conditions: readonly string[];
+  /** Column with the position of each of several parents. */
+  readonly position: readonly string[];
+  readonly columns: readonly string[];
+  readonly total?: string;
+}
+
+export function selectParents(
+  { parent, values }: PageSource,
+  parents: readonly number[] | ParentLookup | null,
+): Parents {
+  const none = { tables: [], conditions: [], position: [], columns: [] };
+  if (parents === null || parent === null) return none;
+  const one = { ...none, conditions: [`${parent} = parent.key`] };
+  if ('from' in parents) {
+    // Returns one row even if the parent does not exist. In that row only the revision is not null.
+    const { from, key, condition, columns, total } = parents;
+    const table = `(values (1)) one left join ${from} on ${condition} cross join lateral (select ${key} as key) parent`;
+    return { ...one, tables: [table], columns, total };
+  }
+  if (parents.length === 1)
+    return { ...one, tables: [`(select ${values.add(parents[0])}::integer as key) parent`] };
+  const table = `unnest(${values.add(parents)}::integer[]) with ordinality parent (key, position)`;
+  return { ...one, tables: [table], position: ['parent.position'] };
+}
+
 /** The columns of a sort name and of the primary key. */
 export type NameColumns = readonly [sortName: string, key: string];
 
@@ -117,4 +146,16 @@ const LAST_INSTANT = Date.UTC(9999, 0);
 /** A forged cursor may contain any whole number; the range of a column is smaller. */
 function clamp(value: number, bound: number): number {
   return Math.max(-bound, Math.min(bound, value));
+}
+
+/** SQL for a value as a JavaScript number, which a cursor holds exactly (milliseconds, keys below 2^53). */
+export function outputOf(sql: string, type: OrderColumn['type']): string {
+  switch (type) {
+    case 'timestamp':
+      return `(extract(epoch from ${sql}) * 1000)::float8`;
+    case 'bigint':
+      return `(${sql})::float8`;
+    default:
+      return sql;
+  }
 }

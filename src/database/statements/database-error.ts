@@ -2,7 +2,7 @@ import { isNativeError } from 'node:util/types';
 import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 
 /** Errors for the client, by the violated constraint. */
-const CONSTRAINTS: Record<string, () => ServiceError> = {
+const CONSTRAINTS: Partial<Record<string, () => ServiceError>> = {
   service_accounts_pk: () => new ServiceError('CONFLICT', 'A service account with this id exists already'),
   service_accounts_id_form: () =>
     new ServiceError(
@@ -52,26 +52,22 @@ export function databaseError(error: unknown): Error {
   // Not instanceof: socket errors may come from another realm, for example in a test runner.
   if (!isNativeError(error)) return new Error('The database failed in an unknown way');
   // TypeORM wraps the driver's error; the pool does not.
-  const { code, constraint } = ((error as { driverError?: object }).driverError ?? error) as {
+  const { code = '', constraint } = ((error as { driverError?: object }).driverError ?? error) as {
     code?: string;
     constraint?: string;
   };
-  if (constraint !== undefined && constraint in CONSTRAINTS) return CONSTRAINTS[constraint]?.() ?? error;
-  if (code === QUERY_CANCELED) {
-    return new ServiceError(
-      'TIMEOUT',
-      'The answer took too long: ask for less at once',
-      {},
-      { cause: error },
-    );
-  }
-  if (code !== undefined && RACE.test(code)) return new LostRaceError({ cause: error });
-  if (code === LOCK_NOT_AVAILABLE) return new ServiceUnavailableError(BUSY, { cause: error });
-  if (
-    (code !== undefined && (UNAVAILABLE.test(code) || UNAVAILABLE_NODE_CODES.has(code))) ||
-    UNAVAILABLE_MESSAGES.test(error.message)
-  ) {
-    return new ServiceUnavailableError('The database cannot be reached at the moment', { cause: error });
-  }
-  return error;
+  const broken = CONSTRAINTS[constraint ?? ''];
+  if (broken !== undefined) return broken();
+  const options = { cause: error };
+  if (code === QUERY_CANCELED)
+    return new ServiceError('TIMEOUT', 'The answer took too long: ask for less at once', {}, options);
+  if (RACE.test(code)) return new LostRaceError(options);
+  if (code === LOCK_NOT_AVAILABLE) return new ServiceUnavailableError(BUSY, options);
+  return isUnavailable(code, error.message)
+    ? new ServiceUnavailableError('The database cannot be reached at the moment', options)
+    : error;
+}
+
+function isUnavailable(code: string, message: string): boolean {
+  return UNAVAILABLE.test(code) || UNAVAILABLE_NODE_CODES.has(code) || UNAVAILABLE_MESSAGES.test(message);
 }

@@ -163,12 +163,8 @@ export class Operations {
       validated.personalData === null ? null : personalDataAccessOf(validated.personalData, data);
     if (personalData !== null && context.principal !== null)
       this.accessLog.note(context.principal, personalData);
-    const extensions =
-      validated.deprecated === null ? null : { extensions: { deprecations: validated.deprecated.uses } };
-    const formatted = errors?.map((error) => formatError(error.toJSON(), error, request.id));
     return {
-      // Errors come first in a response (GraphQL October 2021, §7.1).
-      result: { ...(formatted === undefined ? null : { errors: formatted }), data, ...extensions },
+      result: resultOf(data, errors, validated, request.id),
       personalData,
       revision,
       isCacheable: isOwn && errors === undefined && others.length === 0,
@@ -194,4 +190,19 @@ export class Operations {
     this.cache.store(cacheKey, response, cacheDependencies);
     return body;
   }
+}
+
+/** The result for the client, with errors first (GraphQL October 2021, §7.1). */
+function resultOf(
+  data: ExecutionResult['data'],
+  errors: ExecutionResult['errors'],
+  { deprecated }: ValidatedOperation,
+  requestId: string,
+): FormattedExecutionResult {
+  const formatted = errors?.map((error) => formatError(error.toJSON(), error, requestId));
+  return {
+    ...(formatted === undefined ? null : { errors: formatted }),
+    data: data ?? null,
+    ...(deprecated === null ? null : { extensions: { deprecations: deprecated.uses } }),
+  };
 }

@@ -150,28 +150,18 @@ export function connectionTypes<Node extends object>(
   node: () => Type<Node> | object,
   descriptions: ConnectionDescriptions,
 ): { ConnectionType: Type<Connection<Node>> } {
-  @ObjectType(`${name}Edge`, { description: descriptions.edge })
-  class EdgeType {
-    @InheritAccess()
-    @Field(() => String, {
-      description: 'The cursor of this element, for the arguments `after` and `before`.',
-    })
-    cursor!: string;
-
-    @InheritAccess()
-    @Field(node as () => Type<Node>, { description: descriptions.node })
-    node!: Node;
-  }
+  const nodeType = node as () => Type<Node>;
+  const EdgeType = edgeType(name, nodeType, descriptions);
 
   @ObjectType(`${name}Connection`, { description: descriptions.connection })
   class ConnectionType {
     @InheritAccess()
-    @Field(() => [node() as Type<Node>], { description: descriptions.nodes })
+    @Field(() => [nodeType()], { description: descriptions.nodes })
     nodes!: Node[];
 
     @InheritAccess()
     @Field(() => [EdgeType], { description: 'The elements of this page, each with its cursor.' })
-    edges!: EdgeType[];
+    edges!: Edge<Node>[];
 
     @InheritAccess()
     @Field(() => PageInfo, { description: 'The position of this page within the connection.' })
@@ -185,4 +175,24 @@ export function connectionTypes<Node extends object>(
   }
 
   return { ConnectionType: ConnectionType as unknown as Type<Connection<Node>> };
+}
+
+function edgeType<Node>(
+  name: string,
+  node: () => Type<Node>,
+  descriptions: ConnectionDescriptions,
+): Type<Edge<Node>> {
+  @ObjectType(`${name}Edge`, { description: descriptions.edge })
+  class EdgeType {
+    @InheritAccess()
+    @Field(() => String, {
+      description: 'The cursor of this element, for the arguments `after` and `before`.',
+    })
+    cursor!: string;
+
+    @InheritAccess()
+    @Field(node, { description: descriptions.node })
+    node!: Node;
+  }
+  return EdgeType;
 }
