@@ -56,7 +56,6 @@ export function decideAccess(
   return access.kind === 'scopes' && !hasScopes(principal, access.scopes) ? 'scope needed' : 'granted';
 }
 
-/** The scopes that a declaration names. */
 export function scopesOf(access: Access): readonly Scope[] {
   return access.kind === 'scopes' ? access.scopes : [];
 }

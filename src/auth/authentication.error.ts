@@ -4,13 +4,7 @@ import type { Scope } from './principal.js';
 
 /** The credentials are missing or not valid: 401, with the challenge that RFC 9110 §11.6.1 requires. */
 export class UnauthenticatedError extends ServiceError {
-  constructor(
-    message: string,
-    /** The value of WWW-Authenticate. */
-    challenge: string,
-    options?: ErrorOptions,
-    details: ErrorDetails = {},
-  ) {
+  constructor(message: string, challenge: string, options?: ErrorOptions, details: ErrorDetails = {}) {
     super('UNAUTHENTICATED', message, { ...details, challenge }, options);
   }
 

@@ -26,7 +26,6 @@ const MIN_REJECTION_MS = 5;
 /** What Passport sees of a request, and where it puts its result. */
 interface PassportRequest {
   readonly headers: { readonly authorization: string };
-  /** The address of the client. */
   readonly ip: string;
   user?: VerifiedToken;
 }

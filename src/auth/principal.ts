@@ -21,7 +21,6 @@ export interface Principal {
   /** Identifies the principal in rate limits: subject, client or service account. */
   readonly countedAs: string;
   readonly scopes: ReadonlySet<Scope>;
-  /** The OAuth client that the token was issued to. */
   readonly clientId: string | null;
   /** The id of the user for whom the token acts, as the issuer writes it; null if it acts for no user. */
   readonly subject: string | null;

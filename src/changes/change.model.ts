@@ -25,7 +25,6 @@ export function numberOfKind(kind: ChangeKind): number {
   return BY_NUMBER.indexOf(kind) + 1;
 }
 
-/** The kind that is stored as this number. */
 export function kindOf(number: number): ChangeKind {
   return BY_NUMBER[number - 1] ?? ChangeKind.USER_UPDATED;
 }

@@ -56,7 +56,6 @@ export function changeOf(row: ChangeRow): Change {
   return change;
 }
 
-/** Keys of the user and of the group that the changes are about. */
 export interface ChangeSubjects {
   readonly userKey: number | null;
   readonly groupKey: number | null;

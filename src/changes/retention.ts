@@ -4,7 +4,6 @@ const DAY = 24 * HOUR;
 /** How far the clock of the log follows the clock of the database at once. */
 export const LEAP_HOURS = 24;
 
-/** The clock by which changes expire. */
 export interface LogClock {
   readonly at: Date;
   /** Since when the clock of the database has been more than a day ahead; null: it is not. */

@@ -1,4 +1,3 @@
-/** Statistics of a cache: lookups since the start, and its present content. */
 export interface CacheStatistics {
   readonly hits: number;
   readonly misses: number;

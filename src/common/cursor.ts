@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ServiceError } from './errors.js';
 
-/** A value of the sort key of a row, as the cursor contains it. */
 export type CursorValue = string | number;
 export type CursorValueType = 'string' | 'number';
 

@@ -35,7 +35,6 @@ export interface ErrorDetails {
   argument?: string;
   /** Scopes that would have been sufficient. */
   requiredScopes?: readonly string[];
-  /** Scopes that the token has. */
   grantedScopes?: readonly string[];
   /** The value of `WWW-Authenticate` (RFC 9110 §11.6.1). */
   challenge?: string;
@@ -43,7 +42,6 @@ export interface ErrorDetails {
   retryAfter?: number;
   /** Maximum age of the mirror in seconds that the request accepts. */
   maxStaleness?: number;
-  /** Actual age of the mirror in seconds. */
   ageSeconds?: number;
 }
 

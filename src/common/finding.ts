@@ -1,4 +1,3 @@
-/** One checked item with its result. */
 export interface Finding {
   readonly what: string;
   /** A problem prevents the service from working and must be fixed. A warning should be fixed. */

@@ -64,7 +64,6 @@ const SOON = 5000;
 /** Milliseconds between two attempts. */
 const PAUSE = 500;
 
-/** How a start waits for its database. */
 export interface Waiting {
   /** Ends the wait. The start then fails with the error of the last attempt. */
   readonly signal: AbortSignal;

@@ -18,7 +18,6 @@ export class Database implements Reader {
 
   constructor(
     @Inject(DataSource) private readonly dataSource: DirectoryDataSource,
-    /** The revision of the server. */
     readonly revision: CurrentRevision = new CurrentRevision(),
     @Inject(Replicas) private readonly replicas: Replicas | null = null,
   ) {}
@@ -36,7 +35,6 @@ export class Database implements Reader {
     return rows;
   }
 
-  /** Runs `work` in one transaction, which is rolled back if `work` throws. */
   async transaction<Result>(work: (manager: EntityManager) => Promise<Result>): Promise<Result> {
     try {
       return await this.dataSource.transaction(work);
@@ -63,7 +61,6 @@ export class Database implements Reader {
     this.dataSource.destroyConnections();
   }
 
-  /** Bytes that the server has sent on the connections of the pools. */
   get receivedBytes(): number {
     return this.dataSource.receivedBytes;
   }
@@ -73,7 +70,6 @@ export class Database implements Reader {
     this.isAway = true;
   }
 
-  /** Called when the server answers and is healthy. */
   goOn(): void {
     this.isAway = false;
   }

@@ -67,7 +67,6 @@ import { HttpAdapter } from '../http/http-adapter.js';
         // rejects Basic credentials of other sites.
         csrfPrevention: false,
         persistedQueries: false,
-        // The pipeline caches documents.
         documentStore: null,
         introspection: true,
         graphiql: false,
@@ -98,15 +97,7 @@ import { HttpAdapter } from '../http/http-adapter.js';
     RequestAdmission,
     RequestPipeline,
   ],
-  exports: [
-    ResponseCache,
-    Documents,
-    FastPath,
-    LoadShedder,
-    // Exports the schema.
-    NestGraphQLModule,
-    RateLimiter,
-  ],
+  exports: [ResponseCache, Documents, FastPath, LoadShedder, NestGraphQLModule, RateLimiter],
 })
 export class GraphQLModule implements OnModuleInit {
   constructor(

@@ -26,7 +26,6 @@ export function rankOf(role: GroupRole): number {
   return BY_RANK.indexOf(role) + 1;
 }
 
-/** The role that is stored as this number. */
 export function roleOf(rank: number): GroupRole {
   return BY_RANK[rank - 1] ?? GroupRole.MEMBER;
 }

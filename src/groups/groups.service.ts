@@ -51,7 +51,6 @@ export class GroupsService extends DirectoryObjects<Group> {
     return Connection.of(rows, (row) => this.projection.mapRow(row, columns));
   }
 
-  /** The groups that directly contain a group, or that it directly contains. */
   listNested(
     direction: NestingDirection,
     group: Group,

@@ -31,13 +31,11 @@ export type RawHandler = (request: IncomingMessage, response: ServerResponse, ne
 
 /** Fastify with the limits, the headers and the rejections of this service. */
 export class HttpAdapter extends FastifyAdapter {
-  /** Handles requests first; null if Fastify handles all. */
   fastPath: RawHandler | null = null;
   /** Called for each rejection of bytes that could not be parsed as a request. */
   onUnparsed: ((rejection: UnparsedRejection) => void) | null = null;
   /** Handles all requests of a start that is not complete. */
   protected startupHandler: RawHandler | null = null;
-  /** Headers of every response. */
   private readonly headers: Record<string, string>;
   /** Requests that wait until the port is closed; null if none has to. */
   private held: (() => void)[] | null = null;
@@ -150,12 +148,10 @@ export class HttpAdapter extends FastifyAdapter {
     for (const resume of held) resume();
   }
 
-  /** Keeps the error handler of this class. */
   override setErrorHandler(): ReturnType<FastifyAdapter['setErrorHandler']> {
     return this.getInstance();
   }
 
-  /** Keeps the handler of this class. */
   override setNotFoundHandler(): ReturnType<FastifyAdapter['setNotFoundHandler']> {
     return this.getInstance();
   }
@@ -166,7 +162,6 @@ export class HttpAdapter extends FastifyAdapter {
   }
 }
 
-/** The options of Fastify. */
 function optionsOf(
   { limits, trustedProxies, basePath }: Config,
   headers: Readonly<Record<string, string>>,
@@ -201,7 +196,6 @@ function optionsOf(
   };
 }
 
-/** No route has this path. */
 class NotFoundRouteError extends Error {
   readonly statusCode = 404;
 }

@@ -16,7 +16,6 @@ export interface Rejection {
   readonly details: ErrorDetails;
 }
 
-/** The request that a rejection is written for. */
 export type RejectedRequest = Pick<FastifyRequest, 'id' | 'url' | 'routeOptions' | 'raw' | 'server'>;
 
 /** How rejections below some paths are written. */
@@ -32,7 +31,6 @@ export interface RejectionForm {
 
 export interface WrittenRejection {
   readonly status: number;
-  /** The media type. */
   readonly type: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -111,7 +109,6 @@ function rejectionOf({ code, message, details }: ServiceError, given: number | n
   return { status, code, message, headers, details };
 }
 
-/** Writes rejections in the form of their path. */
 export class RejectionWriter {
   private readonly logger = new Logger('Http');
 
@@ -133,7 +130,6 @@ export class RejectionWriter {
     return { status, type, headers: { ...rejection.headers, ...headers, 'cache-control': 'no-store' }, body };
   }
 
-  /** Answers with a rejection. */
   readonly send = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const { status, headers, type, body } = this.write(error, request.id, request);
     // As bytes: Fastify adds a charset to text, which the media type of problems does not have.

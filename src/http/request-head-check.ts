@@ -73,7 +73,6 @@ const PARSED = [
 /** `rawHeaders` alternates names and values; `headers` has the values by name, as Node provides them. */
 type RequestFields = Pick<IncomingMessage, 'rawHeaders' | 'headers'>;
 
-/** A problem with the header fields of a request. */
 export type FieldProblem = 'repeated' | 'too long';
 
 /**

@@ -4,9 +4,7 @@ import ipaddr from 'ipaddr.js';
 /** Subjects whose counts are kept, each in about 200 bytes. The least recently seen are dropped first. */
 const MAX_SUBJECTS = 100_000;
 
-/** The state of a limit for one subject. */
 export interface LimitResult {
-  /** Whether the amount has been taken. */
   readonly isTaken: boolean;
   /** The sum of what has been taken in this window. */
   readonly taken: number;
@@ -49,7 +47,6 @@ export class Limit {
     else this.counts.delete(subject);
   }
 
-  /** The amount that is left. */
   remaining({ taken }: LimitResult): number {
     return Math.max(0, this.amount - taken);
   }
@@ -64,7 +61,6 @@ export class Limit {
   }
 }
 
-/** An amount to take from a limit. */
 export interface Taking {
   readonly limit: Limit;
   /** A principal, an address or a network. */

@@ -26,7 +26,6 @@ return {after, left < 0 and window or left}
 /** Bytes of the hash of a subject: enough that two subjects never have the same. */
 const HASH_BYTES = 16;
 
-/** What Redis needs to know of a limit. */
 type Terms = Pick<Limit, 'name' | 'amount' | 'window'>;
 
 /** A limit for the probe. The probe writes, because a full Redis and a replica answer reads. */

@@ -22,7 +22,6 @@ interface Lookup {
 /** Pages of one list for which plans are kept: most clients request the first one. */
 const MOST_PLANS = 10;
 
-/** Reads single users or groups. */
 export abstract class DirectoryObjects<Model extends { key: number; membershipsAhead: PageAhead | null }> {
   private readonly byId: Statement;
   private readonly byKeys: Statement;

@@ -13,12 +13,10 @@ const COLUMNS = {
 type Property = keyof typeof COLUMNS;
 const PROPERTIES = Object.keys(COLUMNS) as Property[];
 
-/** What must be read of a role for the selected fields. */
 export function selectRole(fields: SelectedFields): ProjectedColumns {
   return columnsOf(PROPERTIES.filter((property) => fields.has(property)));
 }
 
-/** A role with all of its properties. */
 export const WHOLE_ROLE = columnsOf(PROPERTIES);
 
 export function mapRole(

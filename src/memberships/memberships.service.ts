@@ -22,7 +22,6 @@ import { type MembershipColumns, MembershipList } from './membership-list.js';
 import type { CurrentGroupMembershipInheritance, GroupMembership } from './membership.model.js';
 import { FIND_MEMBERSHIP, FIND_ROLE, type FindRoleRow, mapRole, WHOLE_ROLE } from './membership.queries.js';
 
-/** A user or a group whose memberships are listed. */
 interface Parent {
   readonly key: number;
   readonly membershipsAhead: PageAhead | null;

@@ -23,7 +23,6 @@ export interface SearchColumns {
   readonly properties: readonly string[];
 }
 
-/** A search in users and groups. */
 export class SearchQuery {
   private readonly projections: Readonly<Record<SearchKind, Projection<User> | Projection<Group>>>;
 

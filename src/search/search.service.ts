@@ -12,7 +12,6 @@ import { userProjection } from '../users/user.queries.js';
 import type { SearchArguments, SearchResult } from './search.model.js';
 import { SearchQuery } from './search.queries.js';
 
-/** Finds users and groups by a part of their name or id. */
 @Injectable()
 export class SearchService {
   private readonly query: SearchQuery;

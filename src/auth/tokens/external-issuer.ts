@@ -138,7 +138,6 @@ async function request<Schema extends z.ZodType>(
   return schema.parse(JSON.parse(await readText(response)));
 }
 
-/** Reads a response up to the maximal size. */
 async function readText({ body }: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;

@@ -17,7 +17,6 @@ interface KnownKeys {
   readonly find: JWTVerifyGetKey;
   /** The time of their arrival in seconds. */
   readonly at: number;
-  /** The number of their fetch. */
   readonly fetch: number;
 }
 
@@ -28,11 +27,9 @@ interface KnownKeys {
 export class IssuerKeys {
   private known: KnownKeys | null = null;
   private fetching: Promise<KnownKeys> | null = null;
-  /** Fetches so far. */
   private fetches = 0;
   /** The start times of the fetches of the last minute. */
   private begun: number[] = [];
-  /** Failures since the last success. */
   private failures = 0;
   /** No fetch starts before this time. */
   private retryAt = -Infinity;
@@ -112,7 +109,6 @@ export class EmbeddedIssuer {
     return this.keys;
   }
 
-  /** Called once, by the embedded provider. */
   publish(jwks: JSONWebKeySet): void {
     this.keys = jwks;
   }

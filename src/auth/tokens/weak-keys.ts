@@ -11,7 +11,6 @@ const PRIMES = [
   109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167,
 ];
 
-/** For each of the primes, the powers of 65,537 modulo the prime. */
 const POWERS = PRIMES.map((prime) => {
   const powers = new Set<number>();
   for (let power = 1; !powers.has(power); power = (power * 65_537) % prime) powers.add(power);

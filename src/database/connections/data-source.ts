@@ -109,7 +109,6 @@ export class DirectoryDataSource extends DataSource {
     return (this.driver as PostgresDriver).master as pg.Pool;
   }
 
-  /** Runs the statements of the read path on the pool. */
   get statements(): StatementPool {
     if (this.ownStatements === null) throw new ServiceUnavailableError('The database is not open');
     return this.ownStatements;
@@ -122,7 +121,6 @@ export class DirectoryDataSource extends DataSource {
     return this.ownPreviewPool ?? this.pool;
   }
 
-  /** Bytes that the server has sent on the connections of the pools. */
   get receivedBytes(): number {
     return this.connections.receivedBytes;
   }

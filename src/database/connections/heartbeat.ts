@@ -32,7 +32,6 @@ export interface PulseQuestion {
 }
 
 export interface PulseListener<Row extends object> {
-  /** Called before the query is sent. */
   readonly onQuestion?: () => void;
   readonly onAnswer: (row: Row | undefined) => void;
   /** Called with the payload of a notification from the server. */

@@ -15,7 +15,6 @@ interface Pending {
   readonly done: (error: Error | null, rows: unknown[]) => void;
 }
 
-/** How a statement is written to a connection. */
 interface Sender {
   sendOn(client: PoolClient, statement: Statement, values: readonly unknown[], done: Pending['done']): void;
   isExhausted(client: PoolClient): boolean;
@@ -71,7 +70,6 @@ class Pipeline {
     private readonly sender: Sender,
   ) {}
 
-  /** Unanswered statements. */
   get load(): number {
     return this.pending.length + (this.connection?.unanswered ?? 0);
   }

@@ -55,7 +55,6 @@ export async function sharesSessions(url: string): Promise<boolean> {
   }
 }
 
-/** One connection and the backends that it has received so far. */
 class Probe {
   readonly backends = new Set<string>();
   private readonly client: SocketClient;
@@ -74,7 +73,6 @@ class Probe {
     await this.client.connect();
   }
 
-  /** Runs `work` while a transaction is open. */
   async within(work: () => Promise<void>): Promise<void> {
     await this.client.query('begin');
     const { rows } = await this.client.query<{ backend: string }>(IDENTIFY);

@@ -46,7 +46,6 @@ export class SessionGuard implements OnModuleInit, OnModuleDestroy {
     await this.checking;
   }
 
-  /** Results of the latest check. */
   get standing(): readonly Found[] {
     return this.found;
   }

@@ -14,7 +14,6 @@ export const ORPHANED = 'it has a revision that the primary never had';
 
 const HAS_HAD = 'select exists (select from revisions where uuid = $1::uuid) as "hasHad"';
 
-/** Whether the primary has or had this revision. */
 export async function hasHadRevision(primary: pg.Pool, id: string): Promise<boolean> {
   const { rows } = await primary.query<{ hasHad: boolean }>(HAS_HAD, [id]);
   return rows[0]?.hasHad === true;
@@ -68,7 +67,6 @@ export class ReadReplica {
     this.statements = new StatementPool(this.pool, true);
   }
 
-  /** Checks the replica until the signal is aborted. */
   async watch(signal: AbortSignal): Promise<void> {
     const pulse = new Pulse<Seen>(
       { url: this.url, greeting: null, text: READ_STATE, interval: INTERVAL },
@@ -105,7 +103,6 @@ export class ReadReplica {
     if (isShared) this.leave('its sessions are shared by a pooler');
   }
 
-  /** Whether the replica can answer for this revision. */
   has({ id }: Revision): boolean {
     return this.revision?.id === id;
   }

@@ -19,7 +19,6 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
     private readonly revision: CurrentRevision,
   ) {}
 
-  /** Returns null if no replicas are configured. */
   static of(
     database: Config['database'],
     revision: CurrentRevision,
@@ -51,7 +50,6 @@ export class Replicas implements OnModuleInit, OnApplicationShutdown {
     return { all: this.all.length, current };
   }
 
-  /** The state of each replica, and the revision of the primary. */
   get standing(): { readonly needed: Revision | null; readonly each: readonly ReadReplica['standing'][] } {
     return { needed: this.revision.known, each: this.all.map(({ standing }) => standing) };
   }

@@ -73,7 +73,6 @@ export class StatementPool {
     });
   }
 
-  /** Sends a statement without waiting for the answers to earlier statements. */
   sendOn(client: ClientBase, statement: Statement, values: readonly unknown[], done: Callback): void {
     const { text } = statement;
     const unanswered = { client, sentAt: performance.now() };

@@ -27,7 +27,6 @@ const CONFIRMATION = 200;
 const ATTEMPTS = 20;
 
 export interface DirectoryLockEvents {
-  /** Called when the start waits, with a message that names the reason. */
   readonly onWait: (text: string) => void;
   /** Called when another process holds the directory: this process must stop writing to it. */
   readonly onLost: () => void;

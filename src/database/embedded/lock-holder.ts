@@ -7,7 +7,6 @@ import { join } from 'node:path';
 export const LOCK_FILE = '.service.lock';
 export const HOLDER_FILE = '.service.holder';
 
-/** The process that holds a database directory. */
 export interface Holder {
   /** Random, because process numbers repeat over time and between containers. */
   readonly id: string;

@@ -21,7 +21,6 @@ export function sqlOfField({ name, column, reader }: Field, alias: string): stri
 
 /** Where the properties of a user or a group are read from. */
 export interface PropertyTable {
-  /** Alias of the table of users or groups. */
   readonly alias: string;
   /** Prefix of carried columns, such as `m.user_`. Default: all properties come from the table itself. */
   readonly carriedAs?: string;
@@ -62,14 +61,12 @@ export function carriedColumns(fields: readonly Field[], alias: string): Record<
   return { sort_name: `${alias}.sort_name`, ...Object.fromEntries(columns) };
 }
 
-/** A column that a row is written to, and its SQL type. */
 export interface WrittenColumn<Value> {
   readonly name: string;
   readonly type: string;
   readonly valueOf: (value: Value) => unknown;
 }
 
-/** The columns that hold the values of the mapped fields. */
 export function writtenColumns<Value extends Readonly<Record<string, unknown>>>(
   fields: readonly Field[],
 ): WrittenColumn<Value>[] {

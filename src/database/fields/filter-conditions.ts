@@ -57,7 +57,6 @@ export function searchText(values: readonly string[]): string {
   return values.map((value) => ` ${fold(value).trim()}`).join('');
 }
 
-/** Returns every distinct pair of neighboring characters of a search text. */
 export function searchPairs(text: string): string[] {
   const characters = [...text];
   return [

@@ -2,10 +2,8 @@ import { NotFoundError } from '../../common/errors.js';
 import { foldId } from '../../common/fold.js';
 import { type Reader, type Statement, statement } from '../statements/statement.js';
 
-/** The table of users or of groups. */
 export interface TableNames {
   readonly table: 'users' | 'groups';
-  /** The alias that projections use. */
   readonly alias: 'u' | 'g';
   /** The word for an object of the table in error messages. */
   readonly noun: 'user' | 'group';

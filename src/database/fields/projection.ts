@@ -2,7 +2,6 @@ import { type Field, isInstant, pictureFields, presenceOf } from '../../common/f
 import type { SelectedFields } from '../../common/page.js';
 import { propertyColumns, type PropertyTable } from './field-columns.js';
 
-/** The selected properties of a model, and the SQL for each. */
 export interface ProjectedColumns {
   readonly properties: readonly string[];
   readonly columns: readonly string[];
@@ -20,11 +19,9 @@ export interface ProjectedModel<Model> {
 
 /** Reads users or groups from a table: only the columns of a selection, mapped to models. */
 export class Projection<Model extends object> {
-  /** SQL for every property. */
   readonly columns: Readonly<Record<string, string>>;
   /** The columns that are instants. */
   readonly instants: readonly string[];
-  /** Every property. */
   readonly all: ProjectedColumns;
   /** The properties that each field needs, by field name. A field that is a property needs itself. */
   private readonly needs: Readonly<Record<string, readonly string[]>>;

@@ -11,7 +11,6 @@ const APPLY_LOCK = 0x6170706c;
 const TAKEOVER_TIMEOUT = 1000;
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** One uninterrupted term of one leader. */
 export interface Tenure {
   /** Increases with each takeover. A bigint, which the driver returns as a string. */
   readonly token: string;
@@ -77,7 +76,6 @@ export interface SeenLease {
   readonly renewals: string;
 }
 
-/** Takes the advisory lock for this session, if it is free. */
 export async function tryLeaderLock(session: pg.Client): Promise<boolean> {
   const { rows } = await session.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [
     LEADER_LOCK,

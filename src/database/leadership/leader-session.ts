@@ -21,7 +21,6 @@ export const LEASE_MS = 15_000;
 const PAUSE = 1000;
 /** Milliseconds between two attempts while the sessions of the previous leader are ending. */
 const SOON = 200;
-/** Milliseconds that closing the session may take. */
 const PARTING = 500;
 /** Milliseconds that the database may take for one statement. */
 const STATEMENT_TIMEOUT_MS = 5000;
@@ -31,7 +30,6 @@ const KEEP_ALIVE =
   'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 2';
 
 export interface LeaderEvents {
-  /** Called when another process leads. */
   readonly onWait: () => void;
   /** Called when the leader did not renew its lease and its sessions were ended. */
   readonly onEvict: () => void;
@@ -41,7 +39,6 @@ export interface LeaderEvents {
   readonly waitingSeconds: () => number | null;
 }
 
-/** The term of a leader, passed to its work. */
 export interface Term {
   readonly tenure: Tenure;
   /** Aborted when the lease is lost, or when the process stops. */
@@ -66,7 +63,6 @@ export async function withLeadership(
   }
 }
 
-/** The leadership attempt of one connection to the database. */
 class LeaderSession {
   private readonly client: SocketClient;
   private readonly lost = new AbortController();

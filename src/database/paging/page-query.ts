@@ -224,7 +224,6 @@ function orderBy({ columns }: PageOrder, direction: SortDirection): string {
   return columns.map(({ sql }) => `${sql} ${direction.toLowerCase()}`).join(', ');
 }
 
-/** Orders rows that have already been read. */
 function orderByNames({ columns }: PageOrder, direction: SortDirection): string {
   return columns.map((_, index) => `order_${index} ${direction.toLowerCase()}`).join(', ');
 }

@@ -26,7 +26,6 @@ export interface PageSource {
   /** Column that holds the parent's key; null for a connection at the root. */
   readonly parent: string | null;
   readonly order: PageOrder;
-  /** SQL conditions for rows, with placeholders from `values`. */
   readonly conditions: readonly string[];
   /** Conditions of union branches. A row meets exactly one; each is a range of an index in page order. */
   readonly unionBranches?: readonly string[];
@@ -39,7 +38,6 @@ export interface PageSource {
 export interface ParentLookup {
   /** Its table, with the alias that its columns use. */
   readonly from: string;
-  /** SQL for its key. */
   readonly key: string;
   /** SQL condition for the parent, with placeholders from the values of the source. */
   readonly condition: string;
@@ -78,10 +76,8 @@ export function selectParents(
   return { ...one, tables: [table], position: ['parent.position'] };
 }
 
-/** The columns of a sort name and of the primary key. */
 export type NameColumns = readonly [sortName: string, key: string];
 
-/** The order by name, then by key. */
 export function byName([sortName, key]: NameColumns): OrderColumn[] {
   return [
     { sql: sortName, type: 'text' },
@@ -89,7 +85,6 @@ export function byName([sortName, key]: NameColumns): OrderColumn[] {
   ];
 }
 
-/** The order by the time of the last change, then by key. */
 export function byUpdate(alias: string): OrderColumn[] {
   return [
     { sql: `${alias}.updated_at`, type: 'timestamp' },
@@ -97,7 +92,6 @@ export function byUpdate(alias: string): OrderColumn[] {
   ];
 }
 
-/** One end of a page. */
 export interface Bound {
   /** SQL condition for the rows of the page. */
   readonly beyond: string;
@@ -107,7 +101,6 @@ export interface Bound {
   readonly outwards: SortDirection;
 }
 
-/** Returns the bound that a cursor defines; null if there is no cursor. */
 export function bound(
   { binding, order, values, cursorsHaveRevision = false }: PageSource,
   cursor: string | null | undefined,

@@ -7,7 +7,6 @@ import { revisionOf } from '../revisions/revision.js';
 
 /** One page of rows, in the order of the connection, whether it was requested by `first` or `last`. */
 export class Page<Row extends unknown[]> {
-  /** The rows as read: the columns of the source. */
   readonly rows: readonly Row[];
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;
@@ -52,13 +51,11 @@ export class Page<Row extends unknown[]> {
   }
 }
 
-/** A page that was read before its connection is resolved, with the name of its selection. */
 export interface PageAhead {
   readonly name: string;
   readonly page: Page<unknown[]>;
 }
 
-/** Reads one page of a connection at the root. */
 export async function readPage<Row extends unknown[] = unknown[]>(
   reader: Reader,
   source: PageSource,

@@ -7,7 +7,6 @@ export interface Revision {
   readonly id: string;
 }
 
-/** Returns the revision in a row of the state; null if there is none yet. */
 export function revisionIn({ number, id }: { number: number | null; id: string | null }): Revision | null {
   return number === null || id === null ? null : { number, id };
 }
@@ -51,7 +50,6 @@ export class CurrentRevision {
     return this.unexplained.size === 0 ? this.reported : null;
   }
 
-  /** Records that a statement on the primary has read this revision. */
   noteRead(id: string): void {
     if (id === this.reported?.id || this.superseded.has(id)) return;
     if (!this.unexplained.has(id)) this.version++;
@@ -59,7 +57,6 @@ export class CurrentRevision {
     this.onUnknownRevision();
   }
 
-  /** Records that this process has applied a revision. */
   noteApplied(revision: Revision): void {
     this.version++;
     this.unexplained.delete(revision.id);

@@ -16,10 +16,8 @@ export const TAKES_WRITES = `(
   select count(numbers.each) > 0 and current_setting('transaction_read_only') = 'off'
   from little cross join lateral (select each from generate_series(1, 4000) each order by each desc) numbers)`;
 
-/** SQLSTATE disk_full. */
 const DISK_FULL = '53100';
 
-/** Whether a statement failed because the disk is full. */
 export function isFull(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === DISK_FULL;
 }
@@ -67,7 +65,6 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   private isHeard = false;
   /** Number of revisions that this process is applying. */
   private changing = 0;
-  /** Age of the mirror. */
   readonly freshness = new Freshness();
   private readonly logger = new Logger('Database');
   /** Why the database is not used although it answers; null if it is used. */
@@ -114,7 +111,6 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     return this.freshness.age;
   }
 
-  /** Records that the mirror was confirmed without a new revision. */
   noteConfirmed(): void {
     this.database.noteConfirmed();
   }
@@ -204,7 +200,6 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     this.isHeard = true;
   }
 
-  /** Queries the server on a connection of the pool. */
   private async readState(): Promise<State> {
     const rows = await this.database.read<StateRow>(READ_REVISION);
     const [[number, id, asOf, age] = [null, null, null, null]] = rows;

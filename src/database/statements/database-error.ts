@@ -1,7 +1,6 @@
 import { isNativeError } from 'node:util/types';
 import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 
-/** Errors for the client, by the violated constraint. */
 const CONSTRAINTS: Partial<Record<string, () => ServiceError>> = {
   service_accounts_pk: () => new ServiceError('CONFLICT', 'A service account with this id exists already'),
   service_accounts_id_form: () =>

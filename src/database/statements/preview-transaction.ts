@@ -34,11 +34,9 @@ export class PreviewTransaction implements Reader, Writer {
    * The error of a failed statement. The server rejects all further ones until a rollback to the savepoint.
    */
   private failure: Error | null = null;
-  /** Why no further statement is sent. */
   private ended: Error | null = null;
   /** The id of the revision that the transaction sees; null before it has begun. */
   revision: string | null = null;
-  /** Counts the statements of the transaction. */
   counter: { statements: number } | null = null;
 
   private constructor(

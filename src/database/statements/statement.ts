@@ -19,7 +19,6 @@ export const REVISION = '(select revision_uuid from mirror_state)';
 const MOST_KNOWN = 2000;
 const MOST_CHARACTERS = 8_000_000;
 
-/** Statements by text, so that a repeated text is hashed once. */
 const known = new LRUCache<string, Statement>({
   max: MOST_KNOWN,
   maxSize: MOST_CHARACTERS,
@@ -68,7 +67,6 @@ export interface Writer {
   query<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows>;
 }
 
-/** Collects the values of a statement while its text is written. */
 export class Values {
   private readonly collected: unknown[] = [];
 

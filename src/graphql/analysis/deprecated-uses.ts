@@ -13,9 +13,7 @@ import { declarationsOf, type Deprecation, parseDeprecation } from '../schema/de
 
 /** A deprecated element of the schema that an operation uses, as in `extensions.deprecations`. */
 export interface DeprecatedUse {
-  /** Its schema coordinate. */
   readonly coordinate: string;
-  /** The deprecation reason in the schema. */
   readonly reason: string;
   /** The day from which the element may be removed, as an RFC 3339 full-date. */
   readonly sunset: string;
@@ -48,7 +46,6 @@ export function findDeprecatedUses(
   return reasons.size === 0 ? null : describeUses(reasons);
 }
 
-/** Returns the reasons of all deprecated elements that a document uses, by coordinate. */
 function reasonsIn(schema: GraphQLSchema, document: DocumentNode): Map<string, string> {
   const reasons = new Map<string, string>();
   const note = (coordinate: string, reason: string | null | undefined) => {

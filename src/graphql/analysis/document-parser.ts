@@ -23,10 +23,8 @@ import { RequestContext } from '../http/request-context.js';
 import { LRUCache } from 'lru-cache';
 import type { CacheStatistics } from '../../common/cache-statistics.js';
 
-/** A document that was parsed and validated. */
 export interface ValidDocument {
   readonly document: DocumentNode;
-  /** The schema for which it is valid. */
   readonly schema: GraphQLSchema;
 }
 

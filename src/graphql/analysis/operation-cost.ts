@@ -10,14 +10,11 @@ import type { LimitsConfig } from '../../config/settings/limits.js';
 import { isConnection, LARGEST_PAGE } from './connection-arguments.rule.js';
 import { type Operation, type SelectedField, selectedAmong, type Variables } from './operation.js';
 
-/** Number of nodes per point. */
 const NODES_PER_POINT = 100;
 
-/** The cost of an operation, computed before it reads anything. */
 export interface OperationCost {
   /** Maximum number of nodes that its connections may return. The sizes of nested connections multiply. */
   readonly nodeCount: number;
-  /** Points that the rate limit charges. */
   readonly points: number;
 }
 
@@ -107,7 +104,6 @@ export function findDryRunFields({ roots }: Operation, variables: Variables): Se
   return asked ? fields : null;
 }
 
-/** Returns the document with only these root fields in the operation. */
 export function withOnly(
   fields: readonly SelectedField[],
   definition: OperationDefinitionNode,

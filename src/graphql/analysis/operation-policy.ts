@@ -91,7 +91,6 @@ function changesAnything({ definition, roots }: Operation, variables: Variables)
   );
 }
 
-/** An operation that may run. */
 export interface ValidatedOperation extends Omit<PolicyDecision, 'dryRunFields'> {
   readonly document: DocumentNode;
   /** The schema restricted to the scopes of the token. */
@@ -100,7 +99,6 @@ export interface ValidatedOperation extends Omit<PolicyDecision, 'dryRunFields'>
   readonly cacheDependencies: ReadonlySet<CacheDependency> | null;
   /** The deprecated elements that it uses; null if there are none. */
   readonly deprecated: DeprecatedUses | null;
-  /** Its variables, coerced. */
   readonly variables: Variables;
   /** Null if graphql-js executes it. */
   readonly compiled: CompiledQuery | null;

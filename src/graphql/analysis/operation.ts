@@ -35,7 +35,6 @@ export interface SelectedField {
   readonly children: Map<string, SelectedField>;
 }
 
-/** The operation of a valid document that a request selects. */
 export interface OperationRequest {
   readonly schema: GraphQLSchema;
   readonly document: DocumentNode;
@@ -56,7 +55,6 @@ export interface Operation {
   readonly size: number;
   /** The variables that `@skip` and `@include` use. */
   readonly conditionVariables: readonly string[];
-  /** Whether it selects introspection fields. */
   readonly introspects: boolean;
   /** Whether a response key is `__proto__`, which not every way to build an object accepts. */
   readonly hasPrototypeKey: boolean;
@@ -71,7 +69,6 @@ export function pathKey(responsePath: readonly string[], typeName: string, field
   return `${responsePath.join('.')}:${typeName}.${fieldName}`;
 }
 
-/** Returns the conditions of a field or fragment. */
 export function conditionsOf({ directives }: Pick<SelectionNode, 'directives'>): Condition[] {
   return (directives ?? []).flatMap(({ name, arguments: given }): Condition[] => {
     if (name.value !== 'skip' && name.value !== 'include') return [];

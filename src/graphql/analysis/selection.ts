@@ -32,7 +32,6 @@ export interface SelectedList<Arguments> {
   readonly selection: PageSelection;
 }
 
-/** The selection of one user or one group. */
 export interface SelectedObject<Arguments> {
   readonly fields: SelectedFields;
   readonly list: SelectedList<Arguments> | null;

@@ -11,7 +11,6 @@ import type { OperationCost } from '../analysis/operation-cost.js';
 import type { OperationLabel } from '../analysis/operation.js';
 import { nameOfScopes, type Principal } from '../../auth/principal.js';
 
-/** A response as it was sent. */
 export interface CachedResponse {
   readonly body: Buffer;
   readonly contentType: string;

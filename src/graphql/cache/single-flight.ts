@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 
-/** Identifies an execution in progress. */
 export interface FlightKey {
   readonly key: string;
   /** Everything else on which the result depends, and that can change while the key stays the same. */

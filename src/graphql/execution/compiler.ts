@@ -25,7 +25,6 @@ export type CompiledQuery = (
   sent: Variables,
 ) => ExecutionResult | Promise<ExecutionResult>;
 
-/** The function that graphql-jit compiles from an operation. */
 type JitQuery = (root: undefined, context: RequestContext, variables: Variables) => ReturnType<CompiledQuery>;
 
 /** Maximum number of fields of a compiled operation. Code size and compile time grow with it. */
@@ -81,7 +80,6 @@ export class Compiler {
         : execute({ schema, document, operationName, contextValue, variableValues: sent });
   }
 
-  /** Returns the schema with the type of coerced variables. */
   private extend(schema: GraphQLSchema): GraphQLSchema {
     let extended = this.extended.get(schema);
     if (extended === undefined) {
@@ -147,7 +145,6 @@ function withCoercedVariables(document: DocumentNode): DocumentNode {
   });
 }
 
-/** The names of variables inside objects and lists. */
 function variablesInside(document: DocumentNode): string[] {
   const found = new Set<string>();
   const find = (node: ObjectValueNode | ListValueNode) => {

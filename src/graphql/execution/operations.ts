@@ -16,7 +16,6 @@ import { Database } from '../../database/database.js';
 /** Attempts to read one revision without a transaction. */
 const MAX_ATTEMPTS = 3;
 
-/** Executes validated operations. */
 @Injectable()
 export class Executor {
   constructor(private readonly database: Database) {}
@@ -101,14 +100,12 @@ function errorOf(withheld: Withheld, { withheldAt }: RequestContext): GraphQLErr
   });
 }
 
-/** The outcome of one execution. */
 interface Executed {
   readonly result: FormattedExecutionResult;
   /** Null if no personal data is in it. */
   readonly personalData: PersonalDataAccess | null;
   /** The id of the revision that was read; null if nothing of the mirror was read. */
   readonly revision: string | null;
-  /** Whether other requests may get the same response. */
   readonly isCacheable: boolean;
   /** The minute in which the execution began. */
   readonly minute: number;

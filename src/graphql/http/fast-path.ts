@@ -39,7 +39,6 @@ export class FastPath {
     this.isAlone = monitoring.traces === null;
   }
 
-  /** Registers the fast path on the adapter, once. */
   register(adapter: HttpAdapter): void {
     adapter.fastPath = (request, response, next) => {
       const began = performance.now();

@@ -16,7 +16,6 @@ export interface RequestParameters {
   readonly variables: Readonly<Record<string, unknown>> | null;
 }
 
-/** The state of a request in the steps of the pipeline. */
 export class PipelineState {
   /** Null if the request has no token. */
   principal: Principal | null = null;
@@ -97,7 +96,6 @@ export function adoptPreparsed(request: FastifyRequest): void {
 /** A response of the endpoint, before the headers that every response has. */
 export interface PipelineResponse {
   readonly status: number;
-  /** The media type. */
   readonly type: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer;

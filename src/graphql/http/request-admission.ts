@@ -79,7 +79,6 @@ export class RequestAdmission {
     ];
   }
 
-  /** The response to an error. */
   reject(error: unknown, { id, raw, responseType }: PipelineRequest): PipelineResponse {
     const rejection = toRejection(error);
     const { status } = rejection;

@@ -50,9 +50,7 @@ type ContextRequest = Pick<FastifyRequest, 'id' | 'headers'> & {
 
 /** The context of the resolvers of one operation. It records the revisions that they read. */
 export class RequestContext implements Reader {
-  /** The source of reads for root fields. */
   reader: Reader = this;
-  /** Batches the reads of fields of several objects. */
   batches = new Batches(this);
   /** Null before the operation was charged. */
   charge: Charge | null = null;
@@ -72,7 +70,6 @@ export class RequestContext implements Reader {
     return this.request as unknown as FastifyRequest;
   }
 
-  /** Null if the request has no token. */
   get principal(): Principal | null {
     return this.request.principal;
   }
@@ -81,7 +78,6 @@ export class RequestContext implements Reader {
     return this.request.id;
   }
 
-  /** The ids of the revisions that were read. */
   get revisions(): ReadonlySet<string | null> {
     return this.preview === null ? this.readRevisions : new Set([this.preview.revision]);
   }
@@ -98,7 +94,6 @@ export class RequestContext implements Reader {
     return rows;
   }
 
-  /** Discards the recorded state before another attempt. */
   reset(): void {
     this.readRevisions = new Set();
     this.reader = this.preview ?? this;

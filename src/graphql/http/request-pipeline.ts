@@ -56,7 +56,6 @@ export class RequestPipeline {
     private readonly operations: Operations,
   ) {}
 
-  /** Registers the steps on Fastify, once. */
   register(fastify: FastifyInstance): void {
     for (const [name, value] of Object.entries(new PipelineState())) {
       if (!fastify.hasRequestDecorator(name)) fastify.decorateRequest(name, value as null);
@@ -89,7 +88,6 @@ export class RequestPipeline {
     });
   }
 
-  /** Runs the steps that need no Fastify. */
   runFast(request: PipelineRequest, done: Done): void {
     this.run(request, this.fastSteps, done);
   }
@@ -123,7 +121,6 @@ export class RequestPipeline {
       if (headers !== null) void reply.headers(headers);
   }
 
-  /** Completes every response, rejections included. */
   private finish(
     request: FastifyRequest,
     reply: FastifyReply,

@@ -60,7 +60,6 @@ export class LoadShedder {
     return true;
   }
 
-  /** Records that an operation has ended. */
   end(): void {
     this.underWay--;
     this.answeredWithin++;

@@ -18,7 +18,6 @@ registerEnumType(OrderDirection, {
   },
 });
 
-/** The arguments of every connection. */
 @ArgsType()
 export class ConnectionArguments implements PageArguments {
   @Field(() => Int, {
@@ -70,7 +69,6 @@ export class PageInfo {
   endCursor!: string | null;
 }
 
-/** An edge as resolvers return it. */
 export interface Edge<Node> {
   readonly cursor: string;
   readonly node: Node;
@@ -83,7 +81,6 @@ export class Connection<Node> {
     private readonly page: Page<unknown[]>,
   ) {}
 
-  /** Creates the connection of a page by mapping its rows to nodes. */
   static of<Row extends unknown[], Node>(page: Page<Row>, nodeOf: (row: Row) => Node): Connection<Node> {
     return new Connection(page.rows.map(nodeOf), page);
   }

@@ -14,7 +14,6 @@ import {
 /** Minimum number of months for which a deprecated element continues to work (CONTRIBUTING.md). */
 export const NOTICE_MONTHS = 6;
 
-/** The dates in the reason of a deprecation. */
 export interface Deprecation {
   /** Midnight (UTC) of the day on which the element was deprecated. */
   readonly since: Date;
@@ -45,7 +44,6 @@ export interface Declaration {
   readonly deprecationReason?: string | null | undefined;
 }
 
-/** Returns every field, argument, input field and enum value of a schema. */
 export function declarationsOf(schema: GraphQLSchema): Declaration[] {
   return Object.values(schema.getTypeMap()).flatMap((type) => {
     if (isIntrospectionType(type)) return [];

@@ -21,7 +21,6 @@ import type { Scope } from '../../auth/principal.js';
 /** A field of an object type or an input type that no property of a class declares. */
 export interface DerivedField {
   readonly name: string;
-  /** The type in SDL. */
   readonly type: string;
   readonly description: string;
   /** Scopes that a token needs; by default those of the object. Only for fields of object types. */
@@ -38,7 +37,6 @@ export function DeriveFields(derive: Derive): ClassDecorator {
   return Extensions({ deriveFields: derive });
 }
 
-/** Returns the schema that Nest has built from the classes, extended by the derived fields. */
 export function addDerivedFields(schema: GraphQLSchema, config: Config): GraphQLSchema {
   return mapSchema(schema, {
     [MapperKind.OBJECT_TYPE]: (type) => {

@@ -27,7 +27,6 @@ type Field = GraphQLFieldConfig<unknown, unknown>;
 type Resolve = GraphQLFieldResolver<unknown, unknown>;
 type Provider = Record<string, Resolve>;
 
-/** The services of Nest that are needed to call a resolver as Nest calls it. */
 export interface NestResolvers {
   readonly providers: Pick<ModuleRef, 'get'>;
   readonly contexts: ExternalContextCreator;
@@ -118,7 +117,6 @@ function isForeignEnhancer({
   return subtype !== undefined && !(instance instanceof OAuthGuard || instance instanceof ScopesGuard);
 }
 
-/** Whether metadata is declared on the method or on its class. */
 function isDeclared(key: string, resolve: Resolve, method: ResolverMethod): boolean {
   return [resolve, method.class].some((target) => {
     const declared = Reflect.getMetadata(key, target) as readonly unknown[] | undefined;
