@@ -4,8 +4,7 @@ import { dayOf, keptSince } from '../access-log/day.js';
 import { BadUserInputError } from '../common/errors.js';
 import { readConfig } from '../config/config.js';
 import { addExamples } from './help.js';
-import { printable } from './printable.js';
-import { paint } from './terminal.js';
+import { paint, printable } from './terminal.js';
 
 interface AccessLogOptions {
   from?: string;

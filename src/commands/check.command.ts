@@ -7,9 +7,8 @@ import { EXIT_FAILED, EXIT_WRONG_USE } from '../start/failure.js';
 import { configProblems } from '../start/preconditions.js';
 import { addExamples } from './help.js';
 import { fixFor } from './remedies.js';
-import { printable } from './printable.js';
 import { withProgress } from './progress.js';
-import { paint } from './terminal.js';
+import { paint, printable } from './terminal.js';
 
 export function addCheckCommand(program: Command): void {
   const command = program

@@ -1,3 +1,4 @@
+import type { EntityManager } from 'typeorm';
 import type { Field } from '../common/field.js';
 import type { DirectoryMapping } from '../config/settings/directory.js';
 import { sqlOfField } from '../database/fields/field-columns.js';
@@ -44,30 +45,87 @@ export interface ReportedRole {
 }
 
 /** The present row of an entry in the mirror. */
-export interface StoredRow extends Readonly<Record<string, unknown>> {
-  readonly id: string;
-  readonly name: string;
-}
+type StoredRow = Readonly<Record<string, unknown>> & { readonly id: string; readonly name: string };
 
-/** The rows of the entries of a plan, by entryUUID. */
-export interface StoredRows {
-  readonly people: ReadonlyMap<string, StoredRow>;
-  readonly groups: ReadonlyMap<string, StoredRow>;
-}
-
-/**
- * A reported field: the SQL expression that reads it from the table `e`, and the function that reads its
- * value from a plan.
- */
-export interface ReportedField {
+/** A reported field: the SQL expression that reads it from the table `e`, and its value in a plan. */
+interface ReportedField {
   readonly name: string;
   readonly sql: string;
   readonly valueOf: (value: MappedPerson | MappedGroup) => unknown;
 }
 
+/** The changes of a plan to users or to groups. */
+interface PlannedChanges {
+  readonly created: readonly Hashed<MappedPerson | MappedGroup>[];
+  readonly updated: readonly Hashed<MappedPerson | MappedGroup>[];
+  readonly deleted: readonly StoredEntry[];
+  /** The entryUUIDs of entries that roles name. */
+  readonly named: readonly string[];
+}
+
 /**
- * Returns the parts of an entry that can change: its fields, the DN, and values that the API does not show.
+ * Converts a plan from entryUUIDs to ids and names. An entry whose row was deleted after the plan was made has its
+ * entryUUID as id.
  */
+export async function reportPlan(
+  manager: EntityManager,
+  plan: Plan,
+  mapping: DirectoryMapping,
+): Promise<PlanReport> {
+  const { memberships, nestings } = plan;
+  const people = await reportEntries(manager, 'users', userFields(mapping.people), {
+    created: plan.createdPeople,
+    updated: plan.updatedPeople,
+    deleted: plan.deletedPeople,
+    named: memberships.map(({ subject }) => subject),
+  });
+  const groups = await reportEntries(manager, 'groups', groupFields(mapping.groups), {
+    created: plan.createdGroups,
+    updated: plan.updatedGroups,
+    deleted: plan.deletedGroups,
+    named: [...memberships, ...nestings]
+      .map(({ group }) => group)
+      .concat(nestings.map(({ subject }) => subject)),
+  });
+  const role = ({ group, before, after }: RoleChange) => ({
+    group: groups.idOf(group),
+    before: toRole(before),
+    after: toRole(after),
+  });
+  return {
+    people: people.changes,
+    groups: groups.changes,
+    memberships: memberships
+      .map((each) => ({ ...role(each), user: people.idOf(each.subject) }))
+      .sort((left, right) => compare(left.group, right.group) || compare(left.user, right.user)),
+    nestings: nestings
+      .map((each) => ({ ...role(each), subgroup: groups.idOf(each.subject) }))
+      .sort((left, right) => compare(left.group, right.group) || compare(left.subgroup, right.subgroup)),
+  };
+}
+
+async function reportEntries(
+  manager: EntityManager,
+  table: 'users' | 'groups',
+  fields: readonly Field[],
+  { created, updated, deleted, named }: PlannedChanges,
+): Promise<{ changes: EntryChanges; idOf: (uuid: string) => string }> {
+  const reported = reportedFields(fields);
+  const changed = [...updated.map(({ value }) => value.uuid), ...deleted.map(({ uuid }) => uuid)];
+  const rows = await readRows(manager, table, reported, [...new Set([...changed, ...named])]);
+  const ids = new Map([...rows].map(([uuid, { id }]) => [uuid, id]));
+  for (const { value } of [...created, ...updated]) ids.set(value.uuid, value.id);
+  return {
+    changes: {
+      created: sorted(created.map(({ value: { id, name } }) => ({ id, name }))),
+      updated: sorted(updated.map(({ value }) => reportUpdate(value, rows.get(value.uuid), reported))),
+      deleted: sorted(deleted.map(({ uuid, id }) => ({ id, name: rows.get(uuid)?.name ?? id }))),
+    },
+    idOf: (uuid) => ids.get(uuid) ?? uuid,
+  };
+}
+
+/** Returns the parts of an entry that can change: its fields, the DN, and values that the API does not show. */
 function reportedFields(fields: readonly Field[]): ReportedField[] {
   return [
     ...fields
@@ -82,105 +140,25 @@ function reportedFields(fields: readonly Field[]): ReportedField[] {
   ];
 }
 
-/** Returns the reported fields of users and groups. */
-export function reportedFieldsOf({ people, groups }: DirectoryMapping): ReportedFields {
-  return { people: reportedFields(userFields(people)), groups: reportedFields(groupFields(groups)) };
+async function readRows(
+  manager: EntityManager,
+  table: 'users' | 'groups',
+  fields: readonly ReportedField[],
+  uuids: readonly string[],
+): Promise<Map<string, StoredRow>> {
+  const columns = fields.map(({ name, sql }) => `${sql} as "${name}"`);
+  const rows: (StoredRow & { uuid: string })[] = await manager.query(
+    `select e.entry_uuid as uuid, ${columns.join(', ')} from ${table} e where e.entry_uuid = any ($1::uuid[])`,
+    [uuids],
+  );
+  return new Map(rows.map((row) => [row.uuid, row]));
 }
 
-export type ReportedFields = Readonly<Record<'people' | 'groups', readonly ReportedField[]>>;
-
-/**
- * Converts a plan from entryUUIDs to ids and names (pure).
- * @param stored see uuidsIn. A missing row was deleted after the plan was made; the report shows its
- * entryUUID
- */
-export function reportPlan(plan: Plan, stored: StoredRows, fields: ReportedFields): PlanReport {
-  const people = idsOf(plan.createdPeople, plan.updatedPeople, stored.people);
-  const groups = idsOf(plan.createdGroups, plan.updatedGroups, stored.groups);
-  const role = ({ group, before, after }: RoleChange) => ({
-    group: groups.get(group) ?? group,
-    before: toRole(before),
-    after: toRole(after),
-  });
-  return {
-    people: {
-      created: sorted(plan.createdPeople.map(toEntry)),
-      updated: sorted(plan.updatedPeople.map((each) => toUpdated(each, stored.people, fields.people))),
-      deleted: sorted(plan.deletedPeople.map((each) => toDeleted(each, stored.people))),
-    },
-    groups: {
-      created: sorted(plan.createdGroups.map(toEntry)),
-      updated: sorted(plan.updatedGroups.map((each) => toUpdated(each, stored.groups, fields.groups))),
-      deleted: sorted(plan.deletedGroups.map((each) => toDeleted(each, stored.groups))),
-    },
-    memberships: plan.memberships
-      .map((each) => ({ ...role(each), user: people.get(each.subject) ?? each.subject }))
-      .sort((left, right) => compare(left.group, right.group) || compare(left.user, right.user)),
-    nestings: plan.nestings
-      .map((each) => ({ ...role(each), subgroup: groups.get(each.subject) ?? each.subject }))
-      .sort((left, right) => compare(left.group, right.group) || compare(left.subgroup, right.subgroup)),
-  };
-}
-
-/**
- * Returns the entryUUIDs of the rows that a report needs: all entries of the plan except those that it
- * creates (pure).
- */
-export function uuidsIn(plan: Plan): { people: string[]; groups: string[] } {
-  const { memberships, nestings } = plan;
-  const uuids = (
-    created: readonly Hashed<MappedPerson | MappedGroup>[],
-    updated: readonly Hashed<MappedPerson | MappedGroup>[],
-    deleted: readonly StoredEntry[],
-    named: readonly string[],
-  ) => {
-    const all = new Set([
-      ...updated.map(({ value }) => value.uuid),
-      ...deleted.map(({ uuid }) => uuid),
-      ...named,
-    ]);
-    for (const { value } of created) all.delete(value.uuid);
-    return [...all];
-  };
-  return {
-    people: uuids(
-      plan.createdPeople,
-      plan.updatedPeople,
-      plan.deletedPeople,
-      memberships.map(({ subject }) => subject),
-    ),
-    groups: uuids(plan.createdGroups, plan.updatedGroups, plan.deletedGroups, [
-      ...memberships.map(({ group }) => group),
-      ...nestings.flatMap(({ group, subject }) => [group, subject]),
-    ]),
-  };
-}
-
-/** Maps the entryUUIDs of created, changed and stored entries to ids. */
-function idsOf(
-  created: readonly Hashed<MappedPerson | MappedGroup>[],
-  updated: readonly Hashed<MappedPerson | MappedGroup>[],
-  stored: ReadonlyMap<string, StoredRow>,
-): ReadonlyMap<string, string> {
-  const ids = new Map([...stored].map(([uuid, { id }]) => [uuid, id]));
-  for (const { value } of [...created, ...updated]) ids.set(value.uuid, value.id);
-  return ids;
-}
-
-function toEntry({ value: { id, name } }: Hashed<MappedPerson | MappedGroup>): ReportedEntry {
-  return { id, name };
-}
-
-function toDeleted({ uuid, id }: StoredEntry, stored: ReadonlyMap<string, StoredRow>): ReportedEntry {
-  return { id, name: stored.get(uuid)?.name ?? id };
-}
-
-function toUpdated(
-  { value }: Hashed<MappedPerson | MappedGroup>,
-  stored: ReadonlyMap<string, StoredRow>,
+function reportUpdate(
+  value: MappedPerson | MappedGroup,
+  row: StoredRow | undefined,
   fields: readonly ReportedField[],
 ): UpdatedEntry {
-  const row = stored.get(value.uuid);
   return {
     id: value.id,
     name: value.name,

@@ -9,9 +9,8 @@ import type { ProgressStep } from '../mirror/map/read.js';
 import { type RunOptions, Synchronizer } from '../mirror/sync/synchronizer.js';
 import { openSource } from '../sources/open-source.js';
 import { withDatabase } from './context.js';
-import { type PlanReport, reportedFieldsOf, reportPlan, uuidsIn } from './plan-report.js';
+import { type PlanReport, reportPlan } from './plan-report.js';
 import { describeStep, withProgress } from './progress.js';
-import { readStoredRows } from './stored-rows.js';
 
 export interface SyncResult {
   readonly outcome: SyncOutcome;
@@ -44,9 +43,7 @@ export async function runSync(config: Config, options: RunOptions): Promise<Sync
       );
     });
     if (outcome.kind !== 'planned' && outcome.kind !== 'blocked') return { outcome, report: null };
-    const fields = reportedFieldsOf(config.directory.mapping);
-    const stored = await readStoredRows(manager, uuidsIn(outcome.plan), fields);
-    return { outcome, report: reportPlan(outcome.plan, stored, fields) };
+    return { outcome, report: await reportPlan(manager, outcome.plan, config.directory.mapping) };
   });
 }
 

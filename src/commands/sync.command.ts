@@ -7,8 +7,8 @@ import { EXIT_FAILED } from '../start/failure.js';
 import type { PlanReport } from './plan-report.js';
 import { addExamples } from './help.js';
 import { describePlan, describeQuarantined } from './plan-text.js';
-import { printable } from './printable.js';
 import type { SyncResult } from './run-sync.js';
+import { printable } from './terminal.js';
 
 /** Default number of shown changes of each kind. */
 const SHOWN = 20;

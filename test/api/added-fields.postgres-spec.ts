@@ -5,8 +5,7 @@ import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { AccessLogEntity } from '../../src/access-log/access-log.entity.js';
 import { AccessLog } from '../../src/access-log/access-log.js';
 import { listCounts } from '../../src/access-log/access-log.queries.js';
-import { reportedFieldsOf, reportPlan, uuidsIn } from '../../src/commands/plan-report.js';
-import { readStoredRows } from '../../src/commands/stored-rows.js';
+import { reportPlan } from '../../src/commands/plan-report.js';
 import type { FieldDefinition } from '../../src/common/field.js';
 import { readConfig } from '../../src/config/config.js';
 import { MIGRATIONS } from '../../src/database/connections/data-source.js';
@@ -286,9 +285,8 @@ describe('fields that are added to the table', () => {
     service.replaceDirectory(directory(changed.filter(([name]) => name !== 'mobiles')));
     const planned = await service.synchronize({ dryRun: true });
     if (planned.kind !== 'planned') throw new Error(`It was ${planned.kind}`);
-    const fields = reportedFieldsOf(service.config.directory.mapping);
-    const stored = await readStoredRows(dataSource.manager, uuidsIn(planned.plan), fields);
-    const { people } = reportPlan(planned.plan, stored, fields);
+    const { mapping } = service.config.directory;
+    const { people } = await reportPlan(dataSource.manager, planned.plan, mapping);
     expect(people.updated).toEqual([expect.objectContaining({ id: OWNER, fields: ['nickname', 'mobiles'] })]);
     expect(await service.synchronize()).toMatchObject({ kind: 'applied' });
     const { changes } = (await ask(
