@@ -170,7 +170,7 @@ describe('the pages', () => {
 
   it('explain every code of an error where its address says', async () => {
     await page.goto(addressOf('/errors#NO_USER_CONTEXT'));
-    expect(await page.locator(':target + p').textContent()).toContain('acts for nobody of the directory');
+    expect(await page.locator(':target + p').textContent()).toContain('needs the user of the token');
   });
 });
 

@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers';
 import v8 from 'node:v8';
 import vm from 'node:vm';
-import { Executor } from '../../dist/graphql/execution/executor.js';
+import { Executor } from '../../dist/graphql/execution/operations.js';
 
 let operations = 0;
 let statements = 0;
