@@ -27,7 +27,7 @@ import {
   type MirroredPerson,
 } from './mirrored-entries.queries.js';
 import type { Standing } from './policy.js';
-import { type PreviewContext, canReadAll, canReadPerson, ownId, unreadable } from './readable-objects.js';
+import { type PreviewContext, canReadAll, canReadPerson, ownId, unreadable } from './rights.js';
 
 /** Reads whole entries of the mirror for changes. */
 @Injectable()

@@ -1,5 +1,7 @@
-import type { ChangeRecord } from '../ldap/ldif/ldif-record.js';
+import type { Filter } from '../ldap/filter/filter-parser.js';
+import type { ChangeRecord, ValueChange } from '../ldap/ldif/ldif-record.js';
 import type { NamedAs, SourceValues } from '../mirror/map/snapshot.js';
+import { type AuxiliaryClass, isSame } from './auxiliary-class.js';
 
 /** An entry as stored in the mirror, with the values of its fields by name, for a record that changes it. */
 export interface OriginalEntry {
@@ -36,4 +38,45 @@ export function rawValues(
   const values = sourceValues?.[attribute.toLowerCase()];
   if (values !== undefined) return values;
   return shown === null ? [] : [shown];
+}
+
+/**
+ * Builds the record that modifies an entry (pure). If the entry lacks the auxiliary class and receives an
+ * attribute that requires it, the record adds the class.
+ * @param entry with the source values after the changes
+ */
+export function modifyEntry(
+  { dn, sourceValues }: OriginalEntry,
+  auxiliaryClass: AuxiliaryClass | null,
+  changes: readonly ValueChange[],
+  assertion?: Filter,
+): ChangedEntry {
+  const record = { dn, changetype: 'modify', ...(assertion !== undefined && { assertion }) } as const;
+  if (auxiliaryClass === null || !needsClass(sourceValues, auxiliaryClass, changes)) {
+    return { record: { ...record, changes }, sourceValues };
+  }
+  const addClass = { operation: 'add', attribute: 'objectClass', values: [auxiliaryClass.name] } as const;
+  return {
+    record: { ...record, changes: [addClass, ...changes] },
+    sourceValues: withoutClasses(sourceValues),
+  };
+}
+
+function needsClass(
+  sourceValues: SourceValues | null,
+  { attributes }: AuxiliaryClass,
+  changes: readonly ValueChange[],
+): boolean {
+  const isMissing = sourceValues?.['objectclass'] !== undefined;
+  return (
+    isMissing &&
+    changes.some(
+      ({ operation, attribute }) => operation === 'add' && attributes.some((each) => isSame(each, attribute)),
+    )
+  );
+}
+
+function withoutClasses(sourceValues: SourceValues | null): SourceValues | null {
+  const { objectclass, ...others } = sourceValues ?? {};
+  return Object.keys(others).length === 0 ? null : others;
 }

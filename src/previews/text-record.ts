@@ -7,8 +7,7 @@ import type { ValueChange } from '../ldap/ldif/ldif-record.js';
 import { LONGEST_TEXT } from '../mirror/map/entry-reader.js';
 import type { SourceValues } from '../mirror/map/snapshot.js';
 import { type AuxiliaryClass, isSame } from './auxiliary-class.js';
-import { modifyEntry } from './modify-entry.js';
-import { type ChangedEntry, rawValues, type OriginalEntry } from './stored-entry.js';
+import { type ChangedEntry, modifyEntry, type OriginalEntry, rawValues } from './stored-entry.js';
 import type { FieldChanges } from './validate.js';
 
 /** A change of one text of an entry. */

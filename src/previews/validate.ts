@@ -67,6 +67,12 @@ export function validateNewGroup(
   return { name: '', ...(Object.fromEntries(values) as Record<string, string | null>), id };
 }
 
+/** Returns an entry with new values of its fields (pure). */
+export function withChange<Entry extends object>(entry: Entry, change: FieldChanges): Entry {
+  const given = Object.entries(change).filter(([, each]) => each !== undefined);
+  return { ...entry, ...Object.fromEntries(given) };
+}
+
 /** Validates and normalizes the changeable fields of an input. */
 function validateFields(input: object, fields: readonly FieldDefinition[]): FieldChanges {
   const given = input as Readonly<Record<string, Text>>;

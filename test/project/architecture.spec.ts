@@ -90,9 +90,8 @@ const PURE = [
   'previews/users/user-record.ts',
   'previews/groups/group-record.ts',
   'previews/memberships/membership-record.ts',
-  'previews/modify-entry.ts',
+  'previews/stored-entry.ts',
   'previews/text-record.ts',
-  'previews/with-change.ts',
   'service-accounts/secret.ts',
   'users/user.fields.ts',
 ];

@@ -15,8 +15,7 @@ const MAXIMUM_ANSWER_BYTES = 65_536;
  * Requests StartTLS (RFC 4511 §4.14) as the first operation on a connection. On return, the socket is paused
  * until the handshake. Bytes that arrive with the response could be injected by an attacker, and are
  * rejected.
- * @throws {LdapTlsError} when the server refuses; {LdapProtocolError
- * LdapClosedError}
+ * @throws {LdapTlsError} when the server refuses; {LdapProtocolError | LdapClosedError}
  */
 export async function startTls(socket: Socket): Promise<void> {
   socket.write(new ExtendedRequest({ messageId: MESSAGE_ID, oid: START_TLS }).write());

@@ -34,9 +34,9 @@ const ITEM =
 const KINDS = { '=': 'equal', '~=': 'approximate', '>=': 'greaterOrEqual', '<=': 'lessOrEqual' } as const;
 
 /**
- * Parses the string representation of a search filter (RFC 4515 §3), including the empty `(&)` and `(
- * )` of RFC 4526. The outermost parentheses are optional. Extensible matches are rejected. The parser of
- * ldapts accepts `(&(a=b)` and `(!(a=b)x`, and decodes `\c3\a9` as two characters.
+ * Parses the string representation of a search filter (RFC 4515 §3), including the empty `(&)` and `(|)` of RFC
+ * 4526. The outermost parentheses are optional. Extensible matches are rejected. The parser of ldapts accepts
+ * `(&(a=b)` and `(!(a=b)x`, and decodes `\c3\a9` as two characters.
  * @throws {InvalidFilterError} with the position of the error
  */
 export function parseFilter(text: string): Filter {

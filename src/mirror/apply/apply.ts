@@ -54,14 +54,14 @@ export class OutdatedPlanError extends Error {
 export async function applyPlan(manager: EntityManager, application: Application): Promise<Revision> {
   const { plan, mapping, now, signal } = application;
   await begin(manager, application);
-  const pictures = await SweptPictures.note(manager, application);
+  const pictures = await readPictures(manager, application);
   const changes = await ChangeRecorder.begin(manager, plan);
   const effective = await EffectiveRoles.begin(manager, plan, mapping);
   await applyEntries(manager, plan, mapping, now, signal);
   signal.throwIfAborted();
   await effective.finish(plan);
   signal.throwIfAborted();
-  await pictures.sweep();
+  await sweepPictures(manager, application, pictures);
   await writeQuarantine(manager, application);
   const revision = await insertRevision(manager, application);
   await changes.finish(revision.number);
@@ -117,44 +117,43 @@ async function writeState(
   );
 }
 
-/** Deletes pictures that no row references any more. */
-class SweptPictures {
-  private constructor(
-    private readonly manager: EntityManager,
-    private readonly columns: readonly string[],
-    /** The pictures that may be unused, or null to check all pictures. */
-    private readonly candidates: readonly Buffer[] | null,
-  ) {}
+function pictureColumns({ people }: DirectoryMapping): string[] {
+  return pictureFields(userFields(people)).map(({ name, column }) => column ?? name);
+}
 
-  /** Must be called before rows are written, because the previous references are not known afterwards. */
-  static async note(manager: EntityManager, { plan, covers, mapping }: Application): Promise<SweptPictures> {
-    const columns = pictureFields(userFields(mapping.people)).map(({ name, column }) => column ?? name);
-    if (covers === null) return new SweptPictures(manager, columns, null);
-    const uuids = [
-      ...plan.updatedPeople.map(({ value }) => value.uuid),
-      ...plan.deletedPeople.map(({ uuid }) => uuid),
-    ];
-    const rows: { pictures: (Buffer | null)[] }[] =
-      uuids.length === 0
-        ? []
-        : await manager.query(
-            `select array[${columns.join(', ')}] as pictures from users where entry_uuid = any ($1::uuid[])`,
-            [uuids],
-          );
-    const pictures = rows.flatMap((row) => row.pictures).filter((each) => each !== null);
-    return new SweptPictures(manager, columns, pictures);
-  }
+/**
+ * Returns the pictures that may be unused afterwards, or null for all pictures. It must be called before rows
+ * are written, because the previous references are not known afterwards.
+ */
+async function readPictures(
+  manager: EntityManager,
+  { plan, covers, mapping }: Application,
+): Promise<readonly Buffer[] | null> {
+  if (covers === null) return null;
+  const updated = plan.updatedPeople.map(({ value }) => value.uuid);
+  const uuids = [...updated, ...plan.deletedPeople.map(({ uuid }) => uuid)];
+  if (uuids.length === 0) return [];
+  const rows: { pictures: (Buffer | null)[] }[] = await manager.query(
+    `select array[${pictureColumns(mapping).join(', ')}] as pictures from users where entry_uuid = any ($1::uuid[])`,
+    [uuids],
+  );
+  return rows.flatMap(({ pictures }) => pictures).filter((each) => each !== null);
+}
 
-  async sweep(): Promise<void> {
-    if (this.candidates?.length === 0) return;
-    const unused = this.columns.map(
-      (column) => `not exists (select from users u where u.${column} = p.sha256)`,
-    );
-    await this.manager.query(
-      `delete from pictures p where ($1::bytea[] is null or p.sha256 = any ($1)) and ${unused.join(' and ')}`,
-      [this.candidates],
-    );
-  }
+/** Deletes those of the pictures, or of all pictures, that no row references any more. */
+async function sweepPictures(
+  manager: EntityManager,
+  { mapping }: Application,
+  candidates: readonly Buffer[] | null,
+): Promise<void> {
+  if (candidates?.length === 0) return;
+  const unused = pictureColumns(mapping).map(
+    (column) => `not exists (select from users u where u.${column} = p.sha256)`,
+  );
+  await manager.query(
+    `delete from pictures p where ($1::bytea[] is null or p.sha256 = any ($1)) and ${unused.join(' and ')}`,
+    [candidates],
+  );
 }
 
 /** Replaces the quarantine of the entries that were read. */

@@ -10,11 +10,10 @@ import {
   compareStates,
   keyOfState,
   parsePosition,
-  type Position,
   type ServerState,
   stateOf,
 } from '../../sources/ldap/position.js';
-import { type DirectorySource, fingerprintOf } from '../../sources/source.js';
+import type { DirectorySource } from '../../sources/source.js';
 import type { Choice } from '../../sources/ldap/ldap-servers.js';
 import { ServerBehindError } from '../../sources/source.error.js';
 import { AskedChanges } from './polled-changes.js';
@@ -22,7 +21,7 @@ import { BehindWatch } from './behind-watch.js';
 import type { FollowDependencies } from './follow-dependencies.js';
 import type { Follower } from './follower.js';
 import { PendingChanges, WholeReadingNeededError } from './pending-changes.js';
-import { type MirrorStatus, SyncState } from '../status/mirror-state.js';
+import { type MirrorStatus, positionOf, SyncState } from '../status/mirror-state.js';
 import type { SyncOutcome } from '../sync/outcome.js';
 import { forgetReconciliation } from '../reconcile/reconciliations.js';
 import { isOfSource } from '../sync/synchronizer.js';
@@ -178,8 +177,9 @@ export class LdapFollower implements Follower {
     pendingChanges: PendingChanges,
     { connection, signal, isWell }: Attempt,
   ): Promise<void> {
-    const before = await this.dependencies.state.get();
-    const from = this.wholeReading.isNeeded ? null : this.positionOf(before, 'cookies');
+    const { state, config } = this.dependencies;
+    const before = await state.get();
+    const from = this.wholeReading.isNeeded ? null : positionOf(before, config, 'cookies');
     const told = new PushedChanges(this.dependencies, connection, pendingChanges);
     try {
       const run = (source: DirectorySource) => this.readWhole(source, pendingChanges, signal);
@@ -207,7 +207,7 @@ export class LdapFollower implements Follower {
     const asked = new AskedChanges(this.dependencies, connection, pendingChanges);
     for (let isLater = false; performance.now() < latest; isLater = true) {
       const before = await state.get();
-      const position = this.positionOf(before, 'look');
+      const position = positionOf(before, config, 'look');
       if (position === null || this.wholeReading.isNeeded) {
         await this.readWhole(new LdapSource(config, this.source), pendingChanges, signal);
       } else await asked.take(before, position, isLater);
@@ -232,15 +232,6 @@ export class LdapFollower implements Follower {
       await sleep(DECISION_INTERVAL, undefined, { signal });
       if ((await state.get()).state !== SyncState.BLOCKED || performance.now() > latest) return;
     }
-  }
-
-  private positionOf<Kind extends Position['kind']>(
-    { revision, fingerprint, position }: MirrorStatus,
-    kind: Kind,
-  ): Extract<Position, { kind: Kind }> | null {
-    if (revision === null || fingerprint !== fingerprintOf(this.dependencies.config)) return null;
-    const parsed = parsePosition(position);
-    return parsed?.kind === kind ? (parsed as Extract<Position, { kind: Kind }>) : null;
   }
 
   private async reportError(error: unknown): Promise<void> {

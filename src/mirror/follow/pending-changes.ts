@@ -65,8 +65,6 @@ export class PendingChanges {
 
   /**
    * Records that the whole directory has just been read and applied.
-   * @param stamps the stamps of the entries on the server
-   * @param seconds duration
    * @param found the comparison that required it, or null if none did
    */
   async noteWhole(
@@ -93,7 +91,6 @@ export class PendingChanges {
     return this.reconciler.hasFinding;
   }
 
-  /** Ends the background work. */
   close(): Promise<void> {
     return this.reconciler.close();
   }

@@ -1,51 +1,9 @@
 import fc from 'fast-check';
+import { group, person, snapshot } from '../../../test/support/builders/snapshot.js';
 import { compareEntries, planChanges, type StoredReference } from './make-plan.js';
 import { isEmpty, type Plan } from './plan.js';
 import { subjectsOf } from '../map/relate.js';
-import type { MappedGroup, NamedAs, MappedPerson, Snapshot } from '../map/snapshot.js';
-
-function person(uuid: string, name = uuid): MappedPerson {
-  return {
-    uuid,
-    dn: `uid=${uuid}`,
-    dnKey: `dn-${uuid}`,
-    id: uuid,
-    name,
-    givenName: null,
-    familyName: null,
-    email: null,
-    schoolYear: null,
-    photo: null,
-    picture: null,
-    sourceValues: null,
-    createdAt: null,
-  };
-}
-
-/** @param names the entries that the group names, by the part of the DN key after `dn-` */
-function group(uuid: string, names: [string, NamedAs][] = []): MappedGroup {
-  return {
-    uuid,
-    dn: `cn=${uuid}`,
-    dnKey: `dn-${uuid}`,
-    id: uuid,
-    name: uuid,
-    description: null,
-    website: null,
-    email: null,
-    sourceValues: null,
-    createdAt: null,
-    references: new Map(names.map(([named, namedAs]) => [`dn-${named}`, namedAs])),
-  };
-}
-
-function snapshot(people: MappedPerson[], groups: MappedGroup[] = []): Snapshot {
-  return {
-    people: new Map(people.map((each) => [each.uuid, each])),
-    groups: new Map(groups.map((each) => [each.uuid, each])),
-    quarantined: [],
-  };
-}
+import type { MappedPerson, NamedAs, Snapshot } from '../map/snapshot.js';
 
 const NOBODY = snapshot([]);
 

@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import type { DirectoryConfig } from '../../config/settings/directory.js';
 import { Database } from '../../database/database.js';
 import { statement } from '../../database/statements/statement.js';
+import { parsePosition, type Position } from '../../sources/ldap/position.js';
+import { fingerprintOf } from '../../sources/source.js';
 import { inApplyingTransaction } from '../apply/applying-transaction.js';
 import { Leadership } from '../sync/leadership.js';
 
@@ -25,6 +28,17 @@ export interface MirrorStatus {
   readonly position: string | null;
   /** Since when a change that is being applied waits for a lock of another session, or null if none waits. */
   readonly waitingSince: Date | null;
+}
+
+/** The position of the mirror, if its revision is of the same source and configuration, and of this kind. */
+export function positionOf<Kind extends Position['kind']>(
+  { revision, fingerprint, position }: MirrorStatus,
+  config: DirectoryConfig,
+  kind: Kind,
+): Extract<Position, { kind: Kind }> | null {
+  if (revision === null || fingerprint !== fingerprintOf(config)) return null;
+  const parsed = parsePosition(position);
+  return parsed?.kind === kind ? (parsed as Extract<Position, { kind: Kind }>) : null;
 }
 
 /** The column, or the expression, of each value. */

@@ -42,7 +42,6 @@ interface Advance {
   readonly delta: Delta;
   /** Every change made before this instant is in the delta. */
   readonly asOf: Date;
-  /** The position from which the source can be followed afterwards. */
   readonly position: string | null;
   readonly signal: AbortSignal;
 }
@@ -50,7 +49,6 @@ interface Advance {
 /** The part of an Application that describes the reading of the source. */
 type Reading = Pick<Application, 'asOf' | 'fingerprint' | 'position' | 'covers' | 'signal'>;
 
-/** Maximum number of attempts of a run. One fails if another process applies a revision at the same time. */
 const ATTEMPTS = 5;
 
 /** Synchronizes the mirror with its source: reads, relates, plans, guards and applies a new revision. */

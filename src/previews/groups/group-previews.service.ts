@@ -21,10 +21,8 @@ import { buildGroupDeletion, buildNewGroup, changeGroup } from './group-record.j
 import { isNamed, isTaken, MirroredEntries, readNesting, readStanding } from '../mirrored-entries.js';
 import type { MirroredGroup } from '../mirrored-entries.queries.js';
 import { canCreateGroup, canCreateGroupIn, canDeleteGroup, canUpdateGroup } from '../policy.js';
-import { type PreviewContext, canReadAll } from '../readable-objects.js';
-import { callerOf, noUserContext, refuseUnless } from '../rights.js';
-import { validateClientMutationId, validateGroupChange, validateNewGroup } from '../validate.js';
-import { withChange } from '../with-change.js';
+import { callerOf, canReadAll, noUserContext, type PreviewContext, refuseUnless } from '../rights.js';
+import { validateClientMutationId, validateGroupChange, validateNewGroup, withChange } from '../validate.js';
 
 const { OWNER, ADMIN } = GroupRole;
 

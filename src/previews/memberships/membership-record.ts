@@ -10,8 +10,7 @@ import {
   rankOfNaming,
 } from '../../mirror/map/snapshot.js';
 import { auxiliaryClassOfGroups, isSame } from '../auxiliary-class.js';
-import { modifyEntry } from '../modify-entry.js';
-import type { ChangedEntry, OriginalGroup } from '../stored-entry.js';
+import { type ChangedEntry, modifyEntry, type OriginalGroup } from '../stored-entry.js';
 
 type GroupMapping = DirectoryMapping['groups'];
 

@@ -17,8 +17,7 @@ import { callerOf, noUserContext } from '../rights.js';
 import type { UpdateProfileInput, UpdateUserInput } from './user-change.inputs.js';
 import type { UpdateProfilePayload, UpdateUserPayload } from './user-change.model.js';
 import { changePerson } from './user-record.js';
-import { validateClientMutationId, validatePersonChange } from '../validate.js';
-import { withChange } from '../with-change.js';
+import { validateClientMutationId, validatePersonChange, withChange } from '../validate.js';
 
 /** Previews changes of users. */
 @Injectable()
