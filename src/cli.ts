@@ -37,13 +37,13 @@ const program = new Command('directory')
       write(paint('red', text, process.stderr));
     },
   })
-  .showHelpAfterError('(--help says what there is)');
+  .showHelpAfterError('(--help lists the commands and options)');
 configureHelp(program);
 
 const serveCommand = program
   .command('serve')
   .description('answer requests, and keep the mirror up to date')
-  .option('--json', 'say as one JSON object why it cannot')
+  .option('--json', 'print a failure as one JSON object')
   .action(async () => {
     const config = readUsableConfig();
     const { serve } = await import('./serve.js');
@@ -51,14 +51,14 @@ const serveCommand = program
   });
 addExamples(
   program,
-  ['check', 'What is set, and whether everything is there'],
-  ['sync --dry-run', 'What the next run would change'],
-  ['service-account create --help', 'How to let a program in'],
+  ['check', 'Check the settings and everything that they name'],
+  ['sync --dry-run', 'Print what the next run would change'],
+  ['service-account create --help', 'Show how to create a service account'],
 );
 addExamples(
   serveCommand,
-  ['serve', 'With the settings of the environment and of .env'],
-  ['serve --json', 'For whatever starts it, and is to be told by a code why it does not start'],
+  ['serve', 'Start with the settings of the environment and of .env'],
+  ['serve --json', 'Print an error code if the start fails'],
 );
 addSyncCommand(program);
 addServiceAccountCommands(program);
@@ -81,7 +81,7 @@ function endOfUse({ exitCode, message }: CommanderError): number {
   if (exitCode === 0) return 0;
   if (asJson) {
     const isHelp = message === '(outputHelp)';
-    const problem = isHelp ? 'No command is named' : message.replace(/^error: /, '').replaceAll('\n', ' ');
+    const problem = isHelp ? 'The command is missing' : message.replace(/^error: /, '').replaceAll('\n', ' ');
     printFailure({ code: 'WRONG_USE', problems: [problem], exitCode: EXIT_WRONG_USE });
   }
   return EXIT_WRONG_USE;

@@ -67,7 +67,7 @@ async function createWithRetry(config: Config, ending: AbortSignal): Promise<Nes
   let reported: string | null = null;
   const onWait = async (reason: string | null) => {
     if (reason === null && reported === null) logger.log(OPENING);
-    else if (reason !== null && reason !== reported) logger.warn(`${reason}. It is waited for`);
+    else if (reason !== null && reason !== reported) logger.warn(`${reason}. The service waits for it`);
     reported = reason ?? reported ?? OPENING;
     if (!adapter.isOpen)
       await adapter.open(config.port, config.host, await buildWaitingRoom(config, REJECTION_FORMS));

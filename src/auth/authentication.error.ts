@@ -10,7 +10,7 @@ export class UnauthenticatedError extends ServiceError {
 
   /** `what` is the subject of a sentence. Without `requiredScopes`, any token is enough. */
   static tokenNeeded(what: string, requiredScopes: readonly Scope[]): UnauthenticatedError {
-    const how = 'send one in the header Authorization, as Bearer (access token) or Basic (service account)';
+    const how = 'send it in the Authorization header, as Bearer (access token) or Basic (service account)';
     return new UnauthenticatedError(
       `${what} needs a token: ${how}`,
       `Bearer realm="${REALM}"`,

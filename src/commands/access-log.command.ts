@@ -24,11 +24,15 @@ type Abouts = ReadonlyMap<string, About>;
 export function addAccessLogCommand(program: Command): void {
   const command = program
     .command('access-log')
-    .description('show who was shown which fields of how many people, day by day')
-    .option('--from <day>', 'the first day, in UTC: 2030-01-15; without it, the first that is kept', parseDay)
-    .option('--to <day>', 'the last day; without it, today', parseDay)
-    .option('--principal <id>', 'of a service account, a client, or a person that a client acted for')
-    .option('--json', 'answer with one JSON object')
+    .description('print which principals read which fields of how many people, for each day')
+    .option(
+      '--from <day>',
+      'the first day in UTC, such as 2030-01-15; default: the first day that is kept',
+      parseDay,
+    )
+    .option('--to <day>', 'the last day; default: today', parseDay)
+    .option('--principal <id>', 'the service account, the client, or the user for whom a client acted')
+    .option('--json', 'print one JSON object')
     .action(async ({ json, principal, ...days }: AccessLogOptions) => {
       const config = readConfig();
       const now = new Date();
@@ -41,16 +45,21 @@ export function addAccessLogCommand(program: Command): void {
         const described = counts.map((count) => ({ ...count, ...aboutOf(count, abouts) }));
         console.log(JSON.stringify({ from, to, counts: described }));
       } else if (config.accessLogDays === 0) {
-        console.log('Nothing is kept: ACCESS_LOG_DAYS is 0.');
+        console.log('The access log is off: ACCESS_LOG_DAYS is 0.');
       } else {
-        console.log(counts.length === 0 ? 'Nobody was shown anything.' : toText(counts, abouts));
+        console.log(
+          counts.length === 0 ? 'The access log has no entries for these days.' : toText(counts, abouts),
+        );
       }
     });
   addExamples(
     command,
-    ['access-log --from 2030-01-01', 'What everybody was shown since then'],
-    ['access-log --principal reports', 'What one program was shown'],
-    ["access-log --json | jq '.counts[] | select(.people > 10000)'", 'For whatever watches over it'],
+    ['access-log --from 2030-01-01', 'Print all accesses since a day'],
+    ['access-log --principal reports', 'Print the accesses of one program'],
+    [
+      "access-log --json | jq '.counts[] | select(.people > 10000)'",
+      'Print large numbers for a monitoring system',
+    ],
   );
 }
 

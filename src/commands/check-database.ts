@@ -116,7 +116,10 @@ function describeReconciliations(
 function describeReconciliation(kind: ReconciliationKind, last: Reconciliation | undefined): string {
   if (last === undefined) return `${kind} not compared yet, or not since the server changed`;
   const { finishedAt, entries, healed, seconds } = last;
-  return `${kind} of ${entries} entries compared at ${finishedAt.toISOString()} in ${seconds.toFixed(1)} s, ${healed} healed`;
+  return (
+    `${kind} of ${entries} entries compared at ${finishedAt.toISOString()} in ${seconds.toFixed(1)} s, ` +
+    `${healed} corrected`
+  );
 }
 
 async function checkAccounts(dataSource: DataSource): Promise<Finding> {

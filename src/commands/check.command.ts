@@ -13,8 +13,8 @@ import { paint, printable } from './terminal.js';
 export function addCheckCommand(program: Command): void {
   const command = program
     .command('check')
-    .description('check the settings and everything that they name, and list all problems at once')
-    .option('--json', 'answer with one JSON object')
+    .description('check the settings and everything that they name, and print all problems')
+    .option('--json', 'print one JSON object')
     .action(async ({ json }: { json?: true }) => {
       const problems = configProblems(readConfig);
       const findings = problems.map((each) => problem('settings', each));
@@ -26,8 +26,8 @@ export function addCheckCommand(program: Command): void {
     });
   addExamples(
     command,
-    ['check', 'Before the first start, and whenever something is wrong'],
-    ['check --json | jq .sum', 'For whatever watches over the service'],
+    ['check', 'Check before the first start, and to find the cause of a failure'],
+    ['check --json | jq .sum', 'Print the sums for a monitoring system'],
   );
 }
 

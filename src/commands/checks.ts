@@ -22,7 +22,7 @@ import type { Show } from './progress.js';
 export async function runChecks(config: Config, show: Show): Promise<Finding[]> {
   const { auth, redis } = config;
   const findings = await checkDirectorySource(config.directory, show);
-  show('Looking at the database');
+  show('Checking the database');
   findings.push(...(await checkDatabase(config)));
   if (redis !== null) {
     show('Looking at Redis');
@@ -30,7 +30,7 @@ export async function runChecks(config: Config, show: Show): Promise<Finding[]> 
   }
   if (auth.issuer === null) findings.push(...checkClients(config));
   else {
-    show('Looking at the identity provider');
+    show('Checking the identity provider');
     findings.push(...(await checkIssuer(config, auth.issuer)));
   }
   return [...findings, describeSigningKeys(config)];
@@ -42,9 +42,9 @@ async function checkDirectorySource(config: DirectoryConfig, show: Show): Promis
     problem('directory settings', each),
   );
   const progress = (entries: number) => {
-    show(`Looking at the directory: ${entries.toLocaleString('en')} entries read`);
+    show(`Checking the directory: ${entries.toLocaleString('en')} entries read`);
   };
-  show('Looking at the directory');
+  show('Checking the directory');
   // With an invalid filter or base, the directory cannot be queried.
   if (source.kind === 'ldap') {
     if (mistakes.length > 0) return mistakes;

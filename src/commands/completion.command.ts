@@ -7,10 +7,10 @@ export function addCompletionCommand(program: Command): void {
   tab(program, { completionCommandName: 'completion' });
   const command = program.commands.find((each) => each.name() === 'completion');
   if (command === undefined) return;
-  command.description('print what lets a shell complete commands and options');
+  command.description('print a script for the completion of commands and options');
   addExamples(
     command,
-    ['completion bash > /etc/bash_completion.d/directory', 'For everybody on this machine, in bash'],
+    ['completion bash > /etc/bash_completion.d/directory', 'Install the completion for all users of bash'],
     ['completion zsh > "${fpath[1]}/_directory"', 'In zsh'],
     ['completion fish > ~/.config/fish/completions/directory.fish', 'In fish'],
   );

@@ -27,7 +27,7 @@ describe('a plan in words', () => {
       'People',
       '  + anna  Name of anna',
       '  ~ ben  Ben (was benjamin): id, photo',
-      '  ~ cleo  Cleo: nothing that is shown',
+      '  ~ cleo  Cleo: no visible attribute',
       '  - dan  Name of dan',
     ]);
   });

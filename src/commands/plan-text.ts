@@ -65,7 +65,7 @@ function describeEntries(
     ...cut(
       updated.map(({ formerId, fields, ...entry }) => {
         const former = formerId === entry.id ? '' : ` (was ${printable(formerId)})`;
-        return `${lineOf('~', entry)}${former}: ${fields.join(', ') || 'nothing that is shown'}`;
+        return `${lineOf('~', entry)}${former}: ${fields.join(', ') || 'no visible attribute'}`;
       }),
       limit,
       '  ~ ',

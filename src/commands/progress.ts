@@ -59,8 +59,8 @@ export function describeStep(step: ProgressStep, total: number): string {
       return `${bar} ${read}, of about ${total.toLocaleString('en')}`;
     }
     case 'plan':
-      return 'All is read, comparing';
+      return 'All entries are read. Comparing';
     case 'apply':
-      return 'Writing what has changed';
+      return 'Writing the changes';
   }
 }

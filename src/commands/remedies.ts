@@ -4,42 +4,54 @@ const FIXES: readonly [what: string, fix: string][] = [
   ['directory file', 'Set DIRECTORY_URL to a whole LDIF file that this user may read'],
   ['directory settings', 'Correct the filters and bases of the directory. docs/settings.md describes them'],
   ['directory password', 'Set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://'],
-  ['directory account', 'See that DIRECTORY_BIND_DN and its password are of an account that may read'],
+  [
+    'directory account',
+    'Check that DIRECTORY_BIND_DN and its password belong to an account with read access',
+  ],
   [
     'directory bases',
-    'Set DIRECTORY_BASE_DN and the bases below it to what is there, or let the account see it',
+    'Set DIRECTORY_BASE_DN and the bases below it to existing entries that the account may read',
   ],
   [
     'directory server',
-    'See that DIRECTORY_URL names a server that can be reached from here, and DIRECTORY_CA_FILE who signed its certificate',
+    'Check that the server of DIRECTORY_URL is reachable from here, and that DIRECTORY_CA_FILE has the ' +
+      'authority that signed its certificate',
   ],
   ['people', 'docs/directory.md describes the rights and limits of the account and the mapping'],
   ['groups', 'docs/directory.md describes the rights and limits of the account and the mapping'],
   ['members', 'docs/directory.md describes the rights and limits of the account and the mapping'],
   [
     'references',
-    'See that the bases and filters choose all people and groups that groups name, and that the account may see them; remove DNs of entries that have gone',
+    'Check that the bases and filters select all people and groups that groups name, and that the account may ' +
+      'read them. Remove the DNs of deleted entries',
   ],
   ['changes', 'docs/directory.md describes the overlay syncprov, which reports changes'],
   [
     'database',
-    'See that DATABASE_URL names a server that runs, a database of its own, and a user who may make tables in it',
+    'Check that DATABASE_URL names a running server, a separate database, and a role that may create tables in it',
   ],
   [
     'read replica',
-    'See that DATABASE_REPLICA_URLS names replicas of the server of DATABASE_URL, or take it out',
+    'Check that DATABASE_REPLICA_URLS names replicas of the server of DATABASE_URL, or remove the setting',
   ],
-  ['mirror', '`directory sync --dry-run` shows what a run would do, and says why when it cannot'],
-  ['reconciliation', 'See that the service runs and reaches the directory: its log has the reason'],
-  ['clock', 'Let both machines take their time from the same servers (NTP)'],
-  ['service accounts', '`directory service-account create` makes one to go over to before then'],
-  ['Redis', 'See that REDIS_URL names a server that runs, and its password'],
-  ['clients of', 'Mend the file that AUTH_EMBEDDED_CLIENTS names'],
+  ['mirror', 'Run `directory sync --dry-run`, which prints the plan of a run or the reason of its failure'],
+  ['reconciliation', 'Check that the service runs and reaches the directory. Its log has the reason'],
+  ['clock', 'Synchronize the clocks of both machines with the same servers (NTP)'],
+  [
+    'service accounts',
+    'Create a successor with `directory service-account create`, and replace the token before then',
+  ],
+  ['Redis', 'Check that REDIS_URL names a running server and its password'],
+  ['clients of', 'Correct the file that AUTH_EMBEDDED_CLIENTS names'],
   [
     'encryption of the identity provider',
-    'Give AUTH_URL and AUTH_INTROSPECTION_URL the https URLs of the identity provider',
+    'Set AUTH_URL and AUTH_INTROSPECTION_URL to the https URLs of the identity provider',
   ],
-  ['identity provider', 'See that AUTH_URL is the issuer as it spells itself, and can be reached from here'],
+  [
+    'identity provider',
+    'Check that AUTH_URL equals the issuer in the metadata of the identity provider, and that it is reachable ' +
+      'from here',
+  ],
   [
     'introspection',
     'See that AUTH_INTROSPECTION_CLIENT_ID and its secret are of a client that may introspect, and AUTH_INTROSPECTION_URL is where',

@@ -15,9 +15,9 @@ export function addSchemaCommand(program: Command): void {
   const command = program
     .command('schema')
     .description('print the GraphQL schema')
-    .option('--check', `fail when ${FILE} is not the schema of the code`)
+    .option('--check', `fail if ${FILE} is not the schema of the code`)
     .option('--write', `write it to ${FILE}`)
-    .option('--json', 'answer with one JSON object')
+    .option('--json', 'print one JSON object')
     .action(async ({ check, write, json }: SchemaOptions) => {
       const { buildSdl } = await import('../schema.js');
       const schema = await buildSdl();
@@ -27,12 +27,12 @@ export function addSchemaCommand(program: Command): void {
       else if (write !== true && check !== true) process.stdout.write(schema);
       if (isCurrent) return;
       if (json !== true)
-        console.error(`${FILE} is not the schema of the code: npm run schema writes it anew`);
+        console.error(`${FILE} is not the schema of the code. Run npm run schema to update it`);
       process.exitCode = EXIT_FAILED;
     });
   addExamples(
     command,
-    ['schema > schema.graphql', 'The schema as text, for a code generator'],
-    ['schema --check', 'In continuous integration'],
+    ['schema > schema.graphql', 'Print the schema, for a code generator'],
+    ['schema --check', 'Compare it, in continuous integration'],
   );
 }

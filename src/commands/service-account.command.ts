@@ -11,11 +11,11 @@ import { COLUMNS, paint } from './terminal.js';
 const DAY = 86_400;
 
 export function addServiceAccountCommands(program: Command): void {
-  const accounts = program.command('service-account').description('the accounts of programs');
+  const accounts = program.command('service-account').description('manage the accounts of programs');
   addExamples(
     accounts,
-    ['service-account list', 'Who there is, and what ends soon'],
-    ['service-account create --help', 'How to make one'],
+    ['service-account list', 'List the accounts and their expiry'],
+    ['service-account create --help', 'Show how to create an account'],
   );
   addCreate(accounts);
   addList(accounts);
@@ -37,19 +37,19 @@ interface CreateOptions {
 function addCreate(accounts: Command): void {
   const command = accounts
     .command('create')
-    .description('make an account and print its token, once')
+    .description('create an account and print its token, once')
     .requiredOption('--id <id>', '2 to 64 lower-case letters, digits and hyphens')
-    .requiredOption('--name <name>', 'what it is called')
-    .requiredOption('--scopes <scopes>', `what it may do: ${SCOPES.join(', ')}`, parseScopeList)
-    .option('--description <text>', 'what it is, as the API tells it')
+    .requiredOption('--name <name>', 'the name of the program')
+    .requiredOption('--scopes <scopes>', `the scopes: ${SCOPES.join(', ')}`, parseScopeList)
+    .option('--description <text>', 'the purpose, as the API shows it')
+    .option('--contact <text>', 'a contact, such as an e-mail address; required in production', parseText)
     .option(
-      '--contact <text>',
-      'whom to ask about it, such as an e-mail address; needed in production',
+      '--purpose <text>',
+      'the purpose for which it reads personal data; required in production',
       parseText,
     )
-    .option('--purpose <text>', 'what it reads data of people for; needed in production', parseText)
-    .option('--expires <time>', 'when it ends, from now: 90d, 12h', parseDuration)
-    .option('--json', 'answer with one JSON object')
+    .option('--expires <time>', 'the lifetime: 90d, 12h', parseDuration)
+    .option('--json', 'print one JSON object')
     .action(async ({ id, name, scopes, description, contact, purpose, expires, json }: CreateOptions) => {
       const config = readConfig();
       if (config.production) requireAnswerable({ contact, purpose });
@@ -63,7 +63,7 @@ function addCreate(accounts: Command): void {
   addExamples(command, [
     'service-account create --id reports --name Reports --scopes read,directory \\\n' +
       '        --contact it@example.org --purpose "The printed year book" --expires 90d',
-    'An account that may list people, for 90 days',
+    'Create an account that may list people, for 90 days',
   ]);
 }
 
@@ -84,8 +84,8 @@ function requireAnswerable(about: { contact: string | undefined; purpose: string
 function addList(accounts: Command): void {
   const command = accounts
     .command('list')
-    .description('list the accounts that are not revoked, those that end first')
-    .option('--json', 'answer with one JSON array')
+    .description('list the accounts that are not revoked, by expiry')
+    .option('--json', 'print one JSON array')
     .action(async ({ json }: { json?: true }) => {
       const list = await withAccounts(readConfig(), (service) => service.list());
       const now = new Date();
@@ -106,10 +106,10 @@ function addList(accounts: Command): void {
     });
   addExamples(
     command,
-    ['service-account list', 'Who there is, and what ends soon'],
+    ['service-account list', 'List the accounts and their expiry'],
     [
       "service-account list --json | jq -r '.[] | select(.expiresSoon).id'",
-      'For whatever reminds you of what ends within 14 days',
+      'Print the accounts that expire within 14 days',
     ],
   );
 }
@@ -117,10 +117,10 @@ function addList(accounts: Command): void {
 function addRotate(accounts: Command): void {
   const command = accounts
     .command('rotate')
-    .argument('<id>', 'of the account')
-    .description('give an account a new token, and end the old one a while later')
-    .option('--overlap <time>', 'how long the old token stays good', parseDuration, DAY)
-    .option('--json', 'answer with one JSON object')
+    .argument('<id>', 'the id of the account')
+    .description('create a new token of an account, and let the old one expire')
+    .option('--overlap <time>', 'how long the old token stays valid', parseDuration, DAY)
+    .option('--json', 'print one JSON object')
     .action(async (id: string, { overlap, json }: { overlap: number; json?: true }) => {
       const issued = await withAccounts(readConfig(), (service) => service.rotate(id, overlap));
       printToken(
@@ -131,22 +131,25 @@ function addRotate(accounts: Command): void {
     });
   addExamples(
     command,
-    ['service-account rotate reports', 'A new token; the old one is good for a day'],
-    ['service-account rotate reports --overlap 0s', 'The old one was seen by somebody: it ends at once'],
+    ['service-account rotate reports', 'Create a new token; the old one stays valid for a day'],
+    [
+      'service-account rotate reports --overlap 0s',
+      'Replace a token that was disclosed: the old one expires at once',
+    ],
   );
 }
 
 function addRevoke(accounts: Command): void {
   const command = accounts
     .command('revoke')
-    .argument('<id>', 'of the account')
-    .description('end an account at once and for good')
-    .option('--json', 'answer with one JSON object')
+    .argument('<id>', 'the id of the account')
+    .description('revoke an account at once and permanently')
+    .option('--json', 'print one JSON object')
     .action(async (id: string, { json }: { json?: true }) => {
       await withAccounts(readConfig(), (service) => service.revoke(id));
       console.log(json === true ? JSON.stringify({ id }) : `Service account ${id} is revoked.`);
     });
-  addExamples(command, ['service-account revoke reports', 'Nothing asks with it any more']);
+  addExamples(command, ['service-account revoke reports', 'Revoke an account that is no longer used']);
 }
 
 async function withAccounts<Result>(
@@ -179,7 +182,7 @@ function toJson(account: ServiceAccountEntity): object {
 }
 
 function parseText(text: string): string {
-  if (text.trim() === '') throw new InvalidArgumentError('It must not be empty.');
+  if (text.trim() === '') throw new InvalidArgumentError('The value must not be empty.');
   return text.trim();
 }
 
@@ -195,6 +198,7 @@ function parseScopeList(text: string): Scope[] {
 /** Parses a duration into seconds. */
 function parseDuration(text: string): number {
   const [, count, unit] = /^(\d{1,5})([smhd])$/.exec(text) ?? [];
-  if (count === undefined) throw new InvalidArgumentError('A time is a number and s, m, h or d: 90d, 12h.');
+  if (count === undefined)
+    throw new InvalidArgumentError('A duration is a number and s, m, h or d, such as 90d or 12h.');
   return Number(count) * ({ s: 1, m: 60, h: 3600, d: DAY }[unit ?? 's'] ?? 1);
 }

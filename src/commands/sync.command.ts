@@ -23,15 +23,15 @@ interface SyncOptions {
 export function addSyncCommand(program: Command): void {
   const command = program
     .command('sync')
-    .description('bring the mirror up to date with the directory, once')
-    .option('--dry-run', 'say what would change, and change nothing')
+    .description('run one synchronization of the mirror with the directory')
+    .option('--dry-run', 'print what would change, and change nothing')
     .addOption(
-      new Option('--confirm <hash>', 'apply the plan with this hash although it was held')
+      new Option('--confirm <hash>', 'apply the plan with this hash, which the deletion guard has blocked')
         .argParser(parseHash)
         .conflicts('dryRun'),
     )
-    .option('--all', `say everything that would change, not the first ${SHOWN} of a kind`)
-    .option('--json', 'answer with one JSON object, in which is everything')
+    .option('--all', `print all changes, not only the first ${SHOWN} of a kind`)
+    .option('--json', 'print one JSON object with all changes')
     .action(async ({ dryRun, confirm, all, json }: SyncOptions) => {
       const config = readConfig();
       const { runSync } = await import('./run-sync.js');
@@ -46,9 +46,9 @@ export function addSyncCommand(program: Command): void {
     });
   addExamples(
     command,
-    ['sync --dry-run --all', 'Everything that a run would change'],
-    ['sync --confirm HASH', 'A plan that was held, after all'],
-    ["sync --dry-run --json | jq '.people.deleted[].id'", 'Who would go'],
+    ['sync --dry-run --all', 'Print everything that a run would change'],
+    ['sync --confirm HASH', 'Apply a blocked plan'],
+    ["sync --dry-run --json | jq '.people.deleted[].id'", 'Print who would be deleted'],
   );
 }
 
@@ -74,16 +74,16 @@ function toText({ outcome, report }: SyncResult, limit: number): string {
     case 'blocked':
       return [
         ...describeFindings(outcome, report, limit),
-        `Held: ${outcome.reason}.`,
+        `Blocked: ${outcome.reason}.`,
         confirmation(outcome),
       ].join('\n');
     case 'failed':
       return [
         `Nothing was changed: ${printable(outcome.reason)}`,
-        ...(outcome.isFinal ? [] : ['npm run directory -- check looks for the cause']),
+        ...(outcome.isFinal ? [] : ['npm run directory -- check finds the cause']),
       ].join('\n');
     case 'stopped':
-      return 'Nothing was changed: it was told to stop';
+      return 'Nothing was changed: the run was stopped';
   }
 }
 
@@ -102,7 +102,7 @@ function describeLeftOut(findings: Findings, limit: number): string[] {
 
 function describeDecision(outcome: Extract<SyncOutcome, { kind: 'planned' }>): string[] {
   const { heldBecause } = outcome;
-  return heldBecause === null ? [] : [`It would be held: ${heldBecause}.`, confirmation(outcome)];
+  return heldBecause === null ? [] : [`It would be blocked: ${heldBecause}.`, confirmation(outcome)];
 }
 
 function confirmation({ plan }: Findings): string {

@@ -75,7 +75,7 @@ const STATUS: Partial<Record<RejectionCode, number>> = {
 /** Errors of Fastify by their status. Their own messages repeat parts of the request. */
 const FASTIFY_ERRORS: Record<number, [RejectionCode, string]> = {
   400: ['BAD_REQUEST', 'The request is malformed'],
-  404: ['NOT_FOUND', 'There is nothing at this path'],
+  404: ['NOT_FOUND', 'No resource exists at this path'],
   413: ['PAYLOAD_TOO_LARGE', 'The body is larger than LIMIT_BODY_BYTES allows'],
   414: ['PAYLOAD_TOO_LARGE', 'The URL is too long'],
   415: ['UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON: Content-Type: application/json'],

@@ -137,7 +137,7 @@ describe('signing in', () => {
     expect(url).toMatch(/\/interaction\//);
     expect(response.status).toBe(422);
     const page = await response.text();
-    expect(page).toContain('Nobody in the directory has the id «&lt;nobody&gt;».');
+    expect(page).toContain('No person in the directory has the id «&lt;nobody&gt;».');
   });
 
   it('tells the application when the person cancels', async () => {

@@ -163,14 +163,14 @@ export abstract class RedisLink {
   }
 
   private reconnect(): void {
-    this.logger.warn(`Redis is away, so each process keeps the limits on its own for now: ${this.failure}`);
+    this.logger.warn(`Redis is unavailable, so each process counts the limits alone: ${this.failure}`);
     void this.keepConnecting();
   }
 
   private async keepConnecting(): Promise<void> {
     do await sleep(RECONNECT_INTERVAL_MS, undefined, { ref: false });
     while (!(await this.connect()));
-    if (!this.hasStopped()) this.logger.log('Redis is back, and limits are shared again');
+    if (!this.hasStopped()) this.logger.log('Redis is available, and limits are shared again');
   }
 }
 

@@ -87,5 +87,5 @@ export class PicturesService {
 
 /** The error does not disclose whether the user or only the picture is missing. */
 function noPicture(read: MirrorRead): RejectionError {
-  return new RejectionError(404, 'NOT_FOUND', 'There is no such picture', headersOfRead(read));
+  return new RejectionError(404, 'NOT_FOUND', 'The picture does not exist', headersOfRead(read));
 }

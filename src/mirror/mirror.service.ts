@@ -91,12 +91,14 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
     return withLeadership(database.url, work, signal, {
       onWait: () => {
         if (!this.isWaiting)
-          this.logger.log('Another process synchronises: this one takes over when it ends');
+          this.logger.log('Another process runs the synchronization: this process takes over when it ends');
         this.isWaiting = true;
         settled();
       },
       onEvict: () => {
-        this.logger.warn('The process that synchronises does not answer: its sessions were ended');
+        this.logger.warn(
+          'The process that runs the synchronization does not answer: its sessions were ended',
+        );
       },
       onTrouble: (error) => {
         this.reportError(error);
@@ -119,14 +121,14 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
     const either = AbortSignal.any([signal, ended.signal]);
     if (!either.aborted) await once(either, 'abort');
     if (await settlesWithin(ENDING, following)) return;
-    this.logger.warn('The synchronisation does not end: its connections to the database are given up');
+    this.logger.warn('The synchronization does not end: its connections to the database are closed');
     this.dataSource.destroyConnections();
   }
 
   private reportError(error: unknown): void {
     const reason = error instanceof Error ? `: ${error.message}` : '';
     if (error instanceof NotLeadingError)
-      this.logger.warn('Another process has taken over the synchronisation');
-    else this.logger.error(`Synchronisation waits for the database${reason}`);
+      this.logger.warn('Another process has taken over the synchronization');
+    else this.logger.error(`Synchronization waits for the database${reason}`);
   }
 }

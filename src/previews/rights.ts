@@ -46,13 +46,13 @@ const WHOM: Record<Standing, string> = {
   OWNER: 'an OWNER of it',
   ADMIN: 'an ADMIN of it',
   MEMBER: 'a MEMBER of it',
-  STRANGER: 'somebody who is not in it',
-  NOBODY: 'nobody of the directory',
+  STRANGER: 'a user who is not in it',
+  NOBODY: 'no user of the directory',
 };
 
 /** Returns the caller of a preview. Every mutation requires a token. */
 export function callerOf({ previewTransaction: transaction, principal }: RequestContext): PreviewContext {
-  if (principal === null) throw new Error('A mutation has been reached without a token');
+  if (principal === null) throw new Error('A mutation was reached without a token');
   return { transaction, principal };
 }
 
@@ -80,5 +80,5 @@ export function refuseUnless(
 
 /** Returns the error for a change of the token's user when the token has no user. */
 export function noUserContext(what: string): ServiceError {
-  return new ServiceError('NO_USER_CONTEXT', `This token acts for nobody of the directory: ${what}`);
+  return new ServiceError('NO_USER_CONTEXT', `This token acts for no user of the directory: ${what}`);
 }

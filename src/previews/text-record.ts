@@ -61,7 +61,7 @@ export function changeTexts(
   texts: readonly TextChange[],
 ): ChangedEntry {
   const asked = texts.filter(({ wanted, shown }) => wanted !== undefined && wanted !== shown);
-  if (asked.length === 0) throw new BadUserInputError('Everything is as the input asks already', 'input');
+  if (asked.length === 0) throw new BadUserInputError('The object has the requested values already', 'input');
   const changed = asked.map((text) => replaceText(entry, text));
   const absent = changed.filter(({ before, after }) => before.length === 0 && after.length > 0);
   return modifyEntry(
@@ -85,7 +85,7 @@ function replaceText(entry: OriginalEntry, text: TextChange): Replacement {
   const before = rawValues(entry, attribute, shown);
   if (before === null) {
     throw conflict(
-      `The directory has something for ${argument} that is not text: it has to be mended there`,
+      `The directory has a value for ${argument} that is not text: correct it in the directory`,
       text,
     );
   }

@@ -92,7 +92,7 @@ export function validateClientMutationId({ clientMutationId }: ChangeInput): str
 
 function withSomething(change: FieldChanges): FieldChanges {
   if (Object.values(change).every((each) => each === undefined)) {
-    throw new BadUserInputError('There is nothing to change: the input names nothing but whom', 'input');
+    throw new BadUserInputError('The input contains no changes', 'input');
   }
   return change;
 }

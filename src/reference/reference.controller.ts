@@ -32,7 +32,7 @@ export class ReferenceController {
 
   private send(path: string, request: FastifyRequest, reply: FastifyReply): void {
     const file = this.files.find(path);
-    if (file === null) throw new RejectionError(404, 'NOT_FOUND', 'There is no such page of the reference');
+    if (file === null) throw new RejectionError(404, 'NOT_FOUND', 'The reference has no page at this path');
     sendFile(file, request, reply);
   }
 }

@@ -37,6 +37,6 @@ function notServed(): RejectionError {
   return new RejectionError(
     404,
     'NOT_FOUND',
-    'This service does not tell its schema: the operators may have GRAPHQL_INTROSPECTION=true',
+    'This service does not publish its schema: GRAPHQL_INTROSPECTION is false',
   );
 }

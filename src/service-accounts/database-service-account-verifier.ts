@@ -43,7 +43,7 @@ export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
     this.accounts
       .update({ id, lastUsedAt: Or(IsNull(), LessThan(before)) }, { lastUsedAt: now })
       .catch((error: unknown) => {
-        this.logger.warn(`The use of service account ${id} was not noted: ${String(error)}`);
+        this.logger.warn(`The use of service account ${id} was not recorded: ${String(error)}`);
       });
   }
 }

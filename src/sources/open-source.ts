@@ -35,7 +35,7 @@ function problemsOf(
     compileFilter(filter);
   } catch (error) {
     if (!(error instanceof InvalidFilterError)) throw error;
-    problems.push(`DIRECTORY_${kind}_FILTER is no filter (RFC 4515): ${error.message}`);
+    problems.push(`DIRECTORY_${kind}_FILTER is not a filter (RFC 4515): ${error.message}`);
   }
   return problems;
 }

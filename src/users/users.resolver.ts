@@ -71,7 +71,7 @@ export class UsersResolver {
     if (user !== null) return new Profile(user);
     throw new ServiceError(
       'NO_USER_CONTEXT',
-      'The token acts for nobody in the directory: there is no profile',
+      'The token acts for no user of the directory: there is no profile',
     );
   }
 }

@@ -212,8 +212,8 @@ describe('a service with everything around it', () => {
     for (const { status, headers, body } of answers) {
       expect([status, canaries.foundIn(JSON.stringify(headers) + body)]).toEqual([503, []]);
     }
-    await service.untilSaid(new RegExp(`^[^]{${before},}Redis is away`));
-    await service.untilSaid(new RegExp(`^[^]{${before},}Synchronisation (fails|waits)`));
+    await service.untilSaid(new RegExp(`^[^]{${before},}Redis is unavailable`));
+    await service.untilSaid(new RegExp(`^[^]{${before},}Synchronization (fails|waits)`));
     proxy.mend();
     expect(canaries.foundIn(service.said)).toEqual([]);
   });
@@ -296,7 +296,7 @@ describe('a service with its own identity provider', () => {
     for (const [turn, text] of wrong.entries()) {
       const before = service.said.length;
       writeFileSync(source.file, text);
-      await service.untilSaid(new RegExp(`^[^]{${before},}(Synchronisation|Revision|quarantine)`, 'i'));
+      await service.untilSaid(new RegExp(`^[^]{${before},}(Synchronization|Revision|quarantine)`, 'i'));
       expect([turn, canaries.foundIn(service.said)]).toEqual([turn, []]);
     }
   });

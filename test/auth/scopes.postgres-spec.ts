@@ -206,7 +206,7 @@ describe('scopes', () => {
           ...withheld.map((step) => expectedError(step).message),
           ...unreadable.map(
             ([, argument]) =>
-              `The argument ${argument} names what this token cannot read: that needs the scope read`,
+              `The argument ${argument} names an object that this token cannot read: it needs the scope read`,
           ),
         ].sort(),
       );

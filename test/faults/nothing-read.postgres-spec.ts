@@ -200,11 +200,11 @@ describe('a service whose directory', () => {
       state: 'BLOCKED',
       asOf: null,
       blockedReason:
-        'The first reading of the directory found no people, and is held until an operator confirms it',
+        'The first run found no people in the directory, and is blocked until an operator confirms it',
     });
     const planned = await service.synchronize({ dryRun: true });
     if (planned.kind !== 'planned') throw new Error(planned.kind);
-    expect(planned.heldBecause).toBe('The first reading of the directory found no people');
+    expect(planned.heldBecause).toBe('The first run found no people in the directory');
     expect((await service.synchronize({ confirm: planned.plan.hash })).kind).toBe('applied');
     expect(await readiness()).toEqual([200, 'up', 'IDLE']);
     expect(await count(authorization)).toEqual([200, 0]);

@@ -189,7 +189,7 @@ describe('a replica with revisions that the primary never had', () => {
     try {
       await service.until(() => Promise.resolve(lines().length > 0));
       await expectSound(again);
-      expect(lines()).toEqual([[`The replica ${name} is left alone: ${REASON}`]]);
+      expect(lines()).toEqual([[`The replica ${name} is not used: ${REASON}`]]);
     } finally {
       await again.stop();
     }

@@ -207,7 +207,7 @@ describe('read replicas', () => {
     for (const [url, reason] of [
       [urlOfReader(replica.server), null],
       [urlOfReader(other.server), null],
-      [servers.primary.url('directory'), 'it is no replica'],
+      [servers.primary.url('directory'), 'it is not a replica'],
       [replica.server.url('postgres'), 'it has the data of another server or database'],
       [variable('TEST_POSTGRES_URL'), 'it has the data of another server or database'],
       ['postgres://127.0.0.1:1/directory', expect.stringContaining('ECONNREFUSED') as string],
@@ -221,7 +221,7 @@ describe('read replicas', () => {
     expect(await read(service)).toEqual({ number: revision, byReplica: 0 });
     await untilAsked(0);
     expect(
-      logged.mock.calls.filter(([text]) => /replica 127.0.0.1:\d+ is left alone/.test(String(text))),
+      logged.mock.calls.filter(([text]) => /replica 127.0.0.1:\d+ is not used/.test(String(text))),
     ).not.toEqual([]);
     await apply();
     expect(await read(service)).toEqual({ number: revision, byReplica: 0 });

@@ -15,7 +15,7 @@ const POINTS = 1000;
 const FAILED_LOGINS = 10;
 const REVISIONS = 8;
 const IDS = Array.from({ length: 20 }, (_, index) => `p${index}`);
-const WAITING = /Another process synchronises/;
+const WAITING = /Another process runs the synchronization/;
 /** Costs a point. */
 const CHEAP = JSON.stringify({ query: '{ rateLimit { remaining } }' });
 const TYPE = { 'content-type': 'application/json' };

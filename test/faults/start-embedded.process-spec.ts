@@ -45,7 +45,7 @@ describe('an embedded database directory that cannot be opened', () => {
 
   it('because it is a file says so', async () => {
     writeFileSync(directory, '');
-    await expectOneLine(/cannot be made/);
+    await expectOneLine(/cannot be created/);
   });
 
   it('because it is of another version says which', async () => {
@@ -57,7 +57,7 @@ describe('an embedded database directory that cannot be opened', () => {
   it('because all that is left of it is its version says that it may be damaged', async () => {
     mkdirSync(join(directory, 'base'), { recursive: true });
     writeFileSync(join(directory, 'PG_VERSION'), '18\n');
-    await expectOneLine(/it may be damaged. .* move it away, and it is made anew/);
+    await expectOneLine(/it may be damaged. .* move it away, and the service creates a new one/);
   });
 
   it('because its files are cut short says that it may be damaged', async () => {

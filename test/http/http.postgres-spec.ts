@@ -212,7 +212,7 @@ describe('a path where nothing is', () => {
         type: `${service.url}/reference/errors#${status === 404 ? 'NOT_FOUND' : 'BAD_REQUEST'}`,
         title: status === 404 ? 'Not Found' : 'Bad Request',
         status,
-        detail: status === 404 ? 'There is nothing at this path' : 'The request is malformed',
+        detail: status === 404 ? 'No resource exists at this path' : 'The request is malformed',
         code: status === 404 ? 'NOT_FOUND' : 'BAD_REQUEST',
         requestId: headers['x-request-id'],
       });

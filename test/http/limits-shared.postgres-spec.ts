@@ -85,7 +85,7 @@ const untilAway = () => first.until(async () => !(await isShared(first)) && !(aw
 
 describe('without its Redis, a service', () => {
   it('starts, says so once, and counts on its own', async () => {
-    const said = warned.mock.calls.filter(([text]) => String(text).startsWith('Redis is away'));
+    const said = warned.mock.calls.filter(([text]) => String(text).startsWith('Redis is unavailable'));
     expect(said).toHaveLength(2); // Once by each of the two.
     const headers = newAddress();
     expect(left(await ask(first, headers), 'requests')).toBe(REQUESTS - 1);
@@ -388,7 +388,7 @@ describe.each(TROUBLES)('a Redis that %s', (_what, begin, mend) => {
   });
 });
 
-describe('while Redis is away', () => {
+describe('while Redis is unavailable', () => {
   it('logins stay limited in each process', async () => {
     await redis.kill();
     await untilAway();

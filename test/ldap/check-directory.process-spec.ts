@@ -48,11 +48,11 @@ describe('an examination of a directory server', () => {
     expect(await examine()).toEqual([
       `ok directory server: ${slapd.url}, not encrypted, OpenLDAP`,
       `ok directory account: ${MIRROR_DN}`,
-      'ok directory bases: all of them are there',
+      'ok directory bases: all of them exist',
       `ok people: 5 below ou=people,${SUFFIX}`,
       `ok groups: 2 below ou=groups,${SUFFIX}`,
       'ok members: member in 2 groups, groupAdmin in 1 groups, owner in 1 groups',
-      'ok changes: told by the server as they happen (RFC 4533)',
+      'ok changes: the server pushes them (RFC 4533)',
     ]);
   });
 
@@ -79,14 +79,14 @@ describe('an examination of a directory server', () => {
       `problem directory server: ${url}: No connection to ${url.slice(7)}: ECONNREFUSED`,
     ]);
     expect(await examine({ DIRECTORY_BIND_PASSWORD: 'wrong' })).toEqual([
-      `problem directory account: The directory server does not let ${MIRROR_DN} in: invalidCredentials (49)`,
+      `problem directory account: The directory server rejects the bind of ${MIRROR_DN}: invalidCredentials (49)`,
     ]);
   });
 
   it('tells a base that is not there, and looks at the rest', async () => {
     const found = await examine({ DIRECTORY_GROUPS_BASE: 'ou=clubs' });
     expect(found).toContain(
-      `problem directory bases: ou=clubs,${SUFFIX}: The directory server answered noSuchObject (32): it is not there, or hidden from the account`,
+      `problem directory bases: ou=clubs,${SUFFIX}: The directory server answered noSuchObject (32): it does not exist, or the account may not read it`,
     );
     expect(found).toContain(`ok people: 5 below ou=people,${SUFFIX}`);
     expect(await examine({ DIRECTORY_PEOPLE_FILTER: '(uid=nobody)' })).toContain(
@@ -111,13 +111,13 @@ describe('an examination of a directory server', () => {
 
   it('tells why changes have to be asked for', async () => {
     expect(await examine({ DIRECTORY_ENTRY_UUID: 'entryDN' })).toContain(
-      'ok changes: asked for every 30 s. Servers tell them by entryUUID, and DIRECTORY_ENTRY_UUID is entryDN',
+      'ok changes: asked for every 30 s. Pushed changes are identified by entryUUID, but DIRECTORY_ENTRY_UUID is entryDN',
     );
     await slapd.restart({ syncprov: false });
     const found = await examine();
     await slapd.restart(SOUND);
     expect(found.at(-1)).toBe(
-      'ok changes: asked for every 30 s. The server does not offer to tell them (RFC 4533; OpenLDAP does with the overlay syncprov)',
+      'ok changes: asked for every 30 s. The server does not push changes (RFC 4533; OpenLDAP does with the overlay syncprov)',
     );
   });
 
@@ -132,10 +132,10 @@ describe('an examination of a directory server', () => {
     await slapd.restart({ ...SOUND, acl: undefined });
     expect(found.slice(3)).toEqual([
       `ok people: 5 below ou=people,${SUFFIX}`,
-      'problem people: entryUUID is hidden from the account, or not there, in 5 of 5 entries',
-      'warning people: 5 of 5 entries have no employeeNumber, and are left out',
+      'problem people: entryUUID is missing, or the account may not read it, in 5 of 5 entries',
+      'warning people: 5 of 5 entries have no employeeNumber, and are omitted',
       `ok groups: 2 below ou=groups,${SUFFIX}`,
-      'problem groups: entryUUID is hidden from the account, or not there, in 2 of 2 entries',
+      'problem groups: entryUUID is missing, or the account may not read it, in 2 of 2 entries',
       'problem members: member in 0 groups, groupAdmin in 0 groups, owner in 0 groups: they are hidden from the account, or called otherwise',
       expect.stringMatching(
         /^warning changes: .* The account sees no modifyTimestamp in 7 of 7 entries: everything is read each time$/,

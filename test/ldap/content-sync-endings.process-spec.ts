@@ -110,7 +110,7 @@ describe('a server that does not let us', () => {
     for (const persist of [false, true]) {
       const error = await errorOf(new LdapReplica(() => slapd).refresh({ persist }));
       expect(error).toBeInstanceOf(ContentSyncRefusedError);
-      expect(error.message).toBe('The directory server has no content synchronisation');
+      expect(error.message).toBe('The directory server does not support content synchronization');
     }
   });
 

@@ -147,7 +147,7 @@ describe('a server that breaks off', () => {
     const connection = await connectTo(answerWith(result(0, 52, 'bye', 0x78, NOTICE)));
     const error = await errorOf(collect(connection.search(REQUEST)));
     expect(error).toBeInstanceOf(LdapClosedError);
-    expect(error.message).toBe('The directory server took its leave: unavailable (52)');
+    expect(error.message).toBe('The directory server sent a Notice of Disconnection: unavailable (52)');
   });
 
   it('is found out when nothing comes any more', async () => {

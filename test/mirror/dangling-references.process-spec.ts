@@ -30,7 +30,7 @@ async function examineLdif(ldif: string): Promise<string[]> {
 }
 
 describe('an examination of the references of groups', () => {
-  const warned = (text: string) => [`warning ${text} name nobody who is mirrored, and count for nothing`];
+  const warned = (text: string) => [`warning ${text} name no mirrored entry, and are ignored`];
 
   it.each([
     ['says nothing where all lead to somebody', withOthers(), []],

@@ -51,9 +51,7 @@ describe('the commands on a directory server', () => {
   ])('fail with the reason where %s', async (_, settings, reason) => {
     const failed = await run(['sync'], settings);
     expect([failed.code, failed.stderr]).toEqual([1, '']);
-    expect(failed.stdout).toMatch(
-      /^Nothing was changed: .*\nnpm run directory -- check looks for the cause\n$/,
-    );
+    expect(failed.stdout).toMatch(/^Nothing was changed: .*\nnpm run directory -- check finds the cause\n$/);
     expect(failed.stdout).toContain(reason);
     expect(failed.stdout).not.toContain('guessed');
   });

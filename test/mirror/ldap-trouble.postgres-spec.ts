@@ -158,7 +158,7 @@ describe.each([
     await setPassword('another');
     proxy.cut();
     proxy.mend();
-    const reason = `The directory server does not let ${MIRROR_DN} in: invalidCredentials (49)`;
+    const reason = `The directory server rejects the bind of ${MIRROR_DN}: invalidCredentials (49)`;
     await eventually(readState, [SyncState.FAILING, reason]);
     await setPassword(MIRROR_PASSWORD);
     await eventually(readState, WELL);

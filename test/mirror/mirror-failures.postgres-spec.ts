@@ -47,7 +47,7 @@ describe('a directory file that cannot be used', () => {
     [
       'a DN twice',
       `${GOOD}\n${GOOD.split('\n').slice(2).join('\n')}`,
-      'a dn that stands in the file already',
+      'a dn that occurs in the file already',
     ],
   ])(
     'with %s is refused with the line and none of its contents, and answers stay',
@@ -70,7 +70,7 @@ describe('a directory file that cannot be used', () => {
     renameSync(file, `${file}.away`);
     await service.until(async () => (await readStatus(service)).state === 'FAILING');
     const { blockedReason } = await readStatus(service);
-    expect(blockedReason).toBe('The directory file is not there, or cannot be read');
+    expect(blockedReason).toBe('The directory file does not exist, or cannot be read');
     await expectEverybodyIsServed();
 
     renameSync(`${file}.away`, file);
@@ -83,7 +83,7 @@ describe('a directory file that cannot be used', () => {
     ['groups only', buildLdif([], [{ id: 'club' }])],
   ])('because it has %s in it is held, and everybody is still served', async (_, ldif) => {
     const status = await replaceUntil(service, ldif, 'BLOCKED');
-    expect(status.blockedReason).toBe('The directory suddenly has no people at all');
+    expect(status.blockedReason).toBe('The directory no longer has any people');
     await expectEverybodyIsServed();
   });
 });

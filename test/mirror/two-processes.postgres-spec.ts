@@ -7,7 +7,7 @@ import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';
 import { sendQuery } from '../support/clients/graphql.js';
 
-const WAITING = /Another process synchronises/;
+const WAITING = /Another process runs the synchronization/;
 
 describe('two processes on one database', () => {
   let slapd: TestSlapd;

@@ -90,7 +90,7 @@ describe('the right to preview', () => {
     expect(errors).toMatchObject([
       {
         message:
-          'Only an OWNER of the group, or a token with the scopes directory and write, may add somebody as OWNER: ' +
+          'Only an OWNER of the group, or a token with the scopes directory and write, may add a user as OWNER: ' +
           'this token acts for an ADMIN of it',
         extensions: { argument: 'group' },
       },

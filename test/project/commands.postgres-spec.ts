@@ -81,10 +81,13 @@ describe('directory sync', () => {
     const held = await run('sync');
     expect(held.code).toBe(1);
     const hash = /--confirm ([0-9a-f]{64})/.exec(held.stdout)?.[1] ?? '';
-    expect(held.stdout).toContain('Held: It would delete 4 of 5 people: at most 3 are let through.');
+    expect(held.stdout).toContain('Blocked: It would delete 4 of 5 people: at most 3 are let through.');
     expect((await run('check')).stdout).toContain(`npm run directory -- sync --confirm ${hash}\n`);
     const looked = await run('sync', '--dry-run');
-    expect([looked.code, looked.stdout.replace('It would be held: ', 'Held: ')]).toEqual([0, held.stdout]);
+    expect([looked.code, looked.stdout.replace('It would be blocked: ', 'Blocked: ')]).toEqual([
+      0,
+      held.stdout,
+    ]);
 
     const wrong = await run('sync', '--confirm', 'f'.repeat(64));
     expect(wrong.code).toBe(1);

@@ -62,7 +62,7 @@ export class TokenVerifier {
   async verify(token: string, address: string): Promise<VerifiedToken> {
     if (isJwt(token)) return this.verifyJwt(token);
     const { external } = this;
-    if (external?.canIntrospect !== true) throw UnauthenticatedError.badToken('it is no JWT');
+    if (external?.canIntrospect !== true) throw UnauthenticatedError.badToken('it is not a JWT');
     return this.rejectedTokens.introspect(token, address, () => this.introspect(token, external));
   }
 
@@ -122,7 +122,7 @@ export class TokenVerifier {
     const { issuers, audience } = this.expected;
     const seconds = now / 1000;
     const checks: [isRejected: boolean, reason: string][] = [
-      [!isAboutAccessToken(introspection), 'it is no access token'],
+      [!isAboutAccessToken(introspection), 'it is not an access token'],
       [(cnf ?? null) !== null, 'it is bound to a key, and no proof of that key is accepted'],
       [iss !== undefined && !issuers.includes(iss), 'it is of another issuer'],
       [aud === undefined && !this.mayLackAudience, 'it is for no audience'],

@@ -62,7 +62,7 @@ export class SessionGuard implements OnModuleInit, OnModuleDestroy {
     this.found = [primary, ...others];
     for (const { server, isShared } of this.found) {
       const wasShared = before.find((each) => each.server === server)?.isShared ?? false;
-      if (isShared === true) this.logger.error(`The database ${server} is not asked: ${SHARED_SESSIONS}`);
+      if (isShared === true) this.logger.error(`The database ${server} is not queried: ${SHARED_SESSIONS}`);
       else if (wasShared) this.logger.log(`The database ${server} keeps sessions again`);
     }
     this.database.noteSharedSessions(primary.isShared === true);

@@ -122,7 +122,7 @@ export class ReadReplica {
   private take(seen: Seen | undefined): void {
     if (this.hasSharedSessions) return;
     if (seen?.isReplica !== true) {
-      this.leave('it is no replica');
+      this.leave('it is not a replica');
       return;
     }
     const revision = revisionIn(seen);
@@ -133,7 +133,7 @@ export class ReadReplica {
       return;
     }
     this.revision = revision;
-    if (this.reason !== null) this.logger.log(`The replica ${this.host} is read from again`);
+    if (this.reason !== null) this.logger.log(`The replica ${this.host} is used again`);
     this.reason = null;
   }
 
@@ -152,7 +152,7 @@ export class ReadReplica {
 
   private leave(reason: string): void {
     this.revision = null;
-    if (this.reason === null) this.logger.warn(`The replica ${this.host} is left alone: ${reason}`);
+    if (this.reason === null) this.logger.warn(`The replica ${this.host} is not used: ${reason}`);
     this.reason = reason;
   }
 }
@@ -187,7 +187,7 @@ export async function checkReplica(url: string, primary: pg.Pool): Promise<strin
       client.query<Identity>(IDENTIFY),
     ]);
     if (there.rows[0]?.whose !== here.rows[0]?.whose) return 'it has the data of another server or database';
-    if (there.rows[0]?.isReplica !== true) return 'it is no replica';
+    if (there.rows[0]?.isReplica !== true) return 'it is not a replica';
     // After a failover the replica may follow a server that is no longer the primary.
     const { rows } = await client.query<{ revision: string | null }>(READ_REVISION);
     const revision = rows[0]?.revision ?? null;

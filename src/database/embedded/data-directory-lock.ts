@@ -118,7 +118,7 @@ function makeDirectory(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw new DatabaseStartError(`The database directory ${directory} cannot be made`, { cause: error });
+    throw new DatabaseStartError(`The database directory ${directory} cannot be created`, { cause: error });
   }
 }
 

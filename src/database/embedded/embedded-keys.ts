@@ -15,7 +15,7 @@ export class EmbeddedKeys {
       [name, JSON.stringify(await make())],
     );
     const kept = await this.find<Value>(name);
-    if (kept === null) throw new Error(`The key ${name} was written and is not there`);
+    if (kept === null) throw new Error(`The key ${name} was written but cannot be read`);
     return kept;
   }
 

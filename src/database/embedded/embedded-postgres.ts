@@ -84,7 +84,7 @@ export class EmbeddedPostgres {
 export function damagedDirectoryError(directory: string, cause: unknown): DatabaseStartError {
   return new DatabaseStartError(
     `The database directory ${directory} cannot be opened: it may be damaged. It is only a copy of the ` +
-      'directory (and the service accounts): move it away, and it is made anew',
+      'directory (and the service accounts): move it away, and the service creates a new one',
     { cause },
   );
 }
@@ -127,14 +127,14 @@ function refuseForeignDirectory(directory: string): void {
   const file = join(directory, 'PG_VERSION');
   if (!existsSync(file)) {
     throw new DatabaseStartError(
-      `The directory ${directory} holds something else than a database: name an empty one in DATABASE_URL`,
+      `The directory ${directory} does not contain a database: name an empty directory in DATABASE_URL`,
     );
   }
   const version = readFileSync(file, 'utf8').trim();
   if (version !== MAJOR_VERSION) {
     throw new DatabaseStartError(
-      `The database directory ${directory} is of PostgreSQL ${version}, and this is ${MAJOR_VERSION}: ` +
-        'move it away, and it is made anew from the directory',
+      `The database directory ${directory} is of PostgreSQL ${version}, and this is ${MAJOR_VERSION}: move it ` +
+        'away, and the service creates a new one from the directory',
     );
   }
 }

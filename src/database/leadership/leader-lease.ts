@@ -23,7 +23,7 @@ export interface Tenure {
 /** This process is not, or no longer, the leader, and must not write to the mirror. */
 export class NotLeadingError extends Error {
   constructor() {
-    super('This process does not lead the synchronisation');
+    super('This process does not lead the synchronization');
     this.name = 'NotLeadingError';
   }
 }

@@ -176,7 +176,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
       this.isHeard = true;
       this.freshness.note(freshnessIn(seen));
     }
-    if (this.pausedFor !== null) this.logger.log('The database takes writes again, and is read');
+    if (this.pausedFor !== null) this.logger.log('The database accepts writes again and is queried');
     this.pausedFor = null;
     return isReliable;
   }
@@ -185,7 +185,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   private pause(reason: string): void {
     this.isHeard = false;
     this.database.pause();
-    if (this.pausedFor !== reason) this.logger.warn(`The database is not asked for the moment: ${reason}`);
+    if (this.pausedFor !== reason) this.logger.warn(`The database is not queried at the moment: ${reason}`);
     this.pausedFor = reason;
   }
 

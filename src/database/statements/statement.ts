@@ -86,6 +86,6 @@ export async function readClock(writer: Writer): Promise<Date> {
   const [row]: { now: Date }[] = await writer.query(
     `select date_trunc('milliseconds', clock_timestamp()) as now`,
   );
-  if (row === undefined) throw new Error('The database does not tell the time');
+  if (row === undefined) throw new Error('The database did not return its time');
   return row.now;
 }

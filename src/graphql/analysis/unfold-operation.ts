@@ -48,7 +48,7 @@ export function unfoldOperation(
   const rootType = schema.getRootType(definition.operation);
   if (!rootType) {
     // The validation rules find no type against which to check the fields of such an operation, and accept it.
-    const message = `There is nothing to ask for by a ${definition.operation}`;
+    const message = `The schema has no root type for a ${definition.operation}`;
     throw new ServiceError('GRAPHQL_VALIDATION_FAILED', message);
   }
   const fragments: Fragments = new Map(

@@ -78,7 +78,7 @@ export class RequestPipeline {
         return;
       }
       this.run(request, this.steps.length, (error, response) => {
-        if (response === undefined) done(error ?? new Error('No step of the pipeline has answered'));
+        if (response === undefined) done(error ?? new Error('No step of the pipeline has responded'));
         else send(response, reply);
       });
     });

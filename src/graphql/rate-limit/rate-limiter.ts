@@ -132,7 +132,7 @@ function subjectOf({ principal, ip }: Caller): string {
 }
 
 function rateLimitStateOf(limit: Limit, count: LimitResult | undefined, cost: number | null): RateLimitState {
-  if (count === undefined) throw new Error('What was taken was not told');
+  if (count === undefined) throw new Error('The limit returned no count');
   return { limit, remaining: limit.remaining(count), reset: limit.reset(count), cost };
 }
 

@@ -17,7 +17,8 @@ import type { RequestContext } from '../http/request-context.js';
 import { Url } from './scalars.js';
 
 const MUTATION =
-  'What can be previewed: each answers what would be, and the change that an administrator has to make for it. Nothing is stored.';
+  'The previews of changes. Each returns the state after the change and the LDIF that an administrator ' +
+  'applies. Nothing is stored.';
 
 /** The name that Nest gives to the default resolver of a field. */
 const DEFAULT_RESOLVER = 'rootFieldResolver';

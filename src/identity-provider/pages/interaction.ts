@@ -57,7 +57,7 @@ export class SignIn {
     };
     if (typed === undefined) sendPage(context, 200, signInPage(question));
     else {
-      const problem = `Nobody in the directory has the id «${typed}».`;
+      const problem = `No person in the directory has the id «${typed}».`;
       sendPage(context, 422, signInPage({ ...question, problem }));
     }
   }

@@ -11,11 +11,11 @@ export interface ProviderPage {
 }
 
 const SCOPE_WORDS: Readonly<Record<string, string>> = {
-  openid: 'know who you are',
-  offline_access: 'do so while you are away',
+  openid: 'read your identity',
+  offline_access: 'do so while you are not signed in',
   profile: 'see your own profile',
   read: 'look up and search people and groups',
-  directory: 'list everybody, follow changes and administer',
+  directory: 'list all people, follow changes and administer',
   write: 'preview changes',
 };
 

@@ -137,11 +137,11 @@ export class LdapConnection {
     try {
       const message = await operation.next(this.timeouts.bind, signal);
       if (message.kind !== 'result' || message.of !== 'bind')
-        throw this.refuse('another answer than a bind has');
+        throw this.refuse('a response that does not belong to a bind');
       const { code } = message.result;
       if (code === ResultCode.success) return;
       const reason = `${resultCodeName(code)} (${code})`;
-      throw new LdapResultError(message.result, `The directory server does not let ${dn} in: ${reason}`);
+      throw new LdapResultError(message.result, `The directory server rejects the bind of ${dn}: ${reason}`);
     } finally {
       // A bind cannot be abandoned (RFC 4511 §4.11).
       operation.end(true);
@@ -154,7 +154,7 @@ export class LdapConnection {
   ): SearchMessage {
     if (message.kind !== 'result') return message;
     const { of, result, controls } = message;
-    if (of !== 'search') throw this.refuse('another answer than a search has');
+    if (of !== 'search') throw this.refuse('a response that does not belong to a search');
     if (result.code !== ResultCode.success) throw new LdapResultError(result);
     return { kind: 'done', controls, references };
   }

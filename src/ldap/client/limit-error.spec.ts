@@ -7,7 +7,7 @@ describe('toLimitError', () => {
     const error = toLimitError({ code: 4, diagnostic: 'no' }, DN);
     expect(error).toBeInstanceOf(LimitExceededError);
     expect(error?.message).toBe(
-      `The directory server lets ${DN} read a part only (sizeLimitExceeded). ` +
+      `The directory server limits what ${DN} may read (sizeLimitExceeded). ` +
         `OpenLDAP needs in slapd.conf: limits dn.exact="${DN}" size=unlimited time=unlimited ` +
         `(in cn=config, on the database: olcLimits: dn.exact="${DN}" size=unlimited time=unlimited)`,
     );

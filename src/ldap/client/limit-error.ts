@@ -23,7 +23,7 @@ export function toLimitError(result: LdapResult, bindDn: string | null): LimitEx
 function messageOf(code: number, bindDn: string | null, limits: string): string {
   const who = bindDn === null ? 'anonymous' : `dn.exact="${bindDn.replace(/[\\"]/g, '\\$&')}"`;
   return [
-    `The directory server lets ${bindDn ?? 'anonymous clients'} read a part only (${resultCodeName(code)}).`,
+    `The directory server limits what ${bindDn ?? 'anonymous clients'} may read (${resultCodeName(code)}).`,
     `OpenLDAP needs in slapd.conf: limits ${who} ${limits}`,
     `(in cn=config, on the database: olcLimits: ${who} ${limits})`,
   ].join(' ');

@@ -108,7 +108,7 @@ export class MessageChannel {
       this.receiveNotice(message);
       return;
     }
-    if (message.id > this.lastId) throw new LdapProtocolError('an answer to what was never asked');
+    if (message.id > this.lastId) throw new LdapProtocolError('a response to an unknown request');
     const inbox = this.inboxes.get(message.id);
     // The server may still send messages for an abandoned operation.
     if (inbox === undefined) return;
@@ -119,11 +119,15 @@ export class MessageChannel {
   /** Handles an unsolicited notification. Only the Notice of Disconnection has a meaning (RFC 4511 §4.4). */
   private receiveNotice(message: LdapMessage): void {
     if (message.kind !== 'result' || message.of !== 'extended') {
-      throw new LdapProtocolError('an answer without a number');
+      throw new LdapProtocolError('a response without a message id');
     }
     if (message.oid !== NOTICE_OF_DISCONNECTION) return;
     const { code } = message.result;
-    this.fail(new LdapClosedError(`The directory server took its leave: ${resultCodeName(code)} (${code})`));
+    this.fail(
+      new LdapClosedError(
+        `The directory server sent a Notice of Disconnection: ${resultCodeName(code)} (${code})`,
+      ),
+    );
   }
 
   private count(messages: number, bytes: number): void {

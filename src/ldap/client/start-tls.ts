@@ -21,7 +21,7 @@ export async function startTls(socket: Socket): Promise<void> {
   socket.write(new ExtendedRequest({ messageId: MESSAGE_ID, oid: START_TLS }).write());
   const message = parseMessage(await readOnlyFrame(socket));
   if (message.kind !== 'result' || message.of !== 'extended') {
-    throw new LdapProtocolError('an answer to StartTLS that is none');
+    throw new LdapProtocolError('an invalid response to StartTLS');
   }
   if (message.id !== MESSAGE_ID) throw new LdapClosedError('The directory server ended the connection');
   const { code } = message.result;
@@ -39,7 +39,7 @@ async function readOnlyFrame(socket: Socket): Promise<Buffer> {
     // The socket is paused before more data can arrive: the following bytes belong to TLS.
     socket.pause();
     if (others.length > 0 || !frames.isEmpty) {
-      throw new LdapProtocolError('more than the answer to StartTLS before TLS');
+      throw new LdapProtocolError('more data than the response to StartTLS before TLS');
     }
     return frame;
   }

@@ -53,7 +53,8 @@ export class LdifLines {
         if (this.number > 0) yield { text: this.line, number: this.number };
         this.line = '';
         this.number = this.physicalNumber;
-      } else if (this.line === '') throw new LdifError(this.physicalNumber, 'a continuation of nothing');
+      } else if (this.line === '')
+        throw new LdifError(this.physicalNumber, 'a continuation without a preceding line');
       const added = isContinuation ? line.slice(1) : line;
       if (this.line.length + added.length > this.maximumBytes) {
         throw new LdifError(this.number, `longer than ${this.maximumBytes} bytes`);

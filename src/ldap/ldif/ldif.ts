@@ -79,14 +79,14 @@ class LdifRecords {
 
   /** Validates the first line of a record and returns its DN as written. */
   private beginRecord(key: string, value: Buffer, line: number): string {
-    if (key === 'version') throw new LdifError(line, 'the version stands only at the beginning of a file');
+    if (key === 'version') throw new LdifError(line, 'a version that is not at the beginning of the file');
     if (key !== 'dn') {
       throw new LdifError(line, 'a record that does not begin with dn (ldapsearch writes LDIF with -LLL)');
     }
     const dn = decodeUtf8(value);
     if (dn === null) throw new LdifError(line, 'a dn that is not UTF-8');
     const normalized = normalizeDnAt(dn, line);
-    if (this.seen.has(normalized)) throw new LdifError(line, 'a dn that stands in the file already');
+    if (this.seen.has(normalized)) throw new LdifError(line, 'a dn that occurs in the file already');
     this.seen.add(normalized);
     return dn;
   }

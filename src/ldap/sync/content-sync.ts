@@ -65,7 +65,7 @@ export async function* followContent(
     const { cookie } = request;
     throw toSyncError(error, { cookie, isRefreshed: stage.isRefreshed }, connection.bindDn);
   }
-  if (request.persist) throw new LdapClosedError('The directory server ended the content synchronisation');
+  if (request.persist) throw new LdapClosedError('The directory server ended the content synchronization');
 }
 
 /** Yields the events of followContent up to the end of the refresh, and leaves the search open. */
@@ -95,14 +95,15 @@ export async function* readContent(
 async function refuseWhatIsOfNoUse(connection: LdapConnection, request: ContentRequest): Promise<void> {
   const { namingContexts, supportedControls } = await readRootDse(connection, request);
   if (supportedControls.length > 0 && !supportedControls.includes(SYNC_REQUEST)) {
-    throw new ContentSyncRefusedError('The directory server has no content synchronisation');
+    throw new ContentSyncRefusedError('The directory server does not support content synchronization');
   }
   const suffix = suffixOf(request.base, namingContexts);
   const context = suffix === undefined ? null : await readContext(connection, suffix, request);
   if (context?.isBehind !== true) return;
   throw new ContentSyncRefusedError(
-    'The directory server has entries that are newer than its contextCSN, and would leave them out of content ' +
-      'synchronisation. OpenLDAP is like that after a crash, until the next change (syncprov-checkpoint 1 1 prevents it)',
+    'The directory server has entries that are newer than its contextCSN, and would omit them from content ' +
+      'synchronization. OpenLDAP does so after a crash, until the next change (syncprov-checkpoint 1 1 prevents ' +
+      'it)',
   );
 }
 
@@ -116,7 +117,7 @@ function toSyncError(
   if (code === ResultCode['e-syncRefreshRequired']) return new RefreshRequiredError(error);
   if (!isRefreshed && REFUSALS.includes(code)) {
     if (cookie !== null && REFUSALS_OF_COOKIES.includes(code)) return new RefreshRequiredError(error);
-    const message = `The directory server refuses content synchronisation: ${codeName} (${code})`;
+    const message = `The directory server refuses content synchronization: ${codeName} (${code})`;
     return new ContentSyncRefusedError(message, { cause: error });
   }
   return toLimitError(error, bindDn) ?? error;

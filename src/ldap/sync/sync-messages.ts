@@ -61,9 +61,9 @@ export class SyncRequestControl extends Control {
 /** @throws {LdapProtocolError} when the Sync State Control is missing or malformed */
 export function parseSyncState(controls: readonly ResponseControl[]): SyncStateControl {
   const value = valueOf(controls, SYNC_STATE);
-  if (value === null) throw new LdapProtocolError('an entry without its synchronisation state');
+  if (value === null) throw new LdapProtocolError('an entry without its synchronization state');
   const state = STATES[value.readInteger(Tag.enumerated)];
-  if (state === undefined) throw new LdapProtocolError('an unknown synchronisation state');
+  if (state === undefined) throw new LdapProtocolError('an unknown synchronization state');
   return { state, uuid: readUuid(value), cookie: readCookie(value) };
 }
 
@@ -88,7 +88,7 @@ export function parseSyncInfo(bytes: Buffer): SyncInfo {
     case SYNC_ID_SET:
       return { kind: 'idSet', cookie, refreshDeletes: readFlag(value, false), uuids: readUuids(value) };
     default:
-      throw new LdapProtocolError('an unknown kind of synchronisation message');
+      throw new LdapProtocolError('an unknown kind of synchronization message');
   }
 }
 

@@ -86,7 +86,7 @@ export class SyncStage {
   private *takeDone(controls: readonly ResponseControl[]): Generator<ContentEvent, void, undefined> {
     if (this.refreshed) return;
     const done = parseSyncDone(controls);
-    if (done === null) throw new LdapProtocolError('the end of a refresh without saying what it was');
+    if (done === null) throw new LdapProtocolError('the end of a refresh without its kind');
     this.pass(done.cookie);
     if (!done.refreshDeletes) this.unmentionedAreGone = true;
     yield* this.endRefresh();

@@ -29,8 +29,8 @@ export async function readSigningKeys(
 function parseKey(kept: { hex?: unknown }): Buffer {
   if (typeof kept.hex !== 'string' || !/^[0-9a-f]{64}$/.test(kept.hex)) {
     throw new Error(
-      `The key ${NAME} in the table embedded_keys is damaged. Delete its row and start again: a new key is made, ` +
-        'and clients have to ask for the URLs of photos anew',
+      `The key ${NAME} in the table embedded_keys is damaged. Delete its row and start again: the service then ` +
+        'creates a new key, and clients have to request the URLs of photos again',
     );
   }
   return Buffer.from(kept.hex, 'hex');

@@ -14,7 +14,7 @@ export async function stampChanges(writer: Writer): Promise<Date> {
   const [row]: { at: Date }[] = await writer.query(
     'select greatest(clock_timestamp()::timestamptz(3), max(at)) as at from changes',
   );
-  if (row === undefined) throw new Error('The database does not tell the time');
+  if (row === undefined) throw new Error('The database did not return its time');
   return row.at;
 }
 

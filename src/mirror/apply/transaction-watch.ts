@@ -110,7 +110,7 @@ export class TransactionWatch {
     this.note(rows.flatMap(({ pid, state }) => (pid === null ? [] : [{ pid, state }])));
     this.missed = rows[0]?.isOpen === true ? 0 : this.missed + 1;
     if (this.missed < MOST_MISSED || this.isEnded) return;
-    this.logger.warn('The connection of a change was lost: it is given up');
+    this.logger.warn('The connection of a change was lost: the change is abandoned');
     destroyConnection(this.connection);
   }
 

@@ -116,7 +116,7 @@ export class LdapFollower implements Follower {
   private async followServer(attempt: Attempt): Promise<void> {
     const { directory, config, reporter } = this.dependencies;
     const { connection, signal } = attempt;
-    let refusal = 'It does not offer to (RFC 4533), or does not show who is who';
+    let refusal = 'It does not offer content synchronization (RFC 4533), or hides the entryUUIDs';
     let latest = Infinity;
     if (await directory.supportsContentSync(connection)) {
       try {
@@ -130,7 +130,7 @@ export class LdapFollower implements Follower {
       }
     }
     reporter.reportMethod(
-      `The directory does not tell of changes: it is asked every ${config.syncSeconds} seconds. ${refusal}`,
+      `The directory server does not push changes: it is polled every ${config.syncSeconds} seconds. ${refusal}`,
     );
     await this.withPendingChanges(attempt, (pendingChanges) => this.ask(pendingChanges, attempt, latest));
   }

@@ -17,7 +17,7 @@ import { readKnownUuids } from '../reconcile/stored-scan.js';
  */
 const IN_FLIGHT = 250;
 
-const METHOD = 'The directory tells of changes by itself (RFC 4533)';
+const METHOD = 'The directory server pushes changes (RFC 4533)';
 
 /** Receives the outcome of the last run. */
 export type IsWell = (outcome: SyncOutcome) => void;

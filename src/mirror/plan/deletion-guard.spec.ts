@@ -87,7 +87,7 @@ describe('the guard', () => {
 
   it('holds a source without any people, even where the three would cover it', () => {
     expect(guard(planWith({ people: 2 }), { stored: { people: 2, groups: 0, memberships: 0 } })).toBe(
-      'The directory suddenly has no people at all',
+      'The directory no longer has any people',
     );
   });
 
@@ -107,7 +107,7 @@ describe('the guard', () => {
     ],
   ])('holds a first run that has found %s', (_, plan) => {
     expect(guard(plan, { stored: NOTHING, isFirst: true })).toBe(
-      'The first reading of the directory found no people',
+      'The first run found no people in the directory',
     );
   });
 

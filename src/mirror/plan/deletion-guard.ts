@@ -37,10 +37,10 @@ export interface GuardFacts {
  */
 export function guardPlan(plan: Plan, facts: GuardFacts, percent: number): string | null {
   const { isFirst, stored, recentlyDeleted, losses } = facts;
-  if (isFirst && plan.createdPeople.length === 0) return 'The first reading of the directory found no people';
+  if (isFirst && plan.createdPeople.length === 0) return 'The first run found no people in the directory';
   if (stored.people === 0 && stored.groups === 0) return null;
   const peopleInSource = stored.people + plan.createdPeople.length - plan.deletedPeople.length;
-  if (stored.people > 0 && peopleInSource === 0) return 'The directory suddenly has no people at all';
+  if (stored.people > 0 && peopleInSource === 0) return 'The directory no longer has any people';
   const deleted: Counts = {
     people: plan.deletedPeople.length,
     groups: plan.deletedGroups.length,

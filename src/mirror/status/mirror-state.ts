@@ -69,8 +69,8 @@ export function describeTrouble({
       return 'The directory cannot be read at the moment';
     case SyncState.BLOCKED:
       return revision === null
-        ? 'The first reading of the directory found no people, and is held until an operator confirms it'
-        : 'A change would take away too much, and is held until an operator confirms it';
+        ? 'The first run found no people in the directory, and is blocked until an operator confirms it'
+        : 'A change would delete too much, and is blocked until an operator confirms it';
     default:
       return null;
   }

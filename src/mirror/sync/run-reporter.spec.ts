@@ -33,8 +33,8 @@ describe('what the log is told of a run', () => {
     expect(reported).toEqual([
       '2000 entries read',
       '4000 entries read',
-      'All is read, comparing',
-      'Writing what has changed',
+      'All entries are read. Comparing',
+      'Writing the changes',
     ]);
   });
 

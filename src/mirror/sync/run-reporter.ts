@@ -26,7 +26,8 @@ export class RunReporter {
         break;
       case 'blocked':
         this.warn(
-          `Synchronisation is held: ${outcome.reason}. If that is right: npm run directory -- sync --confirm ${outcome.plan.hash}`,
+          `Synchronization is blocked: ${outcome.reason}. If that is right: npm run directory -- sync --confirm ` +
+            `${outcome.plan.hash}`,
         );
         return outcome;
       case 'failed':
@@ -54,7 +55,7 @@ export class RunReporter {
 
   /** Logs the result of a comparison with the whole directory. */
   reportReconciled({ kind, entries, seconds, healed }: Omit<Reconciliation, 'finishedAt' | 'runs'>): void {
-    const text = `Compared the ${kind} of ${entries} entries in ${seconds.toFixed(1)} s, ${healed} differed and were healed`;
+    const text = `Compared the ${kind} of ${entries} entries in ${seconds.toFixed(1)} s, ${healed} differed and were corrected`;
     if (healed > 0) this.logger.warn(text);
     else this.logger.debug(text);
   }
@@ -66,11 +67,11 @@ export class RunReporter {
   }
 
   reportFailure(reason: string): void {
-    this.warn(`Synchronisation fails, answers stay as they were: ${reason}`);
+    this.warn(`Synchronization fails, and the mirror stays unchanged: ${reason}`);
   }
 
   reportInterruption(error: unknown): void {
-    this.logger.error(`Synchronisation was interrupted: ${error instanceof Error ? error.message : ''}`);
+    this.logger.error(`Synchronization was interrupted: ${error instanceof Error ? error.message : ''}`);
   }
 
   /** Logs nothing for a short run. */
@@ -80,7 +81,7 @@ export class RunReporter {
     return (step) => {
       if (step.stage !== 'read') {
         if (isLong)
-          this.logger.log(step.stage === 'plan' ? 'All is read, comparing' : 'Writing what has changed');
+          this.logger.log(step.stage === 'plan' ? 'All entries are read. Comparing' : 'Writing the changes');
       } else if (pace.isDue()) {
         isLong = true;
         this.logger.log(`${step.entries} entries read`);

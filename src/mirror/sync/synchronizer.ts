@@ -158,7 +158,7 @@ export class Synchronizer {
     const heldBecause =
       behind === null
         ? await checkPlan(manager, plan, lost, { before, now: reading.asOf, directory })
-        : `${behind}. It lags, or it was restored from a backup, and the mirror would go back with it`;
+        : `${behind}. It lags, or it was restored from a backup, and the mirror would lose newer changes`;
     if (dryRun === true) return { kind: 'planned', heldBecause, ...findings };
     if (confirm !== undefined && confirm !== plan.hash) return this.refuseConfirmation(plan, before);
     if (heldBecause !== null && confirm === undefined) {

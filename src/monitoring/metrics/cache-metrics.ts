@@ -19,14 +19,18 @@ export class CacheMetrics implements MetricGroup {
         return value === null ? [] : [[{ cache }, value]];
       });
     this.metrics = [
-      { name: 'directory_cache_hits_total', help: 'Times that it was remembered', read: read('hits') },
+      {
+        name: 'directory_cache_hits_total',
+        help: 'Lookups that found an entry in the cache',
+        read: read('hits'),
+      },
       {
         name: 'directory_cache_misses_total',
-        help: 'Times that it was not remembered',
+        help: 'Lookups that found no entry in the cache',
         read: read('misses'),
       },
-      { name: 'directory_cache_entries', help: 'Things that are remembered', read: read('entries') },
-      { name: 'directory_cache_bytes', help: 'Memory that they take, about', read: read('bytes') },
+      { name: 'directory_cache_entries', help: 'Entries in the cache', read: read('entries') },
+      { name: 'directory_cache_bytes', help: 'Approximate memory of the entries', read: read('bytes') },
     ];
   }
 }

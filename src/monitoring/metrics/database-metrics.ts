@@ -16,7 +16,7 @@ export class DatabaseMetrics implements MetricGroup {
   readonly metrics: readonly Metric[] = [
     {
       name: 'directory_database_connections',
-      help: 'Connections that are open',
+      help: 'Open connections',
       read: () =>
         this.pools().flatMap(([labels, pool]): LabelledValue[] => [
           [{ ...labels, state: 'used' }, pool.totalCount - pool.idleCount],
@@ -25,22 +25,22 @@ export class DatabaseMetrics implements MetricGroup {
     },
     {
       name: 'directory_database_connections_limit',
-      help: 'Connections that may be open',
+      help: 'Maximum number of open connections',
       read: () => this.pools().map(([labels, pool]) => [labels, pool.options.max]),
     },
     {
       name: 'directory_database_waiting',
-      help: 'Readers and previews that wait for a connection',
+      help: 'Reads and previews that wait for a connection',
       read: () => this.pools().map(([labels, pool]) => [labels, pool.waitingCount]),
     },
     {
       name: 'directory_replica_up',
-      help: 'Whether the read replica is well, and asked for what it has',
+      help: 'Whether the read replica is healthy and used',
       read: () => this.ofReplicas(({ revision }) => (revision === null ? 0 : 1)),
     },
     {
       name: 'directory_replica_lag_revisions',
-      help: 'Revisions that the read replica does not have yet',
+      help: 'Revisions by which the read replica lags behind',
       read: () => {
         const needed = this.replicas?.standing.needed ?? null;
         return this.ofReplicas(({ revision }) =>
@@ -58,7 +58,7 @@ export class DatabaseMetrics implements MetricGroup {
     },
     {
       name: 'directory_limits_shared',
-      help: 'Whether limits are shared with other processes at the moment',
+      help: 'Whether limits are shared with other processes',
       read: () => this.limits.isShared,
     },
   ];

@@ -25,7 +25,7 @@ export interface MetricGroup {
 /** The version of the build. */
 export const BUILD_METRIC: Metric = {
   name: 'directory_build',
-  help: 'The build that runs; always 1',
+  help: 'The running build; always 1',
   read: () => {
     const { version, commit } = readBuild();
     return [[{ version, commit: commit ?? '' }, 1]];

@@ -30,7 +30,7 @@ const READ_SIZES = statement(
 /** Also available during the start, when the database is not (src/start/startup-metrics.ts). */
 export const DATABASE_UP_METRIC: Metric = {
   name: 'directory_database_up',
-  help: 'Whether the database tells of the mirror',
+  help: 'Whether the state of the mirror can be read from the database',
   read: () => false,
 };
 
@@ -44,38 +44,42 @@ export class MirrorMetrics implements MetricGroup {
     { ...DATABASE_UP_METRIC, read: () => this.status !== null },
     {
       name: 'directory_mirror_state',
-      help: 'How synchronisation stands: 1 for the state that it is in, 0 for the others',
+      help: 'State of the synchronization: 1 for the current state, 0 for the others',
       read: () => Object.values(SyncState).map((state) => [{ state }, this.status?.state === state ? 1 : 0]),
     },
     {
       name: 'directory_mirror_age_seconds',
-      help: 'Seconds since the directory was last known to be as the mirror is',
+      help: 'Seconds since the mirror was last known to equal the directory',
       read: () => (this.status === null ? null : this.ageSeconds),
     },
     {
       name: 'directory_mirror_revision',
-      help: 'Revision that was applied last',
+      help: 'Last applied revision',
       read: () => this.status?.revision ?? null,
     },
     {
       name: 'directory_mirror_read_revision',
-      help: 'Revision that this process answers from; behind the one above for moments only',
+      help: 'Revision from which this process answers; it lags behind the applied one only briefly',
       read: () => this.revisions.current?.number ?? null,
     },
-    { name: 'directory_mirror_entries', help: 'What is in the mirror', read: () => this.readEntries() },
+    {
+      name: 'directory_mirror_entries',
+      help: 'Number of objects in the mirror',
+      read: () => this.readEntries(),
+    },
     {
       name: 'directory_mirror_runs_total',
-      help: 'Runs of the synchronisation by this process, by how they ended',
+      help: 'Synchronization runs of this process, by outcome',
       read: () => ENDS.map((outcome) => [{ outcome }, this.synchronizer.runs.ended.get(outcome) ?? 0]),
     },
     {
       name: 'directory_mirror_last_run_seconds',
-      help: 'Seconds that the last run took that applied a revision',
+      help: 'Duration of the last run that applied a revision, in seconds',
       read: () => this.synchronizer.runs.lastRevisionSeconds,
     },
     {
       name: 'directory_leader',
-      help: 'Whether this process leads the synchronisation: 1 in one process, 0 in the others',
+      help: 'Whether this process leads the synchronization: 1 in one process, 0 in the others',
       read: () => this.leadership.isLeading,
     },
     {
@@ -96,7 +100,7 @@ export class MirrorMetrics implements MetricGroup {
     },
     {
       name: 'directory_mirror_healed_entries_total',
-      help: 'Entries that a comparison by this process found to differ from the mirror, and that were taken over',
+      help: 'Entries that a reconciliation by this process found to differ from the mirror, and that it corrected',
       read: () =>
         RECONCILIATION_KINDS.map((kind) => [
           { kind },

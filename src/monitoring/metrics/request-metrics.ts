@@ -15,7 +15,7 @@ export class RequestMetrics implements MetricGroup {
   readonly metrics: readonly Metric[] = [
     {
       name: 'directory_requests_total',
-      help: 'Requests that were answered, by HTTP status',
+      help: 'Answered requests, by HTTP status',
       read: () =>
         this.counts.all.flatMap(({ route, operation, codes }) =>
           [...codes].map(([code, count]): LabelledValue => [{ route, operation, code }, count]),
@@ -29,27 +29,27 @@ export class RequestMetrics implements MetricGroup {
     },
     {
       name: 'directory_principals_total',
-      help: 'Requests to the GraphQL endpoint, by the kind of token that came with them; NONE: without one',
+      help: 'Requests to the GraphQL endpoint, by kind of token; NONE: without a token',
       read: () => [...this.counts.byPrincipal].map(([kind, count]) => [{ kind }, count]),
     },
     {
       name: 'directory_points_total',
-      help: 'Points that operations have cost',
+      help: 'Cost of operations, in points',
       read: () => this.operations.map(({ operation, points }) => [{ operation }, points]),
     },
     {
       name: 'directory_statements_total',
-      help: 'Statements that operations have sent',
+      help: 'SQL statements of operations',
       read: () => this.operations.map(({ operation, statements }) => [{ operation }, statements]),
     },
     {
       name: 'directory_errors_total',
-      help: 'Errors that clients of the GraphQL endpoint were told, by code',
+      help: 'Errors in responses of the GraphQL endpoint, by code',
       read: () => ERROR_CODES.map((code) => [{ code }, errorCounts.get(code) ?? 0]),
     },
     {
       name: 'directory_refusals_total',
-      help: 'Requests that were refused because they were too many, by what they were too many for',
+      help: 'Rejected requests, by the exceeded limit',
       read: () => [
         [{ limit: 'requests' }, this.limiter.refusals.requests],
         [{ limit: 'points' }, this.limiter.refusals.points],
@@ -59,12 +59,12 @@ export class RequestMetrics implements MetricGroup {
     },
     {
       name: 'directory_operations',
-      help: 'Operations under way',
+      help: 'Operations in progress',
       read: () => this.shedder.state.underWay,
     },
     {
       name: 'directory_operations_limit',
-      help: 'Operations that may be under way at the moment; more are refused',
+      help: 'Current maximum number of operations in progress; further ones are rejected',
       read: () => this.shedder.state.limit,
     },
   ];

@@ -7,7 +7,7 @@ export interface RequestTrace {
   operation: Span | null;
 }
 
-const KEY = createContextKey('The trace of the request that is being answered');
+const KEY = createContextKey('The trace of the current request');
 
 /** Returns the context in which spans belong to the request. */
 export function contextOf(requestTrace: RequestTrace, parent: Context): Context {

@@ -27,7 +27,7 @@ export async function addGroup(
     written.map(({ attribute, values }) => [attribute, values.map((value) => Buffer.from(value))]),
   );
   const { value } = mapGroup(entry, mapping.groups);
-  if (value === null) throw new Error('The mirror would not show the group that is made here');
+  if (value === null) throw new Error('The mirror would not show the new group');
   await applyDelta(transaction, [value], [], mapping);
 }
 

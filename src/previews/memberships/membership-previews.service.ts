@@ -66,7 +66,7 @@ export class MembershipPreviewsService {
     const { role } = input;
     const facts = await this.readFacts(input, context);
     const isAllowed = canAddMember(callerOf(context).principal, facts.standing, role);
-    refuseUnless(isAllowed, neededFor(role), `add somebody as ${role}`, facts.standing, 'group');
+    refuseUnless(isAllowed, neededFor(role), `add a user as ${role}`, facts.standing, 'group');
     const clientMutationId = validateClientMutationId(input);
     const preview = await this.rename(facts, addNaming(facts.membership, role), context);
     return { clientMutationId, preview, membership: await this.getMembership(facts, context) };
@@ -95,7 +95,7 @@ export class MembershipPreviewsService {
     // For a user who is not named at all: a caller who may not even remove a member does not learn this.
     const role = namedAs === NOT_NAMED ? MEMBER : roleOfNaming(namedAs);
     const isAllowed = canRemoveMember(callerOf(context).principal, facts.standing, role);
-    refuseUnless(isAllowed, neededFor(role), `remove somebody who is ${role}`, facts.standing, 'group');
+    refuseUnless(isAllowed, neededFor(role), `remove a user who is ${role}`, facts.standing, 'group');
     const clientMutationId = validateClientMutationId(input);
     const preview = await this.rename(facts, removeNaming(facts.membership), context);
     return { clientMutationId, preview, group: await this.getGroup(facts, context) };

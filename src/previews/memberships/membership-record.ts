@@ -36,7 +36,7 @@ export function addNaming({ namedAs }: StoredMembership, role: GroupRole): Named
   if (namedAs === NOT_NAMED) return namingOf(role);
   throw new ServiceError(
     'CONFLICT',
-    `The group names this person already, as ${roleOfNaming(namedAs)}: updateGroupMember changes that`,
+    `The group names this user already, as ${roleOfNaming(namedAs)}: use updateGroupMember`,
     { argument: 'user' },
   );
 }
@@ -52,7 +52,7 @@ export function changeNaming(membership: StoredMembership, role: GroupRole): Nam
   const { namedAs } = membership;
   checkNamed(membership);
   if (roleOfNaming(namedAs) === role) {
-    throw new BadUserInputError(`The group names this person as ${role} already`, 'role');
+    throw new BadUserInputError(`The group names this user as ${role} already`, 'role');
   }
   const naming = namingOf(role);
   return (namedAs & (naming - 1)) | naming;
@@ -87,8 +87,8 @@ export function changeNames(
   if (gone.includes(mapping.member) && group.memberValues <= 1 && needsMember(mapping)) {
     throw new ServiceError(
       'CONFLICT',
-      `The group ${group.id} names nobody else as a member, and the directory has no groups without: ` +
-        'add somebody first, or delete the group',
+      `The group ${group.id} names no other member, and the directory requires at least one: add a member ` +
+        'first, or delete the group',
     );
   }
   const step =
@@ -111,10 +111,11 @@ export function roleOfNaming(namedAs: NamedAs): GroupRole {
 
 function checkNamed({ namedAs, role }: StoredMembership): void {
   if (namedAs !== NOT_NAMED) return;
-  if (role === null) throw new NotFoundError('This person is not in the group', 'user');
+  if (role === null) throw new NotFoundError('The user is not in the group', 'user');
   throw new ServiceError(
     'CONFLICT',
-    'The group does not name this person: they are in it through a group inside, and it has to be changed there',
+    'The group does not name this user: the user belongs to it through a group inside it, which has to be ' +
+      'changed instead',
     { argument: 'user' },
   );
 }

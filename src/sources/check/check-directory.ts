@@ -90,7 +90,7 @@ async function describeServer(
   { url, security }: LdapServerConfig,
 ): Promise<Finding> {
   const { vendorName, vendorVersion } = await readRootDse(connection);
-  const vendor = [vendorName ?? 'of a kind that it does not tell', vendorVersion ?? ''].join(' ').trim();
+  const vendor = [vendorName ?? 'of an unknown kind', vendorVersion ?? ''].join(' ').trim();
   return ok('directory server', `${url}, ${ENCRYPTION[security]}, ${vendor}`);
 }
 
@@ -131,7 +131,7 @@ class DirectoryCheck {
       missing.add(dn);
       yield problem('directory bases', `${dn}: ${absence}`);
     }
-    if (missing.size === 0) yield ok('directory bases', 'all of them are there');
+    if (missing.size === 0) yield ok('directory bases', 'all of them exist');
     return missing;
   }
 
@@ -155,7 +155,7 @@ class DirectoryCheck {
       return null;
     } catch (error) {
       if (error instanceof LdapResultError)
-        return `${error.message}: it is not there, or hidden from the account`;
+        return `${error.message}: it does not exist, or the account may not read it`;
       throw error;
     }
   }
@@ -166,8 +166,8 @@ class DirectoryCheck {
       return hasBases ? this.findWhatIsNotCovered() : null;
     const { uuid } = this.config.mapping.people;
     return uuid.toLowerCase() === 'entryuuid'
-      ? 'The server does not offer to tell them (RFC 4533; OpenLDAP does with the overlay syncprov)'
-      : `Servers tell them by entryUUID, and DIRECTORY_ENTRY_UUID is ${uuid}`;
+      ? 'The server does not push changes (RFC 4533; OpenLDAP does with the overlay syncprov)'
+      : `Pushed changes are identified by entryUUID, but DIRECTORY_ENTRY_UUID is ${uuid}`;
   }
 
   private async findWhatIsNotCovered(): Promise<string | null> {
@@ -183,7 +183,7 @@ class DirectoryCheck {
   }
 
   private describeChanges({ noContentSync, total, dated }: EntryCheck): Finding {
-    if (noContentSync === null) return ok('changes', 'told by the server as they happen (RFC 4533)');
+    if (noContentSync === null) return ok('changes', 'the server pushes them (RFC 4533)');
     const { syncSeconds, mapping } = this.config;
     const reasons = [noContentSync, ...this.directory.refusals(this.connection)];
     const asked = `asked for every ${syncSeconds} s. ${reasons.join('. ')}`;

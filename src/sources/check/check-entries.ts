@@ -112,10 +112,10 @@ export class EntryCheck {
     const nameless = total - statistics.having(id);
     yield ok(what, `${total} below ${base}`);
     if (anonymous > 0) {
-      const hidden = `${uuid} is hidden from the account, or not there, in ${anonymous} of ${total} entries`;
+      const hidden = `${uuid} is missing, or the account may not read it, in ${anonymous} of ${total} entries`;
       yield problem(what, hidden);
     }
-    if (nameless > 0) yield warning(what, `${nameless} of ${total} entries have no ${id}, and are left out`);
+    if (nameless > 0) yield warning(what, `${nameless} of ${total} entries have no ${id}, and are omitted`);
   }
 
   private *describeMembers(statistics: AttributeStatistics): Generator<Finding> {

@@ -52,7 +52,7 @@ export class ReferenceStatistics {
     const percent = Math.floor((dangling * 1000) / total) / 10;
     yield warning(
       'references',
-      `${dangling} of ${total} DNs in groups (${percent} %) name nobody who is mirrored, and count for nothing`,
+      `${dangling} of ${total} DNs in groups (${percent} %) name no mirrored entry, and are ignored`,
     );
   }
 

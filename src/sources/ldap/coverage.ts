@@ -36,7 +36,7 @@ export async function requireCoverage(
   const leftOut = await findLeftOut(directory, connection, signal);
   if (leftOut === null) return;
   throw new ContentSyncRefusedError(
-    `The directory server leaves ${leftOut} out of content synchronisation: its database lacks the overlay syncprov`,
+    `The directory server omits ${leftOut} from content synchronization: its database lacks the overlay syncprov`,
   );
 }
 

@@ -102,7 +102,7 @@ function summarize(errors: readonly LdapError[]): LdapError {
   const [first] = errors;
   if (first !== undefined && errors.length === 1) return first;
   const reasons = errors.map(({ message }) => message).join('; ');
-  return new LdapConnectError(`None of ${errors.length} directory servers can be used: ${reasons}`, {
+  return new LdapConnectError(`None of ${errors.length} directory servers is usable: ${reasons}`, {
     cause: first,
   });
 }

@@ -116,7 +116,7 @@ export function describeBehind(known: ServerState, current: ServerState): string
 /** Describes that a server with this state hides a state that was visible before; null when it does not. */
 export function describeHidden(known: ServerState, current: ServerState): string | null {
   const isHidden = KINDS.some((kind) => known[kind] !== null && current[kind] === null);
-  return isHidden ? 'The directory server no longer shows how far it has come (contextCSN)' : null;
+  return isHidden ? 'The directory server no longer shows its contextCSN' : null;
 }
 
 /** A text that identifies the state of a server. */

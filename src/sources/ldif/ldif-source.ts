@@ -66,7 +66,7 @@ export class LdifSource implements DirectorySource {
     try {
       return await stat(this.source.file);
     } catch (error) {
-      throw new SourceError('The directory file is not there, or cannot be read', { cause: error });
+      throw new SourceError('The directory file does not exist, or cannot be read', { cause: error });
     }
   }
 }

@@ -10,7 +10,7 @@ export const LEADER_LOCK = 0x73796e63;
 /** Milliseconds without a renewal after which a leader is replaced. */
 export const EXPECTED_LEASE_MS = 15_000;
 /** What a process prints when another one leads. */
-export const WAITING = /Another process synchronises/g;
+export const WAITING = /Another process runs the synchronization/g;
 
 export interface Lease {
   readonly token: number;
