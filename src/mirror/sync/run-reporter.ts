@@ -27,7 +27,7 @@ export class RunReporter {
       case 'blocked':
         this.warn(
           `Synchronization is blocked: ${outcome.reason}. If that is right: npm run directory -- sync --confirm ` +
-            `${outcome.plan.hash}`,
+            outcome.plan.hash,
         );
         return outcome;
       case 'failed':
