@@ -52,7 +52,7 @@ describe.each([
       `dn.subtree="${YEAR}"`,
       'It would delete 10 of 40 people: at most 3 are let through',
     ],
-    ['all people', `dn.children="ou=people,${BASE_DN}"`, 'The directory no longer has any people'],
+    ['all people', `dn.children="ou=people,${BASE_DN}"`, 'The directory no longer contains people'],
   ])(
     'holds what a server that suddenly hides %s looks like, and lets go when it shows them',
     async (_what, hidden, reason) => {

@@ -83,7 +83,7 @@ describe('a directory file that cannot be used', () => {
     ['groups only', buildLdif([], [{ id: 'club' }])],
   ])('because it has %s in it is held, and everybody is still served', async (_, ldif) => {
     const status = await replaceUntil(service, ldif, 'BLOCKED');
-    expect(status.blockedReason).toBe('The directory no longer has any people');
+    expect(status.blockedReason).toBe('The directory no longer contains people');
     await expectEverybodyIsServed();
   });
 });

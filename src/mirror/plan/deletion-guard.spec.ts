@@ -87,7 +87,7 @@ describe('the guard', () => {
 
   it('holds a source without any people, even where the three would cover it', () => {
     expect(guard(planWith({ people: 2 }), { stored: { people: 2, groups: 0, memberships: 0 } })).toBe(
-      'The directory no longer has any people',
+      'The directory no longer contains people',
     );
   });
 

@@ -40,7 +40,7 @@ export function guardPlan(plan: Plan, facts: GuardFacts, percent: number): strin
   if (isFirst && plan.createdPeople.length === 0) return 'The first run found no people in the directory';
   if (stored.people === 0 && stored.groups === 0) return null;
   const peopleInSource = stored.people + plan.createdPeople.length - plan.deletedPeople.length;
-  if (stored.people > 0 && peopleInSource === 0) return 'The directory no longer has any people';
+  if (stored.people > 0 && peopleInSource === 0) return 'The directory no longer contains people';
   const deleted: Counts = {
     people: plan.deletedPeople.length,
     groups: plan.deletedGroups.length,
