@@ -15,10 +15,7 @@ import { RequestWatch } from './monitoring/request-watch.js';
 /** How rejections are written below the paths that have a form of their own. */
 export const REJECTION_FORMS = [GRAPHQL_REJECTIONS, PICTURE_REJECTIONS];
 
-/**
- * Builds the HTTP application, which does not listen yet.
- * @param waiting how it waits for its database; null if it does not wait
- */
+/** Builds the HTTP application, which does not listen yet. `waiting`: how it waits for its database; null: not at all. */
 export async function createApp(
   config: Config,
   adapter = new HttpAdapter(config, REJECTION_FORMS),

@@ -17,10 +17,7 @@ import { ServiceAccountsService } from '../service-accounts/service-accounts.ser
 import { withDatabase } from './context.js';
 import { expiresSoon } from './service-account-list.js';
 
-/**
- * Differences in milliseconds between the clocks of two machines: from the first one the check reports a
- * warning; from the second one the service may reject tokens.
- */
+/** Milliseconds between two clocks that cause a warning, and those at which tokens may be rejected. */
 const NOTICEABLE = 2000;
 const HARMFUL = 30_000;
 
@@ -58,10 +55,7 @@ async function checkReplicas(
   );
 }
 
-/**
- * Compares the clocks of the machine and the database, because expiries of accounts and tokens are read on
- * one clock and compared on the other.
- */
+/** Expiries of accounts and tokens are read on one clock and compared on the other. */
 async function checkClock(dataSource: DataSource): Promise<Finding> {
   const before = Date.now();
   const [row] = await dataSource.query<{ now: Date }[]>('select clock_timestamp() as now');
@@ -85,10 +79,7 @@ function describeMirror({ state, asOf, reason, blockedPlan }: MirrorStatus): Fin
   return state === SyncState.FAILING ? problem('mirror', `${stands}. ${reason ?? ''}`) : ok('mirror', stands);
 }
 
-/**
- * Comparisons that are late by less than this factor are in progress, or wait for a server that was
- * unavailable.
- */
+/** A comparison that is late by less than this factor may be in progress. */
 const LATE = 3;
 
 function describeReconciliations(
@@ -109,10 +100,7 @@ function describeReconciliations(
   return isLate ? warning(what, `${text}: that is long ago`) : ok(what, text);
 }
 
-/**
- * The comparison of contents is also due after the server was restored or replaced, because its last
- * comparison then no longer counts.
- */
+/** The comparison of contents is due again after the server was restored or replaced. */
 function describeReconciliation(kind: ReconciliationKind, last: Reconciliation | undefined): string {
   if (last === undefined) return `${kind} not compared yet, or not since the server changed`;
   const { finishedAt, entries, healed, seconds } = last;

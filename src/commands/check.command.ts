@@ -98,10 +98,7 @@ function withoutUserInformation(finding: Finding): Finding {
   };
 }
 
-/**
- * Returns the value of every setting in the environment, including invalid values. For a secret, the function
- * reports only whether it is set. It hides the user information of URLs.
- */
+/** Shows invalid values too. Hides secrets and the user information of URLs. */
 function describeSettings(): { name: string; value: string }[] {
   return (Object.keys(SETTINGS) as SettingName[]).map((name) => {
     const value = process.env[name] ?? '';

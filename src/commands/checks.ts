@@ -15,10 +15,7 @@ import { configProblems } from '../start/preconditions.js';
 import { checkDatabase } from './check-database.js';
 import type { Show } from './progress.js';
 
-/**
- * Checks everything that the settings name. A failed check does not prevent the other checks.
- * @param show receives the name of the check in progress
- */
+/** Checks everything that the settings name. A failed check does not prevent the other checks. */
 export async function runChecks(config: Config, show: Show): Promise<Finding[]> {
   const { auth, redis } = config;
   const findings = await checkDirectorySource(config.directory, show);
@@ -80,10 +77,7 @@ async function checkIssuer({ auth }: Config, url: string): Promise<Finding[]> {
   return [...findings, await checkBy('introspection', null, () => issuer.introspect(randomUUID()))];
 }
 
-/**
- * An attacker who replaces keys in transit can sign accepted tokens. An unencrypted connection also exposes
- * tokens and the client secret.
- */
+/** An attacker who replaces keys in transit can sign accepted tokens, and sees tokens and the client secret. */
 function describeEncryption({ introspection }: Config['auth'], issuer: string): Finding[] {
   const named: [name: string, url: string | null][] = [
     ['AUTH_URL', issuer],
@@ -106,10 +100,7 @@ async function checkBy(what: string, text: string | null, ask: () => Promise<unk
   }
 }
 
-/**
- * Returns the message of the innermost cause, which describes the failure. The outer errors name only the
- * peer.
- */
+/** Returns the message of the innermost cause. The outer errors name only the peer. */
 function reasonOf(error: unknown): string {
   if (error instanceof ZodError) return 'its answer is not what an OpenID provider says';
   if (!(error instanceof Error)) return String(error);

@@ -5,10 +5,7 @@ import { ENTITIES } from '../entities.js';
 import { NestLog } from '../monitoring/logging/nest-log.js';
 import { withLateProgress } from './progress.js';
 
-/**
- * Opens the database while `work` runs. A command needs one or two services and creates them directly,
- * because building the whole application would take longer than the command.
- */
+/** Opens the database while `work` runs, without building the whole application, which would take longer. */
 export async function withDatabase<Result>(
   config: Config,
   work: (dataSource: DirectoryDataSource) => Promise<Result>,

@@ -34,10 +34,7 @@ export interface UpdatedEntry extends ReportedEntry {
   readonly fields: readonly string[];
 }
 
-/**
- * Roles before and after the change. Null: no role. Both are equal when the group names the member by other
- * attributes for the same role.
- */
+/** Null: no role. Both are equal when the group names the member by other attributes for the same role. */
 export interface ReportedRole {
   readonly group: string;
   readonly before: GroupRole | null;

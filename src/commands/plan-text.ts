@@ -5,10 +5,7 @@ import { printable } from './terminal.js';
 /** A role of a user or of a group. The id of a group is prefixed with «@». */
 type Role = ReportedRole & { readonly who: string };
 
-/**
- * Formats a plan as lines for a terminal (pure).
- * @param limit maximum number of shown changes of each kind; the others are only counted
- */
+/** Formats a plan (pure), with at most `limit` changes of each kind. The others are only counted. */
 export function describePlan(report: PlanReport, limit: number): string[] {
   const roles = rolesByGroup(report);
   const going = new Set(report.groups.deleted.map(({ id }) => id));

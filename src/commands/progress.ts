@@ -13,10 +13,7 @@ export type ProgressStream = NodeJS.WritableStream & Partial<Pick<WriteStream, '
 /** Shows the present activity, in place of the previous one. */
 export type Show = (text: string) => void;
 
-/**
- * Shows the present activity on a terminal while `work` runs: one line that is redrawn in place and finally
- * erased. Shows nothing where standard error is not a terminal, or where the result is JSON.
- */
+/** Shows one line that is redrawn in place and finally erased. Shows nothing without a terminal, or with --json. */
 export async function withProgress<Result>(
   work: (show: Show) => Promise<Result>,
   stream: ProgressStream = process.stderr,

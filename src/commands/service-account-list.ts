@@ -26,11 +26,7 @@ export function sortByEnd<Account extends Ending & { readonly id: string }>(
   });
 }
 
-/**
- * Formats accounts as a table with two lines each: the first has columns for comparison, the second has free
- * text (pure).
- * @param columns maximum length of a line
- */
+/** Formats accounts with two lines each, of at most `columns` characters: columns to compare, and free text (pure). */
 export function describeAccounts(accounts: readonly Listed[], now: Date, columns: number): string[] {
   if (accounts.length === 0) return ['There is no service account.'];
   const rows = [

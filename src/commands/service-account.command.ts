@@ -67,9 +67,7 @@ function addCreate(accounts: Command): void {
   ]);
 }
 
-/**
- * Requires a responsible contact and a purpose for an account that reads personal data: see docs/security.md.
- */
+/** Accounts that read personal data need a responsible contact and a purpose (docs/security.md). */
 function requireAnswerable(about: { contact: string | undefined; purpose: string | undefined }): void {
   const missing = (['contact', 'purpose'] as const).filter((name) => about[name] === undefined);
   const [first] = missing;

@@ -79,10 +79,7 @@ function readSettings(environment: Environment): { settings: Settings; problems:
   return { settings: settings as Settings, problems };
 }
 
-/**
- * Reads a variable. An empty variable counts as absent unless its setting defines otherwise, because compose
- * files and unit files spell «not set» that way.
- */
+/** An empty variable counts as absent unless its setting defines otherwise: compose files spell «not set» that way. */
 function readVariable(environment: Environment, name: SettingName, problems: string[]): string | undefined {
   const isAbsent = environment[name] === '' && !('emptyIsValue' in SETTINGS[name]);
   const value = isAbsent ? undefined : environment[name];

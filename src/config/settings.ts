@@ -9,10 +9,7 @@ import { REDIS_SETTINGS } from './settings/redis.js';
 import { SERVICE_SETTINGS } from './settings/service.js';
 import type { ValuesOf } from './setting.js';
 
-/**
- * The settings by subject. `npm run settings` writes docs/settings.md and .env.example from them, in this
- * order.
- */
+/** The settings by subject, in the order of docs/settings.md (`npm run settings`). */
 export const SETTING_GROUPS = {
   Service: SERVICE_SETTINGS,
   'Logs, metrics and traces': MONITORING_SETTINGS,

@@ -6,10 +6,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { z } from 'zod';
 
-/**
- * Directory outside of the server's build directory, which the build of the server empties. The relative path
- * is the same for sources and compiled code.
- */
+/** Outside of the build directory of the server, which its build empties. */
 const BUILT = new URL('../../web/explorer/dist/', import.meta.url);
 
 /** The used part of the manifest that Vite writes for its entry point. */

@@ -28,11 +28,7 @@ export function renderExplorer(config: Config, entry: ExplorerEntryPoint | null)
   });
 }
 
-/**
- * Returns the content security policy of the page. It may connect to the service, and to the issuer for
- * tokens. Scripts are files of the service, and evaluation is not allowed. Inline styles are allowed, because
- * the editor uses them to position lines and marks.
- */
+/** The page may connect to the service, and to the issuer for tokens. The editor positions lines with inline styles. */
 export function explorerDirectives({ auth, baseUrl }: Config): Directives {
   const { origin } = new URL(baseUrl);
   return {

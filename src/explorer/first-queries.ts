@@ -112,10 +112,7 @@ function query(baseUrl: string, scheme: 'Basic' | 'Bearer', text: string): strin
   -d '${JSON.stringify({ query: text })}'`;
 }
 
-/**
- * Returns whether the clients are those of the sample, whose secrets are public. The page never shows this in
- * production.
- */
+/** Whether the clients are those of the sample, whose secrets are public. Never in production. */
 function hasKnownClients({ production, auth }: Config): boolean {
   return !production && hasSampleClients(auth);
 }

@@ -20,14 +20,9 @@ export interface SignInSettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly redirectUri: string;
-  /**
-   * URL to which the provider redirects after signing out, if it accepts this URL. Null: there is no
-   * redirect.
-   */
+  /** URL to which the provider redirects after signing out. Null: there is no redirect. */
   readonly signedOutUri: string | null;
-  /**
-   * Audience of tokens for providers that require one in the request. Null: the provider does not need it.
-   */
+  /** Audience for providers that require one in the request. Null: the provider does not. */
   readonly audience: string | null;
 }
 

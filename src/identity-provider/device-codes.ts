@@ -14,8 +14,7 @@ export class DeviceCodes {
 
   /**
    * Returns whether the address has entered too many wrong codes; the page that says so is then the response.
-   * The check runs before a code is looked up, and again after a correct code, because many guesses can be in
-   * progress at once.
+   * It is called before a code is looked up and after a correct one, because many guesses can be in progress at once.
    */
   async refuses(context: Context): Promise<boolean> {
     return this.refuse(context, await this.wrong.wait('user-code', this.logins.addressOf(context)));

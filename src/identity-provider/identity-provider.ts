@@ -93,10 +93,7 @@ export class IdentityProvider implements OnModuleInit {
   }
 }
 
-/**
- * Routes these paths to the provider before Fastify parses the body, which the provider reads itself. They
- * are separate routes instead of a middleware, so that no other request executes this code.
- */
+/** Routes these paths to the provider before Fastify parses the body, which the provider reads itself. */
 async function mount(
   adapter: FastifyAdapter,
   handle: RequestListener,

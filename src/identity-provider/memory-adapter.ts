@@ -7,10 +7,8 @@ const MAXIMUM_ENTRIES = 5000;
 const MAXIMUM_SIZE = 10_000_000;
 
 /**
- * Keeps codes, sessions, grants and refresh tokens in the memory of this process while they are valid and fit
- * into its limits. The least recently used entries are removed first. A restart removes all of them, and
- * users sign in again. Each model has a separate adapter, so that unused device codes cannot displace
- * sessions.
+ * Keeps codes, sessions, grants and refresh tokens while they are valid and fit into the limits; those used least recently go
+ * first. A restart removes all. Each model has a separate adapter, so that unused device codes cannot displace sessions.
  */
 export class MemoryAdapter implements Adapter {
   private readonly entries: LRUCache<string, AdapterPayload>;

@@ -29,10 +29,7 @@ export interface ProviderOptions {
   readonly codes: DeviceCodes;
 }
 
-/**
- * Builds the OpenID provider. It expects requests from whose paths the path of the issuer has already been
- * removed.
- */
+/** Builds the OpenID provider. Requests come without the path of the issuer. */
 export function buildProvider(options: ProviderOptions): Provider {
   const { issuer, clients, findPerson, logins, codes } = options;
   const clientsById = new Map(clients.map((client) => [client.client_id, client]));

@@ -10,9 +10,8 @@ export function isLoopbackUri(uri: string): boolean {
 }
 
 /**
- * Returns what is wrong with a redirect URI, or null. Allowed are https, http to a loopback address, and the
- * scheme of an installed application, which contains a dot (RFC 8252 §7.1, RFC 9700 §2.6). A fragment is
- * never allowed (RFC 6749 §3.1.2).
+ * Returns what is wrong with a redirect URI, or null: https, http to a loopback address, or a scheme with a dot
+ * (RFC 8252 §7.1, RFC 9700 §2.6), without a fragment (RFC 6749 §3.1.2).
  */
 export function redirectUriProblem(uri: string): string | null {
   if (parseUrl(uri) === null) return `must have absolute URLs, and ${quote(uri)} is none`;

@@ -16,9 +16,8 @@ const PERSONAL_DATA: Readonly<Record<PictureKind, PersonalDataAccess>> = {
 };
 
 /**
- * Serves the pictures of signed URLs without a token, because the signature grants the permission. The routes
- * are wildcards because ids may exceed the router's limit for a named parameter, and because only the raw
- * path is verified.
+ * Serves pictures without a token, because the signature grants the permission. The routes are wildcards because ids may
+ * exceed the length of a named parameter, and because only the raw path is verified.
  */
 @Public()
 @Controller()

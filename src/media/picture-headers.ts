@@ -1,7 +1,4 @@
-/**
- * Headers of every response, including errors. Pages of other sites may display a picture but cannot read
- * anything else.
- */
+/** Headers of every response, including errors. Pages of other sites may display a picture and read nothing. */
 export const PICTURE_HEADERS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',

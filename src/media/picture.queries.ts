@@ -4,10 +4,7 @@ import { NothingReadError } from '../database/revisions/revision.js';
 import { type Statement, statement } from '../database/statements/statement.js';
 import type { PictureKind } from './signing/signed-url.js';
 
-/**
- * Reads the digest by the unique index on the folded id. It returns one row even if no user has the id. Most
- * requests need only the digest.
- */
+/** Returns one row even if no user has the id. Most requests need only the digest. */
 const findDigest = (kind: PictureKind) =>
   statement(`select u.${kind}, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1`, {
     returnsRevision: true,

@@ -41,11 +41,7 @@ export class PicturesService {
     private readonly staleness: Staleness,
   ) {}
 
-  /**
-   * Returns the picture of a signed URL.
-   * @throws RejectionError for an invalid URL or a missing picture; ServiceError STALE;
-   * ServiceUnavailableError
-   */
+  /** @throws RejectionError for an invalid URL or a missing picture; ServiceError STALE; ServiceUnavailableError */
   async get(request: PictureRequest): Promise<Picture> {
     const now = new Date();
     const { kind, id, size, expires } = this.verify(request.target, now);

@@ -21,10 +21,7 @@ declare module 'fastify' {
 /** A connection, with the reply that it waits for. */
 type WatchedSocket = Socket & { waiting?: FastifyReply | null };
 
-/**
- * The client closed the connection before the response. nginx logs this code too. It is not an HTTP status,
- * because no client receives it.
- */
+/** The client closed the connection before the response. nginx logs this code too; no client receives it. */
 const CLIENT_CLOSED_REQUEST = 499;
 /** Label for a path without a route, and for a request without an operation. */
 const NONE = 'none';

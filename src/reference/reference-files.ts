@@ -25,10 +25,7 @@ const PAGE_HEADERS = {
 /** The names of assets contain their hash. */
 const ASSET_CACHE = 'public, max-age=31536000, immutable';
 
-/**
- * The pages and assets of the reference, by their path below `/reference`. All files are read on the first
- * request, so that no part of a request ever becomes a file name.
- */
+/** The pages and assets, by their path below `/reference`. They are read at once: no part of a request becomes a file name. */
 @Injectable()
 export class ReferenceFiles {
   private files: ReadonlyMap<string, ServedFile> | null = null;
@@ -42,10 +39,7 @@ export class ReferenceFiles {
   }
 }
 
-/**
- * Reads the files. Without disclosure of the schema, there is only the page of errors. Null: `npm run dev`
- * has not written the pages yet.
- */
+/** Without disclosure of the schema, there is only the page of errors. Null: the pages have not been written. */
 function readFiles(includesSchema: boolean): Map<string, ServedFile> | null {
   if (!existsSync(DIRECTORY)) return null;
   const files = new Map<string, ServedFile>();

@@ -33,11 +33,7 @@ export function printFailure({ code, problems }: StartFailure): void {
   console.log(JSON.stringify({ error: { code, message: problems.join('\n'), problems } }));
 }
 
-/**
- * From this call on, an uncaught error ends the process and prints only its stack. By default Node would
- * print all properties of the error, in which libraries store statements with their values, settings and
- * headers.
- */
+/** From this call on, an uncaught error prints only its stack. Libraries store statements and values in other properties. */
 export function endOnFaults(explain: (error: unknown) => number = explainFailure): void {
   process.on('uncaughtException', (error) => process.exit(explain(error)));
 }

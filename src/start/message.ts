@@ -2,9 +2,6 @@ import { readClients } from '../identity-provider/clients.js';
 import { hasSampleClients } from '../config/settings/auth.js';
 import type { Config } from '../config/config.js';
 
-/**
- * Returns the log message of a completed start: the addresses of the service and suggestions for first steps.
- */
 export function describeStart(config: Config, demoToken: string | null): string {
   const { baseUrl, auth, database, directory, disclosure, explorer } = config;
   const lines = [

@@ -7,10 +7,7 @@ import type { RejectionForm } from '../http/rejection.js';
 
 const DOWN = { database: { status: 'down' } };
 
-/**
- * Builds the server that runs while the start waits for the database. It reports that the process is alive
- * and not ready, and rejects all other requests with status 503 in the format of their path (docs/http.md).
- */
+/** Builds the server for a start that waits for the database: alive, not ready, and 503 for all other requests (docs/http.md). */
 export async function buildWaitingRoom(
   config: Config,
   forms: readonly RejectionForm[],

@@ -45,10 +45,7 @@ export interface LdapServerConfig {
   readonly security: 'none' | 'starttls' | 'ldaps';
 }
 
-/**
- * Locations of users and groups, and names of their attributes. Differences between vendors are data, not
- * code.
- */
+/** Locations of users and groups, and names of their attributes. */
 export interface DirectoryMapping {
   readonly people: EntryMapping;
   readonly groups: EntryMapping & {

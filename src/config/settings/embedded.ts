@@ -5,10 +5,9 @@ import type { Config } from '../config.js';
 export const DEMO_ACCOUNT = 'demo';
 
 /**
- * Returns whether a request may use the embedded identity provider, which requires no password, and the
- * service account of the demonstration. Without ALLOW_EMBEDDED, only requests to the local machine or to the
- * host of BASE_URL may. The Host header of a web page whose name an attacker resolves to this machine (DNS
- * rebinding) contains that name.
+ * Whether a request may use the embedded identity provider, which requires no password, and the account of the demonstration.
+ * Without ALLOW_EMBEDDED, only requests to the local machine or to the host of BASE_URL may. Under DNS rebinding, the Host
+ * header has the name that the attacker resolves to this machine.
  * @param host the unparsed Host header field
  */
 export function mayUseEmbedded(

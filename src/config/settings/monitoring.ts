@@ -62,10 +62,7 @@ export function buildMonitoring(settings: MonitoringSettings, service: Service):
   };
 }
 
-/**
- * The port of the API may be reachable from the internet. In production, metrics therefore have a separate
- * port or are off.
- */
+/** In production, metrics have a separate port or are off, because the port of the API may be reachable from the internet. */
 function buildMetrics(
   { METRICS_PORT: port, METRICS_HOST }: MonitoringSettings,
   { host, production }: Service,
@@ -74,10 +71,7 @@ function buildMetrics(
   return production ? null : { kind: 'beside' };
 }
 
-/**
- * By default OpenTelemetry sends traces to the local machine. This service sends none unless an endpoint is
- * configured.
- */
+/** OpenTelemetry would send traces to the local machine by default. This service sends none without an endpoint. */
 function makesTraces(settings: MonitoringSettings): boolean {
   if (settings.OTEL_SDK_DISABLED) return false;
   const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_TRACES_EXPORTER } = settings;

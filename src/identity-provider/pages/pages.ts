@@ -20,16 +20,12 @@ const SCOPE_WORDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The page loads nothing and runs no script; the policy allows its only style sheet by its hash. There is no
- * `form-action`, because browsers apply it to every redirect after the post, and the last redirect leads to
- * the application.
+ * The page loads nothing and runs no script. There is no `form-action`, because browsers apply it to every redirect
+ * after the post, and the last redirect leads to the application.
  */
 const CONTENT_SECURITY_POLICY = contentSecurityPolicy({ 'style-src': [hashSource(PROVIDER_PAGE_STYLE)] });
 
-/**
- * Policy of responses other than the service's own pages: redirects, JSON, and the form of oidc-provider that
- * submits itself. oidc-provider adds the hash of its script to `script-src`.
- */
+/** Policy of redirects, JSON, and the form of oidc-provider that submits itself, to which it adds the hash of its script. */
 const OTHER_POLICY = contentSecurityPolicy({ 'script-src': [] });
 
 /** Sets the policy of every response of the provider. A page of the service has its own policy instead. */
@@ -58,10 +54,7 @@ export interface SignInQuestion {
   readonly problem?: string;
 }
 
-/**
- * Renders the page that asks for the user's id and for consent to the requested scopes. The form posts to its
- * own address.
- */
+/** The form asks for the id and for consent, and posts to its own address. */
 export function signInPage({ application, scopes, id, problem }: SignInQuestion): ProviderPage {
   const wishes = scopes.map((scope) => `<li>${escapeHtml(SCOPE_WORDS[scope] ?? scope)}</li>`).join('');
   const asks = wishes === '' ? 'wants you to sign in.</p>' : `asks to</p>\n<ul>${wishes}</ul>`;
@@ -122,10 +115,7 @@ ${hiddenField('confirm', 'yes')}
   };
 }
 
-/**
- * Renders the page that asks whether to end the session in this browser.
- * @param application the application that redirected the user here; null: there is none
- */
+/** @param application the application that redirected the user here; null: there is none */
 export function signOutPage(
   { action, secret }: Omit<DeviceForm, 'userCode'>,
   application: string | null,

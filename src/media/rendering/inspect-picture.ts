@@ -6,15 +6,11 @@ export type SourceFormat = 'jpeg' | 'png' | 'gif' | 'webp' | 'avif';
 export type Inspection =
   { readonly ok: true; readonly format: SourceFormat } | { readonly ok: false; readonly reason: string };
 
-/**
- * Maximum number of pixels, above that of common cameras. A picture of a few kilobytes can decode to
- * gigabytes.
- */
+/** Above common cameras. A picture of a few kilobytes can decode to gigabytes. */
 export const PIXEL_LIMIT = 25_000_000;
 
 /**
- * Inspects the head of a picture. This is cheap and detects pictures that can never be shown. A truncated
- * picture is detected only when it is rendered.
+ * Inspects the head of a picture. A truncated picture is detected only when it is rendered.
  * @returns the reason as the end of a sentence that begins with the attribute: «… is not a picture …»
  */
 export async function inspectPicture(bytes: Uint8Array): Promise<Inspection> {
@@ -35,10 +31,7 @@ export async function inspectPicture(bytes: Uint8Array): Promise<Inspection> {
   }
 }
 
-/**
- * Detects the format by the first bytes. The decoder would accept many more formats, including SVG and PDF,
- * whose parsers must not receive these bytes.
- */
+/** The decoder would accept more formats, including SVG and PDF, whose parsers must not receive these bytes. */
 export function recognizeFormat(bytes: Uint8Array): SourceFormat | null {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 12)).toString('latin1');
   return FORMATS.find(({ begins }) => begins.test(head))?.format ?? null;

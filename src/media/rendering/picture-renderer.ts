@@ -12,46 +12,31 @@ import type { PictureSize } from '../signing/signed-url.js';
 export interface Rendering {
   /** SHA-256 digest of the original picture. */
   readonly sha256: Buffer;
-  /**
-   * Side of the square in pixels into which the picture fits, uncropped and never enlarged. Null: its
-   * original size.
-   */
+  /** Side of the square in pixels into which the picture fits, never enlarged. Null: its original size. */
   readonly size: PictureSize | null;
   readonly format: RenderingFormat;
 }
 
-/**
- * Maximum side in pixels, also without a requested size. Encoders have limits, and no page shows a larger
- * portrait.
- */
+/** Maximum side in pixels. Encoders have limits, and no page shows a larger portrait. */
 const LONGEST_SIDE = 2048;
 /** Bytes of renderings in memory: a few thousand in the sizes that pages show. */
 const CACHE_BYTES = 32 * 1024 * 1024;
 /** Number of undecodable pictures that are remembered, so that they cost nothing and are logged once. */
 const UNDECODABLE = 1000;
-/**
- * Decoding runs in the thread pool of 4 threads that DNS, files and cryptography share. Half of it stays free
- * for them.
- */
+/** Decoding runs in the pool of 4 threads that DNS, files and cryptography share. Half of it stays free. */
 const RENDERINGS_AT_ONCE = 2;
 const RENDERINGS_WAITING = 256;
 
 /** Must change with every setting below, because it is part of the entity tags. */
 const SETTINGS_VERSION = 1;
-/**
- * Encoder settings. AVIF at effort 0 takes as long as WebP and is a third smaller; at the default of 4, a
- * large picture would occupy a thread for seconds.
- */
+/** AVIF at effort 0 takes as long as WebP and is a third smaller. At the default of 4 it would take seconds. */
 const ENCODERS: Record<RenderingFormat, (image: Sharp) => Sharp> = {
   jpeg: (image) => image.flatten({ background: '#ffffff' }).jpeg({ quality: 82 }),
   webp: (image) => image.webp({ quality: 80, effort: 2 }),
   avif: (image) => image.avif({ quality: 55, effort: 0 }),
 };
 
-/**
- * Returns the strong entity tag of a rendering without creating it. It includes the versions of the encoders,
- * because other versions produce other bytes.
- */
+/** Returns the strong entity tag of a rendering. It includes the encoder version, because others produce other bytes. */
 export function etagOf({ sha256, size, format }: Rendering): string {
   const digest = createHash('sha256')
     .update(`${SETTINGS_VERSION} ${sharp.versions.sharp} ${size ?? ''} ${format} `)

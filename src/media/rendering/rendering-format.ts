@@ -1,17 +1,12 @@
 /** Formats in which pictures are sent. */
 export type RenderingFormat = 'jpeg' | 'webp' | 'avif';
 
-/**
- * Formats that a client must name explicitly. The more compact one comes first and is preferred at equal
- * quality values.
- */
+/** Formats that a client must name explicitly. The first is preferred at equal quality values. */
 const ON_REQUEST = ['avif', 'webp'] as const;
 
 /**
- * Chooses the format by the Accept header (RFC 9110 §12.5.1). AVIF and WebP require that the header names
- * them with at least the quality value of JPEG, because ranges such as `*` do not indicate the supported
- * formats. All other clients receive JPEG, even if Accept does not list it: §12.5.1 allows a server to
- * disregard the header, and a picture is more useful than a rejection.
+ * Chooses the format by the Accept header (RFC 9110 §12.5.1). AVIF and WebP must be named with at least the quality value of
+ * JPEG, because `*` does not mean that a client decodes them. All other clients receive JPEG, which §12.5.1 allows.
  */
 export function chooseFormat(accept: string | undefined): RenderingFormat {
   const qualities = parseAccept(accept ?? '*/*');

@@ -10,9 +10,7 @@ export type PictureSize = (typeof PICTURE_SIZES)[number];
 
 /** Minimum lifetime of a URL in seconds. */
 const LIFE = 3600;
-/**
- * Expiries are multiples of this number of seconds, so that all clients receive the same URL within a minute.
- */
+/** Expiries are multiples of these seconds, so that all clients receive the same URL within a minute. */
 const ROUNDING = 60;
 
 /** The signed contents of a URL. */
@@ -43,10 +41,7 @@ export function expiryOf(now: Date): number {
   return Math.ceil((now.getTime() / 1000 + LIFE) / ROUNDING) * ROUNDING;
 }
 
-/**
- * Signs the URL of a picture. The base URL is not signed, because a proxy may serve the service under another
- * name.
- */
+/** The base URL is not signed, because a proxy may serve the service under another name. */
 export function signUrl(request: {
   baseUrl: string;
   kind: PictureKind;
@@ -70,8 +65,7 @@ const FORMS = new Map([
 ]);
 
 /**
- * Verifies a signed URL. Before the signature is verified, the result does not depend on the expiry, and the
- * function reads no data.
+ * Verifies a signed URL. Before the signature is verified, the result does not depend on the expiry.
  * @param target unmodified path and query, percent-encoding included, without the path of the base URL
  * @param keys keys of which any may have signed
  */

@@ -82,10 +82,7 @@ export class SignedUrls {
     return urls;
   }
 
-  /**
-   * Adds a URL to the cache. When it is full, the existing URLs stay, because they are as likely to be
-   * requested again as a new one.
-   */
+  /** When the cache is full, the existing URLs stay, because they are as likely to be requested again. */
   private remember(urls: Map<number, Remembered>, { key, id }: Pictured, url: string): void {
     if (!urls.has(key)) {
       if (this.count === REMEMBERED) return;

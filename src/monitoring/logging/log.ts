@@ -2,15 +2,10 @@ import { pino } from 'pino';
 import type { Config } from '../../config/config.js';
 import { type LogStream, TextStream } from './text-stream.js';
 
-/**
- * Bytes of request lines that are written together, and maximum milliseconds that a line waits for others.
- */
+/** Bytes of request lines that are written together, and milliseconds that a line waits for others. */
 const AT_ONCE = 4096;
 const LONGEST_WAIT = 200;
-/**
- * Maximum bytes of unwritten lines when the reader of the log is slow. Further lines are lost, and the
- * service continues.
- */
+/** Maximum bytes of unwritten lines. Further lines are lost, and the service continues. */
 const MOST_WAITING = 16_000_000;
 
 /** Names of pino for the levels of LOG_LEVEL, which log collectors know. */
@@ -54,11 +49,7 @@ export function createLog(
 
 let shared: LogStream | null = null;
 
-/**
- * Returns the stream that writes to standard output in the background, so that no caller waits for the reader
- * of the log. It writes the remaining lines when the process ends in any way. There is one per process,
- * because it listens for that end.
- */
+/** One stream per process. It writes in the background, and the remaining lines when the process ends in any way. */
 function standardOutput(): LogStream {
   shared ??= pino.destination({
     dest: 1,

@@ -14,10 +14,7 @@ const STARTUP_CONTEXTS = new Set([
   'GraphQLModule',
 ]);
 
-/**
- * Contexts in which Nest reports a failed start before it throws. The caller of the start reports the reason
- * in one line instead.
- */
+/** Contexts in which Nest reports a failed start before it throws. The caller reports it in one line instead. */
 const FAILURE_CONTEXTS = new Set(['ExceptionHandler', 'NestApplication', 'TypeOrmModule']);
 
 /** Writes all messages of Nest and of the loggers of this service as lines of the log. */
@@ -73,10 +70,7 @@ function contextOf(rest: readonly unknown[]): string | undefined {
   return typeof last === 'string' && !last.includes('\n') ? last : undefined;
 }
 
-/**
- * Returns only the stack of an error, because libraries store statements with their values, settings and
- * headers in its other properties.
- */
+/** Only the stack, because libraries store statements, values and headers in other properties of errors. */
 function textOf(message: unknown): string {
   if (typeof message === 'string') return message;
   if (isNativeError(message)) return message.stack ?? message.message;

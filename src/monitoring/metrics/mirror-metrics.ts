@@ -10,10 +10,7 @@ import { ENDS } from '../../mirror/sync/runs.js';
 import { Synchronizer } from '../../mirror/sync/synchronizer.js';
 import type { LabelledValue, Metric, MetricGroup } from './metric.js';
 
-/**
- * Milliseconds within which the database must report the mirror status. A later answer is useless, because
- * clients request metrics periodically.
- */
+/** A later answer is useless, because clients request metrics periodically. */
 const READ_TIMEOUT_MS = 1000;
 
 type LastReconciliation = [kind: string, finishedAt: Date, seconds: number];

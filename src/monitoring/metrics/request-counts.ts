@@ -11,10 +11,7 @@ export interface RequestCount {
   readonly operation: string;
   /** Number of requests by HTTP status. */
   readonly codes: Map<number, number>;
-  /**
-   * Number of requests by duration: each bucket counts those above the previous bound and up to its own. The
-   * last bucket counts those above all BOUNDS.
-   */
+  /** Requests above the previous bound and up to the own one. The last bucket counts those above all BOUNDS. */
   readonly buckets: number[];
   seconds: number;
   points: number;

@@ -19,10 +19,7 @@ export function currentTrace(): RequestTrace | undefined {
   return context.active().getValue(KEY) as RequestTrace | undefined;
 }
 
-/**
- * Returns the context for a new child span: below the operation if it has started, otherwise below the
- * request.
- */
+/** Returns the context for a child span of the operation, or of the request before the operation starts. */
 export function contextBelow({ request, operation }: RequestTrace): Context {
   return trace.setSpan(context.active(), operation ?? request);
 }

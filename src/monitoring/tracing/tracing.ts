@@ -5,10 +5,7 @@ import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { readBuild } from '../../health/build-info.js';
 
-/**
- * The OpenTelemetry SDK, which reads its own environment variables: the exporter, its endpoint, and the
- * sampler.
- */
+/** The OpenTelemetry SDK, which reads its own environment variables (exporter, endpoint, sampler). */
 @Injectable()
 export class Tracing implements OnApplicationShutdown {
   readonly tracer: Tracer;
