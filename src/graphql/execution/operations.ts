@@ -5,8 +5,7 @@ import type { PersonalDataAccess } from '../../access-log/personal-data-access.j
 import { Staleness } from '../../database/staleness.js';
 import { type ValidatedOperation, type Withheld, withheldError } from '../analysis/operation-policy.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
-import { minuteOf, ResponseCache } from '../cache/response-cache.js';
-import { SingleFlight } from '../cache/single-flight.js';
+import { minuteOf, ResponseCache, SingleFlight } from '../cache/response-cache.js';
 import { formatError, unavailabilityOf } from '../errors/error-response.js';
 import type { PipelineRequest, PipelineResponse } from '../http/pipeline-request.js';
 import type { RequestContext } from '../http/request-context.js';
