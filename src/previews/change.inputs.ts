@@ -21,7 +21,6 @@ const LIMITS: Readonly<Record<string, string>> = {
 };
 const LINE = 'up to 512 characters';
 
-/** Returns the members of an input that changes fields. */
 export function changeInputsOf(
   fields: readonly MirroredField[],
   by: readonly FieldChange['by'][],

@@ -29,7 +29,6 @@ import {
 import type { Standing } from './policy.js';
 import { type PreviewContext, canReadAll, canReadPerson, ownId, unreadable } from './rights.js';
 
-/** Reads whole entries of the mirror for changes. */
 @Injectable()
 export class MirroredEntries {
   private readonly queries: MirroredEntryQueries;
@@ -82,7 +81,6 @@ export class MirroredEntries {
     return subject === null ? null : this.findPerson(reader, subject);
   }
 
-  /** Lists the groups that name a group, and the attributes by which they do. */
   async listOuterGroups(
     reader: Reader,
     inner: MirroredGroup,
@@ -129,7 +127,6 @@ export async function readMembership(
   return { namedAs: namedAs ?? NOT_NAMED, role: rank === null ? null : roleOf(rank) };
 }
 
-/** Reads the attributes by which a group names another one. */
 export async function readNesting(
   reader: Reader,
   outer: MirroredGroup,

@@ -10,7 +10,6 @@ import { type AuxiliaryClass, isSame } from './auxiliary-class.js';
 import { type ChangedEntry, modifyEntry, type OriginalEntry, rawValues } from './stored-entry.js';
 import type { FieldChanges } from './validate.js';
 
-/** A change of one text of an entry. */
 export interface TextChange {
   /** The field of the input, for errors. */
   readonly argument: string;
@@ -25,7 +24,6 @@ export interface TextChange {
   readonly write?: (wanted: string, before: readonly string[]) => string;
 }
 
-/** Returns the changes of the texts of an entry that a preview may change (pure). */
 export function textChangesOf(
   fields: readonly Field[],
   entry: OriginalEntry,

@@ -73,7 +73,6 @@ export function withChange<Entry extends object>(entry: Entry, change: FieldChan
   return { ...entry, ...Object.fromEntries(given) };
 }
 
-/** Validates and normalizes the changeable fields of an input. */
 function validateFields(input: object, fields: readonly FieldDefinition[]): FieldChanges {
   const given = input as Readonly<Record<string, Text>>;
   const checked = fields.flatMap(({ name, reader, change }): [string, Text][] => {

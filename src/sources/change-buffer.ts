@@ -3,7 +3,6 @@ import type { Entry } from '../ldap/entry.js';
 import { DeltaBuilder } from './delta.js';
 import { type EntryKind } from './source.js';
 
-/** The changes of a directory that a session has received. */
 export interface Changes {
   readonly delta: DeltaBuilder;
   /** The entryUUIDs of changed entries that exceeded the capacity and have to be read again. */
@@ -73,7 +72,6 @@ export class ChangeBuffer {
     if (this.error !== null) throw this.error;
   }
 
-  /** Returns and removes all buffered changes. */
   take(): Changes {
     const { delta, unread } = this;
     this.delta = new DeltaBuilder();

@@ -33,7 +33,6 @@ export class DeltaBuilder implements Delta {
     gone.add(uuid);
   }
 
-  /** Adds later changes. */
   absorb(later: Delta): void {
     for (const [uuid, entry] of later.people) this.put('person', uuid, entry);
     for (const [uuid, entry] of later.groups) this.put('group', uuid, entry);
@@ -41,13 +40,11 @@ export class DeltaBuilder implements Delta {
     for (const uuid of later.goneGroups) this.remove('group', uuid);
   }
 
-  /** Removes all changes, after they have been applied. */
   clear(): void {
     for (const each of [this.people, this.groups, this.gonePeople, this.goneGroups]) each.clear();
     this.weight = 0;
   }
 
-  /** The collections of one kind. */
   of(kind: EntryKind): { entries: Map<string, Entry>; gone: Set<string> } {
     return kind === 'person'
       ? { entries: this.people, gone: this.gonePeople }

@@ -10,7 +10,6 @@ export const CONTENT_VERSION = 3;
 export const KINDS = ['person', 'group'] as const;
 export type EntryKind = (typeof KINDS)[number];
 
-/** A directory that can be read completely. */
 export interface DirectorySource {
   /**
    * A value that changes with the content, as far as that can be determined without reading it.

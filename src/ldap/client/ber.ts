@@ -51,7 +51,6 @@ export class BerInput {
     return octets.readIntBE(0, octets.length);
   }
 
-  /** Skips the next element, with any tag. */
   skip(): void {
     this.readOctets(this.nextTag());
   }
@@ -62,7 +61,6 @@ export class BerInput {
     return octets[0] !== 0;
   }
 
-  /** A reader for the contents of the next element. */
   enter(tag: number = Tag.sequence): BerInput {
     return new BerInput(this.readOctets(tag));
   }

@@ -3,7 +3,6 @@ import { LdapTimeoutError } from './ldap-error.js';
 interface Deadline {
   /** The longest wait in milliseconds; 0 means no limit. */
   readonly milliseconds: number;
-  /** The message of the error when the time is over. */
   readonly tooLate: string;
   readonly signal?: AbortSignal | undefined;
 }

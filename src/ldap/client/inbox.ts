@@ -1,6 +1,5 @@
 import type { LdapMessage } from './message.js';
 
-/** Queue of the messages that have arrived for one operation and have not been read. */
 export class Inbox {
   private readonly arrived: { message: LdapMessage; bytes: number }[] = [];
   private end: Error | null = null;

@@ -20,7 +20,6 @@ export interface ConnectionOptions extends SocketOptions {
   readonly timeouts?: Partial<Timeouts> | undefined;
 }
 
-/** Timeouts in milliseconds. */
 export interface Timeouts extends SocketTimeouts {
   readonly bind: number;
   /** The longest wait for the next message of a search. */

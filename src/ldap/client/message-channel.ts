@@ -11,7 +11,6 @@ import { resultCodeName } from './result-code.js';
 /** Limits on unread messages of all operations. At a limit, the socket is paused. */
 const HIGH_WATER = { messages: 1000, bytes: 8 * 1024 * 1024 };
 
-/** An active request and its response. */
 export interface LdapOperation {
   /**
    * The next message of the response.

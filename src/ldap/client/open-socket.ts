@@ -6,7 +6,6 @@ import { within } from './deadline.js';
 import { LdapConnectError, LdapError, LdapTlsError } from './ldap-error.js';
 import { startTls } from './start-tls.js';
 
-/** How a connection is encrypted. */
 type TlsMode = 'none' | 'starttls' | 'ldaps';
 
 export interface SocketOptions {

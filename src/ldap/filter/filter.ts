@@ -2,7 +2,6 @@ import { foldPiece, foldValue } from '../naming/case-ignore-match.js';
 import { decodeUtf8, type Entry } from '../entry.js';
 import { type Filter, InvalidFilterError, parseFilter } from './filter-parser.js';
 
-/** Whether an entry matches a filter. */
 type EntryPredicate = (entry: Entry) => boolean;
 
 /**

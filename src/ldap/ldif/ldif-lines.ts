@@ -1,6 +1,5 @@
 import { LdifError } from './ldif-error.js';
 
-/** A line with its continuations joined. */
 export interface LogicalLine {
   /** One character for each byte (latin1). */
   readonly text: string;

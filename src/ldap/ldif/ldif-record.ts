@@ -13,7 +13,6 @@ export interface ValueChange extends AttributeValues {
   readonly operation: 'add' | 'delete';
 }
 
-/** A change of one entry, as an LDIF change record describes it. */
 export type ChangeRecord = { readonly dn: string; readonly assertion?: Filter } & (
   | { readonly changetype: 'modify'; readonly changes: readonly ValueChange[] }
   | { readonly changetype: 'add'; readonly attributes: readonly AttributeValues[] }

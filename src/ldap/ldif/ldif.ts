@@ -34,14 +34,12 @@ export async function* readLdif(
   yield* records.end();
 }
 
-/** Assembles lines into entries. */
 class LdifRecords {
   private dn: string | null = null;
   private attributes = new Map<string, Buffer[]>();
   private isBeginning = true;
   private readonly seen = new Set<string>();
 
-  /** Yields the entries that these lines complete. */
   *push(lines: Iterable<LogicalLine>): Generator<Entry> {
     for (const line of lines) {
       if (line.text === '') yield* this.end();

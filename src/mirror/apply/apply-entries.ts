@@ -10,7 +10,6 @@ import { userFields } from '../../users/user.fields.js';
 import type { Hashed, HashedGroup, Plan, ReferenceChange, RoleChange } from '../plan/plan.js';
 import { type MappedGroup, type MappedPerson, rankOfNaming } from '../map/snapshot.js';
 
-/** Maximum number of rows in one statement. */
 const BATCH = 2000;
 const ROLE_BATCH = 20_000;
 /** Number of characters of a folded name that are used for sorting. The size of an index entry is limited. */

@@ -15,7 +15,6 @@ import type { Identities } from '../plan/stored.js';
 /** Number of changed rows above which PostgreSQL's statistics are updated at once, not by autovacuum. */
 const MANY_CHANGES = 1000;
 
-/** The input of applying a plan. */
 export interface Application {
   readonly plan: Plan;
   readonly mapping: DirectoryMapping;
@@ -29,7 +28,6 @@ export interface Application {
   readonly confirmed: boolean;
   readonly now: Date;
   readonly asOf: Date;
-  /** Number of days for which changes are kept. */
   readonly changesDays: number;
   readonly fingerprint: string;
   /** The position from which the source can be followed, in the source's own format. */
@@ -156,7 +154,6 @@ async function sweepPictures(
   );
 }
 
-/** Replaces the quarantine of the entries that were read. */
 async function writeQuarantine(manager: EntityManager, { covers, quarantined }: Application): Promise<void> {
   if (covers === null) await manager.query('delete from quarantined_entries');
   else {

@@ -5,7 +5,6 @@ import { userFields } from '../../users/user.fields.js';
 
 /** Statements that contain the user and group columns that memberships duplicate. */
 export interface CarryingStatements {
-  /** Write the changed rows and the counters. */
   readonly write: readonly string[];
   /** Updates the duplicated columns of the users, or of the groups, with the entryUUIDs $1. */
   readonly carryPeople: string;

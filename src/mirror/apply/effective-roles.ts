@@ -6,7 +6,6 @@ import { type CarryingStatements, carryingStatements } from './carrying-statemen
 /** Maximum number of pairs of user and group that are compared individually. Above it, whole groups are. */
 const FEW = 2000;
 
-/** A user in a group, by key. */
 interface Place {
   readonly group: number;
   readonly person: number;
@@ -43,7 +42,6 @@ export class EffectiveRoles {
     return new EffectiveRoles(writer, carryingStatements(mapping), gone);
   }
 
-  /** Recomputes the roles that may have changed. */
   async finish(plan: Plan): Promise<void> {
     const touched = await this.listTouched(plan);
     if (touched === null) await this.compareGroups(plan);

@@ -65,7 +65,6 @@ export class PictureStore {
     return rows.length > 0;
   }
 
-  /** Writes the collected pictures. */
   async flush(): Promise<void> {
     if (this.waiting.length === 0) return;
     const batch = this.waiting;

@@ -7,10 +7,8 @@ import { stampChanges } from './prune-changes.js';
 
 type Table = 'users' | 'groups';
 type Entry = { readonly value: { readonly uuid: string; readonly id: string } };
-/** The values that all changes of a revision have in common. */
 type Stamp = readonly [revision: number, at: Date];
 
-/** The previous state of an entry that is deleted or whose id changes. */
 interface Former {
   readonly uuid: string;
   readonly key: number;
@@ -125,7 +123,6 @@ export class ChangeRecorder {
   }
 }
 
-/** Returns the keys, ids and entryUUIDs as parameters of a statement. */
 function columnsOf(entries: readonly Former[]): unknown[] {
   return [entries.map(({ key }) => key), entries.map(({ id }) => id), entries.map(({ uuid }) => uuid)];
 }

@@ -8,7 +8,6 @@ import type { Leadership } from '../sync/leadership.js';
 
 /** Milliseconds between two checks. A shorter transaction is not checked, and has a second to end. */
 const INTERVAL = 1000;
-/** Timeout of one check, in milliseconds. */
 const TIMEOUT_MS = 2000;
 
 /** An open transaction holds a lock on its own virtual transaction ID. */
@@ -64,7 +63,6 @@ export class TransactionWatch {
     private readonly leadership: Leadership,
   ) {}
 
-  /** @param manager the manager of the transaction */
   static async begin(url: string, manager: EntityManager, leadership: Leadership): Promise<TransactionWatch> {
     const connection = (await manager.queryRunner?.connect()) as pg.ClientBase;
     const [row]: { pid: number; number: string }[] = await manager.query(IDENTIFY);
@@ -72,7 +70,6 @@ export class TransactionWatch {
     return new TransactionWatch(url, connection, [row.pid, row.number], leadership);
   }
 
-  /** @param signal ends the transaction */
   start(signal: AbortSignal): void {
     this.running = this.run(signal);
   }

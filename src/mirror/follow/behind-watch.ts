@@ -12,7 +12,6 @@ export type BehindStep =
 /** Milliseconds between two comparisons. Each comparison reads the whole directory. */
 const COMPARE_INTERVAL = 30_000;
 
-/** Decides how long to wait for a server that is behind the mirror. */
 export class BehindWatch {
   private since: number | null = null;
   private compared: { readonly state: string; readonly at: number } | null = null;
@@ -44,12 +43,10 @@ export class BehindWatch {
     this.since ??= this.now();
   }
 
-  /** Whether the wait has ended. */
   get isOver(): boolean {
     return this.since !== null && this.now() - this.since >= this.timeoutMs;
   }
 
-  /** Records that a server has all mirrored changes. */
   clear(): void {
     this.since = null;
     this.compared = null;

@@ -75,7 +75,6 @@ function compareDns(
   return created;
 }
 
-/** Adds the current state of the groups to a change. */
 export async function addConsequences(
   delta: DeltaBuilder,
   { groups, dns }: Consequences,
@@ -92,7 +91,6 @@ export async function addConsequences(
 /** Milliseconds after which the groups are read again. A server rewrites groups with an unknown delay. */
 const DELAYS = [1_000, 5_000, 30_000, 120_000];
 
-/** Rechecks that are due after applied changes. */
 export class DeferredRechecks {
   private waiting: { at: number; consequences: Consequences }[] = [];
 

@@ -8,11 +8,9 @@ import { mapGroup } from '../map/map.js';
 import { hashGroup } from '../map/content-hash.js';
 import { readStoredEntries } from '../plan/stored.js';
 
-/** Number of groups that are read together. */
 const AT_ONCE = 20;
 /** The next reading of all dynamic groups waits for this multiple of the duration of the last one. */
 const REST_FACTOR = 9;
-/** The longest such wait in milliseconds. */
 const LONGEST_REST = 30_000;
 
 /**
@@ -64,7 +62,6 @@ export class DynamicGroups {
     this.restsUntil = ended + Math.min((ended - begun) * REST_FACTOR, LONGEST_REST);
   }
 
-  /** Adds the groups that differ from the mirror. */
   private async addChanged(delta: DeltaBuilder, uuids: readonly string[]): Promise<void> {
     const { directory, manager, config } = this.dependencies;
     for (const some of chunksOf(uuids, AT_ONCE)) {

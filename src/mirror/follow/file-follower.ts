@@ -6,10 +6,8 @@ import { type MirrorState, SyncState } from '../status/mirror-state.js';
 import type { RunReporter } from '../sync/run-reporter.js';
 import type { Synchronizer } from '../sync/synchronizer.js';
 
-/** Milliseconds between two checks of the file. */
 const POLL_INTERVAL_MS = 250;
 
-/** Keeps the mirror synchronized with a file, by polling the file for changes. */
 export class FileFollower implements Follower {
   /** Fingerprint of the last file that was tried. */
   private tried: string | null = null;

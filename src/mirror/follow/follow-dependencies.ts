@@ -5,7 +5,6 @@ import type { MirrorState } from '../status/mirror-state.js';
 import type { RunReporter } from '../sync/run-reporter.js';
 import type { Synchronizer } from '../sync/synchronizer.js';
 
-/** What following an LDAP server needs. */
 export interface FollowDependencies {
   readonly config: DirectoryConfig;
   readonly directory: LdapDirectory;

@@ -1,4 +1,3 @@
-/** Keeps the mirror synchronized with one kind of directory. */
 export interface Follower {
   /**
    * Follows the directory until the signal aborts. Every error is logged, and the work is tried again.

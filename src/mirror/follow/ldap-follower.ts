@@ -135,7 +135,6 @@ export class LdapFollower implements Follower {
     await this.withPendingChanges(attempt, (pendingChanges) => this.ask(pendingChanges, attempt, latest));
   }
 
-  /** Follows with a new PendingChanges, and ends the background work of that PendingChanges afterwards. */
   private async withPendingChanges(
     { connection, signal }: Attempt,
     follow: (pendingChanges: PendingChanges) => Promise<void>,

@@ -47,7 +47,6 @@ export class PendingChanges {
   private readonly deferredRechecks = new DeferredRechecks();
   private readonly dynamicGroups: DynamicGroups;
   private readonly reconciler: Reconciler;
-  /** The result of a comparison, while its entries are among the pending changes. */
   private found: ScanResult | null = null;
 
   constructor(
@@ -77,7 +76,6 @@ export class PendingChanges {
     await this.reconciler.noteWhole(seconds, found, countChanged(outcome, found?.suspects ?? []));
   }
 
-  /** Milliseconds until the next check is due. */
   get millisecondsUntilDue(): number {
     return Math.min(
       this.reconciler.millisecondsUntilDue,
@@ -165,7 +163,6 @@ export class PendingChanges {
     return outcome;
   }
 
-  /** Adds the current state of entries that differ. */
   private async heal(result: ScanResult, before: Reached): Promise<SyncOutcome | null> {
     const { depth, suspects } = result;
     // Entries found by a `look` scan differ at most in their DNs. They may be applied in parts, because this
@@ -209,7 +206,6 @@ export class PendingChanges {
     return true;
   }
 
-  /** Returns the stamps of the pending entries on the server. */
   private stampsOfPending(): Map<string, string> {
     const { directory } = this.dependencies;
     const stamps = new Map<string, string>();
@@ -222,14 +218,12 @@ export class PendingChanges {
     return stamps;
   }
 
-  /** Applies the pending changes early if they are large. */
   private async relieve(before: Reached): Promise<SyncOutcome | null> {
     if (this.pending.weight < LARGEST_PENDING) return null;
     const outcome = await this.takeOver(before);
     return outcome.kind === 'blocked' ? outcome : null;
   }
 
-  /** Adds the further entries that the pending changes affect. */
   private async complete(): Promise<void> {
     const { config, directory, manager } = this.dependencies;
     const { pending, connection, signal } = this;

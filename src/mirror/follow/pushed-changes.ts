@@ -19,12 +19,9 @@ const IN_FLIGHT = 250;
 
 const METHOD = 'The directory server pushes changes (RFC 4533)';
 
-/** Receives the outcome of the last run. */
 export type IsWell = (outcome: SyncOutcome) => void;
 
-/** The functions that the follower provides. */
 interface Conduct {
-  /** Runs over the whole directory. */
   readonly run: (source: DirectorySource) => Promise<SyncOutcome>;
   /** Called when the mirror is up to date, or when a plan is held. */
   readonly isWell: IsWell;
@@ -83,7 +80,6 @@ export class PushedChanges {
     return outcome;
   }
 
-  /** Applies what has changed since the last session. */
   private async catchUp(session: ContentSession, before: MirrorStatus): Promise<SyncOutcome> {
     const begun = performance.now();
     const behind = () => ({ position: session.position(), asOf: before.asOf ?? this.asOf });

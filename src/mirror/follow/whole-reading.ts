@@ -20,7 +20,6 @@ export class WholeReading {
     this.found = found ?? this.found;
   }
 
-  /** Reads and applies the whole directory within a session. */
   async take(
     source: DirectorySource,
     pendingChanges: PendingChanges,

@@ -10,12 +10,10 @@ import type { MappedGroup, MappedPerson } from './snapshot.js';
 const PERSON_PLACES = ['givenName', 'familyName', 'schoolYear', 'photo', 'picture'];
 const GROUP_PLACES = ['description', 'website'];
 
-/** Returns a person with the hash of the content. */
 export function hashPerson(person: MappedPerson): Hashed<MappedPerson> {
   return { value: person, contentHash: hashContent(person, PERSON_PLACES) };
 }
 
-/** Returns a group with the hash of its content and the hash of its references. */
 export function hashGroup(group: MappedGroup): HashedGroup {
   return {
     value: group,

@@ -29,7 +29,6 @@ interface Identity {
   readonly createdAt: Date | null;
 }
 
-/** Reads attributes of one entry and records what is wrong with them. */
 export class EntryReader {
   private readonly quarantined: Quarantined[] = [];
   private knownUuid: string | null = null;
@@ -65,7 +64,6 @@ export class EntryReader {
     return Object.fromEntries(mappedFields(fields).map((field) => [field.name, this.firstOf(field)]));
   }
 
-  /** Returns the value of the first attribute that has one. */
   private firstOf({ attributes, reader }: Field): unknown {
     for (const attribute of attributes) {
       const value = this.value(attribute, reader);
@@ -111,7 +109,6 @@ export class EntryReader {
     return this.quarantine(attribute, 'is neither TRUE nor FALSE');
   }
 
-  /** Returns all values, sorted, or null if there are none. */
   private lines(attribute: string): string[] | null {
     const values = this.entry.bytes(attribute).map((bytes) => this.usable(attribute, bytes, LONGEST_LINE));
     const lines = values.filter((value) => value !== null).sort();

@@ -29,7 +29,6 @@ export function mapPerson(
   return reader.give({ ...person, sourceValues: reader.sourceValues(PERSON_CLASS, fields, person) });
 }
 
-/** Maps the entry of a group (pure). */
 export function mapGroup(
   entry: Entry,
   mapping: DirectoryMapping['groups'],

@@ -15,10 +15,8 @@ export type ProgressStep =
   | { readonly stage: 'plan' }
   | { readonly stage: 'apply' };
 
-/** Receives the progress of a run from time to time. */
 export type Progress = (step: ProgressStep) => void;
 
-/** Entries between two reports of progress. */
 const PROGRESS_INTERVAL = 1000;
 
 /**

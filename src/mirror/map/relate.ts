@@ -2,7 +2,6 @@ import { foldId } from '../../common/fold.js';
 import type { EntryKind } from '../../sources/source.js';
 import type { MappedGroup, MappedPerson, Quarantined, Skipped, Snapshot } from './snapshot.js';
 
-/** The person or group that a DN refers to. */
 export interface Subject {
   readonly kind: EntryKind;
   readonly uuid: string;

@@ -41,7 +41,6 @@ interface MappedEntry {
 /** A person, mapped from one entry. A picture is its SHA-256; its bytes are already in the picture store. */
 export type MappedPerson = MappedEntry;
 
-/** A group, mapped from one entry. */
 export interface MappedGroup extends MappedEntry {
   /** The attributes in which the group names each DN, by keyOfDn, whether or not an entry has that DN. */
   readonly references: ReadonlyMap<string, NamedAs>;

@@ -16,12 +16,10 @@ import {
 
 /** An attribute that a plan removes from entries that remain. */
 export interface AttributeLoss {
-  /** Name of the attribute in the directory. */
   readonly attribute: string;
   readonly kind: 'people' | 'groups';
   /** Number of entries that have the attribute in the mirror but not in the directory. */
   readonly lost: number;
-  /** Number of entries that have it in the mirror. */
   readonly held: number;
   /** Number of entries that lost it within the window, through plans that were not confirmed. */
   readonly recentlyLost: number;
@@ -64,7 +62,6 @@ function watchedOfGroups({ groups }: DirectoryMapping): Watched<MappedGroup>[] {
   ];
 }
 
-/** Returns the entries of a plan that may lose an attribute (pure). */
 function lackingInPlan(plan: Plan, mapping: DirectoryMapping): LackingEntries {
   const watched = { people: watchedOfPeople(mapping), groups: watchedOfGroups(mapping) };
   const groups = new Map(
@@ -180,7 +177,6 @@ function bitOf(index: number): bigint {
   return 1n << BigInt(index);
 }
 
-/** Maximum number of entries in one statement. */
 const BATCH = 20_000;
 
 async function countLost<Value>(

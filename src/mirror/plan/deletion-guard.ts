@@ -20,7 +20,6 @@ export function deletesAnything(plan: Plan): boolean {
 export interface GuardFacts {
   /** No revision has been applied before. */
   readonly isFirst: boolean;
-  /** Numbers in the mirror before the plan is applied. */
   readonly stored: Counts;
   /** Numbers deleted within the window by plans that were not confirmed. */
   readonly recentlyDeleted: Counts;

@@ -98,7 +98,6 @@ function idsOf(entries: ReadonlyMap<string, Entry>, attribute: string): string[]
   return [...entries.values()].map((entry) => idOf(entry, attribute)).filter((id) => id !== null);
 }
 
-/** Returns the folded id. */
 function idOf(entry: Entry, attribute: string): string | null {
   const [bytes] = entry.bytes(attribute);
   const id = bytes === undefined ? null : decodeUtf8(bytes);

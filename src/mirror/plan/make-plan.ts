@@ -28,7 +28,6 @@ export interface StoredReference {
   readonly subject: Subject | null;
 }
 
-/** A comparison of entries, before the DNs in groups are resolved. */
 export interface Comparison {
   readonly people: Changes<Hashed<MappedPerson>>;
   readonly groups: Changes<HashedGroup>;
@@ -129,7 +128,6 @@ export function planChanges(
 
 type References = Iterable<readonly [dnKey: string, namedAs: NamedAs]>;
 
-/** The references of each group after the change. */
 function referencesAfter(
   before: ReadonlyMap<string, readonly StoredReference[]>,
   { groups, regrouped }: Comparison,
@@ -154,7 +152,6 @@ function namingsOf(group: string, references: References, subjects: Subjects): N
   return namings;
 }
 
-/** The entries that a group names. */
 class Namings {
   readonly people = new Map<string, NamedAs>();
   readonly groups = new Map<string, NamedAs>();

@@ -55,7 +55,6 @@ export interface Plan {
   readonly hash: string;
 }
 
-/** The visible changes of a plan. */
 export type Visible = Omit<Plan, 'hash' | 'regrouped' | 'unresolved'>;
 
 /**
@@ -69,7 +68,6 @@ export function countRemovals({ memberships, deletedPeople, deletedGroups }: Vis
   ).length;
 }
 
-/** Whether a plan has no visible changes. */
 export function isEmpty({ hash, regrouped, unresolved, ...visible }: Plan): boolean {
   return Object.values(visible).every(({ length }) => length === 0);
 }

@@ -13,7 +13,6 @@ export interface Extent {
   readonly goneGroups: ReadonlySet<string>;
 }
 
-/** Plans the changes that make the mirror equal to a whole directory. */
 export async function planWhole(
   manager: Writer,
   snapshot: Snapshot,
@@ -34,7 +33,6 @@ export async function planDelta(manager: Writer, snapshot: Snapshot, extent: Ext
   return planChanges(comparison, references, await subjectsAfter(manager, snapshot, comparison, extent));
 }
 
-/** Returns the entryUUIDs of all entries that a change covers. */
 export function identitiesIn({ people, groups, gonePeople, goneGroups }: Extent): Identities {
   return { people: [...people.keys(), ...gonePeople], groups: [...groups.keys(), ...goneGroups] };
 }

@@ -5,7 +5,6 @@ import type { StoredEntries, StoredReference } from './make-plan.js';
 import type { StoredEntry, StoredGroup } from './plan.js';
 import type { Subject } from '../map/relate.js';
 
-/** entryUUIDs of people and groups. */
 export interface Identities {
   readonly people: readonly string[];
   readonly groups: readonly string[];

@@ -12,7 +12,6 @@ import type { Aside, ScannedRow } from './stored-scan.js';
 
 /** Compares entries with their mirrored rows, by the hashes that planning uses. */
 export class EntryComparer {
-  /** The fields of a user that hold pictures. */
   private readonly pictures: readonly Field[];
 
   constructor(

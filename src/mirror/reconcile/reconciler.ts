@@ -39,7 +39,6 @@ export class Reconciler {
     this.signal = AbortSignal.any([signal, this.stopping.signal]);
   }
 
-  /** Milliseconds until the next call is necessary. */
   get millisecondsUntilDue(): number {
     if (this.hasFinding || this.failure !== null || !this.isPrepared) return 0;
     if (this.scanning !== null) return POLL_INTERVAL_MS;
@@ -105,7 +104,6 @@ export class Reconciler {
     if (found !== null) this.report(found.depth === 'contents' ? 'contents' : 'identities', counts);
   }
 
-  /** Aborts the current comparison and waits until it has ended. */
   async close(): Promise<void> {
     this.stopping.abort();
     await this.scanning;

@@ -7,27 +7,22 @@ import type { Writer } from '../../database/statements/statement.js';
 export const RECONCILIATION_KINDS = ['identities', 'contents'] as const;
 export type ReconciliationKind = (typeof RECONCILIATION_KINDS)[number];
 
-/** The result of the last reconciliation of a kind. */
 export interface Reconciliation {
   readonly kind: ReconciliationKind;
   readonly finishedAt: Date;
-  /** Number of entries that were compared. */
   readonly entries: number;
   /** Number of entries that differed from the mirror and have been applied. */
   readonly healed: number;
   readonly seconds: number;
-  /** Number of reconciliations of this kind so far. */
   readonly runs: number;
 }
 
-/** Returns the last finished reconciliation of each kind. */
 export async function readReconciliations(manager: Writer): Promise<Reconciliation[]> {
   return manager.query(
     `select kind, finished_at as "finishedAt", entries, healed, seconds, runs from reconciliations order by kind desc`,
   );
 }
 
-/** Stores the results of reconciliations. */
 export async function writeReconciliations(
   manager: Writer,
   kinds: readonly ReconciliationKind[],

@@ -42,7 +42,6 @@ export interface Suspect {
 export interface ScanResult {
   readonly depth: Depth;
   readonly suspects: readonly Suspect[];
-  /** Number of entries in the directory. */
   readonly entries: number;
   readonly seconds: number;
 }
@@ -72,7 +71,6 @@ export class Scan {
   private readonly suspects = new Map<string, Suspect>();
   /** Entries whose stamp differs, and that have to be compared as a whole. */
   private readonly doubtful: Suspect[] = [];
-  /** The fields of a user that hold pictures. */
   private readonly pictures: readonly Field[];
   private entries = 0;
   /** Approximate number of bytes of entries that were compared since the scan last yielded. */
@@ -147,7 +145,6 @@ export class Scan {
     else if (stamp !== null && stamp !== row.stamp) this.doubtful.push(suspectOf(known));
   }
 
-  /** Finds entries that are known but were not listed. */
   private async findGone(kind: EntryKind, seen: ReadonlySet<string>): Promise<void> {
     for await (const uuids of readKnownUuids(this.manager, kind)) {
       for (const uuid of uuids) if (!seen.has(uuid)) this.suspect({ kind, uuid, dn: null });
@@ -155,7 +152,6 @@ export class Scan {
     }
   }
 
-  /** Compares, as a whole, the entries that may have changed. */
   private async compareDoubtful(comparer: EntryComparer): Promise<void> {
     for (const kind of KINDS) {
       const doubtful = this.doubtful.filter((each) => each.kind === kind);

@@ -4,7 +4,6 @@ import type { DirectorySource } from '../../sources/source.js';
 
 /** A source that also records the server's stamp of each entry: see entry_stamps. */
 export class StampedSource implements DirectorySource {
-  /** Stamps of the last reading, by entryUUID. */
   readonly stamps = new Map<string, string>();
 
   constructor(

@@ -4,7 +4,6 @@ import { sqlOfField } from '../../database/fields/field-columns.js';
 import type { Writer } from '../../database/statements/statement.js';
 import type { EntryKind } from '../../sources/source.js';
 
-/** The stored data that a scan compares with an entry. */
 export interface ScannedRow {
   readonly uuid: string;
   /** Null if the entry is not mirrored. The next three fields then hold no value either. */
@@ -46,7 +45,6 @@ export async function readScannedRows(
   return new Map(rows.map((row) => [row.uuid, { ...row, pictures: digestsIn(row) }]));
 }
 
-/** Maximum number of rows in one query. */
 const PAGE = 2000;
 
 /** Yields the entryUUIDs of mirrored or quarantined entries of a kind, page by page. */
@@ -71,7 +69,6 @@ export async function* readKnownUuids(manager: Writer, kind: EntryKind): AsyncGe
   }
 }
 
-/** The quarantined entries and pictures. */
 export interface Aside {
   /**
    * Quarantined entries, by entryUUID. The value is the folded id that another entry has too, or null for any
@@ -146,7 +143,6 @@ export async function confirmStamps(
   );
 }
 
-/** Deletes the stamps of entries that no longer exist. */
 export async function sweepStamps(manager: Writer): Promise<void> {
   await manager.query(
     `delete from entry_stamps s

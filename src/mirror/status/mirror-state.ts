@@ -76,7 +76,6 @@ export function describeTrouble({
   }
 }
 
-/** Reads and writes the single row with the state of the synchronization. */
 @Injectable()
 export class MirrorState {
   constructor(

@@ -24,7 +24,6 @@ export class Leadership {
     return new Leadership(false);
   }
 
-  /** Whether this process is the leader, according to its own state. */
   get isLeading(): boolean {
     return !this.isRequired || (this.term !== null && !this.term.signal.aborted);
   }
@@ -39,7 +38,6 @@ export class Leadership {
     return this.waitingSince === null ? null : (performance.now() - this.waitingSince) / 1000;
   }
 
-  /** Holds the leadership during some work. */
   async during(term: Term, work: () => Promise<void>): Promise<void> {
     this.term = term;
     try {

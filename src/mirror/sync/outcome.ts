@@ -1,7 +1,6 @@
 import type { Plan } from '../plan/plan.js';
 import type { Quarantined, Skipped } from '../map/snapshot.js';
 
-/** The results of a run. */
 export interface Findings {
   readonly plan: Plan;
   readonly quarantined: readonly Quarantined[];
@@ -9,7 +8,6 @@ export interface Findings {
   readonly skipped: Skipped | null;
 }
 
-/** How a run ended. */
 export type SyncOutcome =
   | { readonly kind: 'unchanged' }
   | ({ readonly kind: 'applied'; readonly revision: number } & Findings)
@@ -25,7 +23,6 @@ export type SyncOutcome =
     }
   | { readonly kind: 'stopped' };
 
-/** Counts the given entries that a run has changed in the mirror. */
 export function countChanged(outcome: SyncOutcome, entries: readonly { readonly uuid: string }[]): number {
   if (outcome.kind !== 'applied' || entries.length === 0) return 0;
   const { plan } = outcome;

@@ -1,7 +1,6 @@
 import type { Plan, RoleChange } from '../plan/plan.js';
 import type { Findings } from './outcome.js';
 
-/** Numbers of created, updated and deleted objects. */
 export interface ChangeCounts {
   readonly created: number;
   readonly updated: number;
@@ -13,7 +12,6 @@ export function summarize(findings: Findings): string {
   return `${summarizeChanges(findings.plan)}; ${summarizeLeftOut(findings)}`;
 }
 
-/** Summarizes the changes of a plan in one line. */
 export function summarizeChanges(plan: Plan): string {
   return Object.entries(countChanges(plan))
     .map(([kind, { created, updated, deleted }]) => `${kind} +${created} ~${updated} -${deleted}`)

@@ -142,7 +142,6 @@ export class Synchronizer {
     return this.conclude(findings, before, reading, options);
   }
 
-  /** Checks a plan with the deletion guard, and applies it. */
   private async conclude(
     findings: Findings,
     before: MirrorStatus,

@@ -26,7 +26,6 @@ import { validateClientMutationId, validateGroupChange, validateNewGroup, withCh
 
 const { OWNER, ADMIN } = GroupRole;
 
-/** Previews changes of groups. */
 @Injectable()
 export class GroupPreviewsService {
   private readonly mapping: DirectoryMapping;

@@ -23,7 +23,6 @@ export function changeGroup(group: OriginalGroup, change: FieldChanges, mapping:
   );
 }
 
-/** Returns the DN of a new group. */
 export function dnOfNewGroup(id: string, mapping: GroupMapping): string {
   return `${mapping.id}=${escapeDnValue(id)},${mapping.base}`;
 }

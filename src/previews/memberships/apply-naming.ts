@@ -7,7 +7,6 @@ import { applyChange } from '../apply-change.js';
 import { changeNames, NOT_NAMED } from './membership-record.js';
 import type { MirroredGroup, MirroredPerson } from '../mirrored-entries.queries.js';
 
-/** A change of how a group names a user or a nested group. */
 export interface Naming {
   readonly kind: keyof Pick<Plan, 'memberships' | 'nestings'>;
   readonly group: MirroredGroup;
@@ -38,7 +37,6 @@ export async function applyNaming(
   return record;
 }
 
-/** Converts a naming into the form of a plan. */
 export function roleChangeOf({ group, subject, before, after }: Omit<Naming, 'kind'>): RoleChange {
   const orNull = (namedAs: NamedAs) => (namedAs === NOT_NAMED ? null : namedAs);
   return {

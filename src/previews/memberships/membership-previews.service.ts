@@ -46,7 +46,6 @@ interface Facts {
   readonly standing: Standing;
 }
 
-/** Previews changes of memberships. */
 @Injectable()
 export class MembershipPreviewsService {
   private readonly mapping: DirectoryMapping;

@@ -19,7 +19,6 @@ import type { UpdateProfilePayload, UpdateUserPayload } from './user-change.mode
 import { changePerson } from './user-record.js';
 import { validateClientMutationId, validatePersonChange, withChange } from '../validate.js';
 
-/** Previews changes of users. */
 @Injectable()
 export class UserPreviewsService {
   private readonly mapping: DirectoryMapping;

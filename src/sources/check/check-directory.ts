@@ -94,7 +94,6 @@ async function describeServer(
   return ok('directory server', `${url}, ${ENCRYPTION[security]}, ${vendor}`);
 }
 
-/** Checks the directory on a connection that is bound. */
 class DirectoryCheck {
   constructor(
     private readonly config: DirectoryConfig,
@@ -121,7 +120,6 @@ class DirectoryCheck {
     yield this.describeChanges(entries);
   }
 
-  /** Returns the bases that are not found. */
   private async *findMissingBases(): AsyncGenerator<Finding, ReadonlySet<string>> {
     const { people, groups } = this.config.mapping;
     const missing = new Set<string>();

@@ -27,7 +27,6 @@ class AttributeStatistics {
   }
 }
 
-/** Checks the entries of a directory by reading all of them. */
 export class EntryCheck {
   readonly references: ReferenceStatistics;
   /** The number of entries, and of those whose modification time is visible. */

@@ -40,7 +40,6 @@ export class ContentSession {
   private readonly mentioned = new Map<EntryKind, Set<string>>();
   /** The kinds whose refresh is complete, and whether the entries that it did not mention are gone. */
   private readonly refreshed = new Map<EntryKind, boolean>();
-  /** Ends the searches and keeps the connection open. */
   private readonly stop = new AbortController();
   /** Covers everything that has been taken from the buffer. */
   private cookies: Map<EntryKind, Buffer>;
@@ -200,7 +199,6 @@ export class ContentSession {
     return this.buffer.take();
   }
 
-  /** Processes the events of a stream as they arrive. */
   private async pump(
     stream: AsyncGenerator<ContentEvent>,
     receive: (event: ContentEvent) => void,

@@ -71,7 +71,6 @@ function isRelated(dn: string, base: string): boolean {
   }
 }
 
-/** The DNs that a search returns, by entryUUID. */
 async function readShown(
   connection: LdapConnection,
   request: SearchRequest,
@@ -86,7 +85,6 @@ async function readShown(
   return shown;
 }
 
-/** The entryUUIDs that the refresh of a content synchronization returns. */
 async function readUuids(
   connection: LdapConnection,
   request: SearchRequest,

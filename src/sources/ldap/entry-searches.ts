@@ -23,7 +23,6 @@ export function searchesOf({ people, groups }: DirectoryMapping): Readonly<Recor
   };
 }
 
-/** The search for the containers of people and groups: their DNs and entryUUIDs. */
 export function containersBelow(base: string): SearchRequest {
   const filters = CONTAINERS.map((value) => isEqual('objectClass', Buffer.from(value)));
   return { base, scope: 'sub', filter: { kind: 'or', filters }, attributes: ['entryUUID'] };

@@ -179,7 +179,6 @@ export class LdapDirectory {
     return found;
   }
 
-  /** Reads every entry with only the time of its last change. */
   async *readTimes(connection: LdapConnection): AsyncGenerator<Entry> {
     const attributes = [this.modifiedAt];
     for (const kind of KINDS) yield* readPaged(connection, { ...this.searches[kind], attributes });

@@ -9,7 +9,6 @@ import type { EntryKind } from '../source.js';
 /** Idle timeout in milliseconds for reading the state of a server, which it can answer immediately. */
 const READ_TIMEOUT_MS = 10_000;
 
-/** The base DNs of people and groups. */
 export type Bases = Readonly<Record<EntryKind, { readonly base: string }>>;
 
 /**

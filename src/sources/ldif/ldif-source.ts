@@ -8,7 +8,6 @@ import { readLdif } from '../../ldap/ldif/ldif.js';
 import { type DirectorySource, type EntryKind, fingerprintOf } from '../source.js';
 import { SourceError } from '../source.error.js';
 
-/** Bytes per read from the file. */
 const CHUNK = 1 << 18;
 
 /** A directory that is stored in an LDIF content file. */
