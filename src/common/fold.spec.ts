@@ -1,3 +1,4 @@
+/** @isolated It replaces String.prototype.normalize. */
 import { ServiceError } from './errors.js';
 import { asLabel, foldId, foldSearch } from './fold.js';
 

@@ -1,3 +1,4 @@
+/** @isolated It fakes the clock. */
 import { LatencyBudget } from './redis-link.js';
 
 /** Jest's clock, so that no load of the machine changes what the tests see. Turns of the event loop stay real. */

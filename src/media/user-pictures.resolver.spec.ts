@@ -1,3 +1,4 @@
+/** @isolated It declares types and resolvers. */
 import { GraphQLSchemaBuilderModule, GraphQLSchemaFactory, Query, Resolver } from '@nestjs/graphql';
 import { Test } from '@nestjs/testing';
 import { assertObjectType } from 'graphql';

@@ -1,3 +1,4 @@
+/** @isolated It adds to the tables of fields. */
 import { readFileSync } from 'node:fs';
 import { type GraphQLSchema, isInputObjectType, isObjectType } from 'graphql';
 import { GraphQLSchemaHost } from '@nestjs/graphql';

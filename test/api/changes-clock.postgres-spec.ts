@@ -1,3 +1,4 @@
+/** @isolated It fakes the clock. */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { followChanges, readChanges } from '../support/clients/changes.js';

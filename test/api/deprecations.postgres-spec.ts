@@ -1,3 +1,4 @@
+/** @isolated It declares types and resolvers. */
 import { Module } from '@nestjs/common';
 import { Args, Field, Int, ObjectType, Query, Resolver } from '@nestjs/graphql';
 import { AppModule } from '../../src/app.module.js';

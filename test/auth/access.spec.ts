@@ -1,3 +1,4 @@
+/** @isolated It declares types and resolvers. */
 import { Test } from '@nestjs/testing';
 import {
   Field,

@@ -1,3 +1,4 @@
+/** @isolated It declares types and resolvers. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {

@@ -1,3 +1,4 @@
+/** @isolated It fakes the clock. */
 import sharp from 'sharp';
 import { DataSource } from 'typeorm';
 import { Database } from '../../src/database/database.js';

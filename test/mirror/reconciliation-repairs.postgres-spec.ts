@@ -1,3 +1,4 @@
+/** @isolated It replaces setTimeout. */
 import { DataSource } from 'typeorm';
 import { EntryComparer } from '../../src/mirror/reconcile/entry-comparer.js';
 import { MirrorState } from '../../src/mirror/status/mirror-state.js';

@@ -1,3 +1,4 @@
+/** @isolated It adds mutations. */
 import { buildLdif } from '../support/builders/directory.js';
 import { get, post, refusalOf } from '../support/clients/http.js';
 import { addTestMutations, TestMutations } from '../support/builders/mutations.js';

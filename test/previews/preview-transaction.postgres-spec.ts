@@ -1,3 +1,4 @@
+/** @isolated It adds mutations. */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';

@@ -1,3 +1,4 @@
+/** @isolated It compares functions by their constructor. */
 import { readFileSync } from 'node:fs';
 import {
   buildSchema,
