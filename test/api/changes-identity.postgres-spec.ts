@@ -7,20 +7,17 @@ import { TestService } from '../support/servers/service.js';
 const PEOPLE = ['anna', 'ben'].map((id) => ({ id }));
 
 describe('the cursors of a log that is restored', () => {
-  let service: TestService;
+  const service = TestService.forSuite({ ldif: buildLdif(PEOPLE) });
   let authorization: string;
   let url: string;
   const others: string[] = [];
 
   beforeAll(async () => {
-    service = await TestService.start({ ldif: buildLdif(PEOPLE) });
     await stopFollowing(service);
     authorization = await service.serviceAccount('directory');
     if (service.config.database.kind !== 'postgres') throw new Error('This is for a server');
     ({ url } = service.config.database);
   });
-
-  afterAll(() => service.stop());
 
   async function add(id: string): Promise<void> {
     others.push(id);

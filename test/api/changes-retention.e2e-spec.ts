@@ -11,16 +11,15 @@ const GROUPS: TestGroup[] = [
 ];
 
 describe('changes that are past their time', () => {
-  let service: TestService;
+  const service = TestService.forSuite({
+    ldif: buildLdif(PEOPLE, GROUPS),
+    environment: { DIRECTORY_CHANGES_DAYS: '7' },
+  });
   let authorization: string;
   /** Of the first ten changes: four people, two groups, four memberships. */
   let cursors: string[];
 
   beforeAll(async () => {
-    service = await TestService.start({
-      ldif: buildLdif(PEOPLE, GROUPS),
-      environment: { DIRECTORY_CHANGES_DAYS: '7' },
-    });
     authorization = await service.serviceAccount('read', 'directory');
     await stopFollowing(service);
     const { data } = await service.query<{ changes: { edges: { cursor: string }[] } }>(
@@ -30,8 +29,6 @@ describe('changes that are past their time', () => {
     cursors = data?.changes.edges.map(({ cursor }) => cursor) ?? [];
     await age(4);
   });
-
-  afterAll(() => service.stop());
 
   /** Makes the oldest changes that are there older than they may be. */
   async function age(count: number): Promise<void> {

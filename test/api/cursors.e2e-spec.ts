@@ -37,15 +37,12 @@ const CONNECTIONS: Record<string, (args: string) => string> = {
 const NAMES = Object.keys(CONNECTIONS);
 
 describe('a cursor', () => {
-  let service: TestService;
+  const service = TestService.forSuite({ ldif: buildLdif(PEOPLE, GROUPS) });
   let authorization: string;
 
   beforeAll(async () => {
-    service = await TestService.start({ ldif: buildLdif(PEOPLE, GROUPS) });
     authorization = await service.serviceAccount('read', 'directory');
   });
-
-  afterAll(() => service.stop());
 
   it.each(NAMES)('of %s is refused by every other connection, order and filter', async (name) => {
     const cursor = await firstCursor(name);
@@ -154,18 +151,15 @@ describe('a cursor', () => {
 });
 
 describe('walking through a list while rows come and go', () => {
-  let service: TestService;
+  const service = TestService.forSuite({
+    ldif: buildLdif(PEOPLE, GROUPS),
+    environment: { DIRECTORY_GUARD_PERCENT: '100' },
+  });
   let authorization: string;
 
   beforeAll(async () => {
-    service = await TestService.start({
-      ldif: buildLdif(PEOPLE, GROUPS),
-      environment: { DIRECTORY_GUARD_PERCENT: '100' },
-    });
     authorization = await service.serviceAccount('read', 'directory');
   });
-
-  afterAll(() => service.stop());
 
   it.each([
     { direction: 'forwards', size: 'first', bound: 'after', cursor: 'endCursor', more: 'hasNextPage' },

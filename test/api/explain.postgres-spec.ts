@@ -147,18 +147,15 @@ const SINGLE = [
 ];
 
 describe('on a hundred thousand people', () => {
-  let service: TestService;
+  const service = TestService.forSuite({ compared: false });
   let authorization: string;
   let sent: Map<string, SentStatement>;
 
   beforeAll(async () => {
-    service = await TestService.start({ compared: false });
     await fill(service.app.get(DataSource));
     authorization = await service.serviceAccount('read', 'directory');
     sent = await collectStatements();
   });
-
-  afterAll(() => service.stop());
 
   it('no statement of the reading path reads a large table from one end to the other', async () => {
     const found: string[] = [];

@@ -21,17 +21,16 @@ function told({ status, headers, body }: HttpAnswer) {
 }
 
 describe('a question that may be answered before Fastify sees it', () => {
-  let service: TestService;
+  const service = TestService.forSuite({
+    ldif,
+    compared: false,
+    environment: { LIMIT_POINTS_PER_HOUR: '40' },
+  });
   let authorization: string;
   /** Statuses of those that Fastify did not see. */
   const short: number[] = [];
 
   beforeAll(async () => {
-    service = await TestService.start({
-      ldif,
-      compared: false,
-      environment: { LIMIT_POINTS_PER_HOUR: '40' },
-    });
     const fastPath = service.app.get(FastPath);
     const { observer } = fastPath;
     fastPath.observer = (request, response, began) => {
@@ -45,8 +44,6 @@ describe('a question that may be answered before Fastify sees it', () => {
   beforeEach(() => {
     short.length = 0;
   });
-
-  afterAll(() => service.stop());
 
   const found = () => service.app.get(ResponseCache).statistics.hits;
 

@@ -2,24 +2,21 @@ import { buildLdif } from '../support/builders/directory.js';
 import { TestService } from '../support/servers/service.js';
 
 describe('a filter', () => {
-  let service: TestService;
+  const service = TestService.forSuite({
+    ldif: buildLdif(
+      [
+        { id: 'anna', name: 'Anna', schoolYear: '1A' },
+        { id: 'ben', name: 'Ben', schoolYear: '1a' },
+        { id: 'cleo', name: 'Cleo' },
+      ],
+      [{ id: 'club', name: 'Club', members: ['anna', 'ben', 'cleo'], owners: ['anna'] }],
+    ),
+  });
   let authorization: string;
 
   beforeAll(async () => {
-    service = await TestService.start({
-      ldif: buildLdif(
-        [
-          { id: 'anna', name: 'Anna', schoolYear: '1A' },
-          { id: 'ben', name: 'Ben', schoolYear: '1a' },
-          { id: 'cleo', name: 'Cleo' },
-        ],
-        [{ id: 'club', name: 'Club', members: ['anna', 'ben', 'cleo'], owners: ['anna'] }],
-      ),
-    });
     authorization = await service.serviceAccount('read', 'directory');
   });
-
-  afterAll(() => service.stop());
 
   it.each([
     { updatedSince: '0000-01-01T00:00:00Z', people: 3 },
@@ -62,7 +59,7 @@ describe('a filter', () => {
   it('that is null, in whole or in part, leaves nobody out', async () => {
     const nothing = { search: null, schoolYear: null, memberOf: null, role: null, updatedSince: null };
     for (const filter of [null, {}, nothing]) expect(await countPeople(filter)).toBe(3);
-    const { data } = await service.query(
+    const data = await service.read(
       `{ group(group: {id: "club"}) { all: members(first: 1, filter: {role: null, origin: null, search: null, schoolYear: null}, orderBy: null) { totalCount }
            loose: members(first: 1, filter: {role: {is: OWNER, strict: null}}) { totalCount } }
          groups(first: 1, filter: {search: null, parent: null, hasMember: null, role: null}, orderBy: null) { totalCount } }`,
@@ -93,30 +90,27 @@ describe('a filter', () => {
 });
 
 describe('a group', () => {
-  let service: TestService;
+  const service = TestService.forSuite({
+    ldif: buildLdif(
+      [
+        { id: 'anna', name: 'Anna Åberg' },
+        { id: 'ben', name: 'Ben' },
+        { id: 'cleo', name: 'Cleo' },
+      ],
+      [
+        { id: 'club', name: 'Club', members: ['anna', '@team'], owners: ['ben'] },
+        { id: 'team', name: 'Team', members: ['cleo'], admins: ['anna'] },
+      ],
+    ),
+  });
   let authorization: string;
 
   beforeAll(async () => {
-    service = await TestService.start({
-      ldif: buildLdif(
-        [
-          { id: 'anna', name: 'Anna Åberg' },
-          { id: 'ben', name: 'Ben' },
-          { id: 'cleo', name: 'Cleo' },
-        ],
-        [
-          { id: 'club', name: 'Club', members: ['anna', '@team'], owners: ['ben'] },
-          { id: 'team', name: 'Team', members: ['cleo'], admins: ['anna'] },
-        ],
-      ),
-    });
     authorization = await service.serviceAccount('read');
   });
 
-  afterAll(() => service.stop());
-
   it('has the people it names and those of the groups inside it, with where their role comes from', async () => {
-    const { data } = await service.query(
+    const data = await service.read(
       `{ group(group: {id: "CLUB"}) { id members(first: 10) { totalCount nodes {
         user { id } role { value direct inheritedFrom { id } } } } } }`,
       { authorization },

@@ -54,22 +54,19 @@ const OPERATIONS: Record<string, string> = {
 };
 
 describe('an operation', () => {
-  let service: TestService;
+  const service = TestService.forSuite({
+    ldif: buildLdif(PEOPLE, GROUPS),
+    // Every answer is read.
+    environment: { LIMIT_NODES: '100000', ANSWER_CACHE_MEGABYTES: '0' },
+    compared: false,
+  });
   let authorization: string;
   let profileToken: string;
 
   beforeAll(async () => {
-    service = await TestService.start({
-      ldif: buildLdif(PEOPLE, GROUPS),
-      // Every answer is read.
-      environment: { LIMIT_NODES: '100000', ANSWER_CACHE_MEGABYTES: '0' },
-      compared: false,
-    });
     authorization = await service.serviceAccount('read', 'directory');
     profileToken = await service.accessToken('profile read');
   });
-
-  afterAll(() => service.stop());
 
   it.each(Object.entries(OPERATIONS))(
     'for %s sends the same statements for a page of two and of a hundred',

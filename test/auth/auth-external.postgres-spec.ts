@@ -69,7 +69,7 @@ describe('a token of an external issuer', () => {
       clientId: client,
       userId: 'Anna',
     });
-    const { data } = await service.query('{ profile { id } }', { authorization });
+    const data = await service.read('{ profile { id } }', { authorization });
     expect(data).toEqual({ profile: { id: 'Anna' } });
   });
 

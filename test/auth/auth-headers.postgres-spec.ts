@@ -16,21 +16,18 @@ interface RawAnswer {
 }
 
 describe('the Authorization header', () => {
-  let service: TestService;
+  const service = TestService.forSuite();
   let bearer: string;
   let basic: string;
   let colons: string;
 
   beforeAll(async () => {
-    service = await TestService.start();
     bearer = (await service.accessToken('read')).slice('Bearer '.length);
     basic = (await service.serviceAccount('read')).slice('Basic '.length);
     const account = { name: 'Colons', description: null, scopes: ['read'], expiresAt: null } as const;
     colons = (await service.app.get(ServiceAccountsService).create({ id: 'colons', ...account }, SECRET))
       .token;
   });
-
-  afterAll(() => service.stop());
 
   /** Sends header lines exactly as they are: clients would mend some of them. */
   async function send(lines: readonly (string | Buffer)[], target = '/graphql/v1'): Promise<RawAnswer> {

@@ -35,18 +35,15 @@ const PROVIDER: [method: string, path: string][] = [
 const QUERY = JSON.stringify({ query: '{ groups(first: 1) { totalCount } }' });
 
 describe('what is embedded', () => {
-  let service: TestService;
+  const service = TestService.forSuite({
+    environment: { BASE_URL: 'http://directory.example.org', DIRECTORY_URL: 'file:sample/directory.ldif' },
+    compared: false,
+  });
   let token: string;
 
   beforeAll(async () => {
-    service = await TestService.start({
-      environment: { BASE_URL: 'http://directory.example.org', DIRECTORY_URL: 'file:sample/directory.ldif' },
-      compared: false,
-    });
     token = (await service.app.get(DemoServiceAccount).ensure()) ?? '';
   });
-
-  afterAll(() => service.stop());
 
   function ask(method: string, path: string, host: string): Promise<HttpAnswer> {
     return send(service, { method, path, headers: { host } });

@@ -105,13 +105,7 @@ describe('codes of the device flow', () => {
 });
 
 describe('every answer of the embedded provider', () => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    service = await TestService.start({ ldif: buildLdif([{ id: 'ada' }]), compared: false });
-  });
-
-  afterAll(() => service.stop());
+  const service = TestService.forSuite({ ldif: buildLdif([{ id: 'ada' }]), compared: false });
 
   const AUTHORIZE =
     '/oauth2/authorize?client_id=demo-app&response_type=code&redirect_uri=http://127.0.0.1:8080/callback' +

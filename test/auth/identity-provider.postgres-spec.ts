@@ -48,19 +48,13 @@ function basic(id: string, secret: string): Record<string, string> {
 }
 
 describe('the embedded identity provider', () => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    service = await TestService.start({
-      ldif: buildLdif([
-        { id: 'anna', name: 'Anna' },
-        { id: 'ben', name: 'Ben' },
-      ]),
-      environment: { AUTH_EMBEDDED_CLIENTS: writeClients() },
-    });
+  const service = TestService.forSuite({
+    ldif: buildLdif([
+      { id: 'anna', name: 'Anna' },
+      { id: 'ben', name: 'Ben' },
+    ]),
+    environment: { AUTH_EMBEDDED_CLIENTS: writeClients() },
   });
-
-  afterAll(() => service.stop());
 
   async function askToken(body: Record<string, string>, headers: Record<string, string> = {}) {
     const response = await fetch(`${service.url}/oauth2/token`, {
@@ -110,7 +104,7 @@ describe('the embedded identity provider', () => {
       userId: 'anna',
       scopes: ['profile', 'read'],
     });
-    const { data } = await service.query('{ profile { id user { id } } user(user: {id: "ben"}) { id } }', {
+    const data = await service.read('{ profile { id user { id } } user(user: {id: "ben"}) { id } }', {
       authorization: `Bearer ${answer['access_token'] ?? ''}`,
     });
     expect(data).toEqual({ profile: { id: 'anna', user: { id: 'anna' } }, user: { id: 'ben' } });

@@ -9,25 +9,22 @@ function inGroup(selection: string): string {
 const MEMBERS = 'members(first: 1) { totalCount }';
 
 describe('a withheld field', () => {
-  let service: TestService;
+  const service = TestService.forSuite({
+    ldif: buildLdif(
+      [{ id: 'anna', name: 'Anna' }],
+      [
+        { id: 'club', name: 'Club Anna', members: ['anna'] },
+        { id: 'team', members: ['anna'] },
+      ],
+    ),
+  });
   let directory: string;
   let read: string;
 
   beforeAll(async () => {
-    service = await TestService.start({
-      ldif: buildLdif(
-        [{ id: 'anna', name: 'Anna' }],
-        [
-          { id: 'club', name: 'Club Anna', members: ['anna'] },
-          { id: 'team', members: ['anna'] },
-        ],
-      ),
-    });
     directory = await service.serviceAccount('directory');
     read = await service.serviceAccount('read');
   });
-
-  afterAll(() => service.stop());
 
   interface Outcome {
     status: number;

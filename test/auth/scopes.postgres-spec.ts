@@ -95,22 +95,16 @@ function unreadableAmong(scopes: readonly Scope[]): [coordinate: string, argumen
 }
 
 describe('scopes', () => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    service = await TestService.start({
-      ldif: LDIF,
-      environment: {
-        AUTH_EMBEDDED_CLIENTS: writeClients([
-          { id: 'walker', owner: 'anna' },
-          { id: 'bare', owner: 'anna', scopes: [] },
-        ]),
-        LIMIT_TOKENS: '100000',
-      },
-    });
+  const service = TestService.forSuite({
+    ldif: LDIF,
+    environment: {
+      AUTH_EMBEDDED_CLIENTS: writeClients([
+        { id: 'walker', owner: 'anna' },
+        { id: 'bare', owner: 'anna', scopes: [] },
+      ]),
+      LIMIT_TOKENS: '100000',
+    },
   });
-
-  afterAll(() => service.stop());
 
   /** A token that acts for Anna. */
   function tokenWith(scopes: readonly Scope[]): Promise<string> {

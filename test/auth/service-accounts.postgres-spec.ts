@@ -18,18 +18,15 @@ interface Who {
 }
 
 describe('a service account', () => {
-  let service: TestService;
+  const service = TestService.forSuite({ ldif: buildLdif([{ id: 'ada.martin', name: 'Ada' }]) });
   let accounts: ServiceAccountsService;
   let dataSource: DataSource;
   let count = 0;
 
-  beforeAll(async () => {
-    service = await TestService.start({ ldif: buildLdif([{ id: 'ada.martin', name: 'Ada' }]) });
+  beforeAll(() => {
     accounts = service.app.get(ServiceAccountsService);
     dataSource = service.app.get(DataSource);
   });
-
-  afterAll(() => service.stop());
 
   async function create(changes: Partial<NewServiceAccount> = {}): Promise<{ id: string; token: string }> {
     count += 1;

@@ -16,19 +16,16 @@ import { statementsOf } from '../support/builders/statements.js';
 const HUNDRED = `{ a: groups(first: 100) { nodes { members(first: 99) { totalCount } } } }`;
 const POINTS = 100;
 
-let service: TestService;
+const service = TestService.forSuite({
+  ldif: buildLdif([{ id: 'anna' }], [{ id: 'club', members: ['anna'] }]),
+  environment: { LIMIT_POINTS_PER_HOUR: String(POINTS) },
+  compared: false,
+});
 let executions: Executions;
 
-beforeAll(async () => {
-  service = await TestService.start({
-    ldif: buildLdif([{ id: 'anna' }], [{ id: 'club', members: ['anna'] }]),
-    environment: { LIMIT_POINTS_PER_HOUR: String(POINTS) },
-    compared: false,
-  });
+beforeAll(() => {
   executions = new Executions(service.app);
 });
-
-afterAll(() => service.stop());
 
 /** By somebody who has asked for nothing yet. */
 async function ask(request: HttpRequest, authorization?: string): Promise<HttpAnswer> {

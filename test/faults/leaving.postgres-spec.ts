@@ -11,19 +11,16 @@ const people = Array.from({ length: 60 }, (_, at) => ({ id: `p${at}` }));
 const QUERY = '{ group(group: {id: "club"}) { members(first: 60) { nodes { user { id name photo } } } } }';
 
 describe('clients that leave before they are answered', () => {
-  let service: TestService;
+  const service = TestService.forSuite({
+    ldif: buildLdif(people, [{ id: 'club', members: people.map(({ id }) => id) }]),
+    environment: { LIMIT_REQUESTS_PER_MINUTE: '100000', ANSWER_CACHE_MEGABYTES: '0' },
+    compared: false,
+  });
   let authorization: string;
 
   beforeAll(async () => {
-    service = await TestService.start({
-      ldif: buildLdif(people, [{ id: 'club', members: people.map(({ id }) => id) }]),
-      environment: { LIMIT_REQUESTS_PER_MINUTE: '100000', ANSWER_CACHE_MEGABYTES: '0' },
-      compared: false,
-    });
     authorization = await service.serviceAccount('read');
   });
-
-  afterAll(() => service.stop());
 
   /** Sends a request, and leaves while it is being answered. */
   function leave(): Promise<void> {

@@ -18,17 +18,14 @@ interface Told {
 }
 
 describe('how fresh an answer is', () => {
-  let service: TestService;
+  const service = TestService.forSuite({ ldif: buildLdif(PEOPLE, [{ id: 'club' }]), compared: false });
   let authorization: string;
 
   beforeAll(async () => {
-    service = await TestService.start({ ldif: buildLdif(PEOPLE, [{ id: 'club' }]), compared: false });
     authorization = await service.serviceAccount('read', 'write', 'directory');
     // Only the test confirms the mirror from here on.
     await stopFollowing(service);
   });
-
-  afterAll(() => service.stop());
 
   async function ask(query: string, headers: Record<string, string> = {}): Promise<Told> {
     const { status, errors, headers: fields } = await service.query(query, { authorization, headers });

@@ -7,13 +7,7 @@ interface Report {
 }
 
 describe('the health of a service', () => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    service = await TestService.start({ ldif: buildLdif([{ id: 'anna' }]) });
-  });
-
-  afterAll(() => service.stop());
+  const service = TestService.forSuite({ ldif: buildLdif([{ id: 'anna' }]) });
 
   async function report(): Promise<Report> {
     return (await (await fetch(`${service.url}/_readiness`)).json()) as Report;

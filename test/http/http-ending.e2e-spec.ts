@@ -35,13 +35,7 @@ describe('a service that is told to end', () => {
 });
 
 describe('a service that has closed its database', () => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    service = await TestService.start({ ldif: buildLdif([{ id: 'anna' }]) });
-  });
-
-  afterAll(() => service.stop());
+  const service = TestService.forSuite({ ldif: buildLdif([{ id: 'anna' }]) });
 
   it('refuses by 503 what comes after', async () => {
     const authorization = await service.serviceAccount('read');

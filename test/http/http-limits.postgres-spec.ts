@@ -19,16 +19,10 @@ function rateLimits(
 }
 
 describe('a service of 5 requests a minute', () => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    service = await TestService.start({
-      ldif: buildLdif([{ id: 'anna' }]),
-      environment: { LIMIT_REQUESTS_PER_MINUTE: '5', TRUSTED_PROXIES: '127.0.0.1' },
-    });
+  const service = TestService.forSuite({
+    ldif: buildLdif([{ id: 'anna' }]),
+    environment: { LIMIT_REQUESTS_PER_MINUTE: '5', TRUSTED_PROXIES: '127.0.0.1' },
   });
-
-  afterAll(() => service.stop());
 
   async function spend(ask: () => Promise<HttpAnswer>): Promise<void> {
     for (let left = 4; left >= 0; left--) {
@@ -81,13 +75,7 @@ describe('a service of 5 requests a minute', () => {
 });
 
 describe('a service of 10 points an hour', () => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    service = await TestService.start({ environment: { LIMIT_POINTS_PER_HOUR: '10' } });
-  });
-
-  afterAll(() => service.stop());
+  const service = TestService.forSuite({ environment: { LIMIT_POINTS_PER_HOUR: '10' } });
 
   it('takes the price of each operation, and refuses one that is more than is left', async () => {
     const authorization = await service.serviceAccount('read');

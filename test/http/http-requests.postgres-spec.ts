@@ -7,13 +7,7 @@ const TWO = 'query one { a: __typename } query two { b: __typename }';
 const MUTATION = 'mutation { updateProfile(input: {name: "A"}) { profile { name } } }';
 const WITH_VARIABLE = 'query ($yes: Boolean!) { __typename @include(if: $yes) }';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await TestService.start();
-});
-
-afterAll(() => service.stop());
+const service = TestService.forSuite();
 
 describe('a request by POST', () => {
   it('has query, operationName, variables and extensions, each of the last three possibly null', async () => {

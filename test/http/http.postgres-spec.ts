@@ -8,18 +8,15 @@ const ANSWER = { buildInfo: { __typename: 'BuildInfo' } };
 const OF_READ = '{ user(user: {id: "anna"}) { id } }';
 const ORIGIN = 'https://pages.example';
 
-let service: TestService;
+const service = TestService.forSuite({
+  ldif: buildLdif([{ id: 'anna' }]),
+  environment: { CORS_ORIGINS: `${ORIGIN},https://other.example` },
+});
 let authorization: string;
 
 beforeAll(async () => {
-  service = await TestService.start({
-    ldif: buildLdif([{ id: 'anna' }]),
-    environment: { CORS_ORIGINS: `${ORIGIN},https://other.example` },
-  });
   authorization = await service.serviceAccount('read');
 });
-
-afterAll(() => service.stop());
 
 describe('the status of an answer', () => {
   it('is 200 with data, also where a field has an error', async () => {

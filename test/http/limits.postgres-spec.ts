@@ -7,23 +7,20 @@ const TOO_COMPLEX = [400, 'QUERY_TOO_COMPLEX'];
 const INVALID = [400, 'GRAPHQL_VALIDATION_FAILED'];
 const BAD_INPUT = [400, 'BAD_USER_INPUT'];
 
-let service: TestService;
+const service = TestService.forSuite({
+  ldif: buildLdif(
+    [{ id: 'anna' }, { id: 'ben' }],
+    [
+      { id: 'club', members: ['anna', '@team'] },
+      { id: 'team', members: ['ben'] },
+    ],
+  ),
+});
 let authorization: string;
 
 beforeAll(async () => {
-  service = await TestService.start({
-    ldif: buildLdif(
-      [{ id: 'anna' }, { id: 'ben' }],
-      [
-        { id: 'club', members: ['anna', '@team'] },
-        { id: 'team', members: ['ben'] },
-      ],
-    ),
-  });
   authorization = await service.serviceAccount('read');
 });
-
-afterAll(() => service.stop());
 
 const ask = (query: string, variables?: Record<string, unknown>) =>
   post(service, { query, variables }, { authorization });

@@ -30,16 +30,13 @@ function buildSchool({ classMembers }: { classMembers: string[] }): string {
 }
 
 describe('a person who comes into a group three deep', () => {
-  let service: TestService;
+  const service = TestService.forSuite({ ldif: buildSchool({ classMembers: ['p1'] }) });
   let before: Set<string>;
 
   beforeAll(async () => {
-    service = await TestService.start({ ldif: buildSchool({ classMembers: ['p1'] }) });
     before = new Set(await listVersions(service));
     await takeOver(service, buildSchool({ classMembers: ['p1', NEWCOMER.id] }));
   });
-
-  afterAll(() => service.stop());
 
   it('is in that group and in all around it', async () => {
     const roles = await readEffectiveRoles(service);

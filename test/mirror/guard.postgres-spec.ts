@@ -68,7 +68,7 @@ describe('a directory that loses much at once', () => {
     );
     const revision = await readRevision(service);
     await replaceUntil(service, renamed, 'BLOCKED');
-    const { data } = await service.query('{ users(first: 1) { nodes { name } } }', { authorization });
+    const data = await service.read('{ users(first: 1) { nodes { name } } }', { authorization });
     expect(data).toEqual({ users: { nodes: [{ name: 'person-00' }] } });
 
     await replaceUntil(service, ldifOf(PEOPLE, GROUPS), 'IDLE');

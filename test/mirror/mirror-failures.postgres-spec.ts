@@ -10,22 +10,19 @@ const PEOPLE: TestPerson[] = [
 const GOOD = buildLdif(PEOPLE, [{ id: 'club', members: ['anna', 'ben'] }]);
 
 describe('a directory file that cannot be used', () => {
-  let service: TestService;
+  const service = TestService.forSuite({ ldif: GOOD, environment: { DIRECTORY_SYNC_SECONDS: '1' } });
   let authorization: string;
 
   beforeAll(async () => {
-    service = await TestService.start({ ldif: GOOD, environment: { DIRECTORY_SYNC_SECONDS: '1' } });
     authorization = await service.serviceAccount('read', 'directory');
   });
-
-  afterAll(() => service.stop());
 
   afterEach(async () => {
     await replaceUntil(service, GOOD, 'IDLE');
   });
 
   async function expectEverybodyIsServed(): Promise<void> {
-    const { data } = await service.query(
+    const data = await service.read(
       '{ users(first: 5) { nodes { name } } group(group: {id: "club"}) { members(first: 0) { totalCount } } }',
       { authorization },
     );

@@ -31,18 +31,15 @@ function withGroup(id: string, changes: Partial<TestGroup>): TestGroup[] {
 }
 
 describe('a directory file that changes', () => {
-  let service: TestService;
+  const service = TestService.forSuite({
+    ldif: buildLdif(PEOPLE, GROUPS),
+    environment: { DIRECTORY_SYNC_SECONDS: '1' },
+  });
   let authorization: string;
 
   beforeAll(async () => {
-    service = await TestService.start({
-      ldif: buildLdif(PEOPLE, GROUPS),
-      environment: { DIRECTORY_SYNC_SECONDS: '1' },
-    });
     authorization = await service.serviceAccount('read', 'directory');
   });
-
-  afterAll(() => service.stop());
 
   afterEach(async () => {
     const ldif = buildLdif(PEOPLE, GROUPS);

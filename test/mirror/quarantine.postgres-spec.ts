@@ -51,17 +51,14 @@ async function buildDirectory(): Promise<string> {
 }
 
 describe('a directory with mistakes in it', () => {
-  let service: TestService;
+  const service = TestService.forSuite(async () => ({ ldif: await buildDirectory() }));
   let authorization: string;
   let leftOut: Awaited<ReturnType<typeof readLeftOut>>;
 
   beforeAll(async () => {
-    service = await TestService.start({ ldif: await buildDirectory() });
     authorization = await service.serviceAccount('read', 'directory');
     leftOut = await readLeftOut(service);
   });
-
-  afterAll(() => service.stop());
 
   async function ask(query: string): Promise<unknown> {
     return (await service.query(query, { authorization })).data;

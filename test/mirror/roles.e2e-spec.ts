@@ -18,15 +18,12 @@ const ROLE = 'role { value direct inheritedFrom { id } }';
 describe('roles through groups inside groups', () => {
   const directory = randomDirectory({ people: 30, groups: 20 }, 7);
   const expected = heldRoles(directory.groups);
-  let service: TestService;
+  const service = TestService.forSuite({ ldif: buildLdif(directory.people, directory.groups) });
   let authorization: string;
 
   beforeAll(async () => {
-    service = await TestService.start({ ldif: buildLdif(directory.people, directory.groups) });
     authorization = await service.serviceAccount('read', 'directory');
   });
-
-  afterAll(() => service.stop());
 
   it('are the highest over all ways, with what is given by name and the groups that the rest comes from', async () => {
     expect(await readRoles(service, authorization)).toEqual(plain(expected));
@@ -88,7 +85,7 @@ describe('roles through groups inside groups', () => {
       new Map<string, HeldRole>(),
     ];
     const [member] = people.keys();
-    const { data } = await service.query(
+    const data = await service.read(
       `{ isMember(user: {id: "${String(member).toUpperCase()}"}, group: {id: "${group.toUpperCase()}"}, role: null) }`,
       { authorization },
     );

@@ -17,17 +17,11 @@ import { TwinService } from '../support/twin.js';
 const SDL = '/graphql/v1/schema.graphql';
 const PAGES = ['', '/queries', '/mutations', '/objects', '/inputs', '/values', '/errors'];
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await TestService.start({
-    ldif: readFileSync('sample/directory.ldif', 'utf8'),
-    environment: { LIMIT_POINTS_PER_HOUR: '5000' },
-    compared: false,
-  });
+const service = TestService.forSuite({
+  ldif: readFileSync('sample/directory.ldif', 'utf8'),
+  environment: { LIMIT_POINTS_PER_HOUR: '5000' },
+  compared: false,
 });
-
-afterAll(() => service.stop());
 
 describe('an example of the reference', () => {
   let askers: Askers;

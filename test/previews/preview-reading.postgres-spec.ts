@@ -57,20 +57,14 @@ const PROBES: [mutation: string, existing: string, missing: string][] = [
 ];
 
 describe('a preview', () => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    service = await TestService.start({
-      ldif: DIRECTORY,
-      compared: false,
-      environment: {
-        AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'ada-app', owner: 'ada' }]),
-        LIMIT_TOKENS: '100000',
-      },
-    });
+  const service = TestService.forSuite({
+    ldif: DIRECTORY,
+    compared: false,
+    environment: {
+      AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'ada-app', owner: 'ada' }]),
+      LIMIT_TOKENS: '100000',
+    },
   });
-
-  afterAll(() => service.stop());
 
   async function send(query: string, scope: string): Promise<HttpAnswer> {
     return post(service, { query }, { authorization: await service.accessToken(scope, 'ada-app') });

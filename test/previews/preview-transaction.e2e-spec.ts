@@ -12,23 +12,20 @@ const STORED = [
 ];
 
 describe('a preview transaction', () => {
-  let service: TestService;
+  const service = TestService.forSuite({
+    ldif: buildLdif(
+      [{ id: 'anna' }],
+      [
+        { id: 'club', name: 'Club', members: ['anna'] },
+        { id: 'team', name: 'Team', members: ['@club'] },
+      ],
+    ),
+  });
   let database: Database;
 
-  beforeAll(async () => {
-    service = await TestService.start({
-      ldif: buildLdif(
-        [{ id: 'anna' }],
-        [
-          { id: 'club', name: 'Club', members: ['anna'] },
-          { id: 'team', name: 'Team', members: ['@club'] },
-        ],
-      ),
-    });
+  beforeAll(() => {
     database = service.app.get(Database);
   });
-
-  afterAll(() => service.stop());
 
   const rename = (transaction: PreviewTransaction, id: string, name: string) =>
     transaction.query('update groups set name = $2 where id = $1', [id, name]);

@@ -9,13 +9,7 @@ import {
 import { TestService } from '../support/servers/service.js';
 
 describe('the schema of a running service', () => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    service = await TestService.start();
-  });
-
-  afterAll(() => service.stop());
+  const service = TestService.forSuite();
 
   it('is the one in the file', async () => {
     const authorization = await service.serviceAccount('read');

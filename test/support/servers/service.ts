@@ -19,7 +19,7 @@ import { ComparedAnswers } from '../builders/compared-answers.js';
 import { type Answer, type QueryOptions, readData, sendQuery } from '../clients/graphql.js';
 import { LONGEST_WAIT } from '../eventually.js';
 import { findFreePort } from './postgres.mjs';
-import { createDatabase, variable } from './store.js';
+import { createDatabase, type TestDatabase, variable } from './store.js';
 
 export interface ServiceOptions {
   /** The text of the directory file; without it, the directory has nobody. */
@@ -33,27 +33,43 @@ export interface ServiceOptions {
 
 /** A service of a test's own, on a port of the loopback interface and a database of its own. */
 export class TestService {
-  private constructor(
-    readonly app: NestFastifyApplication,
-    readonly config: Config,
-    private readonly drop: () => Promise<void>,
-    private readonly directory: string,
-    private readonly comparedAnswers: ComparedAnswers | null,
-  ) {}
+  app!: NestFastifyApplication;
+  config!: Config;
+  private database!: TestDatabase;
+  private directory!: string;
+  private comparedAnswers: ComparedAnswers | null = null;
 
-  static async start({
+  static async start(options: ServiceOptions = {}): Promise<TestService> {
+    const service = new TestService();
+    await service.begin(options);
+    return service;
+  }
+
+  /** A service that starts before the tests of the block from which this is called, and stops after them. */
+  static forSuite(
+    options: ServiceOptions | (() => ServiceOptions | Promise<ServiceOptions>) = {},
+  ): TestService {
+    const service = new TestService();
+    beforeAll(async () => {
+      await service.begin(typeof options === 'function' ? await options() : options);
+    });
+    afterAll(() => service.stop());
+    return service;
+  }
+
+  private async begin({
     ldif = 'version: 1\n',
     environment = {},
     compared = true,
     confirmed = true,
-  }: ServiceOptions = {}): Promise<TestService> {
-    const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'service-'));
-    writeFileSync(join(directory, 'directory.ldif'), ldif);
-    const database = await createDatabase();
-    const config = readConfig({
+  }: ServiceOptions): Promise<void> {
+    this.directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'service-'));
+    writeFileSync(join(this.directory, 'directory.ldif'), ldif);
+    this.database = await createDatabase();
+    this.config = readConfig({
       PORT: String(await findFreePort()),
-      DATABASE_URL: database.url,
-      DIRECTORY_URL: `file:${join(directory, 'directory.ldif')}`,
+      DATABASE_URL: this.database.url,
+      DIRECTORY_URL: `file:${join(this.directory, 'directory.ldif')}`,
       // Tests ask more in a minute than clients do; those of the limits set their own.
       LIMIT_REQUESTS_PER_MINUTE: '1000000',
       LIMIT_POINTS_PER_HOUR: '100000000',
@@ -61,13 +77,11 @@ export class TestService {
       LOG_LEVEL: 'fatal',
       ...environment,
     });
-    const app = await createAppWithRetry(config);
-    await app.listen(config.port, config.host);
-    await app.get(MirrorService).start();
-    const answers = compared ? new ComparedAnswers(app) : null;
-    const service = new TestService(app, config, () => database.drop(), directory, answers);
-    if (confirmed) await service.confirmEmpty();
-    return service;
+    this.app = await createAppWithRetry(this.config);
+    await this.app.listen(this.config.port, this.config.host);
+    await this.app.get(MirrorService).start();
+    if (compared) this.comparedAnswers = new ComparedAnswers(this.app);
+    if (confirmed) await this.confirmEmpty();
   }
 
   get url(): string {
@@ -76,7 +90,7 @@ export class TestService {
 
   async stop(): Promise<void> {
     await this.app.close();
-    await this.drop();
+    await this.database.drop();
     rmSync(this.directory, { recursive: true, force: true });
     this.comparedAnswers?.check();
   }
