@@ -37,7 +37,7 @@ export function canReadPerson(principal: Principal, id: string): boolean {
 export function unreadable({ scopes }: Principal, argument: string): ServiceError {
   return new ServiceError(
     'INSUFFICIENT_SCOPE',
-    `The argument ${argument} names what this token cannot read: that needs the scope read`,
+    `The argument ${argument} names an object that this token cannot read: it needs the scope read`,
     { argument, requiredScopes: ['read'], grantedScopes: SCOPES.filter((scope) => scopes.has(scope)) },
   );
 }

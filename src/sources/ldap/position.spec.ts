@@ -68,7 +68,7 @@ describe('the state of a directory', () => {
   it('that is not shown is not compared', () => {
     const known = stateFrom(`rid=000,csn=${NEW}`, `rid=000,csn=${NEW}`);
     expect(compareStates(known, NOTHING)).toEqual({ behind: [], added: [] });
-    expect(describeHidden(known, NOTHING)).toMatch(/no longer shows how far it has come/);
+    expect(describeHidden(known, NOTHING)).toMatch(/no longer shows its contextCSN/);
     expect(describeHidden(NOTHING, known)).toBeNull();
     expect(withKnown({ person: null, group: vectorOf([OLD]) }, known)).toEqual({
       person: vectorOf([NEW]),
