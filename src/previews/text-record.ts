@@ -10,7 +10,7 @@ import { type AuxiliaryClass, isSame } from './auxiliary-class.js';
 import { type ChangedEntry, modifyEntry, type OriginalEntry, rawValues } from './stored-entry.js';
 import type { FieldChanges } from './validate.js';
 
-export interface TextChange {
+interface TextChange {
   /** The field of the input, for errors. */
   readonly argument: string;
   readonly attribute: string;

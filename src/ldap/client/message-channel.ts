@@ -11,7 +11,7 @@ import { resultCodeName } from './result-code.js';
 /** Limits on unread messages of all operations. At a limit, the socket is paused. */
 const HIGH_WATER = { messages: 1000, bytes: 8 * 1024 * 1024 };
 
-export interface LdapOperation {
+interface LdapOperation {
   /**
    * The next message of the response.
    * @param milliseconds how long to wait for it; 0 means no limit

@@ -8,7 +8,7 @@ const BATCH_BYTES = 4_000_000;
 const LARGEST_PICTURE = 16_000_000;
 
 /** The result of storing a picture: its key in the store, or the reason why it is omitted. */
-export type StoredPicture = { readonly sha256: Buffer } | { readonly reason: string };
+type StoredPicture = { readonly sha256: Buffer } | { readonly reason: string };
 
 /** Returns the reason why a picture cannot be displayed, or null if it can. */
 export async function faultOfPicture(bytes: Buffer): Promise<string | null> {

@@ -1,5 +1,5 @@
 /** What to do about a server that lacks some of the mirrored changes. */
-export type BehindStep =
+type BehindStep =
   /** Its contents may still equal the mirror. Compare them, and apply nothing if they differ. */
   | 'compare'
   /** The server may be catching up. */

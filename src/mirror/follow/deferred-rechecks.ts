@@ -13,7 +13,7 @@ import { readStoredEntries, readStoredReferences } from '../plan/stored.js';
  * overlay refint does so a moment after a rename or a deletion, without a message (RFC 4533), a new entryCSN
  * or modifyTimestamp.
  */
-export interface Consequences {
+interface Consequences {
   /** entryUUIDs of groups that name an entry by a DN that it no longer has. */
   readonly groups: ReadonlySet<string>;
   /**

@@ -1,7 +1,7 @@
 import type { EntryKind } from '../../sources/source.js';
 
 /** The rank of a role: 1 member, 2 admin, 3 owner. A higher role has a larger number. */
-export type Rank = 1 | 2 | 3;
+type Rank = 1 | 2 | 3;
 
 /** The attributes of a group that name an entry, as a sum. */
 export type NamedAs = number;

@@ -17,7 +17,7 @@ export function deletesAnything(plan: Plan): boolean {
 }
 
 /** The values that the deletion guard needs besides the plan. */
-export interface GuardFacts {
+interface GuardFacts {
   /** No revision has been applied before. */
   readonly isFirst: boolean;
   readonly stored: Counts;

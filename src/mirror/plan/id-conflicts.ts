@@ -9,7 +9,7 @@ import { identitiesIn } from './planning.js';
 import { readIdHolders, readClaimedIds, readStoredEntries } from './stored.js';
 
 /** Reads entries again, by entryUUID. Entries that no longer exist are not in the result. */
-export type ReadAgain = (uuids: readonly string[]) => Promise<readonly KnownEntry[]>;
+type ReadAgain = (uuids: readonly string[]) => Promise<readonly KnownEntry[]>;
 
 type Identity = Pick<KnownEntry, 'kind' | 'uuid'>;
 

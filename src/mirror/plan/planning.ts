@@ -6,7 +6,7 @@ import type { Skipped, Snapshot } from '../map/snapshot.js';
 import { type Identities, readStoredEntries, readStoredReferences, readSubjects } from './stored.js';
 
 /** The scope of a change, by entryUUID: entries in their current state, and deleted ones. A Delta is one. */
-export interface Extent {
+interface Extent {
   readonly people: ReadonlyMap<string, unknown>;
   readonly groups: ReadonlyMap<string, unknown>;
   readonly gonePeople: ReadonlySet<string>;

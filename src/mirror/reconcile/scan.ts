@@ -46,7 +46,7 @@ export interface ScanResult {
   readonly seconds: number;
 }
 
-export interface ScanOptions {
+interface ScanOptions {
   readonly depth: Depth;
   /** Whether the scan pauses for half of the time, so that other work can run. */
   readonly isThrottled: boolean;

@@ -1,7 +1,7 @@
 import type { Plan, RoleChange } from '../plan/plan.js';
 import type { Findings } from './outcome.js';
 
-export interface ChangeCounts {
+interface ChangeCounts {
   readonly created: number;
   readonly updated: number;
   readonly deleted: number;

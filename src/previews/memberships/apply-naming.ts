@@ -7,7 +7,7 @@ import { applyChange } from '../apply-change.js';
 import { changeNames, NOT_NAMED } from './membership-record.js';
 import type { MirroredGroup, MirroredPerson } from '../mirrored-entries.queries.js';
 
-export interface Naming {
+interface Naming {
   readonly kind: keyof Pick<Plan, 'memberships' | 'nestings'>;
   readonly group: MirroredGroup;
   readonly subject: MirroredPerson | MirroredGroup;
