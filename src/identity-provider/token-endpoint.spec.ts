@@ -1,14 +1,9 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
-import { type Client, parseClients } from './clients.js';
-import { readConfig } from '../config/config.js';
-import { FailedLogins, WrongCodes } from '../limits/failed-logins.js';
-import { Limits } from '../limits/limits.js';
-import { createKeys, type ProviderKeys, publicKeys } from './keys.js';
-import { DeviceCodes } from './device-codes.js';
-import { ProviderLogins } from './logins.js';
-import { buildProvider } from './provider.js';
+import {
+  type EmbeddedProvider,
+  startEmbeddedProvider,
+} from '../../test/support/builders/embedded-provider.js';
+import { type ProviderKeys, publicKeys } from './keys.js';
 
 const ODD_ID = 'odd: id+with%20all&of=it';
 const ODD_SECRET = 'a:b+c%25 d%zz/=&';
@@ -22,37 +17,18 @@ const CLIENTS = [
 ].map((client) => ({ scope: 'read', grant_types: ['client_credentials'], ...client }));
 
 describe('the token endpoint', () => {
-  let server: Server;
+  let provider: EmbeddedProvider;
   let issuer: string;
   let keys: ProviderKeys;
 
   beforeAll(async () => {
-    keys = await createKeys();
-    server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const problems: string[] = [];
-    const clients: Client[] = parseClients(JSON.stringify(CLIENTS), problems);
-    expect(problems).toEqual([]);
-    const config = readConfig({ LIMIT_FAILED_LOGINS: '1000' });
-    const logins = new ProviderLogins(new FailedLogins(config, new Limits(null)));
-    const provider = buildProvider({
-      issuer,
-      audience: 'urn:test:audience',
-      clients,
-      corsOrigins: [],
-      keys,
+    provider = await startEmbeddedProvider(CLIENTS, {
       findPerson: (id) => Promise.resolve(id.toLowerCase() === 'ada' ? { id: 'ada', name: 'Ada' } : null),
-      logins,
-      codes: new DeviceCodes(new WrongCodes(config, new Limits(null)), logins),
     });
-    server.on('request', provider.callback());
+    ({ issuer, keys } = provider);
   });
 
-  afterAll(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
+  afterAll(() => provider.close());
 
   function ask(body: Record<string, string>, headers: Record<string, string> = {}): Promise<Response> {
     return fetch(`${issuer}/oauth2/token`, {
