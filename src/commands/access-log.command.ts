@@ -13,7 +13,6 @@ interface AccessLogOptions {
   json?: true;
 }
 
-/** Contact and purpose of a service account. */
 interface About {
   readonly contact: string | null;
   readonly purpose: string | null;

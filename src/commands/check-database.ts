@@ -21,7 +21,6 @@ import { expiresSoon } from './service-account-list.js';
 const NOTICEABLE = 2000;
 const HARMFUL = 30_000;
 
-/** Checks the database and its content. */
 export async function checkDatabase(config: Config): Promise<Finding[]> {
   try {
     return await withDatabase(config, async (dataSource) => [

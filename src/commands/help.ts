@@ -26,7 +26,6 @@ export function configureHelp(program: Command): void {
     .addHelpText('after', EXIT_CODES);
 }
 
-/** Adds examples with their purpose to the help of a command. */
 export function addExamples(command: Command, ...examples: [line: string, use: string][]): void {
   const lines = examples.flatMap(([line, use]) => [`  ${use}:`, `    $ directory ${line}`]);
   command.addHelpText('after', ['', 'Examples:', ...lines].join('\n'));

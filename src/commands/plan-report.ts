@@ -41,7 +41,6 @@ export interface ReportedRole {
   readonly after: GroupRole | null;
 }
 
-/** The present row of an entry in the mirror. */
 type StoredRow = Readonly<Record<string, unknown>> & { readonly id: string; readonly name: string };
 
 /** A reported field: the SQL expression that reads it from the table `e`, and its value in a plan. */
@@ -51,7 +50,6 @@ interface ReportedField {
   readonly valueOf: (value: MappedPerson | MappedGroup) => unknown;
 }
 
-/** The changes of a plan to users or to groups. */
 interface PlannedChanges {
   readonly created: readonly Hashed<MappedPerson | MappedGroup>[];
   readonly updated: readonly Hashed<MappedPerson | MappedGroup>[];

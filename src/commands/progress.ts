@@ -2,7 +2,6 @@ import { clearLine, cursorTo } from 'node:readline';
 import type { WriteStream } from 'node:tty';
 import type { ProgressStep } from '../mirror/map/read.js';
 
-/** Length of the bar in characters. */
 const BAR = 24;
 /** Milliseconds after which a command shows its progress. */
 const SHOW_AFTER_MS = 2000;

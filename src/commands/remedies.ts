@@ -59,7 +59,6 @@ const FIXES: readonly [what: string, fix: string][] = [
   ['signing keys', 'Set URL_SIGNING_KEYS to what `openssl rand -hex 32` prints'],
 ];
 
-/** Returns the remedy for a failed check (pure). */
 export function fixFor(what: string): string | null {
   return FIXES.find(([beginning]) => what.startsWith(beginning))?.[1] ?? null;
 }

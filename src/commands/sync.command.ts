@@ -10,7 +10,6 @@ import { describePlan, describeQuarantined } from './plan-text.js';
 import type { SyncResult } from './run-sync.js';
 import { printable } from './terminal.js';
 
-/** Default number of shown changes of each kind. */
 const SHOWN = 20;
 
 interface SyncOptions {

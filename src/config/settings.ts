@@ -22,7 +22,6 @@ export const SETTING_GROUPS = {
   'Access log': ACCESS_LOG_SETTINGS,
 };
 
-/** All settings, by name. */
 export const SETTINGS = {
   ...SERVICE_SETTINGS,
   ...MONITORING_SETTINGS,

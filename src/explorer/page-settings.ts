@@ -4,7 +4,6 @@ export interface PageSettings {
   readonly endpoint: string;
   /** URL under which clients reach the service. Signed URLs of pictures begin with it. */
   readonly baseUrl: string;
-  /** Path of the start page. */
   readonly startPage: string;
   /** Path of the reference. Null: it is not served. */
   readonly reference: string | null;

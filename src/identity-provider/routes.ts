@@ -1,4 +1,3 @@
-/** Paths of the embedded provider. */
 export const ROUTES = {
   authorization: '/oauth2/authorize',
   token: '/oauth2/token',

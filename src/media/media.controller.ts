@@ -9,7 +9,6 @@ import { type Picture, PicturesService } from './pictures.service.js';
 import { ReadOnlyGuard } from './read-only.guard.js';
 import type { PictureKind } from './signing/signed-url.js';
 
-/** Personal data that a picture discloses to the holder of its signed URL. */
 const PERSONAL_DATA: Readonly<Record<PictureKind, PersonalDataAccess>> = {
   photo: { fields: ['User.photo'], people: [1] },
   picture: { fields: ['User.picture'], people: [1] },

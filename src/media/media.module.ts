@@ -9,7 +9,6 @@ import { SignedUrls } from './signing/signed-urls.js';
 import { readSigningKeys, SIGNING_KEYS, type SigningKeys } from './signing/signing-keys.js';
 import { ProfilePicturesResolver, UserPicturesResolver } from './user-pictures.resolver.js';
 
-/** Signed URLs of photos and pictures, and the endpoints that serve them. */
 @Module({
   controllers: [MediaController],
   providers: [

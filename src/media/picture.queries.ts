@@ -23,7 +23,6 @@ const BYTES = statement('select bytes from pictures where sha256 = $1');
 export interface FoundDigest {
   /** Null: the user or the picture does not exist. */
   readonly sha256: Buffer | null;
-  /** Id of the revision. */
   readonly revision: string;
 }
 

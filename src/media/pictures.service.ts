@@ -9,7 +9,6 @@ import { chooseFormat } from './rendering/rendering-format.js';
 import { SIGNING_KEYS, type SigningKeys } from './signing/signing-keys.js';
 import { type PictureKind, type SignedPicture, verifyUrl } from './signing/signed-url.js';
 
-/** The relevant parts of a request for a picture. */
 export interface PictureRequest {
   /** Unmodified path and query, without the path of the base URL. */
   readonly target: string;
@@ -31,7 +30,6 @@ export interface Picture {
   readonly read: MirrorRead;
 }
 
-/** Returns pictures for valid signed URLs. */
 @Injectable()
 export class PicturesService {
   constructor(

@@ -29,7 +29,6 @@ function SignedUrlField(name: PictureKind): MethodDecorator {
   );
 }
 
-/** Resolves the pictures of users. */
 @Resolver(() => User)
 export class UserPicturesResolver {
   constructor(private readonly urls: SignedUrls) {}
@@ -45,7 +44,6 @@ export class UserPicturesResolver {
   }
 }
 
-/** Resolves the pictures of the token's user. */
 @Resolver(() => Profile)
 export class ProfilePicturesResolver {
   constructor(private readonly urls: SignedUrls) {}

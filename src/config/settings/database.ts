@@ -11,7 +11,6 @@ const replicaUrls = list.refine((items) => items.every(isPostgresUrl), {
   error: 'must be postgres://user:password@host/database, several separated by commas',
 });
 
-/** Settings of the database that holds the mirror. */
 export const DATABASE_SETTINGS = {
   DATABASE_URL: secret(
     text

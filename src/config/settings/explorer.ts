@@ -1,7 +1,6 @@
 import { setting, type ValuesOf } from '../setting.js';
 import { httpUrl, text, trueOrFalse } from '../value-kinds.js';
 
-/** Settings of the explorer, the page for trying queries. */
 export const EXPLORER_SETTINGS = {
   EXPLORER: setting(trueOrFalse.optional(), 'Serves the explorer. Default: true, in production false.'),
   EXPLORER_CLIENT_ID: setting(

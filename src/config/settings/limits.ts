@@ -1,7 +1,6 @@
 import { setting, type ValuesOf } from '../setting.js';
 import { integer } from '../value-kinds.js';
 
-/** Limits of requests and of memory. */
 export const LIMITS_SETTINGS = {
   LIMIT_DEPTH: setting(integer(1, 100, 12), 'Maximum nesting depth of an operation.'),
   LIMIT_ALIASES: setting(integer(0, 1000, 30), 'Maximum number of aliases in an operation.'),

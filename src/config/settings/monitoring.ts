@@ -3,7 +3,6 @@ import { hostName } from './service.js';
 import { setting, type ValuesOf } from '../setting.js';
 import { httpUrl, text, trueOrFalse, wholeNumber, yesOrNo } from '../value-kinds.js';
 
-/** Settings of logs, metrics and traces. */
 export const MONITORING_SETTINGS = {
   LOG_FORMAT: setting(
     z.enum(['json', 'text'], { error: 'must be json or text' }).optional(),
@@ -33,7 +32,6 @@ export const MONITORING_SETTINGS = {
 
 type MonitoringSettings = ValuesOf<typeof MONITORING_SETTINGS>;
 
-/** Configuration of logs, metrics and traces. */
 export interface MonitoringConfig {
   /** Null: text in a terminal, JSON elsewhere. */
   readonly logFormat: 'json' | 'text' | null;

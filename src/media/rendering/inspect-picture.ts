@@ -1,6 +1,5 @@
 import sharp from 'sharp';
 
-/** Supported formats of pictures of the directory. */
 export type SourceFormat = 'jpeg' | 'png' | 'gif' | 'webp' | 'avif';
 
 export type Inspection =

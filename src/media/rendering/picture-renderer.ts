@@ -8,9 +8,7 @@ import { PIXEL_LIMIT, recognizeFormat } from './inspect-picture.js';
 import type { RenderingFormat } from './rendering-format.js';
 import type { PictureSize } from '../signing/signed-url.js';
 
-/** One picture of the directory in one size and one format. */
 export interface Rendering {
-  /** SHA-256 digest of the original picture. */
   readonly sha256: Buffer;
   /** Side of the square in pixels into which the picture fits, never enlarged. Null: its original size. */
   readonly size: PictureSize | null;

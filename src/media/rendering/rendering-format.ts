@@ -1,4 +1,3 @@
-/** Formats in which pictures are sent. */
 export type RenderingFormat = 'jpeg' | 'webp' | 'avif';
 
 /** Formats that a client must name explicitly. The first is preferred at equal quality values. */

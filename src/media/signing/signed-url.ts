@@ -13,7 +13,6 @@ const LIFE = 3600;
 /** Expiries are multiples of these seconds, so that all clients receive the same URL within a minute. */
 const ROUNDING = 60;
 
-/** The signed contents of a URL. */
 export interface SignedPicture {
   readonly kind: PictureKind;
   readonly id: string;

@@ -6,7 +6,6 @@ import { MirrorMetrics } from './mirror-metrics.js';
 import type { MetricsRegistry } from './registry.js';
 import { RequestMetrics } from './request-metrics.js';
 
-/** All metrics of the service. */
 @Injectable()
 export class MetricsService {
   private readonly groups: readonly MetricGroup[];

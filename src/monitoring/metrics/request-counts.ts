@@ -5,7 +5,6 @@ export const BOUNDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
-/** Counters of requests of one kind. */
 export interface RequestCount {
   readonly route: string;
   readonly operation: string;
@@ -63,7 +62,6 @@ export class RequestCounts {
   }
 }
 
-/** Counts one request. */
 export function addRequest(count: RequestCount, code: number, seconds: number): void {
   count.codes.set(code, (count.codes.get(code) ?? 0) + 1);
   count.seconds += seconds;

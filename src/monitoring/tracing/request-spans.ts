@@ -16,7 +16,6 @@ import type { RequestContext } from '../../graphql/http/request-context.js';
 import { contextBelow, contextOf, currentTrace, type RequestTrace } from './request-trace.js';
 import { Tracing } from './tracing.js';
 
-/** An operation in progress. */
 interface Traced {
   readonly span: Span;
   readonly context: RequestContext;

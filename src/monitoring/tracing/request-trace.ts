@@ -1,6 +1,5 @@
 import { type Context, context, createContextKey, type Span, trace } from '@opentelemetry/api';
 
-/** The spans of one request that can have child spans. */
 export interface RequestTrace {
   readonly request: Span;
   /** Null before the operation starts. */
@@ -9,7 +8,6 @@ export interface RequestTrace {
 
 const KEY = createContextKey('The trace of the current request');
 
-/** Returns the context in which spans belong to the request. */
 export function contextOf(requestTrace: RequestTrace, parent: Context): Context {
   return trace.setSpan(parent, requestTrace.request).setValue(KEY, requestTrace);
 }

@@ -25,7 +25,6 @@ export class Tracing implements OnApplicationShutdown {
     this.tracer = trace.getTracer('directory-service', readBuild().version);
   }
 
-  /** Sends the remaining spans. */
   async onApplicationShutdown(): Promise<void> {
     await this.sdk.shutdown().catch(() => undefined);
   }
