@@ -1,6 +1,6 @@
 import { bindCursor } from '../common/cursor.js';
 import type { PageSource } from '../database/paging/page-source.js';
-import { REVISION, statement, Values } from '../database/statements/statement.js';
+import { IS_COMPLETE, REVISION, statement, Values } from '../database/statements/statement.js';
 import { roleOf } from '../groups/group-role.js';
 import type { ChangeFilter } from './change.inputs.js';
 import { Change, ChangeKind, kindOf, numberOfKind } from './change.model.js';
@@ -124,7 +124,7 @@ export const READ_PAST = statement(
     (select p.id from changes p where p.at < ${changesKeptSince('$1::integer')}
      order by p.at desc, p.id desc limit 1))::float8, m.revision_uuid
   from mirror_state m
-  where exists (select from revisions r where r.uuid = $2::uuid)
+  where ${IS_COMPLETE} and exists (select from revisions r where r.uuid = $2::uuid)
     and $3::bigint <= greatest(m.changes_pruned_to, (select max(n.id) from changes n))`,
   { returnsRevision: true },
 );

@@ -15,6 +15,8 @@ export class Database implements Reader {
   private isAway = false;
   /** True while a pooler gives each transaction another session. Statements are rejected then. */
   private hasSharedSessions = false;
+  /** Called when the server answers again on a new connection: a pooler may have appeared in between. */
+  onReconnect: () => void = () => undefined;
 
   constructor(
     @Inject(DataSource) private readonly dataSource: DirectoryDataSource,

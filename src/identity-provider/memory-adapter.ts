@@ -1,10 +1,16 @@
 import { LRUCache } from 'lru-cache';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
+import { InvalidGrant } from 'oidc-provider/lib/helpers/errors.js';
 
 /** Maximum number of entries of one model: far more than a demonstration needs, and a bound on memory. */
 const MAXIMUM_ENTRIES = 5000;
 /** Maximum total size in characters of JSON, because clients choose the length of their parameters. */
 const MAXIMUM_SIZE = 10_000_000;
+/**
+ * Seconds for which an expired device code is still known, so that the response is `expired_token`
+ * (RFC 8628 §3.5) and not `invalid_grant`.
+ */
+const EXPIRED_DEVICE_CODE = 600;
 
 /**
  * Keeps codes, sessions, grants and refresh tokens while they are valid and fit into the limits; those used least recently go
@@ -13,7 +19,12 @@ const MAXIMUM_SIZE = 10_000_000;
 export class MemoryAdapter implements Adapter {
   private readonly entries: LRUCache<string, AdapterPayload>;
 
-  constructor(maximumEntries = MAXIMUM_ENTRIES, maximumSize = MAXIMUM_SIZE) {
+  /** @param model name of the model that oidc-provider stores here */
+  constructor(
+    private readonly model: string,
+    maximumEntries = MAXIMUM_ENTRIES,
+    maximumSize = MAXIMUM_SIZE,
+  ) {
     this.entries = new LRUCache({
       max: maximumEntries,
       maxSize: maximumSize,
@@ -22,7 +33,8 @@ export class MemoryAdapter implements Adapter {
   }
 
   upsert(id: string, payload: AdapterPayload, expiresIn?: number): Promise<void> {
-    this.entries.set(id, payload, expiresIn === undefined ? {} : { ttl: expiresIn * 1000 });
+    const kept = this.model === 'DeviceCode' ? EXPIRED_DEVICE_CODE : 0;
+    this.entries.set(id, payload, expiresIn === undefined ? {} : { ttl: (expiresIn + kept) * 1000 });
     return Promise.resolve();
   }
 
@@ -38,10 +50,14 @@ export class MemoryAdapter implements Adapter {
     return Promise.resolve(this.entries.find((payload) => payload.userCode === userCode));
   }
 
-  /** Marks a code or a refresh token as used. It stays stored, so that a second use is detected. */
-  consume(id: string): Promise<void> {
+  /**
+   * Marks a code or a refresh token as used. It stays stored, so that a second use is detected.
+   * @throws InvalidGrant if it is used already: of two requests at once, both have found it unused
+   */
+  async consume(id: string): Promise<void> {
     const payload = this.entries.get(id);
-    if (payload !== undefined) payload.consumed = Math.floor(Date.now() / 1000);
+    if (payload === undefined || payload.consumed !== undefined) throw new InvalidGrant('already consumed');
+    payload.consumed = Math.floor(Date.now() / 1000);
     return Promise.resolve();
   }
 

@@ -7,6 +7,7 @@ declare module 'oidc-provider/lib/provider.js' {
 
 declare module 'oidc-provider/lib/helpers/errors.js' {
   import { errors } from 'oidc-provider';
+  export import InvalidGrant = errors.InvalidGrant;
   export import InvalidScope = errors.InvalidScope;
   export import InvalidTarget = errors.InvalidTarget;
   export import OIDCProviderError = errors.OIDCProviderError;

@@ -1,6 +1,6 @@
 import { foldId } from '../common/fold.js';
 import type { Database } from '../database/database.js';
-import { statement } from '../database/statements/statement.js';
+import { IS_COMPLETE, statement } from '../database/statements/statement.js';
 
 /** A user who can sign in. Every user of the mirror can. */
 export interface ProviderPerson {
@@ -14,7 +14,8 @@ export type FindPerson = (id: string) => Promise<ProviderPerson | null>;
 
 /** Returns one row even if no user has the id. */
 const PERSON_BY_ID = statement(
-  'select u.id, u.name, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1',
+  `select u.id, u.name, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1
+   where ${IS_COMPLETE}`,
   { returnsRevision: true },
 );
 

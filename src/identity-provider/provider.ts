@@ -60,7 +60,7 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
   const { issuer, clients, corsOrigins, keys, findPerson } = options;
   const cookiePath = new URL(issuer).pathname.replace(/\/*$/, '');
   return {
-    adapter: () => new MemoryAdapter(),
+    adapter: (model) => new MemoryAdapter(model),
     claims: { openid: ['sub'], profile: ['name'] },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     clientBasedCORS: (_context, origin, client) => mayCall(origin, client, corsOrigins),

@@ -215,8 +215,39 @@ describe('signing in', () => {
     const done = await browser.open(url, { id: 'ada', answer: 'continue' });
     expect(await done.response.text()).toContain('Your device is connected.');
 
-    const token = decodeJwt((await askToken(poll))['access_token'] ?? '');
-    expect(token).toMatchObject({ sub: 'ada', scope: 'read', client_id: 'app' });
+    // Of two polls at once, one gets a token.
+    const answers = await Promise.all([askToken(poll), askToken(poll)]);
+    const tokens = answers.flatMap((answer) => answer['access_token'] ?? []);
+    expect(answers.map(({ error }) => error).sort()).toEqual(['invalid_grant', undefined]);
+    expect(tokens.map((token) => decodeJwt(token))).toMatchObject([
+      { sub: 'ada', scope: 'read', client_id: 'app' },
+    ]);
+  });
+
+  it('rejects an expired code as expired, from the device and from the person who types it', async () => {
+    const response = await fetch(`${issuer}/oauth2/device_authorization`, {
+      method: 'POST',
+      body: new URLSearchParams({ client_id: 'app', scope: 'read' }),
+    });
+    const device = (await response.json()) as Record<string, string> & { expires_in: number };
+    const later = (device.expires_in + 1) * 1000;
+    const now = Date.now.bind(Date);
+    jest.spyOn(Date, 'now').mockImplementation(() => now() + later);
+    try {
+      const poll = { grant_type: DEVICE_CODE, device_code: device['device_code'] ?? '' };
+      expect(await askToken(poll)).toMatchObject({ error: 'expired_token' });
+      const browser = new FormBrowser(issuer);
+      const entry = device['verification_uri'] ?? '';
+      const page = await (await browser.open(entry)).response.text();
+      const xsrf = /name="xsrf" value="([^"]+)"/.exec(page)?.[1] ?? '';
+      const typed = await browser.open(entry, { xsrf, user_code: device['user_code'] ?? '' });
+      expect([typed.response.status, await typed.response.text()]).toEqual([
+        400,
+        expect.stringContaining('This code has expired.') as string,
+      ]);
+    } finally {
+      jest.restoreAllMocks();
+    }
   });
 
   it('signs out, when the person says so', async () => {

@@ -187,7 +187,8 @@ describe('a signed URL', () => {
     }
     expect(statements).toEqual(
       Array(4).fill(
-        'select u.photo, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1',
+        `select u.photo, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1
+     where (select is_complete from database_complete)`,
       ),
     );
     expect((await get(url, { 'if-none-match': '"x"' })).statusCode).toBe(200);

@@ -1,15 +1,16 @@
 import { foldId } from '../common/fold.js';
 import type { Database } from '../database/database.js';
 import { NothingReadError } from '../database/revisions/revision.js';
-import { type Statement, statement } from '../database/statements/statement.js';
+import { IS_COMPLETE, type Statement, statement } from '../database/statements/statement.js';
 import type { PictureKind } from './signing/signed-url.js';
 
 /** Returns one row even if no user has the id. Most requests need only the digest. */
 const findDigest = (kind: PictureKind) =>
-  statement(`select u.${kind}, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1`, {
-    returnsRevision: true,
-    isShort: true,
-  });
+  statement(
+    `select u.${kind}, s.revision_uuid from mirror_state s left join users u on u.id_folded = $1
+     where ${IS_COMPLETE}`,
+    { returnsRevision: true, isShort: true },
+  );
 
 const DIGEST: Record<PictureKind, Statement> = {
   photo: findDigest('photo'),

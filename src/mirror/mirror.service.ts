@@ -104,7 +104,11 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
         this.reportError(error);
         settled();
       },
-      waitingSeconds: () => this.leadership.waitingSeconds,
+      onLeaseLock: (sessions) => {
+        this.noteLeaseLock(sessions);
+        if (sessions !== null) settled();
+      },
+      isWaiting: () => this.leadership.waitingSeconds !== null,
     });
   }
 
@@ -123,6 +127,15 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
     if (await settlesWithin(ENDING, following)) return;
     this.logger.warn('The synchronization does not end: its connections to the database are closed');
     this.dataSource.destroyConnections();
+  }
+
+  private noteLeaseLock(sessions: readonly string[] | null): void {
+    if (!this.leadership.noteWaiting('lease', sessions !== null)) return;
+    if (sessions === null) this.logger.log('The synchronization no longer waits for a lock');
+    else
+      this.logger.warn(
+        `The synchronization waits for a lock that another session of the database holds (${sessions.join('; ')})`,
+      );
   }
 
   private reportError(error: unknown): void {

@@ -8,30 +8,32 @@ import type { VerifiedToken } from '../auth/tokens/token-verifier.js';
 import { Database } from '../database/database.js';
 import { isOneOf } from './secret.js';
 import { ServiceAccountEntity } from './service-account.entity.js';
-import { FIND_LIVE, type LiveRow } from './service-account.queries.js';
+import { LiveAccounts } from './live-accounts.js';
+import type { LiveRow } from './service-account.queries.js';
 
 /** Time between two updates of `lastUsedAt`. */
 const USE_INTERVAL_MS = 60_000;
 
-const UNKNOWN: LiveRow = [null, [], null, null, []];
+const UNKNOWN: LiveRow = ['', null, [], null, null, []];
 
 /** Verifies the tokens of service accounts in the database, for each request: a revoked account is rejected at once. */
 @Injectable()
 export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
   private readonly logger = new Logger(DatabaseServiceAccountVerifier.name);
 
+  private readonly live: LiveAccounts;
+
   constructor(
-    private readonly database: Database,
+    database: Database,
     @InjectRepository(ServiceAccountEntity) private readonly accounts: Repository<ServiceAccountEntity>,
   ) {
     super();
+    this.live = new LiveAccounts(database);
   }
 
   override async verify(id: string, secret: string): Promise<VerifiedToken> {
     const now = new Date();
-    // PostgreSQL's text cannot contain NUL, and no id does.
-    const rows = id.includes('\0') ? [] : await this.database.read<LiveRow>(FIND_LIVE, [id, now]);
-    const [known, scopes, expiresAt, lastUsedAt, hashes] = rows[0] ?? UNKNOWN;
+    const [, known, scopes, expiresAt, lastUsedAt, hashes] = (await this.live.find(id)) ?? UNKNOWN;
     if (!isOneOf(secret, hashes) || known === null) throw UnauthenticatedError.badServiceAccount();
     if (now.getTime() - (lastUsedAt?.getTime() ?? 0) > USE_INTERVAL_MS) this.noteUse(id, now);
     return { principal: principalOf(id, scopes, expiresAt), cacheFrom: 0, cacheUntil: 0 };

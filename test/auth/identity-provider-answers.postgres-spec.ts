@@ -88,6 +88,23 @@ describe('codes of the device flow', () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(2 * SOME);
   });
 
+  it.each([
+    ['huge', 'B'.repeat(40_000)],
+    ['too large for a form', 'B'.repeat(400_000)],
+    ['of many bytes a letter', '🎓'.repeat(2000)],
+    ['with markup', '<script>alert(1)</script>'],
+    ['with NUL and line breaks', 'BB\0BB\r\nSet-Cookie: a=b'],
+    ['of separators only', '-'.repeat(1000)],
+  ])('that are %s match no device, and are not shown as markup', async (_, code) => {
+    const answer = await type(code, '192.0.2.5');
+    const page = await answer.text();
+    expect([400, 413]).toContain(answer.status);
+    expect(page).not.toContain('<script>alert');
+    expect(answer.headers.get('set-cookie') ?? '').not.toContain('a=b');
+    expect(page.length).toBeLessThan(100_000);
+    expect((await send(service, { path: '/_health' })).status).toBe(200);
+  });
+
   it('of devices are counted too; a right one is answered all the same, and people can type theirs', async () => {
     const { device_code: right, user_code: typed } = await askForCodes();
     const statuses: number[] = [];

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
+import diagnosticsChannel from 'node:diagnostics_channel';
 import { DataSource } from 'typeorm';
+import { ServiceAccountVerifier } from '../../src/auth/strategies.js';
+import { type SentStatement, statementChannel } from '../../src/database/statements/statement.js';
 import { ServiceAccountEntity } from '../../src/service-accounts/service-account.entity.js';
 import { ServiceAccountSecretEntity } from '../../src/service-accounts/service-account-secret.entity.js';
 import {
@@ -195,6 +198,24 @@ describe('a service account', () => {
     );
     await service.until(async () => !(await isAccepted(token)));
     expect(await isAccepted(token)).toBe(false);
+  });
+
+  it('is looked up together with others when secrets arrive faster than the database answers', async () => {
+    const { id, token } = await create();
+    const verifier = service.app.get(ServiceAccountVerifier);
+    let statements = 0;
+    const count = (message: unknown) => {
+      if (/from service_account_secrets/.test((message as SentStatement).text)) statements++;
+    };
+    diagnosticsChannel.subscribe(statementChannel.name, count);
+    try {
+      const wrong = Array.from({ length: 299 }, (_, index) => verifier.verify(`${id}-${index}`, 'wrong'));
+      const results = await Promise.allSettled([...wrong, verifier.verify(id, secretOf(token))]);
+      expect(results.filter(({ status }) => status === 'fulfilled')).toEqual([results.at(-1)]);
+    } finally {
+      diagnosticsChannel.unsubscribe(statementChannel.name, count);
+    }
+    expect(statements).toBe(3);
   });
 
   it('is refused at once when it is revoked, and no other one is', async () => {

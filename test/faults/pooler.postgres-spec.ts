@@ -4,10 +4,12 @@ import { sharesSessions } from '../../src/database/connections/pooler-check.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { post, send } from '../support/clients/http.js';
+import { eventually } from '../support/eventually.js';
 import { TestPgBouncer } from '../support/servers/pgbouncer.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { TestService } from '../support/servers/service.js';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';
+import { TcpBalancer } from '../support/servers/tcp-balancer.js';
 
 const LDIF = buildLdif([{ id: 'anna' }]);
 const REASON = /a pooler in between gives connections another session for each transaction/;
@@ -86,6 +88,40 @@ describe('behind a PgBouncer', () => {
       expect([(await ask()).status, await metric()]).toEqual([200, '1']);
     } finally {
       await service.stop();
+      await bouncer.stop();
+    }
+  });
+
+  it('that appears at the address of the database is found as soon as the service has connected again', async () => {
+    const bouncer = await TestPgBouncer.start('transaction');
+    const server = new URL(database.url);
+    const balancer = await TcpBalancer.start(Number(server.port));
+    server.hostname = '127.0.0.1';
+    server.port = new URL(balancer.url).port;
+    const service = await TestService.start({
+      ldif: LDIF,
+      environment: { DATABASE_URL: server.href },
+      compared: false,
+    });
+    try {
+      const authorization = await service.serviceAccount('read');
+      const readStatuses = async () => [
+        (await post(service, { query: '{ user(user: {id: "anna"}) { id } }' }, { authorization })).status,
+        (await send(service, { path: '/_readiness' })).status,
+      ];
+      const isKept = () => service.app.get(SessionGuard).standing.map(({ isShared }) => isShared === false);
+      await eventually(readStatuses, [200, 200]);
+      balancer.use(Number(new URL(bouncer.through(database.url)).port));
+      balancer.breakConnections();
+      await eventually(() => Promise.resolve(isKept()), [false]);
+      await eventually(readStatuses, [503, 503]);
+      balancer.use(Number(new URL(database.url).port));
+      balancer.breakConnections();
+      await eventually(() => Promise.resolve(isKept()), [true]);
+      await eventually(readStatuses, [200, 200]);
+    } finally {
+      await service.stop();
+      await balancer.stop();
       await bouncer.stop();
     }
   });

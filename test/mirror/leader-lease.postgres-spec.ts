@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { post } from '../support/clients/http.js';
 import { eventually } from '../support/eventually.js';
 import {
   countWaiting,
@@ -15,6 +16,7 @@ import { TestService } from '../support/servers/service.js';
 
 /** Milliseconds between two looks of a process that waits at the lease. */
 const LOOK = 3000;
+const QUESTION = '{ user(user: {id: "anna"}) { name } }';
 /** Looks by which a leader that hangs is certainly replaced: those of 30 seconds. */
 const MOST_LOOKS = (2 * EXPECTED_LEASE_MS) / LOOK;
 
@@ -133,6 +135,43 @@ describe('of two processes on one database', () => {
     await eventually(async () => (await observer.lease()).token, before.token + 1);
     await locking.run('rollback');
     await eventually(() => observer.contents(), { name, revisions: revisions + 1 });
+  });
+
+  it.each([
+    ['the table', 'lock table leader_lease'],
+    ['the row', 'select from leader_lease for update'],
+  ])('the one whose lease is locked (%s) reports it, and both go on answering', async (_, lock) => {
+    const { leader, other } = await findLeader();
+    const { authorization } = leader;
+    const before = await observer.contents();
+    const printed = leader.process.stdout.length;
+    await locking.run(`begin; ${lock}`);
+    for (const each of [leader, other]) {
+      await eventually(() => readServiceStatus(each), {
+        state: 'RUNNING',
+        blockedReason: 'A change waits for a lock that another session of the database holds',
+      });
+    }
+    expect(leader.process.stdout.slice(printed)).toMatch(
+      /(A change|The synchronization) waits for a lock that another session of the database holds \(\d+, idle in transaction\)/,
+    );
+    expect(await readMetric(leader, 'directory_mirror_lock_wait_seconds')).toBeGreaterThan(0);
+    const name = replaceDirectory();
+    await eventually(async () => (await observer.countBlockedBy(locking)) > 0, true);
+    // Each process has at most one session that waits to lead and one with a change: no further one is left behind.
+    for (let time = 0; time < 20; time++) {
+      expect(await observer.countBlockedBy(locking)).toBeLessThanOrEqual(4);
+      for (const each of [leader, other]) {
+        const answer = await post(each, { query: QUESTION }, { authorization });
+        expect([answer.status, answer.body]).toEqual([200, expect.stringContaining(before.name)]);
+      }
+      await sleep(500);
+    }
+    await locking.run('rollback');
+    await eventually(() => observer.contents(), { name, revisions: before.revisions + 1 });
+    for (const each of [leader, other]) {
+      await eventually(async () => (await readServiceStatus(each)).blockedReason, null);
+    }
   });
 
   it('the one that waits for a lock says so wherever it is asked, and ends when it is told to', async () => {

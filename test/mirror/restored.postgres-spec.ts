@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { directoryOf } from '../support/clients/asking.js';
-import { dump, restore } from '../support/builders/dump.js';
+import { dump, restore, SteppedRestore } from '../support/builders/dump.js';
+import { writeClients } from '../support/clients/clients.js';
 import { dataOf, post } from '../support/clients/http.js';
 import { readRevision, stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
@@ -95,4 +97,65 @@ describe('a database that is restored under a service that goes on', () => {
     await client.query('commit');
     await client.end();
   }
+});
+
+describe('a database that is restored step by step, while the service follows its directory', () => {
+  it('answers nothing before it is complete, and goes on then', async () => {
+    const service = await TestService.start({
+      ldif: directoryOf(1),
+      environment: { AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'app', owner: 'p1' }]) },
+      compared: false,
+    });
+    try {
+      if (service.config.database.kind !== 'postgres') throw new Error('This is for a server');
+      const { url } = service.config.database;
+      const bearer = await service.accessToken('read', 'app');
+      const basic = await service.serviceAccount('read');
+      let asked = 0;
+      const ask = (authorization: string, query = QUESTION) => post(service, { query }, { authorization });
+      const askNews = () => ask(bearer, `{ a${++asked}: user(user: {id: "p1"}) { name } }`);
+      const askAll = () => Promise.all([ask(bearer), ask(basic), askNews()]);
+      const expectNothing = async () => {
+        for (const { status, body } of await askAll()) {
+          expect([status, body]).toEqual([503, expect.stringContaining('SERVICE_UNAVAILABLE')]);
+        }
+      };
+      const expectName = async (name: string) => {
+        await service.until(async () => (await askAll()).every(({ status }) => status === 200));
+        for (let time = 0; time < 3; time++) {
+          for (const { body } of await askAll()) expect(body).toContain(name);
+        }
+      };
+      await expectName('p1 of 1');
+      const restoring = SteppedRestore.of(url, dump(url));
+      restoring.drop();
+      restoring.fillInPart();
+      // Until the heartbeat notices, a cached response of the revision may come, which is right.
+      await service.until(async () => {
+        const answers = await askAll();
+        for (const { status, body } of answers) expect(status === 503 || body.includes('p1 of 1')).toBe(true);
+        return answers.every(({ status }) => status === 503);
+      });
+      // Longer than the interval of the heartbeat.
+      for (let time = 0; time < 30; time++) {
+        await expectNothing();
+        await sleep(100);
+      }
+      restoring.complete();
+      await expectName('p1 of 1');
+      service.replaceDirectory(directoryOf(2));
+      await service.until(async () => (await ask(bearer)).body.includes('p1 of 2'));
+      await expectName('p1 of 2');
+      const client = new pg.Client(url);
+      await client.connect();
+      const { rows } = await client.query<{ leases: number; people: number; ids: number }>(
+        `select (select count(*)::integer from leader_lease) as leases, count(*)::integer as people,
+           count(distinct id)::integer as ids from users`,
+      );
+      await client.end();
+      expect(rows).toEqual([{ leases: 1, people: 30, ids: 30 }]);
+    } finally {
+      await service.stop();
+    }
+  });
 });

@@ -4,7 +4,7 @@ import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
-import { databaseError } from '../statements/database-error.js';
+import { databaseError, isIncomplete } from '../statements/database-error.js';
 import { DatabaseAwayError, DatabaseStartError, reasonOf } from './database-start.error.js';
 import { damagedDirectoryError, EmbeddedPostgres } from '../embedded/embedded-postgres.js';
 import { Mirror1763683200000 } from '../migrations/0001-mirror.js';
@@ -17,6 +17,7 @@ import { RevisionIds1763683200006 } from '../migrations/0007-revision-ids.js';
 import { LeaderLease1763683200007 } from '../migrations/0008-leader-lease.js';
 import { Reconciliation1763683200008 } from '../migrations/0009-reconciliation.js';
 import { FieldValues1763683200009 } from '../migrations/0010-field-values.js';
+import { Restores1763683200010 } from '../migrations/0011-restores.js';
 import {
   OpenConnections,
   embeddedPoolOptions,
@@ -37,6 +38,7 @@ export const MIGRATIONS = [
   LeaderLease1763683200007,
   Reconciliation1763683200008,
   FieldValues1763683200009,
+  Restores1763683200010,
 ];
 
 /** Key of the advisory lock that allows one process at a time to migrate: the bytes of «migr». */
@@ -211,7 +213,7 @@ function startError(error: unknown, database: Config['database']): unknown {
   if (database.kind === 'pglite') return damagedDirectoryError(database.directory, error);
   const { host, pathname } = new URL(database.url);
   const message = `The database ${pathname.slice(1)} at ${host === '' ? 'the local socket' : host} cannot be used: ${reasonOf(error)}`;
-  // A temporary failure can be retried; a wrong password cannot.
-  const isAway = databaseError(error) instanceof ServiceUnavailableError;
+  // A temporary failure can be retried; a wrong password or a missing table cannot.
+  const isAway = databaseError(error) instanceof ServiceUnavailableError && !isIncomplete(error);
   return new (isAway ? DatabaseAwayError : DatabaseStartError)(message, { cause: error });
 }

@@ -34,6 +34,8 @@ export interface PulseQuestion {
 export interface PulseListener<Row extends object> {
   readonly onQuestion?: () => void;
   readonly onAnswer: (row: Row | undefined) => void;
+  /** Called after the first answer on each connection but the first. */
+  readonly onReconnect?: () => void;
   /** Called with the payload of a notification from the server. */
   readonly onNotification?: (payload: string | undefined) => void;
   /** Called when the server refuses or has ended the connection. */
@@ -60,6 +62,8 @@ class SilenceError extends Error {
 export class Pulse<Row extends object> {
   /** Attempts to connect that have failed without an answer since the last answer. */
   private silences = 0;
+  /** Number of connections that have answered. */
+  private connections = 0;
   /** The next query does not wait for the interval. */
   private isHurried = false;
   private resting = new AbortController();
@@ -114,11 +118,12 @@ export class Pulse<Row extends object> {
     const either = AbortSignal.any([signal, lost.signal]);
     await this.connect(client, signal);
     await this.ask(client, greeting === null ? SESSION_SETTINGS : `${SESSION_SETTINGS}; ${greeting}`, signal);
-    while (!signal.aborted) {
+    for (let answers = 1; !signal.aborted; answers++) {
       this.isHurried = false;
       this.listener.onQuestion?.();
       this.listener.onAnswer(await this.ask(client, text, signal));
       this.silences = 0;
+      if (answers === 1 && this.connections++ > 0) this.listener.onReconnect?.();
       await this.rest(interval, either);
     }
   }

@@ -7,7 +7,10 @@ import { DatabaseStartError } from './database-start.error.js';
 import { Replicas } from './replicas.js';
 import { SHARED_SESSIONS, sharesSessions } from './pooler-check.js';
 
-/** Milliseconds between two checks: normally, and after a check that found a pooler or no server. */
+/**
+ * Milliseconds between two checks: normally, and after a check that found a pooler or no server. A new
+ * connection of the heartbeat is followed by a check at once.
+ */
 const INTERVAL = 3_600_000;
 const SOON = 60_000;
 
@@ -23,6 +26,9 @@ export class SessionGuard implements OnModuleInit, OnModuleDestroy {
   private readonly logger = new Logger('Database');
   private readonly stopping = new AbortController();
   private checking: Promise<void> = Promise.resolve();
+  /** The next check does not wait for the interval. */
+  private isHurried = false;
+  private resting = new AbortController();
   private found: readonly Found[] = [];
 
   constructor(
@@ -39,6 +45,10 @@ export class SessionGuard implements OnModuleInit, OnModuleDestroy {
     if (shared !== undefined)
       throw new DatabaseStartError(`The database ${shared.server} cannot be used: ${SHARED_SESSIONS}`);
     this.checking = this.watch(this.stopping.signal);
+    this.database.onReconnect = () => {
+      this.isHurried = true;
+      this.resting.abort();
+    };
   }
 
   async onModuleDestroy(): Promise<void> {
@@ -54,14 +64,21 @@ export class SessionGuard implements OnModuleInit, OnModuleDestroy {
   async check(): Promise<void> {
     const { database } = this.config;
     if (database.kind === 'pglite') return;
-    const before = this.found;
+    const wereShared = new Set(
+      this.found.filter(({ isShared }) => isShared === true).map(({ server }) => server),
+    );
+    const checkServer = async (server: string, url: string): Promise<Found> => {
+      // What was found stays true until the server can be asked again.
+      const unknown = wereShared.has(server) ? true : null;
+      return { server, isShared: await sharesSessions(url).catch(() => unknown) };
+    };
     const [primary, ...others] = await Promise.all([
       checkServer('primary', database.url),
       ...database.replicaUrls.map((url) => checkServer(new URL(url).host, url)),
     ]);
     this.found = [primary, ...others];
     for (const { server, isShared } of this.found) {
-      const wasShared = before.find((each) => each.server === server)?.isShared ?? false;
+      const wasShared = wereShared.has(server);
       if (isShared === true) this.logger.error(`The database ${server} is not queried: ${SHARED_SESSIONS}`);
       else if (wasShared) this.logger.log(`The database ${server} keeps sessions again`);
     }
@@ -71,14 +88,18 @@ export class SessionGuard implements OnModuleInit, OnModuleDestroy {
 
   private async watch(signal: AbortSignal): Promise<void> {
     for (;;) {
-      const isWell = this.found.every(({ isShared }) => isShared === false);
-      await sleep(isWell ? INTERVAL : SOON, undefined, { signal }).catch(() => undefined);
+      await this.rest(signal);
       if (signal.aborted) return;
+      this.isHurried = false;
       await this.check();
     }
   }
-}
 
-async function checkServer(server: string, url: string): Promise<Found> {
-  return { server, isShared: await sharesSessions(url).catch(() => null) };
+  private async rest(signal: AbortSignal): Promise<void> {
+    if (this.isHurried) return;
+    this.resting = new AbortController();
+    const either = AbortSignal.any([signal, this.resting.signal]);
+    const isWell = this.found.every(({ isShared }) => isShared === false);
+    await sleep(isWell ? INTERVAL : SOON, undefined, { signal: either }).catch(() => undefined);
+  }
 }

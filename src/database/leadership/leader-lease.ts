@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { EntityManager } from 'typeorm';
+import { IS_COMPLETE } from '../statements/statement.js';
 
 /** Key of the advisory lock of the leader: the bytes of «sync». Earlier releases know only this lock. */
 const LEADER_LOCK = 0x73796e63;
 /** Key of the advisory lock that marks each transaction of the leader: the bytes of «appl». */
 const APPLY_LOCK = 0x6170706c;
+/** Key of the advisory lock that marks a leader that waits for another session: the bytes of «wait». */
+const WAIT_LOCK = 0x77616974;
 
-/** Milliseconds that a takeover waits for the last transaction of the previous leader. */
-const TAKEOVER_TIMEOUT = 1000;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 export interface Tenure {
@@ -34,17 +35,30 @@ const holdersOf = (key: number) => `
   where locktype = 'advisory' and classid = 0 and objid = ${key} and objsubid = 1 and granted
     and database = (select oid from pg_database where datname = current_database())`;
 
+/**
+ * SQL condition: whether the leader waits for a lock of another session. It reads no table, because that
+ * session may have locked the lease itself.
+ */
+export const IS_LEADER_WAITING = `exists (${holdersOf(WAIT_LOCK)})`;
+
+/** Sessions other than those of a leader that hold a lock on the lease, and that do more than read it. */
+const BLOCKING = `
+  select concat_ws(', ', pid, state) as session from pg_stat_activity
+  where pid <> pg_backend_pid() and pid not in (${holdersOf(APPLY_LOCK)}) and pid in (
+    select pid from pg_locks where granted and relation = 'leader_lease'::regclass and mode <> 'AccessShareLock')
+  order by pid`;
+
 const TAKE = `
   insert into leader_lease as lease (token, holder, session_pid, session_started, renewed_at)
-  select 1, $1::uuid, pid, backend_start, clock_timestamp() from pg_stat_activity where pid = pg_backend_pid()
+  select 1, $1::uuid, pid, backend_start, clock_timestamp() from pg_stat_activity
+  where pid = pg_backend_pid() and ${IS_COMPLETE}
   on conflict (only_row) do update set token = lease.token + 1, holder = excluded.holder,
     session_pid = excluded.session_pid, session_started = excluded.session_started, renewals = 0,
-    renewed_at = excluded.renewed_at, waiting_since = null
+    renewed_at = excluded.renewed_at
   returning token, session_pid as "sessionPid"`;
 
 const RENEW = `
-  update leader_lease set renewals = renewals + 1, renewed_at = clock_timestamp(),
-    waiting_since = clock_timestamp() - make_interval(secs => $3::double precision)
+  update leader_lease set renewals = renewals + 1, renewed_at = clock_timestamp()
   where token = $1 and holder = $2`;
 
 /** Ends the transactions of a leader whose session has already ended. */
@@ -67,7 +81,7 @@ const EVICT = `
 const ADMIT = `
   with marked as materialized (select pg_advisory_xact_lock_shared(${APPLY_LOCK}))
   select lease.token from marked cross join leader_lease as lease
-  where lease.token = $1 and lease.holder = $2 and $3 in (${holdersOf(LEADER_LOCK)})
+  where lease.token = $1 and lease.holder = $2 and $3 in (${holdersOf(LEADER_LOCK)}) and ${IS_COMPLETE}
   for key share of lease`;
 
 /** The lease as a waiting process sees it. It changes with each renewal. */
@@ -83,36 +97,59 @@ export async function tryLeaderLock(session: pg.Client): Promise<boolean> {
   return rows[0]?.held === true;
 }
 
-/** Takes over the lease. Null while the last transaction of the previous leader still runs. */
+/** Whether a statement has waited for a lock for longer than its session allows. */
+export function isLockTimeout(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === LOCK_NOT_AVAILABLE;
+}
+
+/** @returns the process numbers and states of the sessions whose locks keep the lease from being written */
+export async function findBlockingSessions(session: pg.Client): Promise<string[]> {
+  const { rows } = await session.query<{ session: string }>(BLOCKING);
+  return rows.map((row) => row.session);
+}
+
+/** Shows every process whether this leader waits for a lock of another session: see IS_LEADER_WAITING. */
+export async function markWaiting(session: pg.Client, isWaiting: boolean): Promise<void> {
+  const action = isWaiting ? 'pg_advisory_lock_shared' : 'pg_advisory_unlock_shared';
+  await session.query(`select ${action}($1)`, [WAIT_LOCK]);
+}
+
+/**
+ * Takes over the lease. Null while the last transaction of the previous leader still runs.
+ * @throws an error that isLockTimeout recognizes while another session holds a lock on the lease
+ */
 export async function takeLease(session: pg.Client): Promise<Tenure | null> {
   const holder = randomUUID();
-  await session.query(`set lock_timeout = ${TAKEOVER_TIMEOUT}`);
   try {
     const { rows } = await session.query<Omit<Tenure, 'holder'>>(TAKE, [holder]);
     return rows[0] === undefined ? null : { ...rows[0], holder };
   } catch (error) {
-    if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;
+    if (!isLockTimeout(error)) throw error;
     // The session of that leader has ended, so its transaction must not commit.
-    await session.query(END_APPLYING);
+    const { rowCount } = await session.query(END_APPLYING);
+    if (rowCount === 0) throw error;
     return null;
-  } finally {
-    await session.query('reset lock_timeout');
   }
 }
 
-/** Whether the lease is still held. `waitingSeconds`: how long the leader has waited for a lock, or null. */
-export async function renewLease(
-  session: pg.Client,
-  { token, holder }: Tenure,
-  waitingSeconds: number | null,
-): Promise<boolean> {
-  const { rowCount } = await session.query(RENEW, [token, holder, waitingSeconds]);
+/**
+ * @returns whether the lease is still held
+ * @throws an error that isLockTimeout recognizes while another session holds a lock on the lease
+ */
+export async function renewLease(session: pg.Client, { token, holder }: Tenure): Promise<boolean> {
+  const { rowCount } = await session.query(RENEW, [token, holder]);
   return rowCount === 1;
 }
 
+/** @returns null if there is no lease, or if another session has locked the whole table */
 export async function readLease(session: pg.Client): Promise<SeenLease | null> {
-  const { rows } = await session.query<SeenLease>('select holder, renewals from leader_lease');
-  return rows[0] ?? null;
+  try {
+    const { rows } = await session.query<SeenLease>('select holder, renewals from leader_lease');
+    return rows[0] ?? null;
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error;
+    return null;
+  }
 }
 
 /** @returns number of ended sessions; 0 if the leader has renewed its lease since it was observed */

@@ -3,6 +3,9 @@ import type pg from 'pg';
 import { destroyConnection, SocketClient, SESSION_SETTINGS } from '../connections/socket-client.js';
 import {
   evictLeader,
+  findBlockingSessions,
+  isLockTimeout,
+  markWaiting,
   readLease,
   NotLeadingError,
   renewLease,
@@ -25,6 +28,12 @@ const PARTING = 500;
 /** Milliseconds that the database may take for one statement. */
 const STATEMENT_TIMEOUT_MS = 5000;
 
+/**
+ * Milliseconds that a statement waits for a lock on the lease. The server ends the wait: a session that only
+ * the driver gives up goes on waiting, and keeps the advisory lock.
+ */
+const LOCK_TIMEOUT = 1000;
+
 /** Makes the server end the session of a host that disappeared, within about 15 seconds. */
 const KEEP_ALIVE =
   'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 2';
@@ -35,8 +44,14 @@ export interface LeaderEvents {
   readonly onEvict: () => void;
   /** Called when the database is unavailable, or when this process no longer leads. It retries afterwards. */
   readonly onTrouble: (error: unknown) => void;
-  /** Seconds for which a transaction of this process has been waiting for a lock; null if none is waiting. */
-  readonly waitingSeconds: () => number | null;
+  /**
+   * Called when another session holds a lock on the lease, so that it cannot be taken or renewed, and when
+   * that has ended.
+   * @param sessions that hold such locks; null if the lease does not wait for any
+   */
+  readonly onLeaseLock: (sessions: readonly string[] | null) => void;
+  /** Whether the leader waits for a lock of another session, on the lease or on another table. */
+  readonly isWaiting: () => boolean;
 }
 
 export interface Term {
@@ -67,6 +82,8 @@ class LeaderSession {
   private readonly client: SocketClient;
   private readonly lost = new AbortController();
   private readonly either: AbortSignal;
+  /** Whether this session is marked as one that waits: see markWaiting. */
+  private isMarked = false;
 
   constructor(
     url: string,
@@ -88,7 +105,7 @@ class LeaderSession {
   async run(work: (term: Term) => Promise<void>): Promise<void> {
     try {
       await this.client.connect();
-      await this.client.query(`${SESSION_SETTINGS}; ${KEEP_ALIVE}`);
+      await this.client.query(`${SESSION_SETTINGS}; ${KEEP_ALIVE}; set lock_timeout = ${LOCK_TIMEOUT}`);
       const tenure = await this.acquire();
       if (tenure !== null) {
         const renewing = this.renew(tenure);
@@ -100,6 +117,7 @@ class LeaderSession {
       this.lose(error);
     } finally {
       this.lost.abort();
+      this.events.onLeaseLock(null);
       await settlesWithin(PARTING, this.client.end());
       destroyConnection(this.client);
     }
@@ -126,7 +144,7 @@ class LeaderSession {
 
   private async take(): Promise<Tenure | null> {
     while (!this.either.aborted) {
-      const tenure = await takeLease(this.client);
+      const tenure = await this.writeLease(() => takeLease(this.client));
       if (tenure !== null) return tenure;
       await pause(SOON, this.either);
     }
@@ -139,12 +157,31 @@ class LeaderSession {
       await pause(INTERVAL, this.lost.signal);
       if (this.lost.signal.aborted) return;
       try {
-        if (!(await renewLease(this.client, tenure, this.events.waitingSeconds())))
-          this.lose(new NotLeadingError());
+        const isHeld = await this.writeLease(() => renewLease(this.client, tenure));
+        if (isHeld === false) this.lose(new NotLeadingError());
       } catch (error) {
         this.lose(error);
       }
     }
+  }
+
+  /**
+   * Writes the lease, and reports whether this leader waits for a lock.
+   * @returns null while another session holds a lock on the lease
+   */
+  private async writeLease<Result>(write: () => Promise<Result>): Promise<Result | null> {
+    let written: Result | null = null;
+    try {
+      written = await write();
+      this.events.onLeaseLock(null);
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      this.events.onLeaseLock(await findBlockingSessions(this.client));
+    }
+    const isWaiting = this.events.isWaiting();
+    if (isWaiting !== this.isMarked) await markWaiting(this.client, isWaiting);
+    this.isMarked = isWaiting;
+    return written;
   }
 }
 

@@ -5,34 +5,35 @@ import { Database } from '../database.js';
 import { Freshness, type ReportedFreshness } from './freshness.js';
 import { Pulse } from '../connections/heartbeat.js';
 import { type Revision, revisionIn } from './revision.js';
-import { statement } from '../statements/statement.js';
+import { pauseReasonOf } from '../statements/database-error.js';
+import { IS_COMPLETE, statement } from '../statements/statement.js';
+
+const FORBIDS_FILES = `pg_size_bytes(current_setting('temp_file_limit')) between 0 and 1000000`;
 
 /**
  * SQL expression: whether the database accepts writes. It sorts with little memory, which allocates disk space
- * for a moment. If the disk is full, the sort fails with an error that `isFull` recognizes.
+ * for a moment. If the disk is full, the sort fails. A session that may write no files sorts a single row.
  */
 export const TAKES_WRITES = `(
   with little as materialized (select set_config('work_mem', '64kB', true))
   select count(numbers.each) > 0 and current_setting('transaction_read_only') = 'off'
-  from little cross join lateral (select each from generate_series(1, 4000) each order by each desc) numbers)`;
-
-const DISK_FULL = '53100';
-
-export function isFull(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === DISK_FULL;
-}
+  from little cross join lateral (
+    select each from generate_series(1, case when ${FORBIDS_FILES} then 1 else 4000 end) each
+    order by each desc) numbers)`;
 
 /** The last confirmation in milliseconds since 1970, and the seconds since then by the database. */
 const AS_OF = '(extract(epoch from as_of) * 1000)::float8';
 const AGE = 'extract(epoch from clock_timestamp() - as_of)::float8';
 
-const READ_REVISION = statement(`select revision, revision_uuid, ${AS_OF}, ${AGE} from mirror_state`);
+const READ_REVISION = statement(
+  `select revision, revision_uuid, ${AS_OF}, ${AGE} from mirror_state where ${IS_COMPLETE}`,
+);
 
 /** The query of the heartbeat. It returns one row even before the first revision. */
 const HEARTBEAT_QUERY = `
   select s.number, s.id, s."asOf", s.age, ${TAKES_WRITES} as "takesWrites"
   from (values (1)) one left join (
-    select revision as number, revision_uuid as id, ${AS_OF} as "asOf", ${AGE} as age from mirror_state) s on true`;
+    select revision as number, revision_uuid as id, ${AS_OF} as "asOf", ${AGE} as age from mirror_state) s on ${IS_COMPLETE}`;
 
 interface State {
   readonly number: number | null;
@@ -150,12 +151,16 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
       },
       onLost: (error) => {
         this.isHeard = false;
-        if (isFull(error)) this.pause('its disk is full');
+        const reason = pauseReasonOf(error);
+        if (reason !== null) this.pause(reason);
         // The server is unavailable. Each reader gets the error of its own statement.
         else this.database.goOn();
       },
       onDoubt: () => {
         this.isHeard = false;
+      },
+      onReconnect: () => {
+        this.database.onReconnect();
       },
       onHang: () => {
         this.database.giveUp();

@@ -12,9 +12,13 @@ const CONSTRAINTS: Partial<Record<string, () => ServiceError>> = {
 };
 
 /**
- * SQLSTATEs of temporary conditions: connection lost, out of resources, shutdown, read-only, idle timeout.
+ * SQLSTATEs of temporary conditions: connection lost, out of resources, shutdown, read-only, idle timeout, and
+ * a prepared statement of another session because a pooler shares sessions.
  */
-const UNAVAILABLE = /^(08|53|57P|(25006|25P03)$)/;
+const UNAVAILABLE = /^(08|53|57P|(25006|25P03|26000|42P05)$)/;
+/** SQLSTATEs undefined_table and object_not_in_prerequisite_state: see IS_COMPLETE. */
+const INCOMPLETE = /^(42P01|55000)$/;
+const DISK_FULL = '53100';
 const LOCK_NOT_AVAILABLE = '55P03';
 /** Serialization failure and deadlock: two transactions changed the same rows at once. */
 const RACE = /^(40001|40P01)$/;
@@ -45,22 +49,38 @@ export class LostRaceError extends ServiceUnavailableError {
   }
 }
 
+/** Whether a statement failed because tables are missing or not filled yet, as during a restore. */
+export function isIncomplete(error: unknown): boolean {
+  return INCOMPLETE.test(driverErrorOf(error).code ?? '');
+}
+
+/** Why the server must not be queried for the moment, although it answers; null for any other error. */
+export function pauseReasonOf(error: unknown): string | null {
+  if (driverErrorOf(error).code === DISK_FULL) return 'its disk is full';
+  // Some tools copy tables and never fill the view.
+  return isIncomplete(error)
+    ? 'its tables are incomplete. If it is not being restored: refresh materialized view database_complete'
+    : null;
+}
+
+/** TypeORM wraps the driver's error; the pool does not. */
+function driverErrorOf(error: unknown): { readonly code?: string; readonly constraint?: string } {
+  return (error as { driverError?: object } | null)?.driverError ?? error ?? {};
+}
+
 /** Maps an error of the database to a ServiceError. Unknown errors are returned, and masked later. */
 export function databaseError(error: unknown): Error {
   if (error instanceof ServiceError) return error;
   // Not instanceof: socket errors may come from another realm, for example in a test runner.
   if (!isNativeError(error)) return new Error('The database failed in an unknown way');
-  // TypeORM wraps the driver's error; the pool does not.
-  const { code = '', constraint } = ((error as { driverError?: object }).driverError ?? error) as {
-    code?: string;
-    constraint?: string;
-  };
+  const { code = '', constraint } = driverErrorOf(error);
   const broken = CONSTRAINTS[constraint ?? ''];
   if (broken !== undefined) return broken();
   const options = { cause: error };
   if (code === QUERY_CANCELED)
     return new ServiceError('TIMEOUT', 'The answer took too long: ask for less at once', {}, options);
   if (RACE.test(code)) return new LostRaceError(options);
+  if (INCOMPLETE.test(code)) return new ServiceUnavailableError('The database is incomplete', options);
   if (code === LOCK_NOT_AVAILABLE) return new ServiceUnavailableError(BUSY, options);
   return isUnavailable(code, error.message)
     ? new ServiceUnavailableError('The database cannot be reached at the moment', options)

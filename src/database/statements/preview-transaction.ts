@@ -4,7 +4,7 @@ import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 import { databaseError, LostRaceError } from './database-error.js';
 import { NothingReadError } from '../revisions/revision.js';
 import type { StatementPool } from '../connections/statement-pool.js';
-import type { Reader, Statement, Writer } from './statement.js';
+import { type Reader, REVISION, type Statement, type Writer } from './statement.js';
 
 /** The limit for all attempts together, because a revision waits for the rows that a preview has changed. */
 const PREVIEW_TIMEOUT_MS = 10_000;
@@ -18,7 +18,7 @@ const RETRY_PAUSE_MS = 25;
 
 /** All statements see one revision, if there is one. */
 const BEGIN = `begin isolation level repeatable read; set local lock_timeout = ${LOCK_TIMEOUT_MS};
-  select revision_uuid as id from mirror_state`;
+  select ${REVISION} as id`;
 
 /** The connections of previews, and the pool that runs their statements. */
 interface PreviewConnections {

@@ -12,8 +12,14 @@ export interface Statement {
   readonly isShort: boolean;
 }
 
+/**
+ * SQL condition that always holds. While the database is being restored, tables may be empty or filled in
+ * part; PostgreSQL then rejects a statement that has this condition (object_not_in_prerequisite_state).
+ */
+export const IS_COMPLETE = '(select is_complete from database_complete)';
+
 /** SQL for the id of the revision that a statement sees. */
-export const REVISION = '(select revision_uuid from mirror_state)';
+export const REVISION = `(select revision_uuid from mirror_state where ${IS_COMPLETE})`;
 
 /** Limits of the cache: statements, and characters of their texts. */
 const MOST_KNOWN = 2000;

@@ -3,6 +3,7 @@ import { pictureFields } from '../../common/field.js';
 import type { DirectoryMapping } from '../../config/settings/directory.js';
 import type { Revision } from '../../database/revisions/revision.js';
 import { REVISION_CHANNEL } from '../../database/revisions/revisions.js';
+import { IS_COMPLETE } from '../../database/statements/statement.js';
 import { userFields } from '../../users/user.fields.js';
 import { applyEntries, applyReferences } from './apply-entries.js';
 import { EffectiveRoles } from './effective-roles.js';
@@ -90,7 +91,7 @@ export async function applyUnseen(manager: EntityManager, application: Applicati
 
 async function begin(manager: EntityManager, { basedOn }: Application): Promise<void> {
   const [state]: { id: string | null }[] = await manager.query(
-    'select revision_uuid as id from mirror_state for update',
+    `select revision_uuid as id from mirror_state where ${IS_COMPLETE} for update`,
   );
   if ((state?.id ?? null) !== basedOn) throw new OutdatedPlanError();
 }

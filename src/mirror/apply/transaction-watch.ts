@@ -53,7 +53,6 @@ export class TransactionWatch {
   private readonly ended = new AbortController();
   private running: Promise<void> = Promise.resolve();
   private client: pg.Client | null = null;
-  private isWaiting = false;
   private missed = 0;
 
   private constructor(
@@ -113,15 +112,13 @@ export class TransactionWatch {
 
   private note(blocking: readonly Blocking[]): void {
     const isWaiting = blocking.length > 0;
-    if (isWaiting && !this.isWaiting) {
+    if (!this.leadership.noteWaiting('change', isWaiting)) return;
+    if (isWaiting) {
       const sessions = blocking.map(({ pid, state }) => `${pid}${state === null ? '' : `, ${state}`}`);
       this.logger.warn(
         `A change waits for a lock that another session of the database holds (${sessions.join('; ')})`,
       );
-    }
-    if (!isWaiting && this.isWaiting) this.logger.log('The change no longer waits for a lock');
-    this.isWaiting = isWaiting;
-    this.leadership.noteWaiting(isWaiting);
+    } else this.logger.log('The change no longer waits for a lock');
   }
 
   private async open(): Promise<pg.Client> {

@@ -131,7 +131,7 @@ export class PendingChanges {
     return null;
   }
 
-  /** Adds moved and hidden entries at once. See applyRechecks. */
+  /** Adds new, renamed, hidden and deleted entries at once. See applyRechecks. */
   async compareNow(before: Reached): Promise<SyncOutcome | null> {
     return this.heal(await this.reconciler.scanNow(this.connection, 'look'), before);
   }
@@ -165,8 +165,8 @@ export class PendingChanges {
 
   private async heal(result: ScanResult, before: Reached): Promise<SyncOutcome | null> {
     const { depth, suspects } = result;
-    // Entries found by a `look` scan differ at most in their DNs. They may be applied in parts, because this
-    // removes nothing that the deletion guard counts.
+    // A `look` scan is part of normal polling, and finds all entries of a bulk change. They may be applied in
+    // parts: the deletion guard adds up the deletions of its window, whatever part they are in.
     const isPiecemeal = depth === 'look';
     if (!isPiecemeal && suspects.length > MOST_DIFFERENCES) throw new WholeReadingNeededError(result);
     for (const some of chunksOf(suspects, AT_ONCE)) {

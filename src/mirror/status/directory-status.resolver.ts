@@ -60,9 +60,9 @@ export class DirectoryStatusResolver {
   })
   async directoryStatus(@CurrentPrincipal() principal: Principal | null): Promise<DirectoryStatus> {
     const status = await this.state.get();
-    const { state, asOf, reason, waitingSince } = status;
+    const { state, asOf, reason, isWaiting } = status;
     // This message contains no detail of the directory or the database, so every caller may read it.
-    if (waitingSince !== null) return { state: SyncState.RUNNING, asOf, blockedReason: WAITING };
+    if (isWaiting) return { state: SyncState.RUNNING, asOf, blockedReason: WAITING };
     const isPermitted = principal !== null && hasScopes(principal, ['directory']);
     return { state, asOf, blockedReason: isPermitted ? reason : describeTrouble(status) };
   }

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
 import { Database } from '../../database/database.js';
-import { statement } from '../../database/statements/statement.js';
+import { IS_LEADER_WAITING } from '../../database/leadership/leader-lease.js';
+import { IS_COMPLETE, statement } from '../../database/statements/statement.js';
 import { parsePosition, type Position } from '../../sources/ldap/position.js';
 import { fingerprintOf } from '../../sources/source.js';
 import { inApplyingTransaction } from '../apply/applying-transaction.js';
@@ -26,8 +27,8 @@ export interface MirrorStatus {
   /** Identifies the revision. Its number may repeat after a failover or a restore. */
   readonly revisionId: string | null;
   readonly position: string | null;
-  /** Since when a change that is being applied waits for a lock of another session, or null if none waits. */
-  readonly waitingSince: Date | null;
+  /** Whether the leader waits for a lock of another session. */
+  readonly isWaiting: boolean;
 }
 
 /** The position of the mirror, if its revision is of the same source and configuration, and of this kind. */
@@ -51,10 +52,12 @@ const COLUMNS: Readonly<Record<keyof MirrorStatus, string>> = {
   revision: 'revision',
   revisionId: 'revision_uuid',
   position: 'source_position',
-  waitingSince: '(select waiting_since from leader_lease)',
+  isWaiting: IS_LEADER_WAITING,
 };
 
-const READ_STATUS = statement(`select ${Object.values(COLUMNS).join(', ')} from mirror_state`);
+const READ_STATUS = statement(
+  `select ${Object.values(COLUMNS).join(', ')} from mirror_state where ${IS_COMPLETE}`,
+);
 
 /**
  * Returns a public reason why the data is not getting more current, or null. Unlike `reason`, it contains no

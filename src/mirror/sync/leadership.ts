@@ -3,11 +3,14 @@ import type { Config } from '../../config/config.js';
 import { admitToLease, NotLeadingError } from '../../database/leadership/leader-lease.js';
 import type { Term } from '../../database/leadership/leader-session.js';
 
+/** What waits for a lock of another session: the transaction of a change, or the renewal of the lease. */
+type Waiting = 'change' | 'lease';
+
 /** Whether this process may write to the mirror (docs/adr/0033). */
 export class Leadership {
   private term: Term | null = null;
-  /** Start of the wait, on the clock of `performance.now()`, or null if no transaction waits. */
-  private waitingSince: number | null = null;
+  /** Start of each wait, on the clock of `performance.now()`. */
+  private readonly waitingSince = new Map<Waiting, number>();
 
   private constructor(private readonly isRequired: boolean) {}
 
@@ -33,9 +36,10 @@ export class Leadership {
     return this.term?.signal;
   }
 
-  /** Seconds for which a transaction has waited for a lock of another session, or null if none waits. */
+  /** Seconds for which this process has waited for a lock of another session, or null if it does not wait. */
   get waitingSeconds(): number | null {
-    return this.waitingSince === null ? null : (performance.now() - this.waitingSince) / 1000;
+    if (this.waitingSince.size === 0) return null;
+    return (performance.now() - Math.min(...this.waitingSince.values())) / 1000;
   }
 
   async during(term: Term, work: () => Promise<void>): Promise<void> {
@@ -61,8 +65,11 @@ export class Leadership {
     throw error;
   }
 
-  noteWaiting(isWaiting: boolean): void {
-    if (isWaiting) this.waitingSince ??= performance.now();
-    else this.waitingSince = null;
+  /** @returns whether this is news */
+  noteWaiting(what: Waiting, isWaiting: boolean): boolean {
+    if (isWaiting === this.waitingSince.has(what)) return false;
+    if (isWaiting) this.waitingSince.set(what, performance.now());
+    else this.waitingSince.delete(what);
+    return true;
   }
 }

@@ -81,7 +81,7 @@ export class MirrorMetrics implements MetricGroup {
     },
     {
       name: 'directory_mirror_lock_wait_seconds',
-      help: 'Seconds for which the change that this process applies has been waiting for a lock of another database session',
+      help: 'Seconds for which a change of this process, or its lease, has been waiting for a lock of another session',
       read: () => this.leadership.waitingSeconds ?? 0,
     },
     {

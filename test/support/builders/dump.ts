@@ -1,5 +1,9 @@
 import { execFileSync } from 'node:child_process';
 
+/** Marks in the script of pg_restore: the first table that is made, and the content of the table of users. */
+const FIRST_TABLE = '\nCREATE ';
+const USERS = '\n-- Data for Name: users;';
+
 /** A backup of a database, as pg_dump makes one. */
 export function dump(url: string): Buffer {
   return execFileSync('pg_dump', ['--format=custom', url], { maxBuffer: 100_000_000 });
@@ -12,4 +16,53 @@ export function restore(url: string, backup: Buffer): void {
     ['--clean', '--if-exists', '--single-transaction', '--exit-on-error', `--dbname=${url}`],
     { input: backup },
   );
+}
+
+/** Loads a backup back in place without one transaction, so that others see each step of it. */
+export class SteppedRestore {
+  private constructor(
+    private readonly url: string,
+    /** The settings that the script begins with. */
+    private readonly settings: string,
+    private readonly parts: readonly [dropping: string, filling: string, rest: string],
+  ) {}
+
+  static of(url: string, backup: Buffer): SteppedRestore {
+    const output = execFileSync('pg_restore', ['--clean', '--if-exists', '--file=-'], {
+      input: backup,
+      maxBuffer: 100_000_000,
+    });
+    // Newer releases bracket the whole script by commands of psql.
+    const script = output.toString().replace(/^\\(un)?restrict .*$/gm, '');
+    const created = script.indexOf(FIRST_TABLE);
+    const users = script.indexOf(USERS);
+    const settings = script.slice(0, script.search(/\n(ALTER|DROP) /));
+    return new SteppedRestore(url, settings, [
+      script.slice(0, created),
+      script.slice(created, users),
+      script.slice(users),
+    ]);
+  }
+
+  /** Drops all tables. */
+  drop(): void {
+    this.run(this.parts[0]);
+  }
+
+  /** Makes the tables and fills them, up to that of users. */
+  fillInPart(): void {
+    this.run(this.parts[1]);
+  }
+
+  /** Fills the other tables, and makes keys, indexes and constraints. */
+  complete(): void {
+    this.run(this.parts[2]);
+  }
+
+  private run(script: string): void {
+    execFileSync('psql', ['--quiet', '--no-psqlrc', '--set=ON_ERROR_STOP=1', this.url], {
+      input: `${this.settings}\n${script}`,
+      stdio: ['pipe', 'ignore', 'pipe'],
+    });
+  }
 }

@@ -1,0 +1,189 @@
+import pg from 'pg';
+import { Revisions } from '../../src/database/revisions/revisions.js';
+import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { directoryOf } from '../support/clients/asking.js';
+import { writeClients } from '../support/clients/clients.js';
+import { post } from '../support/clients/http.js';
+import { eventually } from '../support/eventually.js';
+import { TestService } from '../support/servers/service.js';
+import { createDatabase } from '../support/servers/store.js';
+
+const PEOPLE = '{ users(first: 50) { nodes { name } } }';
+const NAME = '{ user(user: {id: "p1"}) { name } }';
+const PARENTS = '{ group(group: {id: "all"}) { parents(first: 1) { totalCount nodes { id } } } }';
+
+function urlOf({ config: { database } }: TestService): string {
+  if (database.kind !== 'postgres') throw new Error('This is for a server');
+  return database.url;
+}
+
+async function run(url: string, ...statements: string[]): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  for (const statement of statements) await client.query(statement);
+  await client.end();
+}
+
+/** The answers of a service to several requests, none of which was made before. */
+class Asking {
+  private asked = 0;
+
+  private constructor(
+    private readonly service: TestService,
+    private readonly authorization: string,
+  ) {}
+
+  static async start(environment: Record<string, string> = {}, ldif = directoryOf(1)) {
+    const service = await TestService.start({
+      ldif,
+      environment: { AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'app', owner: null }]), ...environment },
+      compared: false,
+    });
+    return { service, asking: new Asking(service, await service.accessToken('read directory', 'app')) };
+  }
+
+  ask(query: string) {
+    const news = query.replace('{ ', `{ a${++this.asked}: __typename `);
+    return post(this.service, { query: news }, { authorization: this.authorization });
+  }
+
+  async statusOf(query: string): Promise<number> {
+    return (await this.ask(query)).status;
+  }
+}
+
+describe('a role that may not read one of the tables', () => {
+  it('fails what needs it, names no table, and answers everything else', async () => {
+    const database = await createDatabase();
+    const role = `role_${Date.now()}`;
+    await run(
+      database.url,
+      `create role ${role} login`,
+      `grant all on schema public to ${role}`,
+      `grant all on all tables in schema public to ${role}`,
+      `grant all on all sequences in schema public to ${role}`,
+    );
+    const url = new URL(database.url);
+    url.username = role;
+    const { service, asking } = await Asking.start({ DATABASE_URL: url.href });
+    try {
+      expect([await asking.statusOf(NAME), await asking.statusOf(PARENTS)]).toEqual([200, 200]);
+      await run(database.url, `revoke select on nestings from ${role}`);
+      const refused = await asking.ask(PARENTS);
+      expect(refused.body).toMatch(/"INTERNAL_SERVER_ERROR"/);
+      expect(refused.body).not.toMatch(/nestings|permission|role_/);
+      expect(await asking.statusOf(NAME)).toBe(200);
+      await run(database.url, `grant select on nestings to ${role}`);
+      await eventually(() => asking.statusOf(PARENTS), 200);
+      await run(database.url, `revoke select on mirror_state from ${role}`);
+      await eventually(async () => (await asking.ask(NAME)).body.includes('"INTERNAL_SERVER_ERROR"'), true);
+      expect((await asking.ask(NAME)).body).not.toMatch(/mirror_state|permission|role_/);
+      await run(database.url, `grant select on mirror_state to ${role}`);
+      await eventually(() => asking.statusOf(NAME), 200);
+    } finally {
+      await service.stop();
+      await run(database.url, `drop owned by ${role} cascade`, `drop role ${role}`);
+      await database.drop();
+    }
+  });
+});
+
+describe('a server that lets no session write temporary files', () => {
+  it('is read, and its revisions are noticed', async () => {
+    const { service, asking } = await Asking.start();
+    try {
+      const url = urlOf(service);
+      await run(url, `alter database ${new URL(url).pathname.slice(1)} set temp_file_limit = 0`);
+      await run(
+        url,
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+      );
+      await eventually(() => asking.statusOf(NAME), 200);
+      await eventually(() => Promise.resolve(service.app.get(Revisions).current !== null), true);
+    } finally {
+      await service.stop();
+    }
+  });
+});
+
+describe('a database that a newer release has migrated', () => {
+  it('is served by this one, so that replicas are replaced one after the other', async () => {
+    const database = await createDatabase();
+    const first = await Asking.start({ DATABASE_URL: database.url });
+    await first.service.stop();
+    await run(
+      database.url,
+      `insert into migrations (timestamp, name) values (9999999999999, 'Later9999999999999')`,
+      'alter table users add later text',
+      'create table later_table (id integer)',
+    );
+    const { service, asking } = await Asking.start({ DATABASE_URL: database.url });
+    try {
+      expect([await asking.statusOf(NAME), await asking.statusOf(PARENTS)]).toEqual([200, 200]);
+      service.replaceDirectory(directoryOf(2));
+      await eventually(async () => (await asking.ask(NAME)).body.includes('p1 of 2'), true);
+    } finally {
+      await service.stop();
+      await database.drop();
+    }
+  });
+});
+
+describe('two services whose databases are exchanged under their names', () => {
+  it('mix nothing, overwrite nothing, and go on with their own when these are back', async () => {
+    const one = await Asking.start({}, directoryWith('one'));
+    const two = await Asking.start({}, directoryWith('two'));
+    const urls = [urlOf(one.service), urlOf(two.service)] as const;
+    /** The directories that answers of each revision were from. */
+    const seen = new Map<string, Set<string>>();
+    const namesFrom = async ({ asking }: typeof one) => {
+      const answer = await asking.ask(PEOPLE);
+      if (answer.status !== 200) return 'unavailable';
+      const names = new Set([...answer.body.matchAll(/ of (\w+)"/g)].map(([, name]) => name ?? ''));
+      const revision = String(answer.headers['directory-revision']);
+      seen.set(revision, new Set([...(seen.get(revision) ?? []), ...names]));
+      return [...names].join();
+    };
+    const bothNames = async () => [await namesFrom(one), await namesFrom(two)];
+    try {
+      for (let time = 0; time < 3; time++) expect(await bothNames()).toEqual(['one', 'two']);
+      await exchange(...urls);
+      await eventually(bothNames, ['two', 'one']);
+      for (const { service } of [one, two])
+        await eventually(async () => (await service.app.get(MirrorState).get()).state, SyncState.BLOCKED);
+      expect(await bothNames()).toEqual(['two', 'one']);
+      await exchange(...urls);
+      await eventually(bothNames, ['one', 'two']);
+      for (const { service } of [one, two])
+        await eventually(async () => (await service.app.get(MirrorState).get()).state, SyncState.IDLE);
+      expect(await bothNames()).toEqual(['one', 'two']);
+      expect([...seen.values()].map((names) => names.size)).toEqual([1, 1]);
+    } finally {
+      await one.service.stop();
+      await two.service.stop();
+    }
+  });
+});
+
+function directoryWith(name: string): string {
+  return buildLdif(
+    Array.from({ length: 30 }, (_, index) => ({ id: `${name}${index}`, name: `${index} of ${name}` })),
+  );
+}
+
+/** Each of two databases gets the name of the other one. Connections are lost, as when an address changes. */
+async function exchange(first: string, second: string): Promise<void> {
+  const names = [first, second].map((url) => new URL(url).pathname.slice(1));
+  const [a, b] = names;
+  await run(
+    first.replace(/[^/]*$/, 'postgres'),
+    ...names.map((name) => `alter database ${name} allow_connections false`),
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname in ('${names.join("', '")}')`,
+    'select pg_sleep(0.2)',
+    `alter database ${a} rename to ${a}_away`,
+    `alter database ${b} rename to ${a}`,
+    `alter database ${a}_away rename to ${b}`,
+    ...names.map((name) => `alter database ${name} allow_connections true`),
+  );
+}
