@@ -39,7 +39,7 @@ describe('an embedded database directory that cannot be opened', () => {
   it('because it holds something else stays as it is', async () => {
     mkdirSync(directory);
     writeFileSync(join(directory, 'holiday.jpg'), 'a picture');
-    await expectOneLine(/holds something else than a database/);
+    await expectOneLine(/does not contain a database/);
     expect(readdirSync(directory)).toEqual(['holiday.jpg']);
   });
 

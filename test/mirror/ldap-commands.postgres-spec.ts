@@ -46,7 +46,7 @@ describe('the commands on a directory server', () => {
 
   it.each([
     ['the server is not there', { DIRECTORY_URL: 'ldap://127.0.0.1:1' }, 'No connection to 127.0.0.1:1'],
-    ['the password is wrong', { DIRECTORY_BIND_PASSWORD: 'guessed' }, 'does not let cn=mirror,'],
+    ['the password is wrong', { DIRECTORY_BIND_PASSWORD: 'guessed' }, 'rejects the bind of cn=mirror,'],
     ['nobody is below the base', { DIRECTORY_PEOPLE_BASE: 'ou=staff' }, 'noSuchObject (32)'],
   ])('fail with the reason where %s', async (_, settings, reason) => {
     const failed = await run(['sync'], settings);

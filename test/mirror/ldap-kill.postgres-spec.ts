@@ -76,7 +76,7 @@ describe('a service that is killed while changes come in', () => {
       DIRECTORY_GUARD_PERCENT: '100',
       ...directorySettings(slapd),
     });
-    await service.untilPrinted(/tells of changes by itself/);
+    await service.untilPrinted(/pushes changes/);
     return service;
   }
 

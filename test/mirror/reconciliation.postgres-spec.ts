@@ -141,7 +141,7 @@ describe.each([
       DIRECTORY_RECONCILE_SECONDS: '86400',
     });
     expect(checked.stdout).toMatch(
-      /\nok {7}reconciliation: identities of 7 entries compared at \S+Z in \S+ s, \d healed; contents of 7 entries compared at \S+Z in/,
+      /\nok {7}reconciliation: identities of 7 entries compared at \S+Z in \S+ s, \d corrected; contents of 7 entries compared at \S+Z in/,
     );
   });
 
