@@ -32,25 +32,7 @@ export function addAccessLogCommand(program: Command): void {
     .option('--to <day>', 'the last day; default: today', parseDay)
     .option('--principal <id>', 'the service account, the client, or the user for whom a client acted')
     .option('--json', 'print one JSON object')
-    .action(async ({ json, principal, ...days }: AccessLogOptions) => {
-      const config = readConfig();
-      const now = new Date();
-      const from = laterOf(days.from, keptSince(now, config.accessLogDays));
-      const to = days.to ?? dayOf(now);
-      if (days.from !== undefined && days.from > to)
-        throw new BadUserInputError('--from is after --to', 'from');
-      const { counts, abouts } = await readLog(config, { from, to, principal: principal ?? null });
-      if (json === true) {
-        const described = counts.map((count) => ({ ...count, ...aboutOf(count, abouts) }));
-        console.log(JSON.stringify({ from, to, counts: described }));
-      } else if (config.accessLogDays === 0) {
-        console.log('The access log is off: ACCESS_LOG_DAYS is 0.');
-      } else {
-        console.log(
-          counts.length === 0 ? 'The access log has no entries for these days.' : toText(counts, abouts),
-        );
-      }
-    });
+    .action(printAccessLog);
   addExamples(
     command,
     ['access-log --from 2030-01-01', 'Print all accesses since a day'],
@@ -60,6 +42,25 @@ export function addAccessLogCommand(program: Command): void {
       'Print large numbers for a monitoring system',
     ],
   );
+}
+
+async function printAccessLog({ json, principal, ...days }: AccessLogOptions): Promise<void> {
+  const config = readConfig();
+  const now = new Date();
+  const from = laterOf(days.from, keptSince(now, config.accessLogDays));
+  const to = days.to ?? dayOf(now);
+  if (days.from !== undefined && days.from > to) throw new BadUserInputError('--from is after --to', 'from');
+  const { counts, abouts } = await readLog(config, { from, to, principal: principal ?? null });
+  if (json === true) {
+    const described = counts.map((count) => ({ ...count, ...aboutOf(count, abouts) }));
+    console.log(JSON.stringify({ from, to, counts: described }));
+  } else if (config.accessLogDays === 0) {
+    console.log('The access log is off: ACCESS_LOG_DAYS is 0.');
+  } else {
+    console.log(
+      counts.length === 0 ? 'The access log has no entries for these days.' : toText(counts, abouts),
+    );
+  }
 }
 
 async function readLog(
