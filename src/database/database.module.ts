@@ -60,7 +60,7 @@ export class DatabaseModule {
  * Milliseconds within which a database usually is open and migrated, also on a busy machine. Until then the
  * port stays closed, so a load balancer sends no requests that would be rejected.
  */
-const SOON = 5000;
+const SOON = 3000;
 /** Milliseconds between two attempts. */
 const PAUSE = 500;
 
