@@ -1,5 +1,6 @@
 import eslint from '@eslint/js';
 import tseslint from 'typescript-eslint';
+import { plainWords } from './tools/eslint/plain-words.mjs';
 
 export default tseslint.config(
   { ignores: ['**/dist/', 'coverage/', '.data/', '.tmp/', 'examples/club-page/src/graphql/'] },
@@ -78,5 +79,11 @@ export default tseslint.config(
         WebAssembly: 'readonly',
       },
     },
+  },
+  {
+    files: ['src/**/*.ts', 'tools/**/*.{ts,mjs}', 'scripts/**/*.mjs'],
+    ignores: ['**/*.spec.ts', 'tools/eslint/**'],
+    plugins: { local: { rules: { 'plain-words': plainWords } } },
+    rules: { 'local/plain-words': 'error' },
   },
 );

@@ -23,7 +23,7 @@ import { SearchModule } from './search/search.module.js';
 import { ServiceAccountsModule } from './service-accounts/service-accounts.module.js';
 import { UsersModule } from './users/users.module.js';
 
-/** The whole house, room by room. */
+/** The modules of the application. */
 @Module({})
 export class AppModule {
   /** @param waiting how the start waits for the database; null: not at all */

@@ -24,7 +24,7 @@ import { readUsableConfig } from './start/preconditions.js';
 const asJson = process.argv.includes('--json');
 const explain = asJson ? explainFailureAsJson : explainFailure;
 
-// Commands load what they need when they run: the whole house takes a second, a mistyped option should not.
+// Commands load what they need when they run: the whole application takes a second to load, and a mistyped option must not.
 const program = new Command('directory')
   .description('A GraphQL API in front of an LDAP directory.')
   .version(readBuild().version)

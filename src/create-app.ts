@@ -60,7 +60,7 @@ function corsOptions({ corsOrigins }: Config, { headers }: FastifyRequest) {
       'x-request-id',
     ],
     maxAge: 600,
-    // An OPTIONS that is no preflight is for whoever answers the path.
+    // An OPTIONS request that is not a preflight is answered by the handler of its path.
     preflight: headers.origin !== undefined && headers['access-control-request-method'] !== undefined,
   };
 }

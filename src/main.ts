@@ -11,7 +11,7 @@ endOnFaults();
 try {
   loadEnvironmentFile();
   const config = readUsableConfig();
-  // The rest takes a second to load: a mistake in the settings is told before.
+  // The rest takes a second to load: a mistake in the settings is reported before.
   const { serve } = await import('./serve.js');
   await serve(config);
 } catch (error) {

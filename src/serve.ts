@@ -12,7 +12,7 @@ import { MirrorService } from './mirror/mirror.service.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
 import { describeStart } from './start/message.js';
 import { readStartupMetrics } from './start/startup-metrics.js';
-import { buildWaitingRoom } from './start/startup-server.js';
+import { buildStartupServer } from './start/startup-server.js';
 
 /** What asks a process to end, from an operator, a terminal or a container's supervisor. */
 const SIGNALS = [ShutdownSignal.SIGTERM, ShutdownSignal.SIGINT, ShutdownSignal.SIGHUP];
@@ -20,7 +20,7 @@ const SIGNALS = [ShutdownSignal.SIGTERM, ShutdownSignal.SIGINT, ShutdownSignal.S
 const PAUSE = 1000;
 const OPENING = 'The database is being opened, and made where there is none';
 
-/** Serves until the process is told to end: then it ends with exit code 0, even half-way through its start. */
+/** Serves until the process receives a signal to end. It then ends with exit code 0, even during the start. */
 export async function serve(config: Config): Promise<void> {
   // From the first line on.
   Logger.overrideLogger(NestLog.of(config));
@@ -58,7 +58,7 @@ async function ensureDemoToken(app: NestFastifyApplication, ending: AbortSignal)
   }
 }
 
-/** Waits for a database that is away, and answers meanwhile. Null when the process is told to end before it is there. */
+/** Waits for an unavailable database, and answers requests meanwhile. Null if the process has to end before. */
 async function createWithRetry(config: Config, ending: AbortSignal): Promise<NestFastifyApplication | null> {
   const adapter = new StartupAdapter(config, REJECTION_FORMS);
   const metrics = new MetricsServer();
@@ -70,7 +70,7 @@ async function createWithRetry(config: Config, ending: AbortSignal): Promise<Nes
     else if (reason !== null && reason !== reported) logger.warn(`${reason}. The service waits for it`);
     reported = reason ?? reported ?? OPENING;
     if (!adapter.isOpen)
-      await adapter.open(config.port, config.host, await buildWaitingRoom(config, REJECTION_FORMS));
+      await adapter.open(config.port, config.host, await buildStartupServer(config, REJECTION_FORMS));
     if (port?.kind === 'apart') await metrics.open(port, readStartupMetrics);
   };
   try {
@@ -80,7 +80,7 @@ async function createWithRetry(config: Config, ending: AbortSignal): Promise<Nes
     if (!ending.aborted) throw error;
     return null;
   } finally {
-    // The application opens its port anew.
+    // The application opens its own port.
     await metrics.close();
   }
 }
@@ -96,7 +96,7 @@ function watchSignals(): AbortSignal {
   return ending.signal;
 }
 
-/** Asked anew each time: it may have happened while something was waited for. */
+/** Evaluated on each call, because the signal may arrive during a wait. */
 function isEnding(ending: AbortSignal): boolean {
   return ending.aborted;
 }

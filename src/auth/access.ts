@@ -26,7 +26,7 @@ export function Public(): AccessDecorator {
   return declare({ kind: 'public' });
 }
 
-/** Any valid token is enough, whatever its scopes are. */
+/** Any valid token is enough, with any scopes. */
 export function RequireToken(): AccessDecorator {
   return declare({ kind: 'token' });
 }

@@ -79,7 +79,7 @@ export class HttpAdapter extends FastifyAdapter {
     });
   }
 
-  /** The steps of every request of Fastify, whatever its path. */
+  /** The steps of every request of Fastify, on every path. */
   private registerSteps(fastify: FastifyInstance, unparsed: UnparsedRequests): void {
     fastify.addHook('onRequest', (request, reply, done) => {
       void reply.headers(this.headers).header('x-request-id', request.id);

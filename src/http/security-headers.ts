@@ -16,7 +16,7 @@ export function securityHeaders({ baseUrl }: Pick<Config, 'baseUrl'>): Record<st
     crossOriginResourcePolicy: { policy: 'same-origin' },
     referrerPolicy: { policy: 'no-referrer' },
     xFrameOptions: { action: 'deny' },
-    // Of this host only: what its subdomains do is somebody else's.
+    // Only for this host: its subdomains may belong to other applications.
     strictTransportSecurity: baseUrl.startsWith('https:')
       ? { maxAge: TRANSPORT_SECURITY_AGE, includeSubDomains: false }
       : false,

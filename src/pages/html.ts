@@ -4,7 +4,7 @@ export interface Document {
   readonly title: string;
   /** HTML of the head beside what every page has. */
   readonly head: string;
-  /** HTML: whatever comes from outside is escaped already. */
+  /** HTML. All external text in it is already escaped. */
   readonly body: string;
 }
 

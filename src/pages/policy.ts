@@ -24,7 +24,7 @@ export function hashSource(content: string): string {
   return `'sha256-${createHash('sha256').update(content).digest('base64')}'`;
 }
 
-/** Headers of a page: it is looked at anew each time, and tells nobody where its reader came from. */
+/** Headers of a page: caches revalidate it on each use, and it sends no Referer. */
 export function pageHeaders(allowed: Directives): Record<string, string> {
   return {
     'content-security-policy': contentSecurityPolicy({ 'form-action': [`'none'`], ...allowed }),

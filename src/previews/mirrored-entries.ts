@@ -110,9 +110,9 @@ export async function readStanding(
   { subject }: Principal,
   group: MirroredGroup,
 ): Promise<Standing> {
-  if (subject === null) return 'NOBODY';
+  if (subject === null) return 'NO_USER';
   const [row] = await reader.read<[rank: number | null]>(FIND_EFFECTIVE_ROLE, [group.key, foldId(subject)]);
-  if (row === undefined) return 'NOBODY';
+  if (row === undefined) return 'NO_USER';
   const [rank] = row;
   return rank === null ? 'STRANGER' : roleOf(rank);
 }

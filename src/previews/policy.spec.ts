@@ -36,7 +36,7 @@ const ROWS: [row: string, rule: Rule][] = [
 ];
 
 /** The columns of the table after those for `directory`. */
-const STANDINGS: Standing[] = [OWNER, ADMIN, MEMBER, 'STRANGER', 'NOBODY'];
+const STANDINGS: Standing[] = [OWNER, ADMIN, MEMBER, 'STRANGER', 'NO_USER'];
 
 /** Every kind of token with every set of scopes. */
 const PRINCIPALS = (['ACCESS_TOKEN', 'PERSONAL_ACCESS_TOKEN', 'SERVICE_ACCOUNT_TOKEN'] as const).flatMap(
@@ -65,7 +65,7 @@ describe('the rights to preview a change', () => {
 
 /** Returns the token's user, if there is one. */
 function actorOf(standing: Standing): object | null {
-  return standing === 'NOBODY' ? null : { standing };
+  return standing === 'NO_USER' ? null : { standing };
 }
 
 function principalOf(kind: PrincipalKind, scopes: readonly Scope[]): Principal {

@@ -2,10 +2,10 @@ import { hasScopes, type Principal } from '../auth/principal.js';
 import { GroupRole } from '../groups/group-role.js';
 
 /**
- * The effective role of the token's user in a group. STRANGER: the user is not a member. NOBODY: the token
+ * The effective role of the token's user in a group. STRANGER: the user is not a member. NO_USER: the token
  * has no user in the directory.
  */
-export type Standing = GroupRole | 'STRANGER' | 'NOBODY';
+export type Standing = GroupRole | 'STRANGER' | 'NO_USER';
 
 /**
  * A token with the scopes `directory` and `write` may preview every change. No other token may change another

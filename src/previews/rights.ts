@@ -47,7 +47,7 @@ const WHOM: Record<Standing, string> = {
   ADMIN: 'an ADMIN of it',
   MEMBER: 'a MEMBER of it',
   STRANGER: 'a user who is not in it',
-  NOBODY: 'no user of the directory',
+  NO_USER: 'no user of the directory',
 };
 
 /** Returns the caller of a preview. Every mutation requires a token. */

@@ -8,7 +8,7 @@ import type { RejectionForm } from '../http/rejection.js';
 const DOWN = { database: { status: 'down' } };
 
 /** Builds the server for a start that waits for the database: alive, not ready, and 503 for all other requests (docs/http.md). */
-export async function buildWaitingRoom(
+export async function buildStartupServer(
   config: Config,
   forms: readonly RejectionForm[],
 ): Promise<RequestListener> {

@@ -37,7 +37,7 @@ function describeAccess(access: Access): string | null {
     case 'public':
       return 'Needs no token.';
     case 'token':
-      return 'Needs a token, whatever its scopes.';
+      return 'Needs a token, with any scopes.';
     case 'inherited':
       return null;
     case 'scopes':

@@ -31,7 +31,7 @@ async function loadIndex() {
 }
 
 let loading = null;
-/** Loaded when somebody begins to search, and then kept. */
+/** Loaded at the first search, and then kept. */
 function index() {
   loading ??= loadIndex();
   return loading;

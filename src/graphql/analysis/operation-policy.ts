@@ -46,17 +46,13 @@ export class OperationPolicy {
     const key = `${principal === null ? '-' : nameOfScopes(principal)}\n${shapeOf(operation, variables)}`;
     let decision = known.get(key);
     if (decision === undefined) {
-      decision = this.decideAnew(operation, variables, principal);
+      decision = this.evaluate(operation, variables, principal);
       known.set(key, decision);
     }
     return decision;
   }
 
-  private decideAnew(
-    operation: Operation,
-    variables: Variables,
-    principal: Principal | null,
-  ): PolicyDecision {
+  private evaluate(operation: Operation, variables: Variables, principal: Principal | null): PolicyDecision {
     const cost = computeCost(operation, variables, this.config.limits);
     const { withheld, nothingLeft } = decideScopes(operation, variables, principal);
     if (nothingLeft) throw insufficientScope(withheld);
@@ -76,9 +72,9 @@ function shapeOf({ definition }: Operation, variables: Variables): string {
   let shape = '';
   for (const { variable } of definition.variableDefinitions ?? []) {
     const value = variables[variable.name.value];
-    const isTold =
+    const isIncluded =
       value === null || value === undefined || typeof value === 'boolean' || Number.isInteger(value);
-    shape += isTold ? `${String(value)} ` : '* ';
+    shape += isIncluded ? `${String(value)} ` : '* ';
   }
   return shape;
 }

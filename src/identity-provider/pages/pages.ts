@@ -148,7 +148,7 @@ function renderPage({ title, body }: ProviderPage): string {
 ${body}
 </main>
 <footer>
-<p><strong>Development identity provider.</strong> It asks for no password: whoever knows an id can sign in with it.</p>
+<p><strong>Development identity provider.</strong> It asks for no password: any known id is enough to sign in.</p>
 </footer>`,
   });
 }

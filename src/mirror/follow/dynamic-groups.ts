@@ -3,7 +3,7 @@ import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import type { DeltaBuilder } from '../../sources/delta.js';
 import { isDynamicGroup } from '../../sources/ldap/dynamic-group.js';
 import type { FollowDependencies } from './follow-dependencies.js';
-import { addAnew } from '../plan/id-conflicts.js';
+import { addReadAgain } from '../plan/id-conflicts.js';
 import { mapGroup } from '../map/map.js';
 import { hashGroup } from '../map/content-hash.js';
 import { readStoredEntries } from '../plan/stored.js';
@@ -52,7 +52,7 @@ export class DynamicGroups {
     this.isStale ||= changes.some(({ size }) => size > 0);
     const readAgain = (uuids: readonly string[]) => directory.readAgain(this.connection, uuids);
     const named = reported.map((uuid) => ({ kind: 'group', uuid }) as const);
-    await addAnew(delta, named, readAgain);
+    await addReadAgain(delta, named, readAgain);
     if (this.delay > 0) return;
     const begun = performance.now();
     this.isStale = false;

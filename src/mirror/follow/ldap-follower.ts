@@ -179,10 +179,10 @@ export class LdapFollower implements Follower {
     const { state, config } = this.dependencies;
     const before = await state.get();
     const from = this.wholeReading.isNeeded ? null : positionOf(before, config, 'cookies');
-    const told = new PushedChanges(this.dependencies, connection, pendingChanges);
+    const pushedChanges = new PushedChanges(this.dependencies, connection, pendingChanges);
     try {
       const run = (source: DirectorySource) => this.readWhole(source, pendingChanges, signal);
-      await told.follow(before, from, signal, { run, isWell });
+      await pushedChanges.follow(before, from, signal, { run, isWell });
     } catch (error) {
       if (!this.hasToReadWhole(error, before)) throw error;
       this.wholeReading.require(null);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { chunksOf } from '../../common/chunks.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { type Delta, DeltaBuilder } from '../../sources/delta.js';
-import { addAnew, findRivals, withIdConflicts } from '../plan/id-conflicts.js';
+import { addReadAgain, findRivals, withIdConflicts } from '../plan/id-conflicts.js';
 import { addConsequences, DeferredRechecks, findConsequences } from './deferred-rechecks.js';
 import { DynamicGroups } from './dynamic-groups.js';
 import type { FollowDependencies } from './follow-dependencies.js';
@@ -238,7 +238,7 @@ export class PendingChanges {
     const rivals = await findRivals(pending, manager, config.mapping);
     if (rivals.length === 0) return;
     await sleep(MOMENT, undefined, { signal });
-    await addAnew(pending, rivals, readAgain);
+    await addReadAgain(pending, rivals, readAgain);
     await withIdConflicts(pending, manager, config.mapping, readAgain);
   }
 }

@@ -32,12 +32,12 @@ export async function withIdConflicts(
       ...(await findMissing(delta, manager, 'group', mapping.groups.id)),
     ];
     if (missing.length === 0) return;
-    await addAnew(delta, missing, readAgain);
+    await addReadAgain(delta, missing, readAgain);
   }
 }
 
 /** Reads entries again and adds their current state. Entries that no longer exist are added as removed. */
-export async function addAnew(
+export async function addReadAgain(
   delta: DeltaBuilder,
   wanted: readonly Identity[],
   readAgain: ReadAgain,
