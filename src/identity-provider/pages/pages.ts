@@ -148,7 +148,7 @@ function renderPage({ title, body }: ProviderPage): string {
 ${body}
 </main>
 <footer>
-<p><strong>Development identity provider.</strong> It asks for no password: any known id is enough to sign in.</p>
+<p><strong>Development identity provider.</strong> It asks for no password: a known id is enough to sign in.</p>
 </footer>`,
   });
 }

@@ -166,7 +166,7 @@ export class PendingChanges {
   private async heal(result: ScanResult, before: Reached): Promise<SyncOutcome | null> {
     const { depth, suspects } = result;
     // A `look` scan is part of normal polling, and finds all entries of a bulk change. They may be applied in
-    // parts: the deletion guard adds up the deletions of its window, any part they are in.
+    // parts: the deletion guard adds up the deletions of its window across all parts.
     const isPiecemeal = depth === 'look';
     if (!isPiecemeal && suspects.length > MOST_DIFFERENCES) throw new WholeReadingNeededError(result);
     for (const some of chunksOf(suspects, AT_ONCE)) {
