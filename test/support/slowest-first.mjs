@@ -6,6 +6,7 @@ import TestSequencer from '@jest/test-sequencer';
  */
 const SLOWEST = [
   'reconciliation.postgres-spec.ts',
+  'reconciliation-repairs.postgres-spec.ts',
   'leader-lease.postgres-spec.ts',
   'leader-promoted.postgres-spec.ts',
   'pooler.postgres-spec.ts',
@@ -18,6 +19,7 @@ const SLOWEST = [
   'ldap-convergence.postgres-spec.ts',
   'ldap-kill.postgres-spec.ts',
   'commands.postgres-spec.ts',
+  'hostile-requests.postgres-spec.ts',
   'connections.e2e-spec.ts',
   'mirror-kill.pglite-spec.ts',
   'start.e2e-spec.ts',
@@ -33,9 +35,10 @@ const SLOWEST = [
   'preview-transaction.e2e-spec.ts',
   'roles.e2e-spec.ts',
   'fuzz.postgres-spec.ts',
-  'hostile-requests.postgres-spec.ts',
   'pages.postgres-spec.ts',
   'start-embedded.process-spec.ts',
+  'auth-external.postgres-spec.ts',
+  'ldap-providers.postgres-spec.ts',
 ];
 
 /** The others end with those that need no service: many, and short. */
