@@ -265,7 +265,7 @@ describe('the lock of a database directory', () => {
     });
   });
 
-  it('says so when the directory cannot be made', async () => {
+  it('says so when the directory cannot be created', async () => {
     writeFileSync(directory, 'a file');
     await expect(DirectoryLock.take(directory, NOTHING)).rejects.toThrow(DatabaseStartError);
     await expect(DirectoryLock.take(join(directory, 'below'), NOTHING)).rejects.toThrow(/cannot be created/);

@@ -279,7 +279,7 @@ describe('a start with mistakes in what the settings name', () => {
     const lines = process.stderr.trimEnd().split('\n');
     expect(lines.slice(0, 2)).toEqual([
       expect.stringMatching(/^DIRECTORY_PEOPLE_BASE and DIRECTORY_BASE_DN make no DN: /),
-      expect.stringMatching(/^DIRECTORY_GROUPS_FILTER is no filter/),
+      expect.stringMatching(/^DIRECTORY_GROUPS_FILTER is not a filter/),
     ]);
     expect(lines.length).toBeGreaterThan(3);
     expect(lines.slice(2).filter((line) => !line.includes('clients.json'))).toEqual([]);
