@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { readConfig } from '../../src/config/config.js';
 import { DirectoryDataSource } from '../../src/database/connections/data-source.js';
 import { TestProcess } from '../support/clients/command.js';
 import { BASE_DN, buildLdif, groupDn, personDn } from '../support/builders/directory.js';
-import { eventually } from '../support/eventually.js';
+import { eventually, isEqual } from '../support/eventually.js';
 import { directorySettings } from '../support/servers/ldap.js';
 import { expectMirror, parseDump } from '../support/builders/ldap-content.js';
 import { readInconsistencies, readMirror } from '../support/builders/ldap-mirror.js';
@@ -115,7 +114,7 @@ describe('a service that is killed while changes come in', () => {
 
     const service = await start();
     const wanted = expectMirror(parseDump(await slapd.search({ attributes: ['*', 'entryUUID'] })));
-    const isWanted = async () => isDeepStrictEqual(await readMirror(dataSource), wanted);
+    const isWanted = async () => isEqual(await readMirror(dataSource), wanted);
     await eventually(isWanted, true).catch(() => undefined);
     expect(await readMirror(dataSource)).toEqual(wanted);
     await service.kill('SIGTERM');

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
@@ -16,4 +17,9 @@ export async function eventually<Value>(read: () => Promise<Value>, wanted: Valu
       throw new Error(`It is ${JSON.stringify(value)}, and not ${JSON.stringify(wanted)}`);
     await sleep(20);
   }
+}
+
+/** Whether two values have the same contents. One of them may be of the realm of the application: both are copied into one. */
+export function isEqual(one: unknown, other: unknown): boolean {
+  return isDeepStrictEqual(structuredClone(one), structuredClone(other));
 }

@@ -1,10 +1,9 @@
-import { isDeepStrictEqual } from 'node:util';
 import { DataSource } from 'typeorm';
 import type { Environment } from '../../../src/config/config.js';
 import { createApp } from '../../../src/create-app.js';
 import { MirrorService } from '../../../src/mirror/mirror.service.js';
 import { MirrorState, SyncState } from '../../../src/mirror/status/mirror-state.js';
-import { eventually } from '../eventually.js';
+import { eventually, isEqual } from '../eventually.js';
 import { directorySettings } from './ldap.js';
 import { expectMirror, parseDump } from '../builders/ldap-content.js';
 import {
@@ -80,7 +79,7 @@ type Contents = Awaited<ReturnType<typeof readMirror>>;
 function differencesOf(mirror: Contents, wanted: Contents): string[] {
   return (['people', 'groups', 'roles'] as const).flatMap((part) =>
     [...new Set([...Object.keys(mirror[part]), ...Object.keys(wanted[part])])]
-      .filter((key) => !isDeepStrictEqual(mirror[part][key], wanted[part][key]))
+      .filter((key) => !isEqual(mirror[part][key], wanted[part][key]))
       .map((key) => `${part} ${key}: ${JSON.stringify(mirror[part][key] ?? null).slice(0, 200)}`),
   );
 }
