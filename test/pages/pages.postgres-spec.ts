@@ -134,7 +134,7 @@ describe('the explorer', () => {
     await page.getByLabel('profile').uncheck();
     await page.getByLabel('directory').check();
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('list everybody').waitFor();
+    await page.getByText('list all people').waitFor();
     await page.getByLabel('Your id in the directory').fill('anna');
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Continue' }).click();

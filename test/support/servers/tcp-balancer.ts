@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 /** What only whole entries of people have. */
-const MARK = 'inetOrgPerson';
+const PERSON = 'inetOrgPerson';
+/** The control of each entry that content synchronization sends (RFC 4533 §2.2). */
+const SYNC_STATE = '1.3.6.1.4.1.4203.1.9.1.2';
 
 /**
  * One address in front of several servers, as a TCP balancer has it: connections go to one server after the other, and
@@ -13,6 +15,8 @@ export class TcpBalancer {
   readonly given = new Map<number, number>();
   /** People that the servers have sent so far with everything that is known of them, and not by name only. */
   people = 0;
+  /** Entries that the servers have sent by content synchronization, whole or not. */
+  synchronized = 0;
   private readonly sockets = new Set<Socket>();
   private turn = 0;
 
@@ -67,18 +71,19 @@ export class TcpBalancer {
     onward.once('connect', () => {
       onward.off('error', retry);
       this.given.set(port, (this.given.get(port) ?? 0) + 1);
-      this.count(onward);
+      this.count(onward, PERSON, (found) => (this.people += found));
+      this.count(onward, SYNC_STATE, (found) => (this.synchronized += found));
       this.join(client, onward);
       this.join(onward, client);
     });
   }
 
-  private count(onward: Socket): void {
+  private count(onward: Socket, mark: string, add: (found: number) => void): void {
     let rest = '';
     onward.on('data', (chunk: Buffer) => {
-      const parts = (rest + chunk.toString('latin1')).split(MARK);
-      this.people += parts.length - 1;
-      rest = (parts.at(-1) ?? '').slice(1 - MARK.length);
+      const parts = (rest + chunk.toString('latin1')).split(mark);
+      add(parts.length - 1);
+      rest = (parts.at(-1) ?? '').slice(1 - mark.length);
     });
   }
 
