@@ -126,7 +126,9 @@ describe('a service that is started while its database', () => {
     expect((await ask('/_readiness')).status).toBe(503);
     expect((await process.kill('SIGTERM')).code).toBe(0);
     expect(process.stdout).not.toContain('Ready at');
-    expect(process.stdout.match(/cannot be used: [^\n]+ timeout\. The service waits for it\n/g)).toHaveLength(1);
+    expect(process.stdout.match(/cannot be used: [^\n]+ timeout\. The service waits for it\n/g)).toHaveLength(
+      1,
+    );
   });
 
   it.each<[wrong: string, change: (url: URL) => void, reason: RegExp]>([
