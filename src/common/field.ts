@@ -2,8 +2,9 @@
  * How the values of an LDAP attribute become the value of a field.
  * - `identity`: read for every entry; an entry without it is left out.
  * - `none`: the mirror sets the field itself.
- * - `lines`: all values.
+ * - `lines`: all values. A type that is a list means all values for other readers, too.
  * - `picture`: the digest of the bytes.
+ * - `reference`: users or groups that the values name.
  */
 export type FieldReader =
   | 'identity'
@@ -12,11 +13,25 @@ export type FieldReader =
   | 'label'
   | 'text'
   | 'website'
+  | 'url'
   | 'time'
   | 'boolean'
+  | 'integer'
+  | 'number'
   | 'dn'
   | 'lines'
-  | 'picture';
+  | 'picture'
+  | 'reference';
+
+/** Who sees the value of a field, besides principals with the scope that sees everything. */
+export type FieldAudience = 'groupAdmins' | 'self';
+
+/** What the values of a field refer to. */
+export interface FieldReference {
+  readonly to: 'user' | 'group';
+  /** Name of the connection of the other side. Null: there is none. */
+  readonly reverse: string | null;
+}
 
 /** How a preview may change a field. */
 export interface FieldChange {
@@ -48,6 +63,14 @@ export interface FieldDefinition {
   /** Description of the filter by exact value. Default: there is no filter. */
   readonly filter?: string;
   readonly change?: FieldChange;
+  /** Default: all principals that may read the object. For others the value is null, without an error. */
+  readonly visibleTo?: FieldAudience;
+  /** Whether lists have a filter of the type of the field, such as IntFilter. */
+  readonly isFilterable?: true;
+  /** Whether the access log counts the field. Default: as other fields of the object. */
+  readonly isPersonal?: false;
+  /** For the reader `reference`. */
+  readonly reference?: FieldReference;
 }
 
 /** A field with its LDAP attributes. */
