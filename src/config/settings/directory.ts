@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { NO_RULES, type VisibilityConfig } from './visibility.js';
 import { ATTRIBUTE_SETTINGS, type DirectorySettings, splitUrls } from './directory-settings.js';
 
 export interface DirectoryConfig {
@@ -10,6 +11,7 @@ export interface DirectoryConfig {
   /** Seconds between two comparisons of a server with the mirror. */
   readonly reconcileSeconds: { readonly identities: number; readonly contents: number };
   readonly mapping: DirectoryMapping;
+  readonly visibility: VisibilityConfig;
   readonly guard: { readonly percent: number; readonly windowSeconds: number };
   /** Retention of changes in days. */
   readonly changesDays: number;
@@ -83,6 +85,7 @@ export function buildDirectory(settings: DirectorySettings): DirectoryConfig {
       contents: settings.DIRECTORY_RECONCILE_CONTENTS_SECONDS,
     },
     mapping: buildMapping(settings),
+    visibility: NO_RULES,
     guard: { percent: settings.DIRECTORY_GUARD_PERCENT, windowSeconds: settings.DIRECTORY_GUARD_SECONDS },
     changesDays: settings.DIRECTORY_CHANGES_DAYS,
   };
