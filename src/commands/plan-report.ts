@@ -1,12 +1,10 @@
 import type { EntityManager } from 'typeorm';
 import type { Field } from '../common/field.js';
-import type { DirectoryMapping } from '../config/settings/directory.js';
+import type { DirectoryMapping } from '../config/model/mapping.js';
 import { sqlOfField } from '../database/fields/field-columns.js';
 import { type GroupRole, roleOf } from '../groups/group-role.js';
-import { groupFields } from '../groups/group.fields.js';
 import type { Hashed, Plan, RoleChange, StoredEntry } from '../mirror/plan/plan.js';
 import { type MappedGroup, type NamedAs, type MappedPerson, rankOfNaming } from '../mirror/map/snapshot.js';
-import { userFields } from '../users/user.fields.js';
 
 /** A plan in readable form: with ids and names instead of entryUUIDs. Each list is sorted by id. */
 export interface PlanReport {
@@ -68,13 +66,13 @@ export async function reportPlan(
   mapping: DirectoryMapping,
 ): Promise<PlanReport> {
   const { memberships, nestings } = plan;
-  const people = await reportEntries(manager, 'users', userFields(mapping.people), {
+  const people = await reportEntries(manager, 'users', mapping.users.fields, {
     created: plan.createdPeople,
     updated: plan.updatedPeople,
     deleted: plan.deletedPeople,
     named: memberships.map(({ subject }) => subject),
   });
-  const groups = await reportEntries(manager, 'groups', groupFields(mapping.groups), {
+  const groups = await reportEntries(manager, 'groups', mapping.groups.fields, {
     created: plan.createdGroups,
     updated: plan.updatedGroups,
     deleted: plan.deletedGroups,

@@ -52,8 +52,8 @@ export interface FieldDefinition {
   readonly description: string;
   /** Scopes that a token needs for the field. Default: the scopes of the object. */
   readonly scopes?: readonly string[];
-  /** The LDAP attributes, or the setting that names them. The first attribute that has a value is used. */
-  readonly attributes: readonly string[] | string;
+  /** The LDAP attributes. The first one that has a value is used. A preset or the model file may name others. */
+  readonly attributes: readonly string[];
   readonly reader: FieldReader;
   /** Column of the table. Null: a member of the JSONB column `field_values`, where `lines` always are. */
   readonly column: string | null;
@@ -75,21 +75,18 @@ export interface FieldDefinition {
 
 /** A field with its LDAP attributes. */
 export interface Field extends FieldDefinition {
-  readonly attributes: readonly string[];
   /** The first of the attributes, which a preview writes. Empty: the field has no attribute. */
   readonly attribute: string;
 }
 
-/** @param settings the attributes that settings name, by the name of the setting */
+/** @param attributes the attributes of fields by name, where they differ from the definition */
 export function resolveFields(
   definitions: readonly FieldDefinition[],
-  settings: Readonly<Record<string, readonly string[]>>,
+  attributes: Readonly<Record<string, readonly string[]>>,
 ): readonly Field[] {
   return definitions.map((definition) => {
-    const { attributes: named } = definition;
-    const attributes = typeof named === 'string' ? settings[named] : named;
-    if (attributes === undefined) throw new Error(`There is no setting ${String(named)}`);
-    return { ...definition, attributes, attribute: attributes[0] ?? '' };
+    const resolved = attributes[definition.name] ?? definition.attributes;
+    return { ...definition, attributes: resolved, attribute: resolved[0] ?? '' };
   });
 }
 

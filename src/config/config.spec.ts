@@ -40,8 +40,8 @@ describe('the configuration', () => {
 
   it('takes an empty base of people or groups for the base DN itself', () => {
     const basesOf = (environment: Environment) => {
-      const { people, groups } = readConfig(environment).directory.mapping;
-      return [people.base, groups.base];
+      const { users, groups } = readConfig(environment).directory.mapping;
+      return [users.base, groups.base];
     };
     expect(basesOf({})).toEqual(['ou=people,dc=example,dc=org', 'ou=groups,dc=example,dc=org']);
     const suffix = { DIRECTORY_BASE_DN: 'o=school' };

@@ -3,7 +3,6 @@ import { ConnectionArguments, OrderDirection } from '../graphql/schema/connectio
 import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
 import { UserInput } from '../users/user.model.js';
 import { RoleFilter } from './group-role.js';
-import { groupFields } from './group.fields.js';
 import { GroupInput } from './group.model.js';
 
 export enum GroupOrderField {
@@ -22,7 +21,7 @@ registerEnumType(GroupOrderField, {
   },
 });
 
-@DeriveFields(({ directory }) => filtersOf(groupFields(directory.mapping.groups)))
+@DeriveFields(({ directory }) => filtersOf(directory.mapping.groups.fields))
 @InputType({ description: 'Selects groups. All conditions must hold.' })
 export class GroupFilter {
   [field: string]: unknown;

@@ -1,5 +1,4 @@
-import { type Field, type FieldDefinition, resolveFields } from '../common/field.js';
-import type { DirectoryMapping } from '../config/settings/directory.js';
+import type { FieldDefinition } from '../common/field.js';
 
 /** Every mirrored field of a group: see USER_FIELDS. Members, admins and owners are memberships, not fields. */
 export const GROUP_FIELDS: FieldDefinition[] = [
@@ -7,7 +6,7 @@ export const GROUP_FIELDS: FieldDefinition[] = [
     name: 'id',
     type: 'ID!',
     description: 'The id in the directory.',
-    attributes: 'DIRECTORY_GROUP_ID',
+    attributes: ['cn'],
     reader: 'identity',
     column: 'id',
     isCarried: true,
@@ -17,7 +16,7 @@ export const GROUP_FIELDS: FieldDefinition[] = [
     name: 'name',
     type: 'String!',
     description: 'The name, as people see it.',
-    attributes: 'DIRECTORY_GROUP_NAME',
+    attributes: ['displayName', 'cn'],
     reader: 'identity',
     column: 'name',
     isCarried: true,
@@ -28,7 +27,7 @@ export const GROUP_FIELDS: FieldDefinition[] = [
     name: 'description',
     type: 'String',
     description: 'The description of the group.',
-    attributes: 'DIRECTORY_GROUP_DESCRIPTION',
+    attributes: ['description'],
     reader: 'text',
     column: 'description',
     change: { label: 'description', by: 'owner', isRemovable: true },
@@ -38,7 +37,7 @@ export const GROUP_FIELDS: FieldDefinition[] = [
     type: 'String',
     description:
       'The website of the group: an http or https URL without user information, spaces, quotes or markup.',
-    attributes: 'DIRECTORY_GROUP_WEBSITE',
+    attributes: ['labeledURI'],
     reader: 'website',
     column: 'website',
     change: { label: 'website', by: 'owner', isRemovable: true },
@@ -47,7 +46,7 @@ export const GROUP_FIELDS: FieldDefinition[] = [
     name: 'email',
     type: 'String',
     description: 'The e-mail address of the group.',
-    attributes: 'DIRECTORY_GROUP_EMAIL',
+    attributes: ['mail'],
     reader: 'line',
     column: 'email',
     change: { label: 'e-mail address', by: 'owner', isRemovable: true, format: 'address' },
@@ -56,7 +55,7 @@ export const GROUP_FIELDS: FieldDefinition[] = [
     name: 'createdAt',
     type: 'DateTime!',
     description: 'When the entry was created in the directory.',
-    attributes: 'DIRECTORY_CREATED_AT',
+    attributes: ['createTimestamp'],
     reader: 'identity',
     column: 'created_at',
   },
@@ -69,10 +68,3 @@ export const GROUP_FIELDS: FieldDefinition[] = [
     column: 'updated_at',
   },
 ];
-
-/** The fields of groups, with the attributes that the settings name. */
-export function groupFields({
-  attributes,
-}: Pick<DirectoryMapping['groups'], 'attributes'>): readonly Field[] {
-  return resolveFields(GROUP_FIELDS, attributes);
-}

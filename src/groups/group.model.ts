@@ -3,7 +3,6 @@ import { propertyFields } from '../common/field.js';
 import type { PageAhead } from '../database/paging/page.js';
 import { connectionTypes } from '../graphql/schema/connection.js';
 import { DeriveFields } from '../graphql/schema/derived-fields.js';
-import { groupFields } from './group.fields.js';
 
 @InputType({ description: 'Identifies a group.' })
 export class GroupInput {
@@ -12,7 +11,7 @@ export class GroupInput {
 }
 
 /** A group as the API shows it. Its fields are those of the table; these properties are used by the code. */
-@DeriveFields(({ directory }) => propertyFields(groupFields(directory.mapping.groups)))
+@DeriveFields(({ directory }) => propertyFields(directory.mapping.groups.fields))
 @ObjectType({
   description: 'A group of people, such as a club, a class or a team. Groups may contain groups.',
 })

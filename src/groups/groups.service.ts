@@ -11,9 +11,7 @@ import type { Batches } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
 import { MembershipList } from '../memberships/membership-list.js';
 import { DirectoryObjects } from '../memberships/directory-objects.js';
-import { userFields } from '../users/user.fields.js';
 import { memberProjection, USER_TABLE } from '../users/user.queries.js';
-import { groupFields } from './group.fields.js';
 import type { Group } from './group.model.js';
 import type { GroupListArguments } from './group-list.inputs.js';
 import {
@@ -29,8 +27,8 @@ export class GroupsService extends DirectoryObjects<Group> {
   private readonly fields: readonly Field[];
 
   constructor(@Inject(CONFIG) { directory: { mapping } }: Config) {
-    const fields = groupFields(mapping.groups);
-    const members = userFields(mapping.people);
+    const fields = mapping.groups.fields;
+    const members = mapping.users.fields;
     super(
       GROUP_TABLE,
       groupProjection(fields),

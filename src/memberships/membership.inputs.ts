@@ -2,7 +2,6 @@ import { ArgsType, Field, InputType, registerEnumType } from '@nestjs/graphql';
 import { ConnectionArguments, OrderDirection } from '../graphql/schema/connection.js';
 import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
 import { RoleFilter } from '../groups/group-role.js';
-import { userFields } from '../users/user.fields.js';
 
 export enum MembershipOrigin {
   ANY = 'ANY',
@@ -36,7 +35,7 @@ registerEnumType(MembershipOrderField, {
   },
 });
 
-@DeriveFields(({ directory }) => filtersOf(userFields(directory.mapping.people)))
+@DeriveFields(({ directory }) => filtersOf(directory.mapping.users.fields))
 @InputType({ description: 'Selects memberships. All conditions must hold.' })
 export class UserMemberFilter {
   [field: string]: unknown;

@@ -10,11 +10,9 @@ import type { Reader } from '../database/statements/statement.js';
 import type { Batches } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
 import { rankOf, type RoleFilter } from '../groups/group-role.js';
-import { groupFields } from '../groups/group.fields.js';
 import type { GroupInput, Group } from '../groups/group.model.js';
 import { joinedGroupProjection, GROUP_TABLE } from '../groups/group.queries.js';
 import { GroupsService } from '../groups/groups.service.js';
-import { userFields } from '../users/user.fields.js';
 import type { UserInput, User } from '../users/user.model.js';
 import { memberProjection, USER_TABLE } from '../users/user.queries.js';
 import type { MembershipArguments } from './membership.inputs.js';
@@ -36,13 +34,9 @@ export class MembershipsService {
     @Inject(CONFIG) { directory: { mapping } }: Config,
     private readonly groups: GroupsService,
   ) {
-    const fields = userFields(mapping.people);
+    const fields = mapping.users.fields;
     this.members = new MembershipList('members', memberProjection(fields), fields);
-    this.memberships = new MembershipList(
-      'groups',
-      joinedGroupProjection(groupFields(mapping.groups)),
-      fields,
-    );
+    this.memberships = new MembershipList('groups', joinedGroupProjection(mapping.groups.fields), fields);
   }
 
   async listMembers(

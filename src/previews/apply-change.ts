@@ -1,4 +1,4 @@
-import type { DirectoryMapping } from '../config/settings/directory.js';
+import type { DirectoryMapping } from '../config/model/mapping.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
 import { type ChangeRecord, writeLdif } from '../ldap/ldif/ldif-record.js';
 import { applyEntries } from '../mirror/apply/apply-entries.js';

@@ -1,4 +1,4 @@
-import type { DirectoryMapping } from '../config/settings/directory.js';
+import type { DirectoryMapping } from '../config/model/mapping.js';
 import { GROUP_CLASS, PERSON_CLASS } from '../mirror/map/map.js';
 
 /**

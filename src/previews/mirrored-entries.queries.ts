@@ -1,8 +1,7 @@
 import type { Field } from '../common/field.js';
-import type { DirectoryMapping } from '../config/settings/directory.js';
+import type { DirectoryMapping } from '../config/model/mapping.js';
 import { sqlOfField } from '../database/fields/field-columns.js';
 import { type Statement, statement } from '../database/statements/statement.js';
-import { groupFields } from '../groups/group.fields.js';
 import type { Hashed, HashedGroup } from '../mirror/plan/plan.js';
 import {
   type MappedGroup,
@@ -11,7 +10,6 @@ import {
   type MappedPerson,
   type SourceValues,
 } from '../mirror/map/snapshot.js';
-import { userFields } from '../users/user.fields.js';
 import type { OriginalGroup } from './stored-entry.js';
 
 /**
@@ -72,10 +70,10 @@ export class MirroredEntryQueries {
   readonly listOuterGroups: Statement;
   private readonly fields: { readonly people: readonly Field[]; readonly groups: readonly Field[] };
 
-  constructor({ people, groups }: DirectoryMapping) {
+  constructor({ users, groups }: DirectoryMapping) {
     // The time of the last update is not part of an entry.
     const ofEntry = (fields: readonly Field[]) => fields.filter(({ reader }) => reader !== 'none');
-    this.fields = { people: ofEntry(userFields(people)), groups: ofEntry(groupFields(groups)) };
+    this.fields = { people: ofEntry(users.fields), groups: ofEntry(groups.fields) };
     const select = (fields: readonly Field[]) => [
       ...ENTRY_COLUMNS,
       ...fields.map((each) => sqlOfField(each, 'e')),

@@ -29,7 +29,7 @@ describe('what is accepted', () => {
         const wanted = accepted(() => validatePersonChange({ [field]: given }))?.[field] ?? null;
         if (wanted === null) return;
         const entry = entryWith({ uid: 'ada', cn: 'Ada', [attribute]: wanted });
-        const { value, quarantined } = mapPerson(entry, mapping.people);
+        const { value, quarantined } = mapPerson(entry, mapping.users);
         expect([value?.[field], quarantined]).toEqual([wanted, []]);
       }),
       { numRuns: 1000 },

@@ -5,9 +5,7 @@ import { CONFIG } from '../config/config.module.js';
 import { readPage } from '../database/paging/page.js';
 import type { Reader } from '../database/statements/statement.js';
 import { Connection } from '../graphql/schema/connection.js';
-import { groupFields } from '../groups/group.fields.js';
 import { groupProjection } from '../groups/group.queries.js';
-import { userFields } from '../users/user.fields.js';
 import { userProjection } from '../users/user.queries.js';
 import type { SearchArguments, SearchResult } from './search.model.js';
 import { SearchQuery } from './search.queries.js';
@@ -18,8 +16,8 @@ export class SearchService {
 
   constructor(@Inject(CONFIG) { directory: { mapping } }: Config) {
     this.query = new SearchQuery(
-      userProjection(userFields(mapping.people)),
-      groupProjection(groupFields(mapping.groups)),
+      userProjection(mapping.users.fields),
+      groupProjection(mapping.groups.fields),
     );
   }
 

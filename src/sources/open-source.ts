@@ -12,8 +12,8 @@ import type { DirectorySource } from './source.js';
  * @throws ConfigError when a filter or a base is malformed
  */
 export function openSource(config: DirectoryConfig): DirectorySource {
-  const { people, groups } = config.mapping;
-  const problems = [...problemsOf('PEOPLE', people), ...problemsOf('GROUPS', groups)];
+  const { users, groups } = config.mapping;
+  const problems = [...problemsOf('PEOPLE', users), ...problemsOf('GROUPS', groups)];
   if (problems.length > 0) throw new ConfigError(problems);
   const { source } = config;
   return source.kind === 'file' ? new LdifSource(config, source) : new LdapSource(config, source);

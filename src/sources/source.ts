@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { EntryMapping } from '../config/model/mapping.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
-import { groupFields } from '../groups/group.fields.js';
 import type { Entry } from '../ldap/entry.js';
-import { userFields } from '../users/user.fields.js';
 
 /** The version of the mapping. It is incremented when the meaning of mapped content changes. */
 export const CONTENT_VERSION = 3;
@@ -31,11 +30,24 @@ export interface DirectorySource {
 /** A hash of everything but the directory itself that a row depends on: mapping, fields, URL and account. */
 export function fingerprintOf({ source, mapping }: DirectoryConfig): string {
   const from = source.kind === 'file' ? [] : [source.url, source.bind?.dn];
-  const fields = [...userFields(mapping.people), ...groupFields(mapping.groups)].map(
-    ({ name, attributes, reader, column, isSearchable }) => [name, attributes, reader, column, isSearchable],
-  );
+  const { users, groups } = mapping;
   return createHash('sha256')
-    .update(JSON.stringify([CONTENT_VERSION, mapping, fields, from]))
+    .update(JSON.stringify([CONTENT_VERSION, relevantOf(users), relevantOf(groups), from]))
     .digest('base64url')
     .slice(0, 11);
+}
+
+/** The members of a mapping that rows depend on. Others, such as a description, do not require a new reading. */
+function relevantOf({ fields, ...others }: EntryMapping): unknown {
+  return [
+    others,
+    fields.map(({ name, type, attributes, reader, column, isSearchable }) => [
+      name,
+      type,
+      attributes,
+      reader,
+      column,
+      isSearchable,
+    ]),
+  ];
 }

@@ -3,13 +3,12 @@ import { Personal } from '../access-log/personal-data.decorator.js';
 import { RequireScopes } from '../auth/access.js';
 import { isInstant, propertyFields } from '../common/field.js';
 import { DeriveFields } from '../graphql/schema/derived-fields.js';
-import { userFields } from './user.fields.js';
 import { User } from './user.model.js';
 
 /** The fields of a user, without the timestamps of the entry: those are fields of `user`. */
 @Personal()
 @DeriveFields(({ directory }) =>
-  propertyFields(userFields(directory.mapping.people)).filter(
+  propertyFields(directory.mapping.users.fields).filter(
     (field) => !isInstant(field) || field.reader === 'time',
   ),
 )

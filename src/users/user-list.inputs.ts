@@ -4,7 +4,6 @@ import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
 import { DateTime } from '../graphql/schema/scalars.js';
 import { RoleFilter } from '../groups/group-role.js';
 import { GroupInput } from '../groups/group.model.js';
-import { userFields } from './user.fields.js';
 
 export enum UserOrderField {
   NAME = 'NAME',
@@ -22,7 +21,7 @@ registerEnumType(UserOrderField, {
   },
 });
 
-@DeriveFields(({ directory }) => filtersOf(userFields(directory.mapping.people)))
+@DeriveFields(({ directory }) => filtersOf(directory.mapping.users.fields))
 @InputType({ description: 'Selects users. All conditions must hold.' })
 export class UserFilter {
   [field: string]: unknown;

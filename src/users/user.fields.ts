@@ -1,5 +1,4 @@
-import { type Field, type FieldDefinition, resolveFields } from '../common/field.js';
-import type { DirectoryMapping } from '../config/settings/directory.js';
+import type { FieldDefinition } from '../common/field.js';
 
 /**
  * Every mirrored field of a user. All else is derived from this table (CONTRIBUTING.md, "Adding a field").
@@ -9,7 +8,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     name: 'id',
     type: 'ID!',
     description: 'The id in the directory, such as a login name.',
-    attributes: 'DIRECTORY_USER_ID',
+    attributes: ['uid'],
     reader: 'identity',
     column: 'id',
     isCarried: true,
@@ -19,7 +18,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     name: 'name',
     type: 'String!',
     description: 'The full name, as other people see it.',
-    attributes: 'DIRECTORY_USER_NAME',
+    attributes: ['displayName', 'cn'],
     reader: 'identity',
     column: 'name',
     isCarried: true,
@@ -30,7 +29,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     name: 'givenName',
     type: 'String',
     description: 'The given name. Null if the directory has none.',
-    attributes: 'DIRECTORY_USER_GIVEN_NAME',
+    attributes: ['givenName'],
     reader: 'line',
     column: 'given_name',
     change: { label: 'given name', by: 'self', isRemovable: true },
@@ -39,7 +38,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     name: 'familyName',
     type: 'String',
     description: 'The family name. Null if the directory has none.',
-    attributes: 'DIRECTORY_USER_FAMILY_NAME',
+    attributes: ['sn'],
     reader: 'line',
     column: 'family_name',
     change: { label: 'family name', by: 'self', isRemovable: false },
@@ -48,7 +47,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     name: 'email',
     type: 'String',
     description: 'The e-mail address. Null if the directory has none.',
-    attributes: 'DIRECTORY_USER_EMAIL',
+    attributes: ['mail'],
     reader: 'line',
     column: 'email',
     change: { label: 'e-mail address', by: 'self', isRemovable: true, format: 'address' },
@@ -57,7 +56,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     name: 'schoolYear',
     type: 'String',
     description: 'The school year, such as 1A or 2B. Null for staff.',
-    attributes: 'DIRECTORY_USER_SCHOOL_YEAR',
+    attributes: ['schoolYear'],
     reader: 'label',
     column: 'school_year',
     isCarried: true,
@@ -70,7 +69,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     description:
       'A signed URL of the photo in the directory. Null if there is none. The URL needs no token, works in an `img` element ' +
       'and is valid for an hour. The photo is a JPEG, or an AVIF or WebP for clients that name them in Accept.',
-    attributes: 'DIRECTORY_USER_PHOTO',
+    attributes: ['jpegPhoto'],
     reader: 'picture',
     column: 'photo',
     isCarried: true,
@@ -81,7 +80,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     description:
       'A signed URL of the picture that the user chose. Null if there is none. It is used in the same way as ' +
       'the URL of `photo`.',
-    attributes: 'DIRECTORY_USER_PICTURE',
+    attributes: ['profilePicture'],
     reader: 'picture',
     column: 'picture',
     isCarried: true,
@@ -90,7 +89,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     name: 'createdAt',
     type: 'DateTime!',
     description: 'When the entry was created in the directory.',
-    attributes: 'DIRECTORY_CREATED_AT',
+    attributes: ['createTimestamp'],
     reader: 'identity',
     column: 'created_at',
   },
@@ -103,8 +102,3 @@ export const USER_FIELDS: FieldDefinition[] = [
     column: 'updated_at',
   },
 ];
-
-/** The fields of users, with the attributes that the settings name. */
-export function userFields({ attributes }: Pick<DirectoryMapping['people'], 'attributes'>): readonly Field[] {
-  return resolveFields(USER_FIELDS, attributes);
-}

@@ -4,7 +4,6 @@ import { propertyFields } from '../common/field.js';
 import type { PageAhead } from '../database/paging/page.js';
 import { connectionTypes } from '../graphql/schema/connection.js';
 import { DeriveFields } from '../graphql/schema/derived-fields.js';
-import { userFields } from './user.fields.js';
 
 @InputType({ description: 'Identifies a user.' })
 export class UserInput {
@@ -14,7 +13,7 @@ export class UserInput {
 
 /** A user as the API shows it to others. Its fields are those of the table; these properties are used by the code. */
 @Personal()
-@DeriveFields(({ directory }) => propertyFields(userFields(directory.mapping.people)))
+@DeriveFields(({ directory }) => propertyFields(directory.mapping.users.fields))
 @ObjectType({ description: 'A person in the directory.' })
 export class User {
   [field: string]: unknown;

@@ -9,11 +9,9 @@ import { getKey } from '../database/fields/object-table.js';
 import { readPage } from '../database/paging/page.js';
 import type { Reader } from '../database/statements/statement.js';
 import { Connection } from '../graphql/schema/connection.js';
-import { groupFields } from '../groups/group.fields.js';
 import { joinedGroupProjection, GROUP_TABLE } from '../groups/group.queries.js';
 import { MembershipList } from '../memberships/membership-list.js';
 import { DirectoryObjects } from '../memberships/directory-objects.js';
-import { userFields } from './user.fields.js';
 import type { User } from './user.model.js';
 import type { UserListArguments } from './user-list.inputs.js';
 import { userProjection, USER_TABLE, userSource } from './user.queries.js';
@@ -23,8 +21,8 @@ export class UsersService extends DirectoryObjects<User> {
   private readonly fields: readonly Field[];
 
   constructor(@Inject(CONFIG) { directory: { mapping } }: Config) {
-    const fields = userFields(mapping.people);
-    const groups = joinedGroupProjection(groupFields(mapping.groups));
+    const fields = mapping.users.fields;
+    const groups = joinedGroupProjection(mapping.groups.fields);
     super(USER_TABLE, userProjection(fields), new MembershipList('groups', groups, fields));
     this.fields = fields;
   }

@@ -18,7 +18,7 @@ import { validateNewGroup } from '../../src/previews/validate.js';
 import { NAUGHTY_STRINGS } from '../support/builders/naughty-strings.js';
 import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 
-const { people, groups } = readConfig({}).directory.mapping;
+const { users: people, groups } = readConfig({}).directory.mapping;
 /** Result codes (RFC 4511 §4.1.9, RFC 4528). */
 const NO_SUCH_ATTRIBUTE = 16;
 const VALUE_EXISTS = 20;

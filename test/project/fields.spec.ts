@@ -1,13 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Field } from '../../src/common/field.js';
 import { readConfig } from '../../src/config/config.js';
-import { groupFields } from '../../src/groups/group.fields.js';
-import { userFields } from '../../src/users/user.fields.js';
 
 const PAGE = 'docs/directory.md';
 const { mapping } = readConfig({}).directory;
-const users = userFields(mapping.people);
-const groups = groupFields(mapping.groups);
+const users = mapping.users.fields;
+const groups = mapping.groups.fields;
 
 describe('the tables of fields', () => {
   it('have the attributes that the settings name', () => {
@@ -18,8 +16,8 @@ describe('the tables of fields', () => {
     const attributesOf = (fields: readonly Field[], wanted: string) =>
       fields.find(({ name }) => name === wanted)?.attributes;
     expect(attributesOf(users, 'email')).toEqual(['mail']);
-    expect(attributesOf(userFields(other.people), 'email')).toEqual(['post']);
-    expect(attributesOf(groupFields(other.groups), 'name')).toEqual(['o', 'ou']);
+    expect(attributesOf(other.users.fields, 'email')).toEqual(['post']);
+    expect(attributesOf(other.groups.fields, 'name')).toEqual(['o', 'ou']);
   });
 
   it('name each field, and each column, once', () => {

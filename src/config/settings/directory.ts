@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
+import { buildMapping } from '../model/build-mapping.js';
+import type { DirectoryMapping } from '../model/mapping.js';
+import { type DirectorySettings, splitUrls } from './directory-settings.js';
 import { NO_RULES, type VisibilityConfig } from './visibility.js';
-import { ATTRIBUTE_SETTINGS, type DirectorySettings, splitUrls } from './directory-settings.js';
 
 export interface DirectoryConfig {
   readonly source: FileSourceConfig | LdapSourceConfig;
@@ -47,33 +49,6 @@ export interface LdapServerConfig {
   readonly security: 'none' | 'starttls' | 'ldaps';
 }
 
-/** Locations of users and groups, and names of their attributes. */
-export interface DirectoryMapping {
-  readonly people: EntryMapping;
-  readonly groups: EntryMapping & {
-    readonly member: string;
-    readonly admin: string;
-    readonly owner: string;
-    /** Object classes of a new group. */
-    readonly classes: readonly string[];
-  };
-}
-
-/** Members that the mappings of users and groups share. */
-export interface EntryMapping {
-  readonly base: string;
-  readonly filter: string;
-  /** Attribute with the identity that survives renames (RFC 4530). */
-  readonly uuid: string;
-  readonly createdAt: string;
-  readonly modifiedAt: string;
-  readonly id: string;
-  /** The first attribute that has a value is used. */
-  readonly name: readonly string[];
-  /** Attributes by the name of the setting that names them, for the tables of fields. */
-  readonly attributes: Readonly<Record<string, readonly string[]>>;
-}
-
 export function buildDirectory(settings: DirectorySettings): DirectoryConfig {
   return {
     source: buildSource(settings),
@@ -88,38 +63,6 @@ export function buildDirectory(settings: DirectorySettings): DirectoryConfig {
     visibility: NO_RULES,
     guard: { percent: settings.DIRECTORY_GUARD_PERCENT, windowSeconds: settings.DIRECTORY_GUARD_SECONDS },
     changesDays: settings.DIRECTORY_CHANGES_DAYS,
-  };
-}
-
-function buildMapping(settings: DirectorySettings): DirectoryMapping {
-  const below = (base: string) =>
-    base === '' ? settings.DIRECTORY_BASE_DN : `${base},${settings.DIRECTORY_BASE_DN}`;
-  const names = Object.keys(ATTRIBUTE_SETTINGS) as (keyof typeof ATTRIBUTE_SETTINGS)[];
-  const everyEntry = {
-    uuid: settings.DIRECTORY_ENTRY_UUID,
-    createdAt: settings.DIRECTORY_CREATED_AT,
-    modifiedAt: settings.DIRECTORY_MODIFIED_AT,
-    attributes: Object.fromEntries(names.map((name) => [name, [settings[name]].flat()])),
-  };
-  return {
-    people: {
-      ...everyEntry,
-      base: below(settings.DIRECTORY_PEOPLE_BASE),
-      filter: settings.DIRECTORY_PEOPLE_FILTER,
-      id: settings.DIRECTORY_USER_ID,
-      name: settings.DIRECTORY_USER_NAME,
-    },
-    groups: {
-      ...everyEntry,
-      base: below(settings.DIRECTORY_GROUPS_BASE),
-      filter: settings.DIRECTORY_GROUPS_FILTER,
-      id: settings.DIRECTORY_GROUP_ID,
-      name: settings.DIRECTORY_GROUP_NAME,
-      member: settings.DIRECTORY_GROUP_MEMBER,
-      admin: settings.DIRECTORY_GROUP_ADMIN,
-      owner: settings.DIRECTORY_GROUP_OWNER,
-      classes: settings.DIRECTORY_GROUP_CLASSES,
-    },
   };
 }
 

@@ -1,12 +1,10 @@
 import { chunksOf } from '../../common/chunks.js';
 import type { Field } from '../../common/field.js';
 import { fold, foldId } from '../../common/fold.js';
-import type { DirectoryMapping } from '../../config/settings/directory.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { writtenColumns, type WrittenColumn } from '../../database/fields/field-columns.js';
 import { searchPairs, searchText } from '../../database/fields/filter-conditions.js';
 import type { Writer } from '../../database/statements/statement.js';
-import { groupFields } from '../../groups/group.fields.js';
-import { userFields } from '../../users/user.fields.js';
 import type { Hashed, HashedGroup, Plan, ReferenceChange, RoleChange } from '../plan/plan.js';
 import { type MappedGroup, type MappedPerson, rankOfNaming } from '../map/snapshot.js';
 
@@ -106,14 +104,14 @@ async function deleteEntries(
   ]);
 }
 
-function personColumns({ people }: DirectoryMapping, now: Date): WrittenColumn<Hashed<MappedPerson>>[] {
-  return entryColumns(userFields(people), now);
+function personColumns({ users }: DirectoryMapping, now: Date): WrittenColumn<Hashed<MappedPerson>>[] {
+  return entryColumns(users.fields, now);
 }
 
 function groupColumns({ groups }: DirectoryMapping, now: Date): WrittenColumn<HashedGroup>[] {
   return [
     { name: 'references_hash', type: 'bytea', valueOf: ({ referencesHash }) => referencesHash },
-    ...entryColumns(groupFields(groups), now),
+    ...entryColumns(groups.fields, now),
   ];
 }
 

@@ -1,10 +1,9 @@
 import type { EntityManager } from 'typeorm';
 import { pictureFields } from '../../common/field.js';
-import type { DirectoryMapping } from '../../config/settings/directory.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Revision } from '../../database/revisions/revision.js';
 import { REVISION_CHANNEL } from '../../database/revisions/revisions.js';
 import { IS_COMPLETE } from '../../database/statements/statement.js';
-import { userFields } from '../../users/user.fields.js';
 import { applyEntries, applyReferences } from './apply-entries.js';
 import { EffectiveRoles } from './effective-roles.js';
 import { countRemovals, type Plan, type RoleChange } from '../plan/plan.js';
@@ -116,8 +115,8 @@ async function writeState(
   );
 }
 
-function pictureColumns({ people }: DirectoryMapping): string[] {
-  return pictureFields(userFields(people)).map(({ name, column }) => column ?? name);
+function pictureColumns({ users }: DirectoryMapping): string[] {
+  return pictureFields(users.fields).map(({ name, column }) => column ?? name);
 }
 
 /**

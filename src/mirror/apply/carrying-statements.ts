@@ -1,7 +1,5 @@
-import type { DirectoryMapping } from '../../config/settings/directory.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { carriedColumns } from '../../database/fields/field-columns.js';
-import { groupFields } from '../../groups/group.fields.js';
-import { userFields } from '../../users/user.fields.js';
 
 /** Statements that contain the user and group columns that memberships duplicate. */
 export interface CarryingStatements {
@@ -11,9 +9,9 @@ export interface CarryingStatements {
   readonly carryGroups: string;
 }
 
-export function carryingStatements({ people, groups }: DirectoryMapping): CarryingStatements {
-  const ofPerson = prefixed('user_', carriedColumns(userFields(people), 'u'));
-  const ofGroup = prefixed('group_', carriedColumns(groupFields(groups), 'g'));
+export function carryingStatements({ users, groups }: DirectoryMapping): CarryingStatements {
+  const ofPerson = prefixed('user_', carriedColumns(users.fields, 'u'));
+  const ofGroup = prefixed('group_', carriedColumns(groups.fields, 'g'));
   return {
     write: writeStatements({ ...ofPerson, ...ofGroup }),
     carryPeople: carryAgain(ofPerson, 'users u', 'u.key = m.user_key and u.entry_uuid = any ($1::uuid[])'),

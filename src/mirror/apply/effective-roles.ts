@@ -1,4 +1,4 @@
-import type { DirectoryMapping } from '../../config/settings/directory.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Writer } from '../../database/statements/statement.js';
 import type { Plan } from '../plan/plan.js';
 import { type CarryingStatements, carryingStatements } from './carrying-statements.js';

@@ -198,7 +198,7 @@ export class PendingChanges {
       } else if (dn === null) this.pending.remove(kind, uuid);
       else if (await directory.isListed(this.connection, { kind, uuid, dn })) {
         reporter.reportRisk(
-          `The directory server lists entries that it does not find by ${config.mapping.people.uuid}: its index is incomplete, and everything is read instead`,
+          `The directory server lists entries that it does not find by ${config.mapping.users.uuid}: its index is incomplete, and everything is read instead`,
         );
         return false;
       }

@@ -33,7 +33,7 @@ export class AskedChanges {
     const state = await readServerState(connection, directory.searches);
     refuseBehind(position.state, state);
     const changed = new Set<string>();
-    const clock = new DirectoryClock(config.mapping.people.modifiedAt, position.latest);
+    const clock = new DirectoryClock(config.mapping.users.modifiedAt, position.latest);
     for await (const { uuid, entry } of directory.listChangedSince(connection, position.since)) {
       changed.add(uuid);
       clock.note(entry);

@@ -28,7 +28,7 @@ export class WholeReading {
   ): Promise<SyncOutcome> {
     const begun = performance.now();
     const { config, directory } = this.dependencies;
-    const { uuid } = config.mapping.people;
+    const { uuid } = config.mapping.users;
     const stamped = new StampedSource(source, uuid, (entry) => directory.stampOf(entry));
     const outcome = await this.run(stamped, signal, whenBehind);
     if (outcome.kind === 'blocked') return outcome;

@@ -1,7 +1,7 @@
 import { type Field, type FieldReader, mappedFields } from '../../common/field.js';
 import { LONGEST_ID } from '../../common/fold.js';
 import { faultOfWebsite } from '../../common/url.js';
-import type { EntryMapping } from '../../config/settings/directory.js';
+import type { EntryMapping } from '../../config/model/mapping.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';

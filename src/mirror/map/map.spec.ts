@@ -4,7 +4,7 @@ import { Entry } from '../../ldap/entry.js';
 import { parseGeneralizedTime } from './entry-reader.js';
 import { mapGroup, mapPerson } from './map.js';
 
-const { people, groups } = readConfig({}).directory.mapping;
+const { users: people, groups } = readConfig({}).directory.mapping;
 const UUID = '13c9344a-4b2d-4c04-9990-c46e3e228514';
 const INVALID = Buffer.from([0x41, 0xff]);
 

@@ -1,7 +1,5 @@
-import type { DirectoryMapping } from '../../config/settings/directory.js';
-import { groupFields } from '../../groups/group.fields.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
-import { userFields } from '../../users/user.fields.js';
 import { EntryReader, type Mapped } from './entry-reader.js';
 import {
   type MappedGroup,
@@ -17,11 +15,8 @@ export const PERSON_CLASS = 'directoryPerson';
 export const GROUP_CLASS = 'directoryGroup';
 
 /** Maps the entry of a person (pure). The result has the bytes of the pictures, not their digests. */
-export function mapPerson(
-  entry: Entry,
-  mapping: DirectoryMapping['people'],
-  fields = userFields(mapping),
-): Mapped<MappedPerson> {
+export function mapPerson(entry: Entry, mapping: DirectoryMapping['users']): Mapped<MappedPerson> {
+  const { fields } = mapping;
   const reader = new EntryReader('person', entry);
   const identity = reader.identity(mapping);
   if (identity === null) return reader.give<MappedPerson>(null);
@@ -29,11 +24,8 @@ export function mapPerson(
   return reader.give({ ...person, sourceValues: reader.sourceValues(PERSON_CLASS, fields, person) });
 }
 
-export function mapGroup(
-  entry: Entry,
-  mapping: DirectoryMapping['groups'],
-  fields = groupFields(mapping),
-): Mapped<MappedGroup> {
+export function mapGroup(entry: Entry, mapping: DirectoryMapping['groups']): Mapped<MappedGroup> {
+  const { fields } = mapping;
   const reader = new EntryReader('group', entry);
   const identity = reader.identity(mapping);
   if (identity === null) return reader.give<MappedGroup>(null);

@@ -1,8 +1,6 @@
 import { type Field, pictureFields } from '../../common/field.js';
-import type { DirectoryMapping } from '../../config/settings/directory.js';
-import { groupFields } from '../../groups/group.fields.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
-import { userFields } from '../../users/user.fields.js';
 import { mapGroup, mapPerson } from './map.js';
 import type { PictureStore } from '../apply/picture-store.js';
 import { gather } from './relate.js';
@@ -33,19 +31,18 @@ export async function readSnapshot(
   const people: MappedPerson[] = [];
   const groups: MappedGroup[] = [];
   const quarantined: Quarantined[] = [];
-  const fields = { person: userFields(mapping.people), group: groupFields(mapping.groups) };
-  const pictureFieldsOfPeople = pictureFields(fields.person);
+  const pictureFieldsOfPeople = pictureFields(mapping.users.fields);
   let count = 0;
   for await (const { kind, entry } of entries) {
     signal.throwIfAborted();
     if (++count % PROGRESS_INTERVAL === 0) progress({ stage: 'read', entries: count });
     if (kind === 'person') {
-      const mapped = mapPerson(entry, mapping.people, fields.person);
+      const mapped = mapPerson(entry, mapping.users);
       quarantined.push(...mapped.quarantined);
       if (mapped.value !== null)
         people.push(await withPictures(mapped.value, pictureFieldsOfPeople, pictures, quarantined));
     } else {
-      const mapped = mapGroup(entry, mapping.groups, fields.group);
+      const mapped = mapGroup(entry, mapping.groups);
       quarantined.push(...mapped.quarantined);
       if (mapped.value !== null) groups.push(mapped.value);
     }

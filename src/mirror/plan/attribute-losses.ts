@@ -1,10 +1,8 @@
 import { chunksOf } from '../../common/chunks.js';
 import { type Field, mappedFields } from '../../common/field.js';
-import type { DirectoryMapping } from '../../config/settings/directory.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { FIELD_VALUES } from '../../database/fields/field-columns.js';
 import type { Writer } from '../../database/statements/statement.js';
-import { groupFields } from '../../groups/group.fields.js';
-import { userFields } from '../../users/user.fields.js';
 import type { Plan } from './plan.js';
 import {
   type MappedGroup,
@@ -48,14 +46,14 @@ interface Watched<Value> {
   readonly isHeld: string;
 }
 
-function watchedOfPeople({ people }: DirectoryMapping): Watched<MappedPerson>[] {
-  return [ownName('people', people.name), ...watchedFields<MappedPerson>('people', userFields(people))];
+function watchedOfPeople({ users }: DirectoryMapping): Watched<MappedPerson>[] {
+  return [ownName('people', users.name), ...watchedFields<MappedPerson>('people', users.fields)];
 }
 
 function watchedOfGroups({ groups }: DirectoryMapping): Watched<MappedGroup>[] {
   return [
     ownName('groups', groups.name),
-    ...watchedFields<MappedGroup>('groups', groupFields(groups)),
+    ...watchedFields<MappedGroup>('groups', groups.fields),
     naming('groups.member', NAMED_AS_MEMBER, groups.member),
     naming('groups.admin', NAMED_AS_ADMIN, groups.admin),
     naming('groups.owner', NAMED_AS_OWNER, groups.owner),
@@ -220,8 +218,8 @@ async function countHeld<Value>(
   return row?.counts ?? [];
 }
 
-function nameKeyOf(table: 'users' | 'groups', { people, groups }: DirectoryMapping): string {
-  return ((table === 'users' ? people : groups).name[0] ?? '').toLowerCase();
+function nameKeyOf(table: 'users' | 'groups', { users, groups }: DirectoryMapping): string {
+  return ((table === 'users' ? users : groups).name[0] ?? '').toLowerCase();
 }
 
 async function countRecentlyLost(manager: Writer, since: Date): Promise<Map<string, number>> {

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { foldId } from '../../common/fold.js';
-import type { DirectoryMapping } from '../../config/settings/directory.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import type { DeltaBuilder } from '../../sources/delta.js';
 import type { KnownEntry } from '../../sources/ldap/ldap-directory.js';
@@ -28,7 +28,7 @@ export async function withIdConflicts(
 ): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
     const missing = [
-      ...(await findMissing(delta, manager, 'person', mapping.people.id)),
+      ...(await findMissing(delta, manager, 'person', mapping.users.id)),
       ...(await findMissing(delta, manager, 'group', mapping.groups.id)),
     ];
     if (missing.length === 0) return;
@@ -58,7 +58,7 @@ export async function findRivals(
 ): Promise<Identity[]> {
   const stored = await readStoredEntries(manager, identitiesIn(delta));
   return [
-    ...rivalsIn('person', delta.people, mapping.people.id, stored.people),
+    ...rivalsIn('person', delta.people, mapping.users.id, stored.people),
     ...rivalsIn('group', delta.groups, mapping.groups.id, stored.groups),
   ];
 }

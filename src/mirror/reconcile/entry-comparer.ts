@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { type Field, pictureFields } from '../../common/field.js';
 import { foldId } from '../../common/fold.js';
-import type { DirectoryMapping } from '../../config/settings/directory.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { KnownEntry } from '../../sources/ldap/ldap-directory.js';
 import type { EntryKind } from '../../sources/source.js';
-import { userFields } from '../../users/user.fields.js';
 import { mapGroup, mapPerson } from '../map/map.js';
 import { faultOfPicture } from '../apply/picture-store.js';
 import { hashGroup, hashPerson } from '../map/content-hash.js';
@@ -18,7 +17,7 @@ export class EntryComparer {
     private readonly mapping: DirectoryMapping,
     private readonly aside: Aside,
   ) {
-    this.pictures = pictureFields(userFields(mapping.people));
+    this.pictures = pictureFields(mapping.users.fields);
   }
 
   isAside({ kind, uuid }: Pick<KnownEntry, 'kind' | 'uuid'>): boolean {
@@ -42,7 +41,7 @@ export class EntryComparer {
   }
 
   private async isSamePerson({ uuid, entry }: KnownEntry, row: ScannedRow): Promise<boolean> {
-    const { value } = mapPerson(entry, this.mapping.people);
+    const { value } = mapPerson(entry, this.mapping.users);
     if (value === null || row.dnKey === null) return this.isSameAside('person', uuid, value?.id ?? null, row);
     const digests: Record<string, Buffer | null> = {};
     for (const { name, attribute } of this.pictures) {

@@ -1,14 +1,13 @@
 import { setImmediate as yieldToOthers, setTimeout as sleep } from 'node:timers/promises';
 import { chunksOf } from '../../common/chunks.js';
 import { type Field, pictureFields } from '../../common/field.js';
-import type { DirectoryMapping } from '../../config/settings/directory.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Writer } from '../../database/statements/statement.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { weigh } from '../../sources/delta.js';
 import type { KnownEntry, LdapDirectory } from '../../sources/ldap/ldap-directory.js';
 import { type EntryKind, KINDS } from '../../sources/source.js';
-import { userFields } from '../../users/user.fields.js';
 import { EntryComparer } from './entry-comparer.js';
 import {
   confirmStamps,
@@ -84,7 +83,7 @@ export class Scan {
     private readonly mapping: DirectoryMapping,
     private readonly options: ScanOptions,
   ) {
-    this.pictures = pictureFields(userFields(mapping.people));
+    this.pictures = pictureFields(mapping.users.fields);
   }
 
   /** @throws LdapError or SourceError if the directory cannot be read to its end; the reason of the signal */

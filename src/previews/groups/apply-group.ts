@@ -1,4 +1,4 @@
-import type { DirectoryMapping } from '../../config/settings/directory.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import { Entry } from '../../ldap/entry.js';
 import type { AddRecord } from '../../ldap/ldif/ldif-record.js';

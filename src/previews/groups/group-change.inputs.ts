@@ -1,10 +1,9 @@
 import { Field, InputType } from '@nestjs/graphql';
 import { DeriveFields } from '../../graphql/schema/derived-fields.js';
-import { groupFields } from '../../groups/group.fields.js';
 import { GroupInput } from '../../groups/group.model.js';
 import { ChangeInput, changeInputsOf, newInputsOf } from '../change.inputs.js';
 
-@DeriveFields(({ directory }) => newInputsOf(groupFields(directory.mapping.groups)))
+@DeriveFields(({ directory }) => newInputsOf(directory.mapping.groups.fields))
 @InputType({ description: 'A new group. The user for whom the token acts becomes its owner.' })
 export class CreateGroupInput extends ChangeInput {
   [field: string]: unknown;
@@ -24,7 +23,7 @@ export class CreateGroupInput extends ChangeInput {
   parent?: GroupInput | null;
 }
 
-@DeriveFields(({ directory }) => changeInputsOf(groupFields(directory.mapping.groups), ['owner']))
+@DeriveFields(({ directory }) => changeInputsOf(directory.mapping.groups.fields, ['owner']))
 @InputType({ description: 'A group and the changes to it. At least one is required.' })
 export class UpdateGroupInput extends ChangeInput {
   [field: string]: unknown;

@@ -3,11 +3,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ServiceError } from '../../common/errors.js';
 import type { Field } from '../../common/field.js';
 import type { Config } from '../../config/config.js';
-import type { DirectoryMapping } from '../../config/settings/directory.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { CONFIG } from '../../config/config.module.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import type { RequestContext } from '../../graphql/http/request-context.js';
-import { groupFields } from '../../groups/group.fields.js';
 import { GroupsService } from '../../groups/groups.service.js';
 import type { ChangeRecord } from '../../ldap/ldif/ldif-record.js';
 import { GroupRole } from '../../groups/group-role.js';
@@ -37,7 +36,7 @@ export class GroupPreviewsService {
     private readonly groups: GroupsService,
   ) {
     this.mapping = directory.mapping;
-    this.fields = groupFields(directory.mapping.groups);
+    this.fields = directory.mapping.groups.fields;
   }
 
   /** @throws ServiceError NOT_FOUND, NO_USER_CONTEXT, FORBIDDEN, BAD_USER_INPUT or CONFLICT */

@@ -1,8 +1,7 @@
-import type { DirectoryMapping } from '../../config/settings/directory.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { ServiceError } from '../../common/errors.js';
 import { escapeDnValue } from '../../ldap/naming/dn.js';
 import type { AddRecord, AttributeValues, ChangeRecord } from '../../ldap/ldif/ldif-record.js';
-import { groupFields } from '../../groups/group.fields.js';
 import { auxiliaryClassOfGroups, isSame } from '../auxiliary-class.js';
 import { changeNames, needsMember, NOT_NAMED } from '../memberships/membership-record.js';
 import type { ChangedEntry, OriginalGroup, OriginalReference } from '../stored-entry.js';
@@ -16,11 +15,7 @@ type GroupMapping = DirectoryMapping['groups'];
  * @throws ServiceError as changeTexts does
  */
 export function changeGroup(group: OriginalGroup, change: FieldChanges, mapping: GroupMapping): ChangedEntry {
-  return changeTexts(
-    group,
-    auxiliaryClassOfGroups(mapping),
-    textChangesOf(groupFields(mapping), group, change),
-  );
+  return changeTexts(group, auxiliaryClassOfGroups(mapping), textChangesOf(mapping.fields, group, change));
 }
 
 export function dnOfNewGroup(id: string, mapping: GroupMapping): string {
@@ -41,7 +36,7 @@ export function buildNewGroup(group: NewGroup, creator: string | null, mapping: 
       argument: 'name',
     });
   }
-  const others = groupFields(mapping).filter(({ name, change }) => name !== 'name' && change !== undefined);
+  const others = mapping.fields.filter(({ name, change }) => name !== 'name' && change !== undefined);
   const texts: (readonly [attribute: string, value: string | null])[] = [
     [mapping.id, group.id],
     [nameAttribute, group.name],

@@ -1,4 +1,4 @@
-import type { DirectoryMapping } from '../../config/settings/directory.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { BadUserInputError, NotFoundError, ServiceError } from '../../common/errors.js';
 import type { ValueChange } from '../../ldap/ldif/ldif-record.js';
 import { type GroupRole, rankOf, roleOf } from '../../groups/group-role.js';

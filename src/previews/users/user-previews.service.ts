@@ -1,11 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Config } from '../../config/config.js';
-import type { DirectoryMapping } from '../../config/settings/directory.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { CONFIG } from '../../config/config.module.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import type { RequestContext } from '../../graphql/http/request-context.js';
 import { Profile } from '../../users/profile.model.js';
-import { userFields } from '../../users/user.fields.js';
 import type { User } from '../../users/user.model.js';
 import { UsersService } from '../../users/users.service.js';
 import { applyChange, previewOf } from '../apply-change.js';
@@ -55,8 +54,8 @@ export class UserPreviewsService {
     transaction: PreviewTransaction,
   ): Promise<ChangePayload & { user: User }> {
     const clientMutationId = validateClientMutationId(input);
-    const change = validatePersonChange(input, userFields(this.mapping.people));
-    const { record, sourceValues } = changePerson(value, change, this.mapping.people);
+    const change = validatePersonChange(input, this.mapping.users.fields);
+    const { record, sourceValues } = changePerson(value, change, this.mapping.users);
     const changed = { ...withChange(value, change), sourceValues };
     await applyChange(transaction, { updatedPeople: [{ value: changed, contentHash }] }, this.mapping);
     const user = await this.users.get({ id: value.id }, 'user', transaction);

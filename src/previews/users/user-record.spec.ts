@@ -9,7 +9,7 @@ import { mapPerson } from '../../mirror/map/map.js';
 import { changePerson } from './user-record.js';
 import { type FieldChanges, validatePersonChange } from '../validate.js';
 
-const mapping = readConfig({}).directory.mapping.people;
+const mapping = readConfig({}).directory.mapping.users;
 const DN = 'uid=ada,ou=people,dc=example,dc=org';
 
 /** Builds an entry with the attributes that every user has and the given ones. */

@@ -1,5 +1,4 @@
-import type { DirectoryMapping } from '../../config/settings/directory.js';
-import { userFields } from '../../users/user.fields.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { DIRECTORY_PERSON } from '../auxiliary-class.js';
 import type { ChangedEntry, OriginalEntry } from '../stored-entry.js';
 import { changeTexts, textChangesOf } from '../text-record.js';
@@ -12,7 +11,7 @@ import type { FieldChanges } from '../validate.js';
 export function changePerson(
   person: OriginalEntry,
   change: FieldChanges,
-  mapping: DirectoryMapping['people'],
+  mapping: DirectoryMapping['users'],
 ): ChangedEntry {
-  return changeTexts(person, DIRECTORY_PERSON, textChangesOf(userFields(mapping), person, change));
+  return changeTexts(person, DIRECTORY_PERSON, textChangesOf(mapping.fields, person, change));
 }

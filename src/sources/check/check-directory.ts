@@ -121,9 +121,9 @@ class DirectoryCheck {
   }
 
   private async *findMissingBases(): AsyncGenerator<Finding, ReadonlySet<string>> {
-    const { people, groups } = this.config.mapping;
+    const { users, groups } = this.config.mapping;
     const missing = new Set<string>();
-    for (const dn of new Set([this.config.baseDn, people.base, groups.base])) {
+    for (const dn of new Set([this.config.baseDn, users.base, groups.base])) {
       const absence = await this.findAbsence(dn);
       if (absence === null) continue;
       missing.add(dn);
@@ -162,7 +162,7 @@ class DirectoryCheck {
   private async findWhyNoContentSync(hasBases: boolean): Promise<string | null> {
     if (await this.directory.offersContentSync(this.connection))
       return hasBases ? this.findWhatIsNotCovered() : null;
-    const { uuid } = this.config.mapping.people;
+    const { uuid } = this.config.mapping.users;
     return uuid.toLowerCase() === 'entryuuid'
       ? 'The server does not push changes (RFC 4533; OpenLDAP does with the overlay syncprov)'
       : `Pushed changes are identified by entryUUID, but DIRECTORY_ENTRY_UUID is ${uuid}`;
@@ -189,7 +189,7 @@ class DirectoryCheck {
     const consequence = dated === 0 ? 'everything is read each time' : 'changes of those are missed';
     return warning(
       'changes',
-      `${asked}. The account sees no ${mapping.people.modifiedAt} in ${total - dated} of ${total} entries: ${consequence}`,
+      `${asked}. The account sees no ${mapping.users.modifiedAt} in ${total - dated} of ${total} entries: ${consequence}`,
     );
   }
 }

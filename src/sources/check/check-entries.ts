@@ -1,5 +1,5 @@
 import { type Finding, ok, problem, warning } from '../../common/finding.js';
-import type { DirectoryMapping } from '../../config/settings/directory.js';
+import { type DirectoryMapping, mappingOf } from '../../config/model/mapping.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { attributeKey, type Entry } from '../../ldap/entry.js';
 import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
@@ -52,7 +52,7 @@ export class EntryCheck {
     const statistics = new AttributeStatistics();
     const trouble = await this.count(kind, statistics, signal, progress);
     this.total += statistics.total;
-    this.dated += statistics.having(this.mapping.people.modifiedAt);
+    this.dated += statistics.having(this.mapping.users.modifiedAt);
     if (trouble !== null) {
       yield trouble;
       return false;
@@ -91,7 +91,7 @@ export class EntryCheck {
 
   private async *read(kind: EntryKind, signal: AbortSignal): AsyncGenerator<Entry> {
     const { member, admin, owner } = this.mapping.groups;
-    const { uuid, id, modifiedAt } = this.mapping[PLURALS[kind]];
+    const { uuid, id, modifiedAt } = mappingOf(this.mapping, kind);
     const named = kind === 'person' ? [] : [member, admin, owner];
     const request = { ...this.directory.searches[kind], attributes: [uuid, id, modifiedAt, ...named] };
     if (this.noContentSync !== null) yield* readPaged(this.connection, request, { signal });
@@ -100,7 +100,7 @@ export class EntryCheck {
 
   private *describeEntries(kind: EntryKind, statistics: AttributeStatistics): Generator<Finding> {
     const what = PLURALS[kind];
-    const { uuid, id, base, filter } = this.mapping[what];
+    const { uuid, id, base, filter } = mappingOf(this.mapping, kind);
     const { total } = statistics;
     if (total === 0) {
       const none = `none below ${base} that the account sees and that ${filter} chooses`;

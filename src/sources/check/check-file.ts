@@ -1,4 +1,5 @@
 import { type Finding, ok, problem, warning } from '../../common/finding.js';
+import type { EntryMapping } from '../../config/model/mapping.js';
 import type { DirectoryConfig, FileSourceConfig } from '../../config/settings/directory.js';
 import { LdifError } from '../../ldap/ldif/ldif-error.js';
 import { PROGRESS_INTERVAL, ReferenceStatistics } from './reference-statistics.js';
@@ -29,14 +30,11 @@ export async function checkFile(
       return [problem(what, `${source.file}: ${error.message}`)];
     throw error;
   }
-  const { people, groups } = config.mapping;
-  const none = ({ base, filter }: typeof people | typeof groups) =>
-    `none below ${base} that ${filter} chooses`;
+  const { users, groups } = config.mapping;
+  const none = ({ base, filter }: EntryMapping) => `none below ${base} that ${filter} chooses`;
   return [
     ok(what, source.file),
-    counts.person > 0
-      ? ok('people', `${counts.person} below ${people.base}`)
-      : problem('people', none(people)),
+    counts.person > 0 ? ok('people', `${counts.person} below ${users.base}`) : problem('people', none(users)),
     counts.group > 0 ? ok('groups', `${counts.group} below ${groups.base}`) : warning('groups', none(groups)),
     ...references.findings(),
   ];

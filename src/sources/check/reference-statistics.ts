@@ -1,6 +1,6 @@
 import { type Finding, warning } from '../../common/finding.js';
 import { foldId } from '../../common/fold.js';
-import type { DirectoryMapping } from '../../config/settings/directory.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
@@ -27,7 +27,7 @@ export class ReferenceStatistics {
   constructor(private readonly mapping: DirectoryMapping) {}
 
   add(kind: EntryKind, entry: Entry): void {
-    const { uuid, id } = kind === 'person' ? this.mapping.people : this.mapping.groups;
+    const { uuid, id } = kind === 'person' ? this.mapping.users : this.mapping.groups;
     const [bytes] = entry.bytes(id);
     const text = bytes === undefined ? '' : (decodeUtf8(bytes) ?? '').trim();
     // The mirror rejects an entry without an identifier or an id, and all entries that share an id.

@@ -1,9 +1,7 @@
 import { type Field, mappedFields } from '../../common/field.js';
-import type { DirectoryMapping } from '../../config/settings/directory.js';
-import { groupFields } from '../../groups/group.fields.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { type Filter, parseFilter } from '../../ldap/filter/filter-parser.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
-import { userFields } from '../../users/user.fields.js';
 import { DYNAMIC_ATTRIBUTES } from './dynamic-group.js';
 import type { EntryKind } from '../source.js';
 
@@ -14,12 +12,12 @@ export const ENTRY_CSN = 'entryCSN';
 const CONTAINERS = ['organizationalUnit', 'organization', 'locality', 'domain', 'dcObject', 'container'];
 
 /** The searches for people and for groups, with all mapped attributes. */
-export function searchesOf({ people, groups }: DirectoryMapping): Readonly<Record<EntryKind, SearchRequest>> {
+export function searchesOf({ users, groups }: DirectoryMapping): Readonly<Record<EntryKind, SearchRequest>> {
   const { member, admin, owner } = groups;
   const named = [member, admin, owner, ...DYNAMIC_ATTRIBUTES];
   return {
-    person: searchOf(people, attributesOf(userFields(people))),
-    group: searchOf(groups, [...attributesOf(groupFields(groups)), ...named]),
+    person: searchOf(users, attributesOf(users.fields)),
+    group: searchOf(groups, [...attributesOf(groups.fields), ...named]),
   };
 }
 
@@ -33,7 +31,7 @@ export function isEqual(attribute: string, value: Buffer): Filter {
 }
 
 function searchOf(
-  mapping: DirectoryMapping['people'] | DirectoryMapping['groups'],
+  mapping: DirectoryMapping['users'] | DirectoryMapping['groups'],
   more: readonly string[],
 ): SearchRequest {
   const { base, filter, uuid, createdAt, modifiedAt, id, name } = mapping;

@@ -1,5 +1,6 @@
 import { chunksOf } from '../../common/chunks.js';
-import type { DirectoryConfig, DirectoryMapping, LdapSourceConfig } from '../../config/settings/directory.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
+import type { DirectoryConfig, LdapSourceConfig } from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import type { Entry } from '../../ldap/entry.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
@@ -40,7 +41,7 @@ export class LdapDirectory {
   constructor({ baseDn, mapping }: DirectoryConfig, source: LdapSourceConfig) {
     this.servers = new LdapServers(source);
     this.mapping = mapping;
-    ({ uuid: this.uuid, modifiedAt: this.modifiedAt } = mapping.people);
+    ({ uuid: this.uuid, modifiedAt: this.modifiedAt } = mapping.users);
     this.searches = searchesOf(mapping);
     this.containers = containersBelow(baseDn);
   }

@@ -75,7 +75,7 @@ export class LdapSource implements DirectorySource {
     const { searches } = this.directory;
     const state = await readServerState(connection, searches);
     const reached = await readReachedState(connection, searches, state);
-    const { modifiedAt } = this.config.mapping.people;
+    const { modifiedAt } = this.config.mapping.users;
     const before = new DirectoryClock(modifiedAt);
     for await (const entry of this.directory.readTimes(connection)) before.note(entry);
     const clock = new DirectoryClock(modifiedAt, before.latest);

@@ -20,8 +20,8 @@ export class LdifSource implements DirectorySource {
     private readonly config: DirectoryConfig,
     private readonly source: FileSourceConfig,
   ) {
-    const { people, groups } = config.mapping;
-    this.isPerson = chooser(people.base, people.filter);
+    const { users, groups } = config.mapping;
+    this.isPerson = chooser(users.base, users.filter);
     this.isGroup = chooser(groups.base, groups.filter);
   }
 

@@ -1,0 +1,32 @@
+import type { Field } from '../../common/field.js';
+
+/** Locations of users and groups, and names of their attributes. */
+export interface DirectoryMapping {
+  readonly users: EntryMapping;
+  readonly groups: EntryMapping & {
+    readonly member: string;
+    readonly admin: string;
+    readonly owner: string;
+    /** Object classes of a new group. */
+    readonly classes: readonly string[];
+  };
+}
+
+/** Members that the mappings of users and groups share. */
+export interface EntryMapping {
+  readonly base: string;
+  readonly filter: string;
+  /** Attribute with the identity that survives renames (RFC 4530). */
+  readonly uuid: string;
+  readonly createdAt: string;
+  readonly modifiedAt: string;
+  readonly id: string;
+  /** The first attribute that has a value is used. */
+  readonly name: readonly string[];
+  /** The built-in fields with their attributes, and then the fields of the model file. */
+  readonly fields: readonly Field[];
+}
+
+export function mappingOf({ users, groups }: DirectoryMapping, kind: 'person' | 'group'): EntryMapping {
+  return kind === 'person' ? users : groups;
+}
