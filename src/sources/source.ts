@@ -28,11 +28,11 @@ export interface DirectorySource {
 }
 
 /** A hash of everything but the directory itself that a row depends on: mapping, fields, URL and account. */
-export function fingerprintOf({ source, mapping }: DirectoryConfig): string {
+export function fingerprintOf({ source, mapping, visibility }: DirectoryConfig): string {
   const from = source.kind === 'file' ? [] : [source.url, source.bind?.dn];
   const { users, groups } = mapping;
   return createHash('sha256')
-    .update(JSON.stringify([CONTENT_VERSION, relevantOf(users), relevantOf(groups), from]))
+    .update(JSON.stringify([CONTENT_VERSION, relevantOf(users), relevantOf(groups), visibility, from]))
     .digest('base64url')
     .slice(0, 11);
 }
@@ -41,13 +41,14 @@ export function fingerprintOf({ source, mapping }: DirectoryConfig): string {
 function relevantOf({ fields, ...others }: EntryMapping): unknown {
   return [
     others,
-    fields.map(({ name, type, attributes, reader, column, isSearchable }) => [
+    fields.map(({ name, type, attributes, reader, column, isSearchable, reference }) => [
       name,
       type,
       attributes,
       reader,
       column,
       isSearchable,
+      reference?.to,
     ]),
   ];
 }
