@@ -1,4 +1,5 @@
 import { bindCursor } from '../common/cursor.js';
+import { nodeIdOf } from '../common/node-id.js';
 import type { PageSource } from '../database/paging/page-source.js';
 import { IS_COMPLETE, REVISION, statement, Values } from '../database/statements/statement.js';
 import { roleOf } from '../groups/group-role.js';
@@ -144,11 +145,3 @@ const findSubject = (table: 'users' | 'groups', key: string, deletion: ChangeKin
 
 export const FIND_PERSON = findSubject('users', 'user_key', ChangeKind.USER_DELETED);
 export const FIND_GROUP = findSubject('groups', 'group_key', ChangeKind.GROUP_DELETED);
-
-/** Types of objects that have a node id. */
-export type NodeType = 'User' | 'Group';
-
-/** The opaque identity of an object: its type and entryUUID. No other entry ever has it. */
-export function nodeIdOf(type: NodeType, entryUuid: string): string {
-  return Buffer.from(`${type}:${entryUuid}`).toString('base64url');
-}

@@ -11,6 +11,7 @@ export function buildMapping(settings: DirectorySettings): DirectoryMapping {
     uuid: settings.DIRECTORY_ENTRY_UUID,
     createdAt: settings.DIRECTORY_CREATED_AT,
     modifiedAt: settings.DIRECTORY_MODIFIED_AT,
+    disabled: null,
   };
   return {
     users: {

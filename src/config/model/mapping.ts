@@ -23,6 +23,8 @@ export interface EntryMapping {
   readonly id: string;
   /** The first attribute that has a value is used. */
   readonly name: readonly string[];
+  /** Filter (RFC 4515) of entries that are not active. Null: all are active. */
+  readonly disabled: string | null;
   /** The built-in fields with their attributes, and then the fields of the model file. */
   readonly fields: readonly Field[];
 }

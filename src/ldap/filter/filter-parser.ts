@@ -49,6 +49,18 @@ export function parseFilter(text: string): Filter {
   return filter;
 }
 
+/** The attributes that a filter reads, as written, each once. */
+export function attributesOfFilter(filter: Filter): string[] {
+  const found = new Set<string>();
+  const visit = (each: Filter): void => {
+    if ('filters' in each) each.filters.forEach(visit);
+    else if ('filter' in each) visit(each.filter);
+    else found.add(each.attribute);
+  };
+  visit(filter);
+  return [...found];
+}
+
 function parseAt(text: string, start: number, depth: number): Parsed {
   if (text[start] !== '(') {
     throw new InvalidFilterError(`expected "(" at character ${start + 1}`);

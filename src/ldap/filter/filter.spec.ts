@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Entry } from '../entry.js';
-import { InvalidFilterError } from './filter-parser.js';
+import { attributesOfFilter, InvalidFilterError, parseFilter } from './filter-parser.js';
 import { compileFilter } from './filter.js';
 
 const bytes = (...values: string[]) => values.map((value) => Buffer.from(value));
@@ -102,5 +102,16 @@ describe('compileFilter', () => {
       }),
       { numRuns: 1000 },
     );
+  });
+});
+
+describe('attributesOfFilter', () => {
+  it.each([
+    ['(cn=a)', ['cn']],
+    ['(!(|(mail=*)(&(cn=a*)(sn>=b)(cn~=c))))', ['mail', 'cn', 'sn']],
+    ['(cn;lang-fr<=a)', ['cn;lang-fr']],
+    ['(&)', []],
+  ])('lists those of %s', (filter, attributes) => {
+    expect(attributesOfFilter(parseFilter(filter))).toEqual(attributes);
   });
 });

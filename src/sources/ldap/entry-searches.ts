@@ -1,6 +1,6 @@
 import { type Field, mappedFields } from '../../common/field.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
-import { type Filter, parseFilter } from '../../ldap/filter/filter-parser.js';
+import { attributesOfFilter, type Filter, parseFilter } from '../../ldap/filter/filter-parser.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
 import { DYNAMIC_ATTRIBUTES } from './dynamic-group.js';
 import type { EntryKind } from '../source.js';
@@ -34,8 +34,10 @@ function searchOf(
   mapping: DirectoryMapping['users'] | DirectoryMapping['groups'],
   more: readonly string[],
 ): SearchRequest {
-  const { base, filter, uuid, createdAt, modifiedAt, id, name } = mapping;
-  const attributes = new Set(['objectClass', ENTRY_CSN, uuid, createdAt, modifiedAt, id, ...name, ...more]);
+  const { base, filter, uuid, createdAt, modifiedAt, id, name, disabled } = mapping;
+  const tested = disabled === null ? [] : attributesOfFilter(parseFilter(disabled));
+  const identity = ['objectClass', ENTRY_CSN, uuid, createdAt, modifiedAt, id, ...name];
+  const attributes = new Set([...identity, ...tested, ...more]);
   return { base, scope: 'sub', filter: parseFilter(filter), attributes: [...attributes] };
 }
 
