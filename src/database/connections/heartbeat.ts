@@ -3,36 +3,36 @@ import type pg from 'pg';
 import { SESSION_SETTINGS, destroyConnection, SocketClient } from './socket-client.js';
 import { settlesWithin } from './settles-within.js';
 
-/** Milliseconds that an answer may take before the connection is suspected to hang. */
-const PATIENCE = 500;
+/** Time limit of an answer. After it the connection is suspected to hang. */
+const ANSWER_TIMEOUT_MS = 500;
 /**
- * Milliseconds of a suspicion: if neither the answer nor a second connection arrives, the server is considered
- * hanging. With the interval of one second and PATIENCE, a caller waits for less than three seconds.
+ * If within this time neither the answer nor a second connection arrives, the server is considered
+ * hanging. With the interval of one second and ANSWER_TIMEOUT_MS, a caller waits for less than three seconds.
  */
-const DOUBT = 1250;
+const SUSPICION_MS = 1250;
 /** The same for a first connection, when nothing else makes the server suspicious. */
-const TRUST = 2000;
+const FIRST_CONNECT_MS = 2000;
 /**
  * Milliseconds after which connecting starts again. It doubles with each attempt, because a server without
  * processor time may take longer, and because connecting takes many round trips to a server far away.
  */
-const CONNECTING = 4000;
-const LONGEST_CONNECTING = 8000;
+const CONNECT_TIMEOUT_MS = 4000;
+const MAX_CONNECT_TIMEOUT_MS = 8000;
 /** Milliseconds between a refused connection and the next attempt. */
-const PAUSE = 1000;
+const RETRY_PAUSE_MS = 1000;
 
-export interface PulseQuestion {
+export interface HeartbeatQuery {
   readonly url: string;
   /** SQL that is sent first on every connection; null for none. */
-  readonly greeting: string | null;
+  readonly firstSql: string | null;
   /** The query that is sent repeatedly. */
   readonly text: string;
   /** Milliseconds between an answer and the next query. */
   readonly interval: number;
 }
 
-export interface PulseListener<Row extends object> {
-  readonly onQuestion?: () => void;
+export interface HeartbeatListener<Row extends object> {
+  readonly onQuery?: () => void;
   readonly onAnswer: (row: Row | undefined) => void;
   /** Called after the first answer on each connection but the first. */
   readonly onReconnect?: () => void;
@@ -59,55 +59,55 @@ class SilenceError extends Error {
 }
 
 /** Checks on its own connection whether a server is alive. A hanging server shows only by missing answers. */
-export class Pulse<Row extends object> {
+export class DatabaseHeartbeat<Row extends object> {
   /** Attempts to connect that have failed without an answer since the last answer. */
   private silences = 0;
   /** Number of connections that have answered. */
   private connections = 0;
   /** The next query does not wait for the interval. */
-  private isHurried = false;
-  private resting = new AbortController();
+  private skipsInterval = false;
+  private pausing = new AbortController();
 
   constructor(
-    private readonly question: PulseQuestion,
-    private readonly listener: PulseListener<Row>,
+    private readonly query: HeartbeatQuery,
+    private readonly listener: HeartbeatListener<Row>,
   ) {}
 
   /** Runs until the signal is aborted. Never throws. */
-  async feel(signal: AbortSignal): Promise<void> {
+  async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const client = this.createClient();
       try {
-        await this.feelOn(client, signal);
+        await this.runOn(client, signal);
         await end(client);
       } catch (failure) {
-        this.tell(failure);
+        this.report(failure);
         await end(client, failure);
         // After a missing answer the time limit has already passed, so no pause follows.
         if (!(failure instanceof SilenceError))
-          await sleep(PAUSE, undefined, { signal }).catch(() => undefined);
+          await sleep(RETRY_PAUSE_MS, undefined, { signal }).catch(() => undefined);
       }
     }
   }
 
   /** Sends the query at once. If an answer is pending, sends the query once more after it. */
-  askNow(): void {
-    this.isHurried = true;
-    this.resting.abort();
+  queryNow(): void {
+    this.skipsInterval = true;
+    this.pausing.abort();
   }
 
   private createClient(): SocketClient {
-    return new SocketClient({ connectionString: this.question.url, keepAlive: true });
+    return new SocketClient({ connectionString: this.query.url, keepAlive: true });
   }
 
-  private tell(failure: unknown): void {
+  private report(failure: unknown): void {
     if (failure instanceof SilenceError) this.listener.onDoubt();
     else this.listener.onLost(failure);
   }
 
   /** Runs on one connection until the signal is aborted. Throws the error of the connection. */
-  private async feelOn(client: pg.Client, signal: AbortSignal): Promise<void> {
-    const { greeting, text, interval } = this.question;
+  private async runOn(client: pg.Client, signal: AbortSignal): Promise<void> {
+    const { firstSql, text, interval } = this.query;
     const lost = new AbortController();
     client.on('error', () => {
       lost.abort();
@@ -117,30 +117,30 @@ export class Pulse<Row extends object> {
     });
     const either = AbortSignal.any([signal, lost.signal]);
     await this.connect(client, signal);
-    await this.ask(client, greeting === null ? SESSION_SETTINGS : `${SESSION_SETTINGS}; ${greeting}`, signal);
+    await this.ask(client, firstSql === null ? SESSION_SETTINGS : `${SESSION_SETTINGS}; ${firstSql}`, signal);
     for (let answers = 1; !signal.aborted; answers++) {
-      this.isHurried = false;
-      this.listener.onQuestion?.();
+      this.skipsInterval = false;
+      this.listener.onQuery?.();
       this.listener.onAnswer(await this.ask(client, text, signal));
       this.silences = 0;
       if (answers === 1 && this.connections++ > 0) this.listener.onReconnect?.();
-      await this.rest(interval, either);
+      await this.pause(interval, either);
     }
   }
 
-  private async rest(interval: number, signal: AbortSignal): Promise<void> {
-    if (this.isHurried) return;
-    this.resting = new AbortController();
-    const either = AbortSignal.any([signal, this.resting.signal]);
+  private async pause(interval: number, signal: AbortSignal): Promise<void> {
+    if (this.skipsInterval) return;
+    this.pausing = new AbortController();
+    const either = AbortSignal.any([signal, this.pausing.signal]);
     await sleep(interval, undefined, { signal: either }).catch(() => undefined);
   }
 
   private async connect(client: pg.Client, signal: AbortSignal): Promise<void> {
     const connecting = client.connect();
-    const patience = this.silences === 0 ? TRUST : DOUBT;
-    await this.waitForLife(connecting, patience, signal);
-    const limit = Math.min(LONGEST_CONNECTING, CONNECTING * 2 ** this.silences);
-    if (!(await settlesWithin(limit - patience, connecting, signal))) {
+    const timeoutMs = this.silences === 0 ? FIRST_CONNECT_MS : SUSPICION_MS;
+    await this.waitForSign(connecting, timeoutMs, signal);
+    const limit = Math.min(MAX_CONNECT_TIMEOUT_MS, CONNECT_TIMEOUT_MS * 2 ** this.silences);
+    if (!(await settlesWithin(limit - timeoutMs, connecting, signal))) {
       this.silences++;
       throw new SilenceError();
     }
@@ -148,19 +148,19 @@ export class Pulse<Row extends object> {
   }
 
   /** Calls `onHang` if the promise does not settle in time and no other connection receives anything. */
-  private async waitForLife(sign: Promise<unknown>, patience: number, signal: AbortSignal): Promise<void> {
+  private async waitForSign(sign: Promise<unknown>, timeoutMs: number, signal: AbortSignal): Promise<void> {
     const before = this.listener.receivedBytes?.();
-    if ((await settlesWithin(patience, sign, signal)) || signal.aborted) return;
+    if ((await settlesWithin(timeoutMs, sign, signal)) || signal.aborted) return;
     if (this.listener.receivedBytes?.() === before) this.listener.onHang?.();
   }
 
   /** @throws SilenceError when the answer is missing although the server accepts connections, or hangs */
   private async ask(client: pg.Client, text: string, signal: AbortSignal): Promise<Row | undefined> {
     const answer = client.query<Row>(text);
-    if (!(await settlesWithin(PATIENCE, answer))) {
+    if (!(await settlesWithin(ANSWER_TIMEOUT_MS, answer))) {
       this.listener.onDoubt();
       await this.compareWithSecond(answer, signal);
-      if (!(await settlesWithin(PATIENCE, answer))) throw new SilenceError();
+      if (!(await settlesWithin(ANSWER_TIMEOUT_MS, answer))) throw new SilenceError();
     }
     // Several statements give one result each, although the types of the driver declare a single one.
     const results = [await answer].flat() as pg.QueryResult<Row>[];
@@ -177,8 +177,8 @@ export class Pulse<Row extends object> {
     second.on('error', () => undefined);
     try {
       const sign = Promise.race([answer, second.connect()]);
-      await this.waitForLife(sign, DOUBT, signal);
-      await settlesWithin(LONGEST_CONNECTING - DOUBT, sign, signal);
+      await this.waitForSign(sign, SUSPICION_MS, signal);
+      await settlesWithin(MAX_CONNECT_TIMEOUT_MS - SUSPICION_MS, sign, signal);
     } finally {
       destroyConnection(second);
     }
@@ -187,6 +187,6 @@ export class Pulse<Row extends object> {
 
 /** A server that does not answer is not sent a termination message. */
 async function end(client: pg.Client, failure: unknown = null): Promise<void> {
-  if (!(failure instanceof SilenceError)) await settlesWithin(PATIENCE, client.end());
+  if (!(failure instanceof SilenceError)) await settlesWithin(ANSWER_TIMEOUT_MS, client.end());
   destroyConnection(client);
 }

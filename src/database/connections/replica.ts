@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { ServiceError } from '../../common/errors.js';
 import { OpenConnections, serverPoolOptions } from './pool-options.js';
-import { Pulse } from './heartbeat.js';
+import { DatabaseHeartbeat } from './heartbeat.js';
 import { StatementPool } from './statement-pool.js';
 import { reasonOf } from './database-start.error.js';
 import { type Revision, revisionIn } from '../revisions/revision.js';
@@ -68,8 +68,8 @@ export class ReadReplica {
   }
 
   async watch(signal: AbortSignal): Promise<void> {
-    const pulse = new Pulse<Seen>(
-      { url: this.url, greeting: null, text: READ_STATE, interval: INTERVAL },
+    const heartbeat = new DatabaseHeartbeat<Seen>(
+      { url: this.url, firstSql: null, text: READ_STATE, interval: INTERVAL },
       {
         onAnswer: (seen) => {
           this.take(seen);
@@ -84,7 +84,7 @@ export class ReadReplica {
         },
       },
     );
-    await pulse.feel(signal);
+    await heartbeat.run(signal);
   }
 
   async close(): Promise<void> {

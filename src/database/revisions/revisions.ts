@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Database } from '../database.js';
 import { Freshness, type ReportedFreshness } from './freshness.js';
-import { Pulse } from '../connections/heartbeat.js';
+import { DatabaseHeartbeat } from '../connections/heartbeat.js';
 import { type Revision, revisionIn } from './revision.js';
 import { pauseReasonOf } from '../statements/database-error.js';
 import { IS_COMPLETE, statement } from '../statements/statement.js';
@@ -136,18 +136,18 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
 
   /** Listens on a connection of its own, which also detects a hanging server for all waiting requests. */
   private listen(url: string): Promise<void> {
-    const query = { url, greeting: `listen ${REVISION_CHANNEL}`, text: HEARTBEAT_QUERY, interval: INTERVAL };
+    const query = { url, firstSql: `listen ${REVISION_CHANNEL}`, text: HEARTBEAT_QUERY, interval: INTERVAL };
     const { revision } = this.database;
-    const heartbeat = new Pulse<Seen>(query, {
-      onQuestion: () => {
+    const heartbeat = new DatabaseHeartbeat<Seen>(query, {
+      onQuery: () => {
         revision.beginQuery();
       },
       onAnswer: (seen) => {
         if (seen?.takesWrites !== true) this.pause('it can only be read');
-        else if (!this.goOn(seen)) heartbeat.askNow();
+        else if (!this.goOn(seen)) heartbeat.queryNow();
       },
       onNotification: () => {
-        heartbeat.askNow();
+        heartbeat.queryNow();
       },
       onLost: (error) => {
         this.isHeard = false;
@@ -168,9 +168,9 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
       receivedBytes: () => this.database.receivedBytes,
     });
     revision.onUnknownRevision = () => {
-      heartbeat.askNow();
+      heartbeat.queryNow();
     };
-    return heartbeat.feel(this.stopping.signal);
+    return heartbeat.run(this.stopping.signal);
   }
 
   /** @returns false if something happened since the query, so that the server has to be queried again */
