@@ -9,6 +9,7 @@ import { findPersonalData, type PersonalDataSelection } from './personal-data-se
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 import type { CompiledQuery } from '../execution/compiler.js';
 import type { DeprecatedUses } from './deprecated-uses.js';
+import { refuseGuardedInputs } from './guarded-inputs.js';
 import { decideAccess, scopesOf } from '../../auth/access.js';
 import { scopeNeeded, UnauthenticatedError } from '../../auth/authentication.error.js';
 import { ServiceError } from '../../common/errors.js';
@@ -56,6 +57,7 @@ export class OperationPolicy {
     const cost = computeCost(operation, variables, this.config.limits);
     const { withheld, nothingLeft } = decideScopes(operation, variables, principal);
     if (nothingLeft) throw insufficientScope(withheld);
+    refuseGuardedInputs(operation.roots, variables, principal);
     const hidden = new Set(withheld.map(({ selected }) => selected.key));
     return {
       cost,
@@ -67,16 +69,31 @@ export class OperationPolicy {
   }
 }
 
-/** The parts of variables on which limits and scopes depend: booleans and integers, and what is present. */
+/**
+ * The parts of variables on which limits and scopes depend: booleans and integers, lengths of lists, and which members
+ * of objects are present.
+ */
 function shapeOf({ definition }: Operation, variables: Variables): string {
   let shape = '';
   for (const { variable } of definition.variableDefinitions ?? []) {
-    const value = variables[variable.name.value];
-    const isIncluded =
-      value === null || value === undefined || typeof value === 'boolean' || Number.isInteger(value);
-    shape += isIncluded ? `${String(value)} ` : '* ';
+    shape += `${shapeOfValue(variables[variable.name.value])} `;
   }
   return shape;
+}
+
+function shapeOfValue(value: unknown): string {
+  if (value === null || value === undefined || typeof value === 'boolean' || Number.isInteger(value))
+    return String(value);
+  if (Array.isArray(value)) return `[${value.length}${value.map(shapeInside).join('')}]`;
+  return shapeInside(value) || '*';
+}
+
+/** The members of an object that are present. Their values decide nothing, but they may be objects. */
+function shapeInside(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return '';
+  if (Array.isArray(value)) return value.map(shapeInside).join('');
+  const present = Object.entries(value).filter(([, each]) => each !== null && each !== undefined);
+  return `{${present.map(([name, each]) => `${name}${shapeInside(each)}`).join(' ')}}`;
 }
 
 /** Whether it is a mutation that selects more than `__typename`. */

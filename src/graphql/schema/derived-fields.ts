@@ -23,7 +23,7 @@ export interface DerivedField {
   readonly name: string;
   readonly type: string;
   readonly description: string;
-  /** Scopes that a token needs; by default those of the object. Only for fields of object types. */
+  /** Scopes that a token needs to read the field, or to give the member of an input. Default: those of the object. */
   readonly scopes?: readonly string[];
 }
 
@@ -59,9 +59,13 @@ export function addDerivedFields(schema: GraphQLSchema, config: Config): GraphQL
       const derived = derivedFieldsOf(type, config);
       if (derived.length === 0) return type;
       const fields: GraphQLInputFieldConfigMap = Object.fromEntries(
-        derived.map(({ name, type: text, description }) => [
+        derived.map(({ name, type: text, description, scopes }) => [
           name,
-          { type: typeIn(schema, text) as GraphQLInputType, description },
+          {
+            type: typeIn(schema, text) as GraphQLInputType,
+            description,
+            extensions: scopes === undefined ? {} : { access: accessOf(scopes) },
+          },
         ]),
       );
       const own = type.toConfig();

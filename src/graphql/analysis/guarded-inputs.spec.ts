@@ -1,0 +1,71 @@
+import { buildSchema, getOperationAST, type GraphQLInputObjectType, parse } from 'graphql';
+import type { Principal, Scope } from '../../auth/principal.js';
+import { refuseGuardedInputs } from './guarded-inputs.js';
+import { unfoldOperation } from './unfold-operation.js';
+
+const schema = buildSchema(`
+  type Query { users(filter: Filter, ids: [Id!]): Page }
+  type Page { nodes(filter: Filter): String, total: Int }
+  input Filter { name: String, phone: String, manager: Id }
+  input Id { id: String, email: String }
+`);
+for (const [type, member] of [
+  ['Filter', 'phone'],
+  ['Id', 'email'],
+]) {
+  const { extensions } =
+    (schema.getType(type ?? '') as GraphQLInputObjectType).getFields()[member ?? ''] ?? {};
+  Object.assign(extensions ?? {}, { access: { kind: 'scopes', scopes: ['write'] } });
+}
+
+const principalWith = (...scopes: Scope[]): Principal => ({
+  kind: 'ACCESS_TOKEN',
+  countedAs: 'ada',
+  scopes: new Set(scopes),
+  clientId: null,
+  subject: 'ada',
+  serviceAccountId: null,
+  expiresAt: null,
+});
+
+function check(query: string, variables: Record<string, unknown>, principal: Principal): void {
+  const document = parse(query);
+  const definition = getOperationAST(document);
+  if (!definition) throw new Error('There is no operation');
+  refuseGuardedInputs(unfoldOperation(schema, document, definition).roots, variables, principal);
+}
+
+describe('an input that requires a scope', () => {
+  it.each<[string, Record<string, unknown>?]>([
+    ['{ users(filter: {phone: "1"}) { total } }'],
+    ['{ users(filter: {manager: {email: "a"}}) { total } }'],
+    ['{ users(ids: [{id: "1"}, {email: "a"}]) { total } }'],
+    ['{ users(ids: {email: "a"}) { total } }'],
+    ['{ users { nodes(filter: {phone: "1"}) } }'],
+    ['query ($f: Filter) { users(filter: $f) { total } }', { f: { phone: '1' } }],
+    ['query ($i: [Id!]) { users(ids: $i) { total } }', { i: [{ id: '1' }, { email: 'a' }] }],
+    ['query ($p: String) { users(filter: {phone: $p}) { total } }', { p: '1' }],
+    [
+      'query ($x: Boolean!) { users @include(if: $x) { ...F } } fragment F on Page { nodes(filter: {phone: ""}) }',
+      { x: true },
+    ],
+  ])('is rejected without the scope: %s', (query, variables = {}) => {
+    expect(() => {
+      check(query, variables, principalWith('read'));
+    }).toThrow('it needs the scope write');
+    expect(() => {
+      check(query, variables, principalWith('write'));
+    }).not.toThrow();
+  });
+
+  it.each<[string, Record<string, unknown>?]>([
+    ['{ users(filter: {name: "1"}, ids: [{id: "1"}]) { total } }'],
+    ['{ users(filter: {phone: null}) { total } }'],
+    ['query ($p: String) { users(filter: {phone: $p}) { total } }'],
+    ['query ($x: Boolean!) { users(filter: {phone: "1"}) @include(if: $x) { total } }', { x: false }],
+  ])('is not used: %s', (query, variables = {}) => {
+    expect(() => {
+      check(query, variables, principalWith('read'));
+    }).not.toThrow();
+  });
+});
