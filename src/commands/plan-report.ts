@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import type { Field } from '../common/field.js';
+import { type Field, isList, storedName } from '../common/field.js';
 import type { DirectoryMapping } from '../config/model/mapping.js';
 import { sqlOfField } from '../database/fields/field-columns.js';
 import { type GroupRole, roleOf } from '../groups/group-role.js';
@@ -126,7 +126,8 @@ function reportedFields(fields: readonly Field[]): ReportedField[] {
       .map((field) => ({
         name: field.name,
         sql: sqlOfField(field, 'e'),
-        valueOf: (value: MappedPerson | MappedGroup) => value[field.name] ?? null,
+        valueOf: (value: MappedPerson | MappedGroup) =>
+          value[storedName(field)] ?? (isList(field) ? [] : null),
       })),
     { name: 'dn', sql: 'e.dn', valueOf: ({ dn }) => dn },
     { name: 'otherValues', sql: 'e.source_values', valueOf: ({ sourceValues }) => sourceValues },

@@ -104,6 +104,27 @@ export function pictureFields(fields: readonly Field[]): Field[] {
   return fields.filter(({ reader }) => reader === 'picture');
 }
 
+/** Whether the field has all values of its attribute, or the first one. */
+export function isList({ type }: Pick<Field, 'type'>): boolean {
+  return type.startsWith('[');
+}
+
+/** Readers whose values are stored by the name of the field alone, as in earlier releases. */
+const STORED_BY_NAME: ReadonlySet<FieldReader> = new Set([
+  ...(['identity', 'none', 'line', 'label', 'text', 'website', 'time', 'boolean', 'dn'] as const),
+  ...(['lines', 'picture'] as const),
+]);
+
+/**
+ * Name of the value of a field in a mapped entry and in JSONB. It includes the type where a value of another
+ * type would not be readable: after a change of the type, processes with the old and the new one run side by
+ * side.
+ */
+export function storedName(field: Pick<Field, 'name' | 'type' | 'reader'>): string {
+  const isNamed = STORED_BY_NAME.has(field.reader) && (!isList(field) || field.reader === 'lines');
+  return isNamed ? field.name : `${field.name}:${field.type}`;
+}
+
 /** Name of the boolean property that reports whether a picture exists, such as `hasPhoto`. */
 export function presenceOf({ name }: Pick<Field, 'name'>): string {
   return `has${name.charAt(0).toUpperCase()}${name.slice(1)}`;

@@ -1,4 +1,4 @@
-import type { Field } from '../common/field.js';
+import { type Field, storedName } from '../common/field.js';
 import type { DirectoryMapping } from '../config/model/mapping.js';
 import { sqlOfField } from '../database/fields/field-columns.js';
 import { type Statement, statement } from '../database/statements/statement.js';
@@ -108,7 +108,9 @@ function entryOf(
   [key, contentHash, uuid, dn, dnKey, sourceValues, ...values]: EntryRow,
   fields: readonly Field[],
 ): MirroredPerson {
-  const read = Object.fromEntries(fields.map(({ name }, index) => [name, values[index]])) as IdentityFields;
+  const read = Object.fromEntries(
+    fields.map((field, index) => [storedName(field), values[index]]),
+  ) as IdentityFields;
   return { key, contentHash, value: { ...read, uuid, dn, dnKey, sourceValues } };
 }
 

@@ -17,10 +17,16 @@ const TABLES = {
   [SearchKind.GROUP]: { from: 'groups g', alias: 'g' },
 } as const;
 
-/** What is read of each kind, and the properties of both kinds in the order of the columns after the kind. */
+/** A column after the kind: a property of one kind, or of both if it has the same type. */
+interface SearchColumn {
+  readonly name: string;
+  readonly kinds: readonly SearchKind[];
+}
+
+/** What is read of each kind, and the columns of both kinds after the kind. */
 export interface SearchColumns {
   readonly ofKind: Readonly<Record<SearchKind, ProjectedColumns>>;
-  readonly properties: readonly string[];
+  readonly columns: readonly SearchColumn[];
 }
 
 export class SearchQuery {
@@ -38,13 +44,24 @@ export class SearchQuery {
       [SearchKind.USER]: this.users.select(fieldsOf(this.users, this.groups, node)),
       [SearchKind.GROUP]: this.groups.select(fieldsOf(this.groups, this.users, node)),
     };
-    return { ofKind, properties: [...new Set(KINDS.flatMap((kind) => ofKind[kind].properties))] };
+    const names = [...new Set(KINDS.flatMap((kind) => ofKind[kind].properties))];
+    const columns = names.flatMap((name): SearchColumn[] => {
+      const kinds = KINDS.filter((kind) => ofKind[kind].properties.includes(name));
+      const isOne = new Set(kinds.map((kind) => this.projections[kind].types.get(name))).size === 1;
+      return isOne ? [{ name, kinds }] : kinds.map((kind) => ({ name, kinds: [kind] }));
+    });
+    return { ofKind, columns };
   }
 
-  mapRow([kind, ...values]: unknown[], { properties }: SearchColumns): SearchResult {
-    // Properties of the other kind are null, and no field of this kind reads them.
-    const columns = { properties, columns: [] };
-    return this.projections[KINDS[Number(kind)] ?? SearchKind.GROUP].mapRow(values, columns);
+  mapRow([number, ...values]: unknown[], { columns }: SearchColumns): SearchResult {
+    const kind = KINDS[Number(number)] ?? SearchKind.GROUP;
+    const own = columns.map(({ name, kinds }, index) => ({ name, value: values[index], kinds }));
+    const shown = own.filter(({ kinds }) => kinds.includes(kind));
+    const properties = shown.map(({ name }) => name);
+    return this.projections[kind].mapRow(
+      shown.map(({ value }) => value),
+      { properties, columns: [] },
+    );
   }
 
   /**
@@ -67,8 +84,8 @@ export class SearchQuery {
     return {
       binding: bindCursor('search', {}, { id, folded, wanted }),
       from: `(${union.join(' union all ')}) r`,
-      columns: ['r.kind', ...columns.properties.map((_, index) => columnOf(index))],
-      instants: columns.properties.flatMap((name, index) => (this.isInstant(name) ? columnOf(index) : [])),
+      columns: ['r.kind', ...columns.columns.map((_, index) => columnOf(index))],
+      instants: columns.columns.flatMap((column, index) => (this.isInstant(column) ? columnOf(index) : [])),
       parent: null,
       order: {
         columns: [
@@ -86,7 +103,7 @@ export class SearchQuery {
 
   private selectFound(
     kind: SearchKind,
-    { ofKind, properties }: SearchColumns,
+    { columns: selected }: SearchColumns,
     condition: string,
     ranks: { exact: string; prefix: string },
   ): string {
@@ -96,11 +113,11 @@ export class SearchQuery {
       `${alias}.key`,
       `${alias}.sort_name`,
       `case when ${alias}.id_folded = ${ranks.exact} then 0 when ${alias}.search_text like ${ranks.prefix} then 1 else 2 end as distance`,
-      ...properties.map((name, index) => {
-        const isRead = ofKind[kind].properties.includes(name);
+      ...selected.map((column, index) => {
+        const { name, kinds } = column;
         // Where only one kind is searched, nothing else says what type a null has.
-        const none = this.isInstant(name) ? 'null::timestamptz' : 'null';
-        return `${isRead ? (this.projections[kind].columns[name] ?? none) : none} as property_${index}`;
+        const none = this.isInstant(column) ? 'null::timestamptz' : 'null';
+        return `${kinds.includes(kind) ? (this.projections[kind].columns[name] ?? none) : none} as property_${index}`;
       }),
     ];
     return `
@@ -109,8 +126,8 @@ export class SearchQuery {
     where ${condition}`;
   }
 
-  private isInstant(name: string): boolean {
-    return [this.users, this.groups].some(({ columns, instants }) => instants.includes(columns[name] ?? ''));
+  private isInstant({ name, kinds }: SearchColumn): boolean {
+    return kinds.some((kind) => this.projections[kind].types.get(name) === 'timestamptz');
   }
 }
 

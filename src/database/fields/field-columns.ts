@@ -1,22 +1,44 @@
-import { type Field, mappedFields, presenceOf } from '../../common/field.js';
+import { type Field, isInstant, isList, mappedFields, presenceOf, storedName } from '../../common/field.js';
 
 /** The JSONB column with the values of fields that have no column of their own. */
 export const FIELD_VALUES = 'field_values';
 
 /** SQL for the value of a field, read from the table of users or groups with this alias. */
-export function sqlOfField({ name, column, reader }: Field, alias: string): string {
-  if (column !== null) return `${alias}.${column}`;
-  const value = `${alias}.${FIELD_VALUES}`;
-  switch (reader) {
-    case 'time':
-      return `(${value} ->> '${name}')::timestamptz`;
-    case 'boolean':
-      return `(${value} ->> '${name}')::boolean`;
-    case 'lines':
-      return `coalesce(${value} -> '${name}', '[]')`;
-    default:
-      return `${value} ->> '${name}'`;
+export function sqlOfField(field: Field, alias: string): string {
+  return field.column === null ? storedValue(field, alias) : `${alias}.${field.column}`;
+}
+
+/** No expression fails on a value that the field had with another type, which stays until it is read again. */
+function storedValue(field: Field, alias: string): string {
+  const values = `${alias}.${FIELD_VALUES}`;
+  const value = `${values} -> '${storedName(field)}'`;
+  const text = `${values} ->> '${storedName(field)}'`;
+  if (isList(field) || field.reader === 'reference') {
+    return field.reader === 'lines'
+      ? `case jsonb_typeof(${value}) when 'array' then ${value} else '[]' end`
+      : `coalesce(${value}, '[]')`;
   }
+  switch (field.reader) {
+    case 'integer':
+    case 'number':
+      return `(${value})`;
+    case 'boolean':
+      return `case ${text} when 'true' then true when 'false' then false end`;
+    case 'time':
+      return `case when ${text} like '____-__-__T__:__:__.___Z' then ${text} end`;
+    default:
+      return text;
+  }
+}
+
+const JSON_READERS: ReadonlySet<Field['reader']> = new Set(['integer', 'number', 'reference']);
+
+/** Type of the SQL of a field. Values of one type can be in one column of a union. */
+export function sqlTypeOf(field: Field): 'jsonb' | 'timestamptz' | 'boolean' | 'text' {
+  const { column, reader } = field;
+  if (column === null && (isList(field) || JSON_READERS.has(reader))) return 'jsonb';
+  if (column !== null && isInstant(field)) return 'timestamptz';
+  return reader === 'boolean' || reader === 'picture' ? 'boolean' : 'text';
 }
 
 /** Where the properties of a user or a group are read from. */
@@ -71,14 +93,14 @@ export function writtenColumns<Value extends Readonly<Record<string, unknown>>>(
   fields: readonly Field[],
 ): WrittenColumn<Value>[] {
   const mapped = mappedFields(fields);
-  const inJson = mapped.filter(({ column }) => column === null);
+  const names = mapped.filter(({ column }) => column === null).map(storedName);
   const columns = mapped.flatMap(({ name, column, reader }): WrittenColumn<Value>[] =>
     column === null
       ? []
       : [{ name: column, type: SQL_TYPES[reader] ?? 'text', valueOf: (value) => value[name] }],
   );
   const json = (value: Value) => {
-    const held = inJson.flatMap(({ name }) =>
+    const held = names.flatMap((name) =>
       (value[name] ?? null) === null ? [] : [[name, value[name]] as const],
     );
     return held.length === 0 ? null : JSON.stringify(Object.fromEntries(held));

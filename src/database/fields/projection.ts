@@ -1,6 +1,6 @@
 import { type Field, isInstant, pictureFields, presenceOf } from '../../common/field.js';
 import type { SelectedFields } from '../../common/page.js';
-import { propertyColumns, type PropertyTable } from './field-columns.js';
+import { propertyColumns, type PropertyTable, sqlTypeOf } from './field-columns.js';
 
 export interface ProjectedColumns {
   readonly properties: readonly string[];
@@ -20,9 +20,11 @@ export interface ProjectedModel<Model> {
 /** Reads users or groups from a table: only the columns of a selection, mapped to models. */
 export class Projection<Model extends object> {
   readonly columns: Readonly<Record<string, string>>;
-  /** The columns that are instants. */
+  /** The columns that are instants. In JSONB, instants are text already. */
   readonly instants: readonly string[];
   readonly all: ProjectedColumns;
+  /** Types of the columns of fields, by property. */
+  readonly types: ReadonlyMap<string, ReturnType<typeof sqlTypeOf>>;
   /** The properties that each field needs, by field name. A field that is a property needs itself. */
   private readonly needs: Readonly<Record<string, readonly string[]>>;
   /** Selections are cached with their documents, so the same object returns with every request. */
@@ -34,7 +36,10 @@ export class Projection<Model extends object> {
     table: PropertyTable,
   ) {
     this.columns = propertyColumns(fields, table);
-    this.instants = fields.filter(isInstant).map(({ name }) => this.columns[name] ?? '');
+    this.instants = fields
+      .filter((field) => field.column !== null && isInstant(field))
+      .map(({ name }) => this.columns[name] ?? '');
+    this.types = new Map(fields.map((field) => [field.name, sqlTypeOf(field)]));
     const pictures = pictureFields(fields).map(
       (field) => [field.name, ['key', 'id', presenceOf(field)]] as const,
     );

@@ -1,11 +1,11 @@
-import { type Field, type FieldReader, mappedFields } from '../../common/field.js';
+import { type Field, type FieldReader, isList, mappedFields, storedName } from '../../common/field.js';
 import { LONGEST_ID } from '../../common/fold.js';
-import { faultOfWebsite } from '../../common/url.js';
 import type { EntryMapping } from '../../config/model/mapping.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import type { EntryKind } from '../../sources/source.js';
+import { Misfit, parseValue } from './parse-value.js';
 import type { NamedAs, Quarantined, SourceValues } from './snapshot.js';
 
 /** Maximum number of characters of a value. A longer one is not a name, and does not fit into an index. */
@@ -13,6 +13,18 @@ export const LONGEST_LINE = 512;
 export const LONGEST_TEXT = 10_000;
 /** Maximum number of characters of a label, such as a school year. It shares an index entry with a name. */
 export const LONGEST_LABEL = 64;
+/** Maximum number of values of a list. Further values are omitted. */
+const MOST_VALUES = 1000;
+
+/** Maximum number of characters of a value. For all other readers it is that of a line. */
+const LONGEST: Partial<Record<FieldReader, number>> = {
+  label: LONGEST_LABEL,
+  boolean: LONGEST_LABEL,
+  text: LONGEST_TEXT,
+  dn: LONGEST_TEXT,
+  website: LONGEST_TEXT,
+  url: LONGEST_TEXT,
+};
 
 /** The result of mapping an entry: the value, or null if the entry is quarantined, and what was omitted. */
 export interface Mapped<Value> {
@@ -59,60 +71,39 @@ export class EntryReader {
     return { uuid, dn, dnKey: keyOfDn(dn), id, name, createdAt: this.instant(mapping.createdAt) };
   }
 
-  /** Returns the values of those fields of a table that are read one by one, by field name. */
+  /** Returns the values of those fields of a table that are read one by one, by storedName. */
   values(fields: readonly Field[]): Record<string, unknown> {
-    return Object.fromEntries(mappedFields(fields).map((field) => [field.name, this.firstOf(field)]));
+    return Object.fromEntries(mappedFields(fields).map((field) => [storedName(field), this.firstOf(field)]));
   }
 
-  private firstOf({ attributes, reader }: Field): unknown {
-    for (const attribute of attributes) {
-      const value = this.value(attribute, reader);
+  private firstOf(field: Field): unknown {
+    for (const attribute of field.attributes) {
+      const value = this.value(attribute, field);
       if (value !== null) return value;
     }
     return null;
   }
 
-  private value(attribute: string, reader: FieldReader): unknown {
-    switch (reader) {
-      case 'picture':
-        return this.entry.bytes(attribute)[0] ?? null;
-      case 'label':
-        return this.single(attribute, LONGEST_LABEL);
-      case 'text':
-      case 'dn':
-        return this.single(attribute, LONGEST_TEXT);
-      case 'website':
-        return this.website(attribute);
-      case 'time':
-        return this.instant(attribute);
-      case 'boolean':
-        return this.boolean(attribute);
-      case 'lines':
-        return this.lines(attribute);
-      default:
-        return this.single(attribute, LONGEST_LINE);
-    }
+  private value(attribute: string, field: Field): unknown {
+    const values = this.entry.bytes(attribute);
+    const [first] = values;
+    if (first === undefined) return null;
+    if (field.reader === 'picture') return first;
+    return isList(field) ? this.list(attribute, field, values) : this.parse(attribute, field, first);
   }
 
-  /** RFC 2079: a URL, optionally followed by a space and a label. */
-  private website(attribute: string): string | null {
-    const url = this.single(attribute, LONGEST_TEXT)?.split(' ')[0] ?? null;
-    const fault = url === null ? null : faultOfWebsite(url);
-    return fault === null ? url : this.quarantine(attribute, fault);
+  /** Returns the values that fit, without duplicates, in the order of their type. */
+  private list(attribute: string, field: Field, values: readonly Buffer[]): unknown[] | null {
+    if (values.length > MOST_VALUES) this.quarantine(attribute, `has more than ${MOST_VALUES} values`);
+    const parsed = values.slice(0, MOST_VALUES).map((bytes) => this.parse(attribute, field, bytes));
+    const known = [...new Set(parsed.filter((value) => value !== null))];
+    return known.length === 0 ? null : known.sort(byValue);
   }
 
-  /** RFC 4517 §3.3.3: TRUE or FALSE. */
-  private boolean(attribute: string): boolean | null {
-    const value = this.single(attribute, LONGEST_LABEL);
-    if (value === null || value === 'TRUE' || value === 'FALSE')
-      return value === null ? null : value === 'TRUE';
-    return this.quarantine(attribute, 'is neither TRUE nor FALSE');
-  }
-
-  private lines(attribute: string): string[] | null {
-    const values = this.entry.bytes(attribute).map((bytes) => this.usable(attribute, bytes, LONGEST_LINE));
-    const lines = values.filter((value) => value !== null).sort();
-    return lines.length === 0 ? null : lines;
+  private parse(attribute: string, field: Field, bytes: Buffer): string | number | boolean | null {
+    const text = this.usable(attribute, bytes, LONGEST[field.reader] ?? LONGEST_LINE);
+    const value = text === null ? null : parseValue(field, text);
+    return value instanceof Misfit ? this.quarantine(attribute, value.reason) : value;
   }
 
   /**
@@ -144,9 +135,10 @@ export class EntryReader {
     shown: Readonly<Record<string, unknown>>,
   ): SourceValues | null {
     const values: Record<string, readonly string[] | null> = {};
-    for (const { name, attribute } of fields.filter(({ change }) => change !== undefined)) {
+    for (const field of fields.filter(({ change }) => change !== undefined)) {
+      const { attribute } = field;
       const raw = this.rawValues(attribute);
-      const value = shown[name] ?? null;
+      const value = shown[storedName(field)] ?? null;
       const isShown = raw?.length === (value === null ? 0 : 1) && (value === null || raw[0] === value);
       if (!isShown) values[attribute.toLowerCase()] = raw;
     }
@@ -202,4 +194,9 @@ export function parseGeneralizedTime(text: string): Date | null {
     `${year ?? ''}-${month ?? ''}-${day ?? ''}T${hour ?? ''}:${minute ?? ''}:${second ?? ''}Z`,
   );
   return Number.isNaN(instant.getTime()) ? null : instant;
+}
+
+/** False before true, numbers by value, text by code units. */
+function byValue(left: string | number | boolean, right: string | number | boolean): number {
+  return left < right ? -1 : left > right ? 1 : 0;
 }

@@ -1,5 +1,5 @@
 import { chunksOf } from '../../common/chunks.js';
-import { type Field, mappedFields } from '../../common/field.js';
+import { type Field, mappedFields, storedName } from '../../common/field.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { FIELD_VALUES } from '../../database/fields/field-columns.js';
 import type { Writer } from '../../database/statements/statement.js';
@@ -133,11 +133,11 @@ function watchedFields<Value extends MappedPerson | MappedGroup>(
   kind: AttributeLoss['kind'],
   fields: readonly Field[],
 ): Watched<Value>[] {
-  return mappedFields(fields).map(({ name, attribute, column }) => ({
-    key: `${kind}.${name}`,
-    attribute,
-    isLacking: (value) => (value[name] ?? null) === null,
-    isHeld: `e.${column ?? `${FIELD_VALUES} -> '${name}'`} is not null`,
+  return mappedFields(fields).map((field) => ({
+    key: `${kind}.${field.name}`,
+    attribute: field.attribute,
+    isLacking: (value) => (value[storedName(field)] ?? null) === null,
+    isHeld: `e.${field.column ?? `${FIELD_VALUES} -> '${storedName(field)}'`} is not null`,
   }));
 }
 
