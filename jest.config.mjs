@@ -1,3 +1,5 @@
+import { availableParallelism, freemem } from 'node:os';
+
 // Jest runs tests as CommonJS: Nest 12 and others are ES modules, which Jest can require() only from Node 24 on, so they are
 // transformed on Node 20. See docs/adr/0002. What transform.mjs adds lets the suites of a worker share the application.
 const transform = {
@@ -49,8 +51,9 @@ const endToEnd = (store) =>
 export default {
   // Against a test that never ends, and not a measure of any: two cores may be shared with others.
   testTimeout: 900_000,
-  // One more than there are cores: suites that wait for another process leave theirs to others. A worker takes a gigabyte.
-  maxWorkers: 3,
+  // Twice the cores, because many suites wait for other processes. A worker takes a gigabyte of memory, and
+  // the PostgreSQL server of the tests has connections for six.
+  maxWorkers: Math.max(2, Math.min(6, 2 * availableParallelism(), Math.floor(freemem() / 2 ** 30) - 1)),
   testSequencer: '<rootDir>/test/support/slowest-first.mjs',
   reporters: ['default', '<rootDir>/test/support/totals-reporter.mjs'],
   projects: [
