@@ -11,7 +11,10 @@ import { MirrorIndicator } from './mirror.indicator.js';
 import { RedisIndicator } from './redis.indicator.js';
 import { ShutdownIndicator } from './shutdown.indicator.js';
 
-/** The rule of readiness: each of these checks must be up. The last one is for installations with Redis. */
+/**
+ * The rule of readiness. Shutdown, database and mirror can fail it; issuer and Redis only report. Before these
+ * exist, during a start, src/start/startup-server.ts responds.
+ */
 const INDICATORS = [ShutdownIndicator, DatabaseIndicator, MirrorIndicator, IssuerIndicator, RedisIndicator];
 
 @Module({

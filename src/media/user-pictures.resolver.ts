@@ -6,12 +6,13 @@ import { Direct } from '../graphql/schema/resolver-methods.js';
 import { Profile } from '../users/profile.model.js';
 import { USER_FIELDS } from '../users/user.fields.js';
 import { User } from '../users/user.model.js';
-import type { PictureKind } from './signing/signed-url.js';
+import { PICTURE_SIZES, type PictureKind } from './signing/signed-url.js';
 import { SignedUrls } from './signing/signed-urls.js';
 
 const SIZE =
-  'The side of the square into which the picture fits, in pixels: 64, 128, 256 or 512. The picture is scaled down, never ' +
-  'up, and not cropped. If omitted, it has its own size, at most 2,048 pixels a side.';
+  'The side of the square into which the picture fits, in pixels: ' +
+  `${PICTURE_SIZES.slice(0, -1).join(', ')} or ${PICTURE_SIZES.at(-1) ?? ''}. ` +
+  'The picture is scaled down, never up, and not cropped. If omitted, it has its own size, at most 2,048 pixels a side.';
 
 @ArgsType()
 class PictureArguments {

@@ -26,7 +26,7 @@ import {
   type MirroredGroup,
   type MirroredPerson,
 } from './mirrored-entries.queries.js';
-import type { Standing } from './policy.js';
+import type { CallerRole } from './policy.js';
 import { type PreviewContext, canReadAll, canReadPerson, ownId, unreadable } from './rights.js';
 
 @Injectable()
@@ -105,11 +105,11 @@ export class MirroredEntries {
 }
 
 /** Reads the role of the token's user in a group. */
-export async function readStanding(
+export async function readCallerRole(
   reader: Reader,
   { subject }: Principal,
   group: MirroredGroup,
-): Promise<Standing> {
+): Promise<CallerRole> {
   if (subject === null) return 'NO_USER';
   const [row] = await reader.read<[rank: number | null]>(FIND_EFFECTIVE_ROLE, [group.key, foldId(subject)]);
   if (row === undefined) return 'NO_USER';

@@ -11,32 +11,41 @@ import {
   canUpdateGroup,
   canUpdateProfile,
   isAdministrator,
-  type Standing,
+  type CallerRole,
 } from './policy.js';
 
-type Rule = (principal: Principal, standing: Standing) => boolean;
+type Rule = (principal: Principal, callerRole: CallerRole) => boolean;
 
 const { MEMBER, ADMIN, OWNER } = GroupRole;
 
 /** The beginning of each row of the table on the page, and the rule that the row describes. */
 const ROWS: [row: string, rule: Rule][] = [
-  ['`updateProfile`', (_principal, standing) => canUpdateProfile(actorOf(standing))],
+  ['`updateProfile`', (_principal, callerRole) => canUpdateProfile(actorOf(callerRole))],
   ['`updateUser`', (principal) => isAdministrator(principal)],
-  ['`createGroup`, and', (principal, standing) => canCreateGroup(principal, actorOf(standing))],
+  ['`createGroup`, and', (principal, callerRole) => canCreateGroup(principal, actorOf(callerRole))],
   ['`createGroup` with a `parent`', canCreateGroupIn],
   ['`updateGroup`', canUpdateGroup],
   ['`deleteGroup`', canDeleteGroup],
-  ['`addGroupMember` as MEMBER', (principal, standing) => canAddMember(principal, standing, MEMBER)],
-  ['`addGroupMember` as ADMIN', (principal, standing) => canAddMember(principal, standing, ADMIN)],
-  ['`addGroupMember` as OWNER', (principal, standing) => canAddMember(principal, standing, OWNER)],
+  ['`addGroupMember` as MEMBER', (principal, callerRole) => canAddMember(principal, callerRole, MEMBER)],
+  ['`addGroupMember` as ADMIN', (principal, callerRole) => canAddMember(principal, callerRole, ADMIN)],
+  ['`addGroupMember` as OWNER', (principal, callerRole) => canAddMember(principal, callerRole, OWNER)],
   ['`updateGroupMember`', canChangeRoles],
-  ['`removeGroupMember` of a MEMBER', (principal, standing) => canRemoveMember(principal, standing, MEMBER)],
-  ['`removeGroupMember` of an ADMIN', (principal, standing) => canRemoveMember(principal, standing, ADMIN)],
-  ['`removeGroupMember` of an OWNER', (principal, standing) => canRemoveMember(principal, standing, OWNER)],
+  [
+    '`removeGroupMember` of a MEMBER',
+    (principal, callerRole) => canRemoveMember(principal, callerRole, MEMBER),
+  ],
+  [
+    '`removeGroupMember` of an ADMIN',
+    (principal, callerRole) => canRemoveMember(principal, callerRole, ADMIN),
+  ],
+  [
+    '`removeGroupMember` of an OWNER',
+    (principal, callerRole) => canRemoveMember(principal, callerRole, OWNER),
+  ],
 ];
 
 /** The columns of the table after those for `directory`. */
-const STANDINGS: Standing[] = [OWNER, ADMIN, MEMBER, 'STRANGER', 'NO_USER'];
+const CALLER_ROLES: CallerRole[] = [OWNER, ADMIN, MEMBER, 'STRANGER', 'NO_USER'];
 
 /** Every kind of token with every set of scopes. */
 const PRINCIPALS = (['ACCESS_TOKEN', 'PERSONAL_ACCESS_TOKEN', 'SERVICE_ACCOUNT_TOKEN'] as const).flatMap(
@@ -57,15 +66,15 @@ describe('the rights to preview a change', () => {
     for (const principal of PRINCIPALS) {
       const isPowerful = principal.scopes.has('directory') && principal.scopes.has('write');
       const expected = others.map((cell) => (isPowerful && administrator !== '¹' ? administrator : cell));
-      const found = STANDINGS.map((standing) => (rule(principal, standing) ? 'yes' : 'no'));
+      const found = CALLER_ROLES.map((callerRole) => (rule(principal, callerRole) ? 'yes' : 'no'));
       expect(found).toEqual(expected);
     }
   });
 });
 
 /** Returns the token's user, if there is one. */
-function actorOf(standing: Standing): object | null {
-  return standing === 'NO_USER' ? null : { standing };
+function actorOf(callerRole: CallerRole): object | null {
+  return callerRole === 'NO_USER' ? null : { callerRole };
 }
 
 function principalOf(kind: PrincipalKind, scopes: readonly Scope[]): Principal {

@@ -4,7 +4,7 @@ import { foldId } from '../common/fold.js';
 import type { PreviewTransaction } from '../database/statements/preview-transaction.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { GroupRole } from '../groups/group-role.js';
-import type { Standing } from './policy.js';
+import type { CallerRole } from './policy.js';
 
 /** The principal of a preview, and the transaction of the preview. */
 export interface PreviewContext {
@@ -42,7 +42,7 @@ export function unreadable({ scopes }: Principal, argument: string): ServiceErro
   );
 }
 
-const WHOM: Record<Standing, string> = {
+const CALLER_TEXTS: Record<CallerRole, string> = {
   OWNER: 'an OWNER of it',
   ADMIN: 'an ADMIN of it',
   MEMBER: 'a MEMBER of it',
@@ -57,7 +57,7 @@ export function callerOf({ previewTransaction: transaction, principal }: Request
 }
 
 /**
- * @param needed the minimum role in the group
+ * @param needed the minimum role, for the message only: policy.ts decides
  * @param what the allowed action, as the end of a sentence
  * @throws ServiceError FORBIDDEN with the missing role
  */
@@ -65,7 +65,7 @@ export function refuseUnless(
   isAllowed: boolean,
   needed: GroupRole,
   what: string,
-  standing: Standing,
+  callerRole: CallerRole,
   argument: string,
 ): void {
   if (isAllowed) return;
@@ -73,7 +73,7 @@ export function refuseUnless(
   throw new ServiceError(
     'FORBIDDEN',
     `Only ${who} of the group, or a token with the scopes directory and write, may ${what}: ` +
-      `this token acts for ${WHOM[standing]}`,
+      `this token acts for ${CALLER_TEXTS[callerRole]}`,
     { argument },
   );
 }

@@ -41,7 +41,7 @@ export function fingerprintOf({ source, mapping, visibility }: DirectoryConfig):
 function relevantOf({ fields, ...others }: EntryMapping): unknown {
   return [
     others,
-    fields.map(({ name, type, attributes, reader, column, isSearchable, reference }) => [
+    fields.map(({ name, type, attributes, reader, column, isSearchable, reference, change }) => [
       name,
       type,
       attributes,
@@ -49,6 +49,8 @@ function relevantOf({ fields, ...others }: EntryMapping): unknown {
       column,
       isSearchable,
       reference?.to,
+      // Rows keep what the attributes of changeable fields hold beyond the value: see EntryReader.sourceValues.
+      change !== undefined,
     ]),
   ];
 }

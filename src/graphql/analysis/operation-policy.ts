@@ -70,8 +70,8 @@ export class OperationPolicy {
 }
 
 /**
- * The parts of variables on which limits and scopes depend: booleans and integers, lengths of lists, and which members
- * of objects are present.
+ * The parts of variables on which limits, scopes and cost depend: booleans and integers, lengths of lists, and which
+ * members of objects are present. The key of the cache has nothing else, so a decision must not depend on texts.
  */
 function shapeOf({ definition }: Operation, variables: Variables): string {
   let shape = '';

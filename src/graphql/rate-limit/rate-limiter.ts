@@ -80,21 +80,21 @@ export class RateLimiter {
   }
 
   /** Charges an operation before it runs; a dry run costs nothing. Throws ServiceError RATE_LIMITED. */
-  charge(caller: Caller, measure: OperationCost, rehearsal: boolean): Charge | Promise<Charge> {
-    const price = { limit: this.points, subject: subjectOf(caller), amount: rehearsal ? 0 : measure.points };
+  charge(caller: Caller, cost: OperationCost, isDryRun: boolean): Charge | Promise<Charge> {
+    const points = { limit: this.points, subject: subjectOf(caller), amount: isDryRun ? 0 : cost.points };
     if (this.isSettled(caller)) {
-      const counts = this.limits.take([price]);
+      const counts = this.limits.take([points]);
       return counts instanceof Promise
-        ? counts.then(([count]) => this.pay(caller, measure, count))
-        : this.pay(caller, measure, counts[0]);
+        ? counts.then(([count]) => this.settlePoints(caller, cost, count))
+        : this.settlePoints(caller, cost, counts[0]);
     }
-    return this.chargeAll(caller, measure, price);
+    return this.chargeAll(caller, cost, points);
   }
 
-  private async chargeAll(caller: Caller, measure: OperationCost, price: Taking): Promise<Charge> {
-    const [request, points] = await this.limits.take([this.requestOf(caller), price]);
-    this.admit(caller, request);
-    return this.pay(caller, measure, points);
+  private async chargeAll(caller: Caller, cost: OperationCost, points: Taking): Promise<Charge> {
+    const [requestCount, pointCount] = await this.limits.take([this.requestOf(caller), points]);
+    this.admit(caller, requestCount);
+    return this.settlePoints(caller, cost, pointCount);
   }
 
   private requestOf(caller: Caller): Taking {
@@ -109,7 +109,7 @@ export class RateLimiter {
     throw rateLimited(`Too many requests: ${this.requests.amount} a minute are answered`, standing);
   }
 
-  private pay(
+  private settlePoints(
     caller: Caller,
     { points: cost, nodeCount }: OperationCost,
     count: LimitResult | undefined,

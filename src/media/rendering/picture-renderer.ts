@@ -10,7 +10,7 @@ import type { PictureSize } from '../signing/signed-url.js';
 
 export interface Rendering {
   readonly sha256: Buffer;
-  /** Side of the square in pixels into which the picture fits, never enlarged. Null: its original size. */
+  /** Side of the square in pixels into which the picture fits, never enlarged. Null: at most LONGEST_SIDE. */
   readonly size: PictureSize | null;
   readonly format: RenderingFormat;
 }
@@ -25,7 +25,7 @@ const UNDECODABLE = 1000;
 const RENDERINGS_AT_ONCE = 2;
 const RENDERINGS_WAITING = 256;
 
-/** Must change with every setting below, because it is part of the entity tags. */
+/** Part of the entity tags. It is incremented when LONGEST_SIDE, ENCODERS or the rendering changes. */
 const SETTINGS_VERSION = 1;
 /** AVIF at effort 0 takes as long as WebP and is a third smaller. At the default of 4 it would take seconds. */
 const ENCODERS: Record<RenderingFormat, (image: Sharp) => Sharp> = {

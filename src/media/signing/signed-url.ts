@@ -16,7 +16,7 @@ const ROUNDING = 60;
 export interface SignedPicture {
   readonly kind: PictureKind;
   readonly id: string;
-  /** Null: the picture in its original size. */
+  /** Null: the size of the picture, at most 2,048 pixels a side. */
   readonly size: PictureSize | null;
   /** Unix time in seconds from which the URL is no longer valid. */
   readonly expires: number;

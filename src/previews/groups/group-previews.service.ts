@@ -17,7 +17,7 @@ import { applyNaming } from '../memberships/apply-naming.js';
 import type { CreateGroupInput, DeleteGroupInput, UpdateGroupInput } from './group-change.inputs.js';
 import type { CreateGroupPayload, DeleteGroupPayload, UpdateGroupPayload } from './group-change.model.js';
 import { buildGroupDeletion, buildNewGroup, changeGroup } from './group-record.js';
-import { isNamed, isTaken, MirroredEntries, readNesting, readStanding } from '../mirrored-entries.js';
+import { isNamed, isTaken, MirroredEntries, readNesting, readCallerRole } from '../mirrored-entries.js';
 import type { MirroredGroup } from '../mirrored-entries.queries.js';
 import { canCreateGroup, canCreateGroupIn, canDeleteGroup, canUpdateGroup } from '../policy.js';
 import { callerOf, canReadAll, noUserContext, type PreviewContext, refuseUnless } from '../rights.js';
@@ -62,8 +62,8 @@ export class GroupPreviewsService {
     const caller = callerOf(context);
     const { transaction, principal } = caller;
     const before = await this.entries.getGroup(caller, input.group, 'group');
-    const standing = await readStanding(transaction, principal, before);
-    refuseUnless(canUpdateGroup(principal, standing), OWNER, 'change it', standing, 'group');
+    const callerRole = await readCallerRole(transaction, principal, before);
+    refuseUnless(canUpdateGroup(principal, callerRole), OWNER, 'change it', callerRole, 'group');
     const clientMutationId = validateClientMutationId(input);
     const change = validateGroupChange(input, this.fields);
     const { record, sourceValues } = changeGroup(before.value, change, this.mapping.groups);
@@ -78,8 +78,8 @@ export class GroupPreviewsService {
     const caller = callerOf(context);
     const { transaction, principal } = caller;
     const group = await this.entries.getGroup(caller, input.group, 'group');
-    const standing = await readStanding(transaction, principal, group);
-    refuseUnless(canDeleteGroup(principal, standing), OWNER, 'delete it', standing, 'group');
+    const callerRole = await readCallerRole(transaction, principal, group);
+    refuseUnless(canDeleteGroup(principal, callerRole), OWNER, 'delete it', callerRole, 'group');
     const clientMutationId = validateClientMutationId(input);
     const outer = await this.entries.listOuterGroups(transaction, group);
     const references = outer.map(({ group: { value }, namedAs }) => ({ group: value, namedAs }));
@@ -111,9 +111,9 @@ async function refuseParent(
   parent: MirroredGroup,
   { transaction, principal }: PreviewContext,
 ): Promise<void> {
-  const standing = await readStanding(transaction, principal, parent);
-  const isAllowed = canCreateGroupIn(principal, standing);
-  refuseUnless(isAllowed, ADMIN, 'put a new group into it', standing, 'parent');
+  const callerRole = await readCallerRole(transaction, principal, parent);
+  const isAllowed = canCreateGroupIn(principal, callerRole);
+  refuseUnless(isAllowed, ADMIN, 'put a new group into it', callerRole, 'parent');
 }
 
 /**

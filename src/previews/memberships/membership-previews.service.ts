@@ -30,9 +30,9 @@ import {
   roleOfNaming,
   type StoredMembership,
 } from './membership-record.js';
-import { MirroredEntries, readMembership, readStanding } from '../mirrored-entries.js';
+import { MirroredEntries, readMembership, readCallerRole } from '../mirrored-entries.js';
 import type { MirroredGroup, MirroredPerson } from '../mirrored-entries.queries.js';
-import { canAddMember, canChangeRoles, canRemoveMember, type Standing } from '../policy.js';
+import { canAddMember, canChangeRoles, canRemoveMember, type CallerRole } from '../policy.js';
 import { callerOf, refuseUnless } from '../rights.js';
 import { validateClientMutationId } from '../validate.js';
 
@@ -43,7 +43,7 @@ interface Facts {
   readonly group: MirroredGroup;
   readonly person: MirroredPerson;
   readonly membership: StoredMembership;
-  readonly standing: Standing;
+  readonly callerRole: CallerRole;
 }
 
 @Injectable()
@@ -64,10 +64,10 @@ export class MembershipPreviewsService {
   async addGroupMember(input: AddGroupMemberInput, context: RequestContext): Promise<AddGroupMemberPayload> {
     const { role } = input;
     const facts = await this.readFacts(input, context);
-    const isAllowed = canAddMember(callerOf(context).principal, facts.standing, role);
-    refuseUnless(isAllowed, neededFor(role), `add a user as ${role}`, facts.standing, 'group');
+    const isAllowed = canAddMember(callerOf(context).principal, facts.callerRole, role);
+    refuseUnless(isAllowed, neededFor(role), `add a user as ${role}`, facts.callerRole, 'group');
     const clientMutationId = validateClientMutationId(input);
-    const preview = await this.rename(facts, addNaming(facts.membership, role), context);
+    const preview = await this.applyMembershipChange(facts, addNaming(facts.membership, role), context);
     return { clientMutationId, preview, membership: await this.getMembership(facts, context) };
   }
 
@@ -77,10 +77,14 @@ export class MembershipPreviewsService {
     context: RequestContext,
   ): Promise<UpdateGroupMemberPayload> {
     const facts = await this.readFacts(input, context);
-    const isAllowed = canChangeRoles(callerOf(context).principal, facts.standing);
-    refuseUnless(isAllowed, OWNER, 'change roles in it', facts.standing, 'group');
+    const isAllowed = canChangeRoles(callerOf(context).principal, facts.callerRole);
+    refuseUnless(isAllowed, OWNER, 'change roles in it', facts.callerRole, 'group');
     const clientMutationId = validateClientMutationId(input);
-    const preview = await this.rename(facts, changeNaming(facts.membership, input.role), context);
+    const preview = await this.applyMembershipChange(
+      facts,
+      changeNaming(facts.membership, input.role),
+      context,
+    );
     return { clientMutationId, preview, membership: await this.getMembership(facts, context) };
   }
 
@@ -93,10 +97,10 @@ export class MembershipPreviewsService {
     const { namedAs } = facts.membership;
     // For a user who is not named at all: a caller who may not even remove a member does not learn this.
     const role = namedAs === NOT_NAMED ? MEMBER : roleOfNaming(namedAs);
-    const isAllowed = canRemoveMember(callerOf(context).principal, facts.standing, role);
-    refuseUnless(isAllowed, neededFor(role), `remove a user who is ${role}`, facts.standing, 'group');
+    const isAllowed = canRemoveMember(callerOf(context).principal, facts.callerRole, role);
+    refuseUnless(isAllowed, neededFor(role), `remove a user who is ${role}`, facts.callerRole, 'group');
     const clientMutationId = validateClientMutationId(input);
-    const preview = await this.rename(facts, removeNaming(facts.membership), context);
+    const preview = await this.applyMembershipChange(facts, removeNaming(facts.membership), context);
     return { clientMutationId, preview, group: await this.getGroup(facts, context) };
   }
 
@@ -107,10 +111,10 @@ export class MembershipPreviewsService {
     const group = await this.entries.getGroup(caller, input.group, 'group');
     const person = await this.entries.getPerson(caller, input.user, 'user');
     const membership = await readMembership(transaction, group, person);
-    return { group, person, membership, standing: await readStanding(transaction, principal, group) };
+    return { group, person, membership, callerRole: await readCallerRole(transaction, principal, group) };
   }
 
-  private async rename(
+  private async applyMembershipChange(
     { group, person, membership }: Facts,
     after: NamedAs,
     { previewTransaction: transaction }: RequestContext,

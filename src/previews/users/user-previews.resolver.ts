@@ -1,6 +1,7 @@
 import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 import { RequireScopes } from '../../auth/access.js';
 import type { RequestContext } from '../../graphql/http/request-context.js';
+import { ADMINISTRATOR_SCOPES } from '../policy.js';
 import { UpdateProfileInput, UpdateUserInput } from './user-change.inputs.js';
 import { UpdateProfilePayload, UpdateUserPayload } from './user-change.model.js';
 import { UserPreviewsService } from './user-previews.service.js';
@@ -23,7 +24,7 @@ export class UserPreviewsResolver {
     return this.previews.updateProfile(input, context);
   }
 
-  @RequireScopes('directory', 'write')
+  @RequireScopes(...ADMINISTRATOR_SCOPES)
   @Mutation(() => UpdateUserPayload, {
     nullable: true,
     description: 'Previews changes to a user. NOT_FOUND if no user has the id.',

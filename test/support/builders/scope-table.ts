@@ -1,6 +1,7 @@
 /**
  * What each field of the schema asks of a token, a line for each field: `public`, `token` (any), the scopes that are all needed,
- * or `inherited`: the field is readable wherever its object is. A field without a line fails the test of scopes.
+ * or `inherited`: the field is readable wherever its object is. A field without a line fails the test of scopes, unless
+ * it is in the tables of fields of users and groups, which declare their access.
  */
 export const SCOPE_TABLE = `
 AddGroupMemberPayload.clientMutationId        inherited
@@ -46,16 +47,9 @@ DeleteGroupPayload.preview                    inherited
 DirectoryStatus.asOf                          inherited
 DirectoryStatus.blockedReason                 inherited
 DirectoryStatus.state                         inherited
-Group.createdAt                               inherited
-Group.description                             inherited
-Group.email                                   inherited
-Group.id                                      inherited
 Group.members                                 read
-Group.name                                    inherited
 Group.parents                                 inherited
 Group.subgroups                               inherited
-Group.updatedAt                               inherited
-Group.website                                 inherited
 GroupConnection.edges                         inherited
 GroupConnection.nodes                         inherited
 GroupConnection.pageInfo                      inherited
@@ -83,15 +77,7 @@ PageInfo.endCursor                            inherited
 PageInfo.hasNextPage                          inherited
 PageInfo.hasPreviousPage                      inherited
 PageInfo.startCursor                          inherited
-Profile.email                                 inherited
-Profile.familyName                            inherited
-Profile.givenName                             inherited
 Profile.groups                                inherited
-Profile.id                                    inherited
-Profile.name                                  inherited
-Profile.photo                                 inherited
-Profile.picture                               inherited
-Profile.schoolYear                            inherited
 Profile.user                                  read
 Query.buildInfo                               public
 Query.changes                                 directory
@@ -139,17 +125,7 @@ UpdateProfilePayload.profile                  inherited
 UpdateUserPayload.clientMutationId            inherited
 UpdateUserPayload.preview                     inherited
 UpdateUserPayload.user                        inherited
-User.createdAt                                inherited
-User.email                                    inherited
-User.familyName                               inherited
-User.givenName                                inherited
 User.groups                                   inherited
-User.id                                       inherited
-User.name                                     inherited
-User.photo                                    inherited
-User.picture                                  inherited
-User.schoolYear                               inherited
-User.updatedAt                                inherited
 UserConnection.edges                          inherited
 UserConnection.nodes                          inherited
 UserConnection.pageInfo                       inherited

@@ -1,18 +1,33 @@
 import { readFileSync } from 'node:fs';
 import { buildSchema, isObjectType } from 'graphql';
 import type { Scope } from '../../../src/auth/principal.js';
+import type { FieldDefinition } from '../../../src/common/field.js';
+import { GROUP_FIELDS } from '../../../src/groups/group.fields.js';
+import { USER_FIELDS } from '../../../src/users/user.fields.js';
 import { buildLdif } from '../builders/directory.js';
 import { NAMING_TABLE, SCOPE_TABLE } from '../builders/scope-table.js';
 
 export const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
 
 /** What each field asks of a token. */
-export const ACCESS: ReadonlyMap<string, string> = new Map(
-  linesOf(SCOPE_TABLE).map((line) => {
+export const ACCESS: ReadonlyMap<string, string> = new Map([
+  ...accessOfFields('User', USER_FIELDS),
+  // The timestamps of the entry are fields of `Profile.user`.
+  ...accessOfFields(
+    'Profile',
+    USER_FIELDS.filter(({ name }) => name !== 'createdAt' && name !== 'updatedAt'),
+  ),
+  ...accessOfFields('Group', GROUP_FIELDS),
+  ...linesOf(SCOPE_TABLE).map((line): [string, string] => {
     const [coordinate = '', ...access] = line.split(/\s+/);
     return [coordinate, access.join(' ')];
   }),
-);
+]);
+
+/** The access that the tables of fields declare. */
+function accessOfFields(type: string, fields: readonly FieldDefinition[]): [string, string][] {
+  return fields.map(({ name, scopes }) => [`${type}.${name}`, scopes?.join(' ') ?? 'inherited']);
+}
 
 /** What needs a scope. */
 export const NEEDED: Partial<Record<string, readonly Scope[]>> = Object.fromEntries(
