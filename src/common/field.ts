@@ -104,6 +104,14 @@ export function pictureFields(fields: readonly Field[]): Field[] {
   return fields.filter(({ reader }) => reader === 'picture');
 }
 
+/**
+ * Whether `search` finds objects by the field. A search requires no scope of a field, so fields that require one or that
+ * only some viewers see are not searched.
+ */
+export function isSearched({ isSearchable, scopes, visibleTo }: FieldDefinition): boolean {
+  return isSearchable === true && scopes === undefined && visibleTo === undefined;
+}
+
 /** Whether the field has all values of its attribute, or the first one. */
 export function isList({ type }: Pick<Field, 'type'>): boolean {
   return type.startsWith('[');

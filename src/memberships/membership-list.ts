@@ -4,6 +4,7 @@ import { foldSearch } from '../common/fold.js';
 import type { PageSelection, SelectedFields } from '../common/page.js';
 import { sqlOfField } from '../database/fields/field-columns.js';
 import { fieldConditions, searchCondition } from '../database/fields/filter-conditions.js';
+import { filterTypeOf, valueConditions } from '../database/fields/value-filters.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import { byName, type PageOrder, type PageSource } from '../database/paging/page-source.js';
 import { Values } from '../database/statements/statement.js';
@@ -94,8 +95,8 @@ export class MembershipList<Node extends object> {
     const values = new Values();
     const conditions = this.conditionsOf(filter ?? {}, values);
     const isJoined = [...columns, ...conditions].some((sql) => ofAlias.test(sql));
-    const byField = this.userFields.flatMap(({ name, filter: isFilter }) =>
-      isFilter === undefined ? [] : [[name, filter?.[name]]],
+    const byField = this.userFields.flatMap((field) =>
+      field.filter === undefined && filterTypeOf(field) === null ? [] : [[field.name, filter?.[field.name]]],
     );
     return {
       binding: bindCursor(binding, orderBy ?? DEFAULT_ORDER, {
@@ -132,6 +133,9 @@ export class MembershipList<Node extends object> {
     if (search !== undefined && search !== null) {
       conditions.push(searchCondition(SIDES[this.side].alias, foldSearch(search, 'search'), values));
     }
+    const byValue = valueConditions(this.userFields, filter, values, 'f');
+    if (byValue.length > 0)
+      conditions.push(`m.user_key in (select f.key from users f where ${byValue.join(' and ')})`);
     return [...conditions, ...fieldConditions(this.userFields, filter, values, fieldCondition)];
   }
 

@@ -1,4 +1,6 @@
+import { isVisible } from './audience.js';
 import { type Field, isInstant, isList, mappedFields, presenceOf, storedName } from '../../common/field.js';
+import { foldedKey, foldedName } from './value-filters.js';
 
 /** The JSONB column with the values of fields that have no column of their own. */
 export const FIELD_VALUES = 'field_values';
@@ -41,6 +43,14 @@ export function sqlTypeOf(field: Field): 'jsonb' | 'timestamptz' | 'boolean' | '
   return reader === 'boolean' || reader === 'picture' ? 'boolean' : 'text';
 }
 
+/** SQL for the value of a field, null for viewers that do not see it. */
+function visibleSql(field: Field, alias: string): string {
+  const sql = sqlOfField(field, alias);
+  return field.visibleTo === undefined
+    ? sql
+    : `case when ${isVisible(field.visibleTo, alias)} then ${sql} end`;
+}
+
 /** Where the properties of a user or a group are read from. */
 export interface PropertyTable {
   readonly alias: string;
@@ -57,10 +67,11 @@ export function propertyColumns(
     key: carriedAs === undefined ? `${alias}.key` : `${carriedAs}key`,
   };
   for (const field of fields) {
+    if (field.reader === 'reference') continue;
     const carried = field.isCarried === true ? carriedAs : undefined;
     if (field.reader !== 'picture') {
       columns[field.name] =
-        carried === undefined ? sqlOfField(field, alias) : `${carried}${field.column ?? field.name}`;
+        carried === undefined ? visibleSql(field, alias) : `${carried}${field.column ?? field.name}`;
     } else {
       columns[presenceOf(field)] =
         carried === undefined
@@ -93,7 +104,12 @@ export function writtenColumns<Value extends Readonly<Record<string, unknown>>>(
   fields: readonly Field[],
 ): WrittenColumn<Value>[] {
   const mapped = mappedFields(fields);
-  const names = mapped.filter(({ column }) => column === null).map(storedName);
+  const inJson = mapped.filter(({ column }) => column === null);
+  const names = inJson.map(storedName);
+  const folded = inJson.flatMap((field) => {
+    const name = foldedName(field);
+    return name === null ? [] : [{ name, of: storedName(field) }];
+  });
   const columns = mapped.flatMap(({ name, column, reader }): WrittenColumn<Value>[] =>
     column === null
       ? []
@@ -103,7 +119,12 @@ export function writtenColumns<Value extends Readonly<Record<string, unknown>>>(
     const held = names.flatMap((name) =>
       (value[name] ?? null) === null ? [] : [[name, value[name]] as const],
     );
-    return held.length === 0 ? null : JSON.stringify(Object.fromEntries(held));
+    if (held.length === 0) return null;
+    const keys = folded.flatMap(({ name, of }) => {
+      const text = value[of];
+      return typeof text === 'string' ? [[name, foldedKey(text)] as const] : [];
+    });
+    return JSON.stringify(Object.fromEntries([...held, ...keys]));
   };
   return [...columns, { name: FIELD_VALUES, type: 'jsonb', valueOf: json }];
 }

@@ -3,6 +3,7 @@ import { asLabel, foldSearch, fold } from '../../common/fold.js';
 import type { Values } from '../statements/statement.js';
 import { sqlOfField } from './field-columns.js';
 import type { TableNames } from './object-table.js';
+import { valueConditions } from './value-filters.js';
 
 /** The conditions for the fields by which a list is filtered. The filter may have other members too. */
 export function fieldConditions(
@@ -32,7 +33,11 @@ export function listConditions(
   // not match an empty one.
   const equals = (field: Field, value: string) =>
     `coalesce(${sqlOfField(field, alias)}, '') = nullif(${value}, '')`;
-  return [...searched, ...fieldConditions(fields, filter, values, equals)];
+  return [
+    ...searched,
+    ...fieldConditions(fields, filter, values, equals),
+    ...valueConditions(fields, filter, values, alias),
+  ];
 }
 
 /**

@@ -4,7 +4,7 @@ import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 import { databaseError, LostRaceError } from './database-error.js';
 import { NothingReadError } from '../revisions/revision.js';
 import type { StatementPool } from '../connections/statement-pool.js';
-import { type Reader, REVISION, type Statement, type Writer } from './statement.js';
+import { type Reader, REVISION, type Statement, withViewerId, type Writer } from './statement.js';
 
 /** The limit for all attempts together, because a revision waits for the rows that a preview has changed. */
 const PREVIEW_TIMEOUT_MS = 10_000;
@@ -38,6 +38,8 @@ export class PreviewTransaction implements Reader, Writer {
   /** The id of the revision that the transaction sees; null before it has begun. */
   revision: string | null = null;
   counter: { statements: number } | null = null;
+  /** The value of VIEWER. */
+  viewerId: string | null = null;
 
   private constructor(
     private readonly connection: PoolClient,
@@ -101,7 +103,8 @@ export class PreviewTransaction implements Reader, Writer {
   }
 
   read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    return this.send(() => this.statements.readOn<Row>(this.connection, statement, values));
+    const all = withViewerId(statement, values, this.viewerId);
+    return this.send(() => this.statements.readOn<Row>(this.connection, statement, all));
   }
 
   query<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows> {

@@ -10,7 +10,15 @@ export interface Statement {
   readonly returnsRevision: boolean;
   /** Whether it reads a few rows along an index, and so may share a connection. */
   readonly isShort: boolean;
+  /** Whether the value of VIEWER follows the other values. The reader adds it. */
+  readonly takesViewer?: boolean;
 }
+
+/**
+ * Placeholder in SQL, of type text, for the folded id of the viewer: the user for whom the principal acts. It is null if
+ * there is none. The placeholders of all other values are in the statement too.
+ */
+export const VIEWER = '$viewer';
 
 /**
  * SQL condition that always holds. While the database is being restored, tables may be empty or filled in
@@ -36,15 +44,32 @@ export function statement(text: string, { returnsRevision = false, isShort = fal
   let prepared = known.get(text);
   if (prepared === undefined) {
     // PostgreSQL truncates names at 63 bytes.
+    const takesViewer = text.includes(VIEWER);
     prepared = {
       name: createHash('sha256').update(text).digest('base64url').slice(0, 22),
-      text,
+      text: takesViewer ? withViewer(text) : text,
       returnsRevision,
       isShort,
+      takesViewer,
     };
     known.set(text, prepared);
   }
   return prepared;
+}
+
+/** @param viewerId the value of VIEWER */
+export function withViewerId(
+  { takesViewer }: Statement,
+  values: readonly unknown[],
+  viewerId: string | null,
+): readonly unknown[] {
+  return takesViewer === true ? [...values, viewerId] : values;
+}
+
+/** Gives the viewer the number after those of all other values. */
+function withViewer(text: string): string {
+  const numbers = [...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number));
+  return text.replaceAll(VIEWER, `$${Math.max(0, ...numbers) + 1}::text`);
 }
 
 /** Publishes every statement of the read path, as a SentStatement, if the channel has subscribers. */

@@ -1,9 +1,14 @@
 import {
   type DocumentNode,
   type FieldNode,
+  getNamedType,
+  type GraphQLArgument,
   type GraphQLField,
+  type GraphQLInputType,
+  type GraphQLNamedType,
   type GraphQLObjectType,
   type GraphQLSchema,
+  isInputObjectType,
   Kind,
   type OperationDefinitionNode,
   type OperationTypeNode,
@@ -137,7 +142,33 @@ export function cacheDependenciesOf(
 
 function addDependences(selected: SelectedField, into: Set<CacheDependency>): void {
   for (const dependence of declaredBy(selected) ?? []) into.add(dependence);
+  for (const { type } of givenArguments(selected))
+    for (const each of dependencesOfInput(type)) into.add(each);
   for (const child of selected.children.values()) addDependences(child, into);
+}
+
+function givenArguments({ field, nodes }: SelectedField): GraphQLArgument[] {
+  const names = new Set(nodes.flatMap(({ arguments: given }) => (given ?? []).map(({ name }) => name.value)));
+  return field.args.filter(({ name }) => names.has(name));
+}
+
+const ofInputs = new WeakMap<GraphQLNamedType, ReadonlySet<CacheDependency>>();
+
+/** What the members of an input declare, at any depth. The variables may have any of the members. */
+function dependencesOfInput(type: GraphQLInputType): ReadonlySet<CacheDependency> {
+  const named = getNamedType(type);
+  const known = ofInputs.get(named);
+  if (known !== undefined) return known;
+  const found = new Set<CacheDependency>();
+  // An input that contains itself adds nothing.
+  ofInputs.set(named, found);
+  const members = isInputObjectType(named) ? Object.values(named.getFields()) : [];
+  for (const { extensions, type: inner } of members) {
+    for (const each of (extensions['dependsOn'] as readonly CacheDependency[] | undefined) ?? [])
+      found.add(each);
+    for (const each of dependencesOfInput(inner)) found.add(each);
+  }
+  return found;
 }
 
 function declaredBy({ field }: SelectedField): readonly CacheDependency[] | null {

@@ -62,7 +62,9 @@ export function findPersonalData(
       if (isPersonal(type)) {
         const mark = level.isAbstract ? findMark(own, fields) : null;
         const isShown = mark === null ? null : (object: Shown) => object[mark] !== undefined;
-        places.push({ ...placeOf(level, isShown), fields: [...new Set(own.map(indexOf))] });
+        const personal = own.filter(({ field }) => field.extensions['personal'] !== false);
+        if (personal.length > 0)
+          places.push({ ...placeOf(level, isShown), fields: [...new Set(personal.map(indexOf))] });
         continue;
       }
       for (const selected of own.filter(({ field }) => isPersonal(field))) {

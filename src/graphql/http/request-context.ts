@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../../auth/principal.js';
+import { foldId } from '../../common/fold.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
-import type { Reader, Statement } from '../../database/statements/statement.js';
+import { type Reader, type Statement, withViewerId } from '../../database/statements/statement.js';
 import type { OperationRequest, PathKey, OperationLabel } from '../analysis/operation.js';
 import DataLoader from 'dataloader';
 
@@ -74,6 +75,12 @@ export class RequestContext implements Reader {
     return this.request.principal;
   }
 
+  /** The folded id of the user for whom the principal acts; null if there is none. */
+  get viewerId(): string | null {
+    const { subject = null } = this.principal ?? {};
+    return subject === null ? null : foldId(subject);
+  }
+
   get requestId(): string {
     return this.request.id;
   }
@@ -87,7 +94,8 @@ export class RequestContext implements Reader {
     // The set of this attempt, even if another attempt begins in the meantime.
     const { readRevisions } = this;
     this.request.statements++;
-    const rows = await this.database.read<Row>(statement, values);
+    const all = withViewerId(statement, values ?? [], this.viewerId);
+    const rows = await this.database.read<Row>(statement, all);
     const [row] = rows;
     if (statement.returnsRevision && row !== undefined)
       readRevisions.add(row[row.length - 1] as string | null);
@@ -105,6 +113,7 @@ export class RequestContext implements Reader {
   startPreview(transaction: PreviewTransaction): void {
     this.preview = transaction;
     transaction.counter = this.request;
+    transaction.viewerId = this.viewerId;
     this.reset();
   }
 

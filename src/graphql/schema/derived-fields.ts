@@ -4,7 +4,9 @@ import {
   type GraphQLInputFieldConfigMap,
   GraphQLInputObjectType,
   type GraphQLFieldConfigMap,
+  GraphQLFloat,
   type GraphQLInputType,
+  type GraphQLNamedType,
   GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
@@ -13,10 +15,14 @@ import {
   parseType,
   typeFromAST,
 } from 'graphql';
-import type { Field } from '../../common/field.js';
+import type { Field, FieldAudience } from '../../common/field.js';
 import type { Access } from '../../auth/access.js';
 import type { Config } from '../../config/config.js';
 import type { Scope } from '../../auth/principal.js';
+import { filterTypeOf } from '../../database/fields/value-filters.js';
+import type { CacheDependency } from '../cache/cache-policy.decorator.js';
+import { DateTime, Url } from './scalars.js';
+import { VALUE_FILTER_TYPES } from './value-filter-types.js';
 
 /** A field of an object type or an input type that no property of a class declares. */
 export interface DerivedField {
@@ -25,6 +31,9 @@ export interface DerivedField {
   readonly description: string;
   /** Scopes that a token needs to read the field, or to give the member of an input. Default: those of the object. */
   readonly scopes?: readonly string[];
+  /** The viewers who see the value, or objects that the member of an input finds. Default: all. */
+  readonly visibleTo?: FieldAudience;
+  readonly isPersonal?: false;
 }
 
 type Derive = (config: Config) => readonly DerivedField[];
@@ -43,12 +52,12 @@ export function addDerivedFields(schema: GraphQLSchema, config: Config): GraphQL
       const derived = derivedFieldsOf(type, config);
       if (derived.length === 0) return type;
       const fields: GraphQLFieldConfigMap<unknown, unknown> = Object.fromEntries(
-        derived.map(({ name, type: text, description, scopes }) => [
-          name,
+        derived.map((field) => [
+          field.name,
           {
-            type: typeIn(schema, text) as GraphQLOutputType,
-            description,
-            extensions: { access: accessOf(scopes) },
+            type: outputTypeOf(field, schema),
+            description: field.description,
+            extensions: { access: accessOf(field.scopes), ...extensionsOf(field) },
           },
         ]),
       );
@@ -59,12 +68,15 @@ export function addDerivedFields(schema: GraphQLSchema, config: Config): GraphQL
       const derived = derivedFieldsOf(type, config);
       if (derived.length === 0) return type;
       const fields: GraphQLInputFieldConfigMap = Object.fromEntries(
-        derived.map(({ name, type: text, description, scopes }) => [
-          name,
+        derived.map((field) => [
+          field.name,
           {
-            type: typeIn(schema, text) as GraphQLInputType,
-            description,
-            extensions: scopes === undefined ? {} : { access: accessOf(scopes) },
+            type: typeIn(schema, field.type) as GraphQLInputType,
+            description: field.description,
+            extensions: {
+              ...(field.scopes === undefined ? {} : { access: accessOf(field.scopes) }),
+              ...extensionsOf(field),
+            },
           },
         ]),
       );
@@ -81,20 +93,48 @@ function derivedFieldsOf(
   return (extensions['deriveFields'] as Derive | undefined)?.(config) ?? [];
 }
 
+/** A field that is withheld without a scope, or null for some viewers, is nullable. */
+function outputTypeOf({ type, scopes, visibleTo }: DerivedField, schema: GraphQLSchema): GraphQLOutputType {
+  const isNullable = scopes !== undefined || visibleTo !== undefined;
+  return typeIn(schema, isNullable ? type.replace(/!$/, '') : type) as GraphQLOutputType;
+}
+
+function extensionsOf({ visibleTo, isPersonal }: DerivedField): Readonly<Record<string, unknown>> {
+  return {
+    ...(visibleTo === undefined ? {} : { dependsOn: ['mirror', 'subject'] satisfies CacheDependency[] }),
+    ...(isPersonal === undefined ? {} : { personal: isPersonal }),
+  };
+}
+
 function accessOf(scopes: readonly string[] | undefined): Access {
   return scopes === undefined ? { kind: 'inherited' } : { kind: 'scopes', scopes: scopes as Scope[] };
 }
 
+/** Types that a schema has only if a derived field uses them. */
+const ADDED_TYPES = new Map<string, GraphQLNamedType>(
+  [GraphQLFloat, DateTime, Url, ...VALUE_FILTER_TYPES].map((type) => [type.name, type]),
+);
+
 /** @throws Error if the schema does not have the type */
 function typeIn(schema: GraphQLSchema, text: string): GraphQLType {
-  const type = typeFromAST(schema, parseType(text) as NamedTypeNode);
+  const types = { getType: (name: string) => schema.getType(name) ?? ADDED_TYPES.get(name) };
+  const type = typeFromAST(types as GraphQLSchema, parseType(text) as NamedTypeNode);
   if (type === undefined) throw new Error(`The schema has no type ${text}`);
   return type;
 }
 
-/** The members of a filter. Fields with a scope are excluded: a filter would allow guessing their values. */
+/**
+ * The members of a filter. One by the value of an own field needs the scopes of the field; the other fields with a scope
+ * are excluded: a filter would allow guessing their values.
+ */
 export function filtersOf(fields: readonly Field[]): DerivedField[] {
-  return fields.flatMap(({ name, filter, scopes }) =>
-    filter === undefined || scopes !== undefined ? [] : [{ name, type: 'String', description: filter }],
-  );
+  return fields.flatMap((field): DerivedField[] => {
+    const { name, filter, scopes, visibleTo, description } = field;
+    const type = filterTypeOf(field);
+    if (type === null)
+      return filter === undefined || scopes !== undefined
+        ? []
+        : [{ name, type: 'String', description: filter }];
+    return [{ name, type, description, ...(scopes && { scopes }), ...(visibleTo && { visibleTo }) }];
+  });
 }

@@ -36,8 +36,11 @@ export function finishSchema(built: GraphQLSchema): GraphQLSchema {
     [MapperKind.MUTATION_ROOT_FIELD]: inPreviewTransaction,
   });
   const { types, ...config } = schema.toConfig();
-  // Types of the API contract that no field uses yet.
-  return new GraphQLSchema({ ...config, types: [...types, Url] });
+  // A type of the API contract that perhaps no field uses.
+  return new GraphQLSchema({
+    ...config,
+    types: schema.getType(Url.name) === undefined ? [...types, Url] : types,
+  });
 }
 
 /** Returns the schema as text (SDL), sorted, so that the order of the classes does not matter. */

@@ -1,5 +1,5 @@
 import { chunksOf } from '../../common/chunks.js';
-import type { Field } from '../../common/field.js';
+import { type Field, isSearched, storedName } from '../../common/field.js';
 import { fold, foldId } from '../../common/fold.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { writtenColumns, type WrittenColumn } from '../../database/fields/field-columns.js';
@@ -120,10 +120,9 @@ function entryColumns(
   fields: readonly Field[],
   now: Date,
 ): WrittenColumn<Hashed<MappedPerson | MappedGroup>>[] {
-  // A search requires no scope of a field, so fields that require one are not searchable.
-  const searched = fields.filter(({ isSearchable, scopes }) => isSearchable === true && scopes === undefined);
+  const searched = fields.filter(isSearched).map(storedName);
   const textOf = (value: MappedPerson | MappedGroup) =>
-    searchText(searched.flatMap(({ name }) => (typeof value[name] === 'string' ? [value[name]] : [])));
+    searchText(searched.flatMap((name) => [value[name] ?? []].flat().map(String)));
   const column = (
     name: string,
     type: string,

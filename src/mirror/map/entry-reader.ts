@@ -1,6 +1,14 @@
-import { type Field, type FieldReader, isList, mappedFields, storedName } from '../../common/field.js';
+import {
+  type Field,
+  type FieldReader,
+  isList,
+  isSearched,
+  mappedFields,
+  storedName,
+} from '../../common/field.js';
 import { LONGEST_ID } from '../../common/fold.js';
 import type { EntryMapping } from '../../config/model/mapping.js';
+import { filterTypeOf } from '../../database/fields/value-filters.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
@@ -41,6 +49,18 @@ interface Identity {
   readonly createdAt: Date | null;
 }
 
+/** Member of mapped values that is hashed but not stored: what else of the row is derived from own fields. */
+const DERIVED = 'derived values';
+
+/** A change of these options changes rows although the values stay the same. */
+function derivedOf(field: Field): string[] {
+  const { name, column } = field;
+  return [
+    ...(column === null && isSearched(field) ? [`search ${name}`] : []),
+    ...(filterTypeOf(field) === null ? [] : [`filter ${name}`]),
+  ];
+}
+
 export class EntryReader {
   private readonly quarantined: Quarantined[] = [];
   private knownUuid: string | null = null;
@@ -73,7 +93,10 @@ export class EntryReader {
 
   /** Returns the values of those fields of a table that are read one by one, by storedName. */
   values(fields: readonly Field[]): Record<string, unknown> {
-    return Object.fromEntries(mappedFields(fields).map((field) => [storedName(field), this.firstOf(field)]));
+    const mapped = mappedFields(fields);
+    const values = Object.fromEntries(mapped.map((field) => [storedName(field), this.firstOf(field)]));
+    const derived = mapped.filter((field) => (values[storedName(field)] ?? null) !== null).flatMap(derivedOf);
+    return derived.length === 0 ? values : { ...values, [DERIVED]: derived.sort() };
   }
 
   private firstOf(field: Field): unknown {

@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto';
+import { BadUserInputError } from '../../common/errors.js';
+import { type Field, isList, storedName } from '../../common/field.js';
+import { fold } from '../../common/fold.js';
+import type { Values } from '../statements/statement.js';
+import { isVisible } from './audience.js';
+
+/** The input types of filters by the values of own fields, by the type of the field. */
+const FILTER_TYPES = {
+  String: 'StringFilter',
+  URL: 'StringFilter',
+  Int: 'IntFilter',
+  Float: 'FloatFilter',
+  Boolean: 'BooleanFilter',
+  DateTime: 'DateTimeFilter',
+} as const;
+
+export type FilterType = (typeof FILTER_TYPES)[keyof typeof FILTER_TYPES];
+
+/** Maximum number of values of `in`. */
+const MOST_VALUES = 100;
+/** Number of code units of a value and of a text in a filter that are compared. */
+const COMPARED = 512;
+/** Number of characters of a folded text that an index holds. The size of an index entry is limited. */
+const INDEXED = 128;
+/** Separates them from the digest of the whole text. Folded text contains no control characters. */
+const SEPARATOR = '\u0001';
+/** The last code point: greater than every character of folded text. */
+const LAST = '\u{10FFFF}';
+
+/** The type of the filter by a field; null if lists are not filtered by its values. */
+export function filterTypeOf(field: Pick<Field, 'type' | 'column' | 'isFilterable'>): FilterType | null {
+  if (field.isFilterable !== true || field.column !== null || isList(field)) return null;
+  return (FILTER_TYPES as Readonly<Record<string, FilterType>>)[field.type] ?? null;
+}
+
+/** Name of the folded text of a field in JSONB; null if the field has none. */
+export function foldedName(field: Field): string | null {
+  return filterTypeOf(field) === 'StringFilter' ? `${storedName(field)} folded` : null;
+}
+
+/** Returns the text by which values are compared: case and accents are ignored. */
+export function foldedKey(text: string): string {
+  const folded = fold(text.slice(0, COMPARED)).trim();
+  const characters = [...folded];
+  if (characters.length <= INDEXED) return folded;
+  const digest = createHash('sha256').update(folded).digest('base64url');
+  return `${characters.slice(0, INDEXED).join('')}${SEPARATOR}${digest}`;
+}
+
+/** SQL that a filter compares and an index holds. `values` is the JSONB column. */
+export function comparedSql(field: Field, values: string): string {
+  const name = storedName(field);
+  switch (filterTypeOf(field)) {
+    case 'IntFilter':
+      return `((${values} -> '${name}')::integer)`;
+    case 'FloatFilter':
+      return `((${values} -> '${name}')::float8)`;
+    default:
+      return `((${values} ->> '${foldedName(field) ?? name}') collate "C")`;
+  }
+}
+
+type Compared = Readonly<Record<string, unknown>>;
+
+/**
+ * SQL conditions for the values of the fields that a filter has. The filter may have other members too.
+ * @param alias the table of users or groups
+ * @throws BadUserInputError if `in` has too many values
+ */
+export function valueConditions(
+  fields: readonly Field[],
+  filter: Compared,
+  values: Values,
+  alias: string,
+): string[] {
+  return fields.flatMap((field) => {
+    const wanted = filter[field.name] as Compared | null | undefined;
+    const type = filterTypeOf(field);
+    if (type === null || wanted === undefined || wanted === null) return [];
+    const conditions = CONDITIONS[type](
+      comparedSql(field, `${alias}.field_values`),
+      wanted,
+      values,
+      field.name,
+    );
+    if (conditions.length === 0 || field.visibleTo === undefined) return conditions;
+    return [...conditions, isVisible(field.visibleTo, alias)];
+  });
+}
+
+type Build = (sql: string, wanted: Compared, values: Values, name: string) => string[];
+
+const CONDITIONS: Readonly<Record<FilterType, Build>> = {
+  StringFilter: (sql, { is, in: among, startsWith }, values, name) => [
+    ...given(is, (text: string) => `${sql} = ${values.add(foldedKey(text))}::text`),
+    ...given(among, (texts: string[]) => {
+      return `${sql} = any (${values.add(bounded(texts, name).map(foldedKey))}::text[])`;
+    }),
+    ...given(startsWith, (text: string) => startsWithText(sql, text, values)),
+  ],
+  IntFilter: (sql, wanted, values, name) => comparisons(sql, 'integer', wanted, values, name),
+  FloatFilter: (sql, wanted, values, name) => comparisons(sql, 'float8', wanted, values, name),
+  BooleanFilter: (sql, { is }, values) =>
+    given(is, (value: boolean) => `${sql} = ${values.add(String(value))}::text`),
+  DateTimeFilter: (sql, { since, until }, values) => [
+    ...given(since, (time: Date) => `${sql} >= ${values.add(instantText(time))}::text`),
+    ...given(until, (time: Date) => `${sql} <= ${values.add(instantText(time))}::text`),
+  ],
+};
+
+function comparisons(
+  sql: string,
+  type: 'integer' | 'float8',
+  { is, in: among, min, max }: Compared,
+  values: Values,
+  name: string,
+): string[] {
+  return [
+    ...given(is, (value: number) => `${sql} = ${values.add(value)}::${type}`),
+    ...given(among, (list: number[]) => `${sql} = any (${values.add(bounded(list, name))}::${type}[])`),
+    ...given(min, (value: number) => `${sql} >= ${values.add(value)}::${type}`),
+    ...given(max, (value: number) => `${sql} <= ${values.add(value)}::${type}`),
+  ];
+}
+
+/** As a range, because the plan of a prepared statement uses an index for LIKE only with a constant. */
+function startsWithText(sql: string, text: string, values: Values): string {
+  const prefix = fold(text.slice(0, COMPARED)).trimStart();
+  // The index does not hold more characters, so no value matches.
+  if ([...prefix].length > INDEXED) return 'false';
+  return `${sql} >= ${values.add(prefix)}::text and ${sql} < ${values.add(`${prefix}${LAST}`)}::text`;
+}
+
+const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
+const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** An instant as it is stored. An offset can move an input out of the years with four digits. */
+function instantText(time: Date): string {
+  return new Date(Math.min(Math.max(time.getTime(), EARLIEST), LATEST)).toISOString();
+}
+
+/** The values have the types of the schema. */
+function given(value: unknown, conditionOf: (value: never) => string): string[] {
+  return value === undefined || value === null ? [] : [conditionOf(value as never)];
+}
+
+function bounded<List extends readonly unknown[]>(list: List, name: string): List {
+  if (list.length <= MOST_VALUES) return list;
+  throw new BadUserInputError(`in of ${name} has more than ${MOST_VALUES} values`, name);
+}
