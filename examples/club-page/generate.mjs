@@ -1,6 +1,6 @@
 // Writes the types of the page's operations: node generate.mjs [--check]
 //
-// With --check it writes nothing, and fails when what is there is not what would be written.
+// --check writes nothing and fails if the committed types are out of date.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { preset } from '@graphql-codegen/client-preset';
@@ -28,7 +28,7 @@ const outputs = await preset.buildGeneratesSection({
 });
 
 let isFresh = true;
-// The operations stand in a file of their own: of what the preset makes, only their types and documents are needed.
+// Of the output of the preset, only the types and documents of the operations are needed.
 for (const output of outputs.filter(({ filename }) => filename.endsWith('/graphql.ts'))) {
   const path = join(here, output.filename);
   const text = await codegen(output);

@@ -1,6 +1,6 @@
 import { defineConfig, loadEnv } from 'vite';
 
-/** Only what the page needs: nothing of another host, and no script that is written into it. */
+/** Allows only what the page needs: no other hosts and no inline scripts. */
 function contentSecurityPolicy({ VITE_SERVICE_URL: service, VITE_ISSUER: issuer }) {
   const origins = [...new Set([service, issuer].map((url) => new URL(url).origin))].join(' ');
   const policy = [
@@ -14,7 +14,7 @@ function contentSecurityPolicy({ VITE_SERVICE_URL: service, VITE_ISSUER: issuer 
   ].join('; ');
   return {
     name: 'content-security-policy',
-    // While developing Vite writes style sheets into the page.
+    // In development, Vite uses inline style sheets.
     apply: 'build',
     transformIndexHtml: () => [
       {
@@ -26,7 +26,7 @@ function contentSecurityPolicy({ VITE_SERVICE_URL: service, VITE_ISSUER: issuer 
   };
 }
 
-// The provider sends people back to this address, so it is this one or none.
+// The redirect URI contains the port, so another port does not work.
 const server = { host: 'localhost', port: Number(process.env.PORT ?? 5173), strictPort: true };
 
 export default defineConfig(({ mode }) => ({

@@ -1,4 +1,4 @@
-// Prints the name and the e-mail address of everybody in a group: TOKEN=… node emails.mjs chess-club
+// Prints the names and e-mail addresses of the members of a group: TOKEN=… node emails.mjs chess-club
 const { SERVICE_URL: url = 'http://127.0.0.1:3000', TOKEN } = process.env;
 const headers = { authorization: `Basic ${TOKEN}`, 'content-type': 'application/json' };
 const query = `query Emails($id: String!, $after: String) { group(group: { id: $id }) {

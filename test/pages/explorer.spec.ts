@@ -5,12 +5,12 @@ import { explorerDirectives, renderExplorer } from '../../src/explorer/explorer-
 import { EXAMPLES } from '../../web/explorer/source/examples.js';
 import { operationNameIn } from '../../web/explorer/source/operation-name.js';
 import { findPictures } from '../../web/explorer/source/pictures.js';
-import { parseRateLimit } from '../../web/explorer/source/price.js';
+import { parseRateLimit } from '../../web/explorer/source/rate-limit.js';
 
 const BASE_URL = 'https://directory.example.org/school';
 
 describe('the explorer', () => {
-  it('begins with examples that the schema knows', () => {
+  it('has examples that are valid for the schema', () => {
     const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
     for (const { query, variables = '{}' } of EXAMPLES) {
       expect(validate(schema, parse(query))).toEqual([]);
@@ -18,9 +18,9 @@ describe('the explorer', () => {
     }
   });
 
-  it('shows pictures of ours, each once, and none of other places', () => {
+  it('shows each picture of the service once, and none of other origins', () => {
     const photo = `${BASE_URL}/photo/v1/anna?expires=1&signature=ab`;
-    const answer = {
+    const body = {
       data: {
         users: [
           { name: 'Anna', photo, website: 'https://elsewhere.example/photo/v1/anna' },
@@ -29,28 +29,28 @@ describe('the explorer', () => {
         ],
       },
     };
-    expect(findPictures(answer, BASE_URL)).toEqual([
+    expect(findPictures(body, BASE_URL)).toEqual([
       { url: photo, name: 'Anna' },
       { url: `${BASE_URL}/picture/v1/ben?expires=1&signature=cd`, name: 'ben' },
     ]);
     expect(findPictures(null, BASE_URL)).toEqual([]);
   });
 
-  it('names an operation only where it is in the document', () => {
+  it('sends an operation name only if the document contains it', () => {
     expect(operationNameIn('query A { a } query B { b }', 'B')).toBe('B');
     expect(operationNameIn('query A { a }', 'B')).toBeNull();
     expect(operationNameIn('{ a }', null)).toBeNull();
     expect(operationNameIn('query A {', 'A')).toBe('A');
   });
 
-  it('reads prices, and what is left', () => {
+  it('reads the cost and the remaining limits', () => {
     const header = '"requests";r=299;t=60, "points";r=4997;t=3600;directory-cost=3';
     expect(parseRateLimit(header)).toEqual({ requests: 299, points: 4997, cost: 3 });
     expect(parseRateLimit('"requests";r=299;t=60')).toEqual({ requests: 299 });
     expect(parseRateLimit('')).toEqual({});
   });
 
-  it('is told in its page what it needs, without a way out of the element', () => {
+  it('receives its settings in the page, escaped for the script element', () => {
     const config = readConfig({ BASE_URL, EXPLORER_CLIENT_ID: '</script><script>' });
     const page = renderExplorer(config, { script: 'assets/main.js', styles: ['assets/main.css'] });
     expect(page).toContain('<script type="module" src="/school/explorer/assets/main.js"></script>');
@@ -58,7 +58,7 @@ describe('the explorer', () => {
     expect(page).toContain('"clientId":"\\u003c/script>\\u003cscript>"');
   });
 
-  it('may ask the service and its issuer, and runs nothing but files of ours', () => {
+  it('may connect to the service and its issuer only, and runs own scripts only', () => {
     const external = readConfig({ BASE_URL, AUTH_URL: 'https://id.example.org/realm' });
     expect(explorerDirectives(external)).toMatchObject({
       'script-src': [`'self'`],

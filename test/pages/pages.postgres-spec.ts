@@ -11,24 +11,24 @@ import { TestService } from '../support/servers/service.js';
 
 const PHONE = { viewport: { width: 390, height: 844 } };
 const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
-/** What the explorer asks by itself, at a time of its own. */
-const OF_ITS_OWN = /query (IntrospectionQuery|Who) /;
-/** What a page keeps beyond its own life. */
-const KEPT = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }])';
-/** Of every picture whether it is there. */
+/** Queries that the explorer sends without a click. */
+const BACKGROUND_QUERY = /query (IntrospectionQuery|CurrentToken) /;
+/** What outlives the page in the browser. */
+const BROWSER_STORAGE = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }])';
+/** Whether each picture is loaded. */
 const LOADED = `[...document.querySelectorAll('.pictures img')].map((image) => image.complete && image.naturalWidth > 0)`;
 
 let chromium: Chromium;
 let service: TestService;
 let visit: Visit;
-/** With a path, which every link and every file has to have. */
+/** Contains a path, which all links and files must contain, too. */
 let url: string;
 let token: string;
-/** Of a service in production whose issuer is the first one. */
+/** Port of a service in production whose issuer is the first service. */
 let otherPort: string;
 
 beforeAll(async () => {
-  // Where nothing has changed since the last time it does nothing.
+  // Does nothing if the inputs have not changed.
   execFileSync(process.execPath, ['scripts/build-explorer.mjs'], { stdio: 'inherit' });
   const photo = await sharp({ create: { width: 64, height: 64, channels: 3, background: 'teal' } })
     .jpeg()
@@ -56,7 +56,7 @@ afterAll(async () => {
 });
 
 describe('the start page', () => {
-  it('is for everybody, on every screen, and copies what it shows', async () => {
+  it('is accessible, fits a phone, and copies its commands', async () => {
     visit = await chromium.visit(url, PHONE);
     const page = await visit.open(`${url}/`);
     await expectFittingWidth(page);
@@ -71,7 +71,7 @@ describe('the start page', () => {
     await visit.end();
   });
 
-  it('shows commands that answer, pasted as they are', async () => {
+  it('shows commands that work unchanged', async () => {
     const answer = await (await fetch(`${url}/`)).text();
     const commands = [...answer.matchAll(/<pre id="(?:service-account|application)-1">([^<]*)</g)];
     expect(commands).toHaveLength(2);
@@ -88,7 +88,7 @@ describe('the start page', () => {
     }
   });
 
-  it('leads to places that are there', async () => {
+  it('has no broken links', async () => {
     const text = await (await fetch(`${url}/`)).text();
     const links = [...text.matchAll(/<a href="([^"]*)"/g)].map(([, href = '']) => href);
     expect(links).toEqual(
@@ -106,13 +106,13 @@ describe('the start page', () => {
 describe('the explorer', () => {
   let page: Page;
 
-  /** Asks what is in the tab, and gives the header that it asked with. */
+  /** Executes the operation of the tab, and returns the header Authorization of its request. */
   async function execute(): Promise<string | undefined> {
-    const asked = page.waitForRequest(
-      (request) => request.url().endsWith('/graphql/v1') && !OF_ITS_OWN.test(request.postData() ?? ''),
+    const request = page.waitForRequest(
+      (sent) => sent.url().endsWith('/graphql/v1') && !BACKGROUND_QUERY.test(sent.postData() ?? ''),
     );
     await page.getByRole('button', { name: 'Execute' }).click();
-    return (await asked).headers()['authorization'];
+    return (await request).headers()['authorization'];
   }
 
   beforeAll(async () => {
@@ -123,14 +123,14 @@ describe('the explorer', () => {
 
   afterAll(() => visit.end());
 
-  it('is for everybody, and knows the schema', async () => {
+  it('is accessible, and shows the schema', async () => {
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
     await page.getByRole('link', { name: 'Query' }).first().waitFor();
     await page.getByRole('button', { name: 'Hide Documentation Explorer' }).click();
   });
 
-  it('signs a person in, with the scopes that were chosen', async () => {
+  it('signs a user in with the selected scopes', async () => {
     await page.getByLabel('profile').uncheck();
     await page.getByLabel('directory').check();
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -139,7 +139,7 @@ describe('the explorer', () => {
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByText('60 min left').waitFor();
-    // The editor is there then.
+    // The editor is ready then.
     await page.getByText('Scope: read').waitFor();
     expect(await page.getByLabel('Scopes of the token').getByRole('listitem').allTextContents()).toEqual([
       'read',
@@ -149,21 +149,21 @@ describe('the explorer', () => {
     await expectAccessible(page);
   });
 
-  it('shows the answer, its price and its photos, and keeps the token nowhere', async () => {
+  it('shows the response, its cost and its photos, and does not store the token', async () => {
     const authorization = await execute();
     expect(authorization).toMatch(/^Bearer ey/);
     await page.locator('.graphiql-response').getByText('"Chess"').waitFor();
     await page
-      .getByText(/^Price: 1 point · .* points left this hour · .* requests left this minute$/)
+      .getByText(/^Cost: 1 point · .* points left this hour · .* requests left this minute$/)
       .waitFor();
     await page.getByRole('img', { name: 'Anna' }).waitFor();
-    // By asks of our own: Playwright's wait for an expression is an eval, which the page's policy refuses.
+    // Polls, because Playwright's `waitForFunction` needs `eval`, which the page's policy forbids.
     await eventually(() => page.evaluate(LOADED), [true]);
-    expect(await page.evaluate(KEPT)).not.toContain((authorization ?? '').slice('Bearer '.length));
+    expect(await page.evaluate(BROWSER_STORAGE)).not.toContain((authorization ?? '').slice('Bearer '.length));
     await expectAccessible(page);
   });
 
-  it('signs out, and asks without the token', async () => {
+  it('signs out, and sends requests without the token', async () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     expect(await execute()).toBeUndefined();
@@ -171,7 +171,7 @@ describe('the explorer', () => {
     await visit.forgive(/401/);
   });
 
-  it('leads to the provider for who signs out there as well, and back', async () => {
+  it('links to the sign-out page of the provider, which redirects back', async () => {
     await expectAccessible(page);
     await page.getByRole('link', { name: 'sign out there, too' }).click();
     await page.getByText('asks you to sign out').waitFor();
@@ -185,7 +185,7 @@ describe('the explorer', () => {
     await page.getByText('Scope: read').waitFor();
   });
 
-  it('takes the token of a service account, keeps it nowhere, and says when one is not good', async () => {
+  it('accepts the token of a service account without storing it, and reports an invalid one', async () => {
     const authorization = await service.serviceAccount('read');
     const field = page.getByLabel('Service-account token');
     await field.fill('bm9ib2R5OmRpcnNhX3dyb25n');
@@ -196,13 +196,13 @@ describe('the explorer', () => {
     await page.getByRole('button', { name: 'Use', exact: true }).click();
     await page.getByText('does not end').waitFor();
     expect(await execute()).toBe(authorization);
-    await page.getByText('Price: 1 point').waitFor();
-    expect(await page.evaluate(KEPT)).not.toContain(authorization.slice('Basic '.length));
+    await page.getByText('Cost: 1 point').waitFor();
+    expect(await page.evaluate(BROWSER_STORAGE)).not.toContain(authorization.slice('Basic '.length));
     await page.reload();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
   });
 
-  it('comes in compressed files that last, and gives nothing else away', async () => {
+  it('serves compressed, immutable files, and no other files', async () => {
     const text = await (await fetch(`${url}/explorer`)).text();
     const [, script = ''] = /src="([^"]*)"/.exec(text) ?? [];
     const { headers } = await fetch(new URL(script, url), { headers: { 'accept-encoding': 'br' } });
@@ -214,7 +214,7 @@ describe('the explorer', () => {
     }
   });
 
-  it('fits a phone', async () => {
+  it('fits the width of a phone', async () => {
     await page.setViewportSize(PHONE.viewport);
     await expectFittingWidth(page);
     await expectAccessible(page);
@@ -222,7 +222,7 @@ describe('the explorer', () => {
 });
 
 describe('the device flow', () => {
-  it('gives a device a token that a person has allowed in another window, to ask and see photos with', async () => {
+  it('gives a device a token, for data and photos, after a user has allowed it in another window', async () => {
     const ask = async (path: string, form: Record<string, string>) => {
       const body = new URLSearchParams({ client_id: 'demo-app', ...form });
       return (await (await fetch(`${url}${path}`, { method: 'POST', body })).json()) as Record<
@@ -254,7 +254,7 @@ describe('the device flow', () => {
     await device.getByLabel('Service-account token').fill(token);
     await device.getByRole('button', { name: 'Use', exact: true }).click();
     await device.getByText('60 min left').waitFor();
-    // The editor is there then.
+    // The editor is ready then.
     await device.getByText('Scope: read').waitFor();
     await device.getByRole('button', { name: 'Profile', exact: true }).click();
     await device.getByText('Scope: profile').waitFor();
@@ -269,7 +269,7 @@ describe('the device flow', () => {
   });
 });
 
-describe('the explorer of a service in production, where it is wanted', () => {
+describe('the explorer of a service in production, if it is enabled', () => {
   let production: TestService;
 
   beforeAll(async () => {
@@ -297,7 +297,7 @@ describe('the explorer of a service in production, where it is wanted', () => {
     }
   });
 
-  it('signs people in at an issuer of another origin until their token ends, and asks without the schema', async () => {
+  it('signs users in at an issuer of another origin until the token expires, and works without introspection', async () => {
     const page = await visit.open(`${production.url}/explorer`);
     await page.getByText('This service does not describe its schema').waitFor();
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -307,7 +307,7 @@ describe('the explorer of a service in production, where it is wanted', () => {
     await page.getByLabel('Your id in the directory').fill('anna');
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByText('60 min left').waitFor();
-    // The editor is there then.
+    // The editor is ready then.
     await page.getByText('Scope: read').waitFor();
     await page.getByRole('button', { name: 'Profile', exact: true }).click();
     await page.getByText('Scope: profile').waitFor();
@@ -337,14 +337,14 @@ describe('in production', () => {
 
   afterAll(() => production.stop());
 
-  it('there is no explorer', async () => {
+  it('does not serve the explorer', async () => {
     const statuses = ['/explorer', '/explorer/callback', '/explorer/assets/main.js'].map(
       async (path) => (await fetch(`${production.url}${path}`)).status,
     );
     expect(await Promise.all(statuses)).toEqual([404, 404, 404]);
   });
 
-  it('the start page has no secrets, and does not speak of the explorer', async () => {
+  it('has a start page without secrets and without a link to the explorer', async () => {
     expect(demoToken).not.toBe('');
     const text = await (await fetch(production.url)).text();
     expect(text).toContain('<h2>The first query</h2>');

@@ -12,7 +12,7 @@ import { createDatabase, type TestDatabase } from '../support/servers/store.js';
 
 const ORIGIN = 'https://pages.example.org';
 const CHEAP = '{ buildInfo { version } }';
-/** Each is nearly a name of the schema, and graphql-js would say which. */
+/** Each contains a misspelled name of the schema, for which graphql-js suggests the right one. */
 const MISSPELT: [query: string, variables?: Record<string, unknown>][] = [
   ['{ buildInf { version } }'],
   ['{ groups(firs: 1) { totalCount } }'],
@@ -59,11 +59,11 @@ afterAll(async () => {
 });
 
 let lastAddress = 0;
-/** Nobody has asked from there before. */
+/** An address without previous requests. */
 const newAddress = () => ({ 'x-forwarded-for': `192.0.2.${++lastAddress}` });
 
 describe('a service in production', () => {
-  it('does not describe its schema, and suggests no names of it', async () => {
+  it('rejects introspection, and suggests no names of the schema', async () => {
     const introspection = await post(service, { query: getIntrospectionQuery() }, { authorization });
     expect(refusalOf(introspection)).toEqual([400, 'GRAPHQL_VALIDATION_FAILED']);
     expect(dataOf(await post(service, { query: '{ __typename }' }))).toEqual({ __typename: 'Query' });
@@ -74,7 +74,7 @@ describe('a service in production', () => {
     }
   });
 
-  it('does both where the settings say so', async () => {
+  it('allows introspection and suggestions if the settings do', async () => {
     const open = await TestService.start({
       environment: {
         NODE_ENV: 'production',
@@ -90,18 +90,18 @@ describe('a service in production', () => {
       for (const [query, variables] of MISSPELT) {
         expect((await post(open, { query, variables }, headers)).body).toContain('Did you mean');
       }
-      // No page may ask where no origin is allowed.
+      // No CORS headers, because no origin is allowed.
       expect(described.headers).not.toHaveProperty('access-control-allow-origin');
     } finally {
       await open.stop();
     }
   });
 
-  it('tells nobody on its port how much it has to do', async () => {
+  it('does not serve metrics on its public port', async () => {
     expect((await send(service, { path: '/metrics' })).status).toBe(404);
   });
 
-  it('tells nothing of its inside when something fails', async () => {
+  it('sends no internals in the response to a failure', async () => {
     proxy.cut();
     const failed = await post(service, { query: '{ user(user: {id: "anna"}) { id } }' }, { authorization });
     proxy.mend();
@@ -111,10 +111,10 @@ describe('a service in production', () => {
   });
 });
 
-describe('the headers of every answer', () => {
+describe('the headers of every response', () => {
   const ask = (path: string, more: Parameters<typeof send>[1] = {}) => send(service, { path, ...more });
 
-  it('let a browser do nothing with it that was not meant', async () => {
+  it('restrict what browsers do with the response', async () => {
     const answers: HttpAnswer[] = [
       await post(service, { query: CHEAP }),
       await post(service, '{'),
@@ -138,12 +138,12 @@ describe('the headers of every answer', () => {
     }
   });
 
-  it('let pages show pictures all the same', async () => {
+  it('allow other origins to embed pictures', async () => {
     const { status, headers } = await ask('/photo/v1/anna');
     expect([status, headers['cross-origin-resource-policy']]).toEqual([400, 'cross-origin']);
   });
 
-  it('have a stricter policy on the pages of the embedded provider, which work with it', async () => {
+  it('contain a stricter policy on the pages of the embedded provider, which work with it', async () => {
     const browser = new FormBrowser(service.url, newAddress());
     const authorize = (mode: string) =>
       `${service.url}/oauth2/authorize?${new URLSearchParams({
@@ -165,7 +165,7 @@ describe('the headers of every answer', () => {
     const { response } = await browser.open(page.url, { id: 'anna', answer: 'continue' });
     expect(response.headers.get('location')).toMatch(/^http:\/\/127\.0\.0\.1:8080\/callback\?code=/);
 
-    // This one posts itself to the application: the policy allows its script, and no other, and any target.
+    // This page submits its form to the application: the policy allows its script only, and any target.
     const again = await browser.open(authorize('form_post'));
     const form = (await browser.open(again.url, { id: 'anna', answer: 'continue' })).response;
     const [, script = ''] = /<script>([^]*?)<\/script>/.exec(await form.text()) ?? [];
@@ -178,8 +178,8 @@ describe('the headers of every answer', () => {
   });
 });
 
-describe('pages of an origin that is allowed', () => {
-  it('ask once in a while whether they may', async () => {
+describe('pages of an allowed origin', () => {
+  it('cache the preflight response for ten minutes', async () => {
     const { status, headers } = await send(service, {
       method: 'OPTIONS',
       headers: {
@@ -194,7 +194,7 @@ describe('pages of an origin that is allowed', () => {
     expect(headers).not.toHaveProperty('access-control-allow-credentials');
   });
 
-  it('are told why they are refused, by every kind of refusal', async () => {
+  it('can read the response of every kind of rejection', async () => {
     const address = { ...newAddress(), origin: ORIGIN };
     const exhausted = { ...newAddress(), origin: ORIGIN };
     for (let count = 0; count < 50; count++) await post(service, '{', exhausted);
@@ -232,7 +232,7 @@ describe('pages of an origin that is allowed', () => {
     await service.until(async () => (await send(service, { path: '/_readiness' })).status === 200);
   });
 
-  it('are others than those whose origin only looks like it', async () => {
+  it('do not include pages whose origin only resembles it', async () => {
     for (const origin of [
       `${ORIGIN}.evil.example`,
       ORIGIN.toUpperCase(),
@@ -255,7 +255,7 @@ describe('behind a real nginx', () => {
 
   afterAll(() => nginx.stop());
 
-  /** From an address of the loopback interface, by the proxy or past it. */
+  /** Sends a request from an address of the loopback interface, through the proxy or directly. */
   function ask(port: number, localAddress: string, forwarded?: string): Promise<number> {
     return new Promise((resolve, reject) => {
       const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
@@ -270,7 +270,7 @@ describe('behind a real nginx', () => {
     });
   }
 
-  it('nobody gets around a limit by an X-Forwarded-For of their own', async () => {
+  it('a forged X-Forwarded-For does not circumvent a limit', async () => {
     const forged = [
       (index: number) => `198.51.100.${index}`,
       (index: number) => `127.0.0.1, 198.51.100.${index}, 127.0.0.1`,
@@ -282,11 +282,11 @@ describe('behind a real nginx', () => {
       statuses.push(await ask(nginx.port, '127.0.0.2', forged[index % 4]?.(index)));
     }
     expect(statuses).toEqual([...Array.from({ length: 50 }, () => 200), 429]);
-    // It was one address that was counted, and no other.
+    // Requests of other addresses were not counted.
     expect(await ask(nginx.port, '127.0.0.3')).toBe(200);
   });
 
-  it('nor by asking past the proxy', async () => {
+  it('a request that bypasses the proxy does not circumvent a limit', async () => {
     const statuses: number[] = [];
     for (let index = 0; index < 51; index++) {
       statuses.push(await ask(service.config.port, '127.0.0.4', `198.51.100.${index}`));

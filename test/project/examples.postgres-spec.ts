@@ -13,7 +13,7 @@ import { readData } from '../support/clients/graphql.js';
 
 const execute = promisify(execFile);
 
-/** Whether the first photo of each role is there. */
+/** Whether the first photo of each role is loaded. */
 const ARE_LOADED = `[...document.querySelectorAll('.people li:first-child img')]
   .every((image) => image.naturalWidth === 256)`;
 
@@ -33,7 +33,7 @@ describe('the examples, with a service on the sample', () => {
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'examples-'));
     const clients = join(directory, 'clients.json');
     const port = await findFreePort();
-    // The sample names the port that the page has on a machine of its own.
+    // The sample contains the default port of the page.
     writeFileSync(clients, readFileSync('sample/clients.json', 'utf8').replaceAll(':5173/', `:${port}/`));
     service = await ServiceProcess.start({
       DATABASE_URL: database.url,
@@ -57,7 +57,7 @@ describe('the examples, with a service on the sample', () => {
   let chromium: Chromium;
   let page: ClubPage;
 
-  /** Everybody in the chess club, as the service account of the log sees them. */
+  /** Reads the members of the chess club with the service account of the log. */
   async function readPeople(): Promise<Person[]> {
     const query = `{ group(group: {id: "chess-club"}) { members(first: 100) {
       nodes { role { value } user { name email photo(size: 256) } } } } }`;
@@ -91,13 +91,13 @@ describe('the examples, with a service on the sample', () => {
       return shown;
     }
 
-    /** The page asks its service and nobody else, and has nothing to complain of but what the test has brought about. */
+    /** Expects requests to the service only, and no console messages but those that the test causes. */
     function expectClean(complaint = /^$/): void {
-      expect(visit.foreign.filter((asked) => !asked.startsWith(`${url}/`))).toEqual([]);
-      expect(visit.complaints.filter((said) => !complaint.test(said))).toEqual([]);
+      expect(visit.foreign.filter((requestUrl) => !requestUrl.startsWith(`${url}/`))).toEqual([]);
+      expect(visit.complaints.filter((message) => !complaint.test(message))).toEqual([]);
     }
 
-    it('shows who signs in the people of their club by role, with photos, page by page', async () => {
+    it('shows the members of the club of the signed-in user by role, with photos, in pages', async () => {
       const shown = await visit.open(page.url);
       await expectAccessible(shown);
       await shown.close();
@@ -118,14 +118,14 @@ describe('the examples, with a service on the sample', () => {
       expect(photographed.length).toBeGreaterThan(0);
       expect(photographed.length).toBeLessThan(people.length);
       expect(await club.locator('.people img').count()).toBe(photographed.length);
-      // By asks of our own: Playwright's wait for an expression is an eval, which the page's policy refuses.
+      // Polls, because Playwright's `waitForFunction` needs `eval`, which the page's policy forbids.
       await eventually(() => club.evaluate(ARE_LOADED), true);
       await expectAccessible(club);
       await expectFittingWidth(club);
       expectClean();
     });
 
-    it('tells who says no that nothing was shared', async () => {
+    it('says that nothing was shared after a canceled sign-in', async () => {
       const shown = await visit.open(page.url);
       await shown.getByRole('button', { name: 'Sign in' }).click();
       await answerProvider(shown, 'Cancel');
@@ -134,8 +134,8 @@ describe('the examples, with a service on the sample', () => {
       expectClean();
     });
 
-    it('says what it needs when a scope is refused', async () => {
-      // A provider may give less than was asked for (RFC 6749 §3.3); the embedded one gives what the request says.
+    it('names the access it needs if a scope is not granted', async () => {
+      // A provider may grant fewer scopes than requested (RFC 6749 §3.3); the embedded provider grants those of the request.
       await visit.context.route('**/oauth2/authorize?*', async (route) => {
         const location = route.request().url().replace('profile+read', 'profile');
         const isLess = location !== route.request().url();
@@ -147,7 +147,7 @@ describe('the examples, with a service on the sample', () => {
       expectClean(/status of 403/);
     });
 
-    it('asks to sign in again when the session has ended, and goes on where it was', async () => {
+    it('asks to sign in again after the session has expired, and returns to the same club', async () => {
       const shown = await signIn();
       await shown.getByRole('heading', { name: 'Chess Club' }).waitFor();
       await shown.evaluate(`sessionStorage.setItem('session',
@@ -160,7 +160,7 @@ describe('the examples, with a service on the sample', () => {
       expectClean(/status of 401/);
     });
 
-    it('lets people try again when the service is away, and shows initials where a photo does not load', async () => {
+    it('offers a retry while the service is unavailable, and shows initials if a photo does not load', async () => {
       await visit.context.route('**/graphql/v1', (route) => route.abort());
       await visit.context.route('**/photo/v1/**', (route) => route.abort());
       const shown = await signIn();
@@ -172,7 +172,7 @@ describe('the examples, with a service on the sample', () => {
       expectClean(/ERR_FAILED/);
     });
 
-    it('forgets who signs out', async () => {
+    it('removes all data when the user signs out', async () => {
       const shown = await signIn();
       await shown.getByRole('button', { name: 'Sign out' }).click();
       await shown.getByRole('heading', { name: 'You are signed out' }).waitFor();
@@ -189,7 +189,7 @@ describe('the examples, with a service on the sample', () => {
   });
 
   describe('the script', () => {
-    it('prints the addresses of a group, and of a group that is not there why not', async () => {
+    it('prints the addresses of a group, or an error for an unknown group', async () => {
       const env = {
         PATH: process.env.PATH,
         SERVICE_URL: url,
@@ -201,7 +201,7 @@ describe('the examples, with a service on the sample', () => {
         .filter(({ user }) => user.email !== null)
         .map(({ user }) => `${user.name} <${user.email ?? ''}>`);
       expect((await run('chess-club')).stdout.trimEnd().split('\n')).toEqual(expected);
-      // More people than a page has.
+      // More members than one page contains.
       expect((await run('community-clubs')).stdout.match(/@example\.org>\n/g)?.length).toBeGreaterThan(200);
       await expect(run('chess-clubs')).rejects.toMatchObject({
         code: 1,

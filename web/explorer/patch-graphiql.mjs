@@ -1,11 +1,11 @@
-// What of GraphiQL keeps people out, or shows names as if something were wrong with them: neither its properties nor a style
-// sheet reach these places. Each mend fails the build when its place has changed: then it is looked at anew.
+// Accessibility fixes of GraphiQL that neither its properties nor a style sheet can make. The build fails if a patched place
+// has changed in a new version, so that the patch is reviewed.
 const REACT = '@graphiql/react/dist';
 
 /** @type {readonly { file: string, replace: readonly (readonly [string, string])[] }[]} */
 const PATCHES = [
   {
-    // A tab has two buttons in it, one of which closes it, and a tab must not have any (ARIA 1.2 §5.2.8): a list may.
+    // A tab must not contain buttons (ARIA 1.2 §5.2.8), and these contain two. List items may.
     file: `${REACT}/components/tabs/index.js`,
     replace: [
       ['"aria-selected": isActive,', ''],
@@ -24,12 +24,12 @@ const PATCHES = [
     ],
   },
   {
-    // Letters such as ı are suspicious in code, and belong to names.
+    // Letters such as ı occur in names, so they are not highlighted as ambiguous.
     file: `${REACT}/utility/create-editor.js`,
     replace: [['fontSize: 15,', 'fontSize: 15, unicodeHighlight: { ambiguousCharacters: false },']],
   },
   {
-    // Numbers of lines and in answers, arguments and comments that are pale (WCAG 2.2, 1.4.3).
+    // Colors whose contrast is too low: line numbers, numbers, arguments and comments (WCAG 2.2, 1.4.3).
     file: `${REACT}/constants.js`,
     replace: [
       [
@@ -46,21 +46,21 @@ const PATCHES = [
 
 /** @returns {import("vite").Plugin} */
 export function patchGraphiql() {
-  const left = new Set(PATCHES);
+  const pending = new Set(PATCHES);
   return {
     name: 'patch-graphiql',
     transform(code, id) {
       const patch = PATCHES.find(({ file }) => id.split('?')[0].endsWith(`/node_modules/${file}`));
       if (patch === undefined) return null;
-      left.delete(patch);
+      pending.delete(patch);
       return patch.replace.reduce((text, [from, to]) => {
-        if (text.split(from).length !== 2) this.error(`${patch.file} does not have ${from} once any more`);
+        if (text.split(from).length !== 2) this.error(`${patch.file} does not contain ${from} exactly once`);
         return text.replace(from, () => to);
       }, code);
     },
     buildEnd(error) {
-      const [{ file } = {}] = left;
-      if (error === undefined && file !== undefined) this.error(`${file} is not there any more`);
+      const [{ file } = {}] = pending;
+      if (error === undefined && file !== undefined) this.error(`${file} is not part of the bundle`);
     },
   };
 }

@@ -1,11 +1,11 @@
 import { patchGraphiql } from './patch-graphiql.mjs';
 
 /** @type {import("vite").InlineConfig} */
-/** The page itself is written by src/explorer/explorer-page.ts: the manifest tells it what was built. */
+/** src/explorer/explorer-page.ts writes the HTML page; it reads the names of the built files in the manifest. */
 export const config = {
   configFile: false,
   root: import.meta.dirname,
-  // Files find one another wherever the service is mounted.
+  // Relative URLs, because the service can be mounted below a path.
   base: './',
   publicDir: false,
   logLevel: 'warn',
@@ -14,16 +14,16 @@ export const config = {
     outDir: 'dist',
     emptyOutDir: true,
     manifest: 'manifest.json',
-    // The notices of what is bundled.
+    // The license notices of the bundled packages.
     license: { fileName: 'licenses.md' },
     target: 'es2022',
     modulePreload: { polyfill: false },
-    // An editor is what it is.
+    // The editor is large.
     chunkSizeWarningLimit: 4000,
     reportCompressedSize: false,
     rolldownOptions: {
       input: 'source/main.tsx',
-      // «use client» is for servers that render React.
+      // «use client» only matters for server-side rendering.
       onLog: (level, log, handle) => {
         if (log.code !== 'MODULE_LEVEL_DIRECTIVE') handle(level, log);
       },

@@ -6,37 +6,37 @@ import { endSession, findSession, type Session } from './session';
 import { Welcome, type Reason } from './welcome';
 
 interface Properties {
-  /** What the provider has just refused with, if it did. */
-  readonly refusal: string | null;
+  /** The error code of the sign-in that has just failed, or null. */
+  readonly signInError: string | null;
 }
 
-/** Somebody's clubs, or the way in. */
-export function App({ refusal }: Properties) {
+/** The clubs of the signed-in user, or the page to sign in. */
+export function App({ signInError }: Properties) {
   const [session, setSession] = useState(findSession);
-  const [reason, setReason] = useState<Reason>(reasonOf(refusal));
-  /** Who has signed out of this page, and may want to do so at the provider. */
-  const [left, setLeft] = useState<Session | null>(null);
+  const [reason, setReason] = useState<Reason>(reasonOf(signInError));
+  /** The session that was ended here and may still exist at the provider. */
+  const [signedOutSession, setSignedOutSession] = useState<Session | null>(null);
 
-  function leave(why: Reason): void {
+  function leave(newReason: Reason): void {
     endSession();
-    setLeft(why === 'left' ? session : null);
-    setReason(why);
+    setSignedOutSession(newReason === 'signed-out' ? session : null);
+    setReason(newReason);
     setSession(null);
   }
 
   return session === null ? (
-    <Welcome reason={reason} left={left} />
+    <Welcome reason={reason} signedOutSession={signedOutSession} />
   ) : (
-    <SignedIn key={session.accessToken} session={session} onLeave={leave} />
+    <SignedIn key={session.accessToken} session={session} onSessionEnd={leave} />
   );
 }
 
-function SignedIn({ session, onLeave }: { session: Session; onLeave: (reason: Reason) => void }) {
+function SignedIn({ session, onSessionEnd }: { session: Session; onSessionEnd: (reason: Reason) => void }) {
   const client = useMemo(() => createClient(session), [session]);
 
   useEffect(() => {
     const timer = setTimeout(() => {
-      onLeave('ended');
+      onSessionEnd('expired');
     }, session.expiresAt - Date.now());
     return () => {
       clearTimeout(timer);
@@ -45,13 +45,13 @@ function SignedIn({ session, onLeave }: { session: Session; onLeave: (reason: Re
 
   return (
     <Provider value={client}>
-      <Clubs onLeave={onLeave} />
+      <Clubs onSessionEnd={onSessionEnd} />
     </Provider>
   );
 }
 
-function reasonOf(refusal: string | null): Reason {
-  if (refusal === null) return 'new';
-  if (refusal === 'access_denied') return 'denied';
-  return refusal === 'invalid_scope' ? 'scope' : 'failed';
+function reasonOf(signInError: string | null): Reason {
+  if (signInError === null) return 'new';
+  if (signInError === 'access_denied') return 'denied';
+  return signInError === 'invalid_scope' ? 'scope' : 'failed';
 }

@@ -1,26 +1,26 @@
 import { useQuery } from '@urql/preact';
 import { useEffect, useState } from 'preact/hooks';
-import { ClubPeople } from './club-people';
+import { ClubMembers } from './club-members';
 import { MyClubsDocument } from './graphql/graphql';
 import { Notice } from './notice';
 import { Portrait } from './portrait';
-import { troubleOf } from './service';
+import { problemOf } from './service';
 import type { Reason } from './welcome';
 
-/** The person's clubs, one of which is shown: the address says which. */
-export function Clubs({ onLeave }: { onLeave: (reason: Reason) => void }) {
-  const [{ data, error, fetching }, again] = useQuery({ query: MyClubsDocument });
-  const chosen = useHash();
-  const trouble = error === undefined ? null : troubleOf(error);
+/** The clubs of the user and the members of one of them, whose id is the hash of the address. */
+export function Clubs({ onSessionEnd }: { onSessionEnd: (reason: Reason) => void }) {
+  const [{ data, error, fetching }, refetch] = useQuery({ query: MyClubsDocument });
+  const selectedId = useHash();
+  const problem = error === undefined ? null : problemOf(error);
   const profile = data?.profile ?? null;
 
   useEffect(() => {
-    if (trouble === 'signed-out') onLeave('ended');
-    if (trouble === 'refused') onLeave('scope');
-  }, [trouble]);
+    if (problem === 'signed-out') onSessionEnd('expired');
+    if (problem === 'forbidden') onSessionEnd('scope');
+  }, [problem]);
 
   const clubs = profile?.groups.nodes.map(({ group }) => group) ?? [];
-  const club = chosen === '' ? clubs[0]?.id : chosen;
+  const club = selectedId === '' ? clubs[0]?.id : selectedId;
 
   return (
     <>
@@ -50,7 +50,7 @@ export function Clubs({ onLeave }: { onLeave: (reason: Reason) => void }) {
             type="button"
             class="quiet"
             onClick={() => {
-              onLeave('left');
+              onSessionEnd('signed-out');
             }}
           >
             Sign out
@@ -59,35 +59,35 @@ export function Clubs({ onLeave }: { onLeave: (reason: Reason) => void }) {
       </header>
       <main class="club">
         {(profile === null || club === undefined) && <h1>Our clubs</h1>}
-        {trouble === 'later' && (
+        {problem === 'unavailable' && (
           <Notice
             text="Your clubs cannot be read at the moment."
             onRetry={() => {
-              again({ requestPolicy: 'network-only' });
+              refetch({ requestPolicy: 'network-only' });
             }}
           />
         )}
-        {fetching && profile === null && <p role="status">Looking for your clubs …</p>}
-        {profile !== null && club === undefined && <Notice text="You are in no club yet." />}
+        {fetching && profile === null && <p role="status">Reading your clubs …</p>}
+        {profile !== null && club === undefined && <Notice text="You are not a member of a club yet." />}
         {profile !== null && club !== undefined && (
-          // Another club begins anew, on its first page.
-          <ClubPeople key={club} id={club} onLeave={onLeave} />
+          // The key resets the component for another club.
+          <ClubMembers key={club} id={club} onSessionEnd={onSessionEnd} />
         )}
       </main>
     </>
   );
 }
 
-/** What stands behind # in the address. */
+/** The decoded hash of the address. */
 function useHash(): string {
   const [hash, setHash] = useState(readHash);
   useEffect(() => {
-    const read = () => {
+    const updateHash = () => {
       setHash(readHash());
     };
-    window.addEventListener('hashchange', read);
+    window.addEventListener('hashchange', updateHash);
     return () => {
-      window.removeEventListener('hashchange', read);
+      window.removeEventListener('hashchange', updateHash);
     };
   }, []);
   return hash;
@@ -97,6 +97,6 @@ function readHash(): string {
   try {
     return decodeURIComponent(location.hash.slice(1));
   } catch {
-    return ''; // It was typed, and badly.
+    return ''; // Not valid percent-encoding.
   }
 }

@@ -1,4 +1,4 @@
-/** Something that has to be known, and can perhaps be tried again. */
+/** A message, with a button to retry if it is an error that may be temporary. */
 export function Notice({ text, onRetry }: { text: string; onRetry?: () => void }) {
   return (
     <div class="notice" role="alert">

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 
-/** Somebody's photo, or their initials: where there is none, and where it does not load. The name stands beside it. */
+/** A user's photo, or initials if there is none or it does not load. The name is shown beside it, so `alt` is empty. */
 export function Portrait({ name, photo }: { name: string; photo: string | null }) {
-  const [isBroken, setBroken] = useState(false);
-  return photo === null || isBroken ? (
+  const [hasFailed, setFailed] = useState(false);
+  return photo === null || hasFailed ? (
     <span class="portrait" data-tint={tintOf(name)} aria-hidden="true">
       {initialsOf(name)}
     </span>
@@ -14,7 +14,7 @@ export function Portrait({ name, photo }: { name: string; photo: string | null }
       alt=""
       loading="lazy"
       onError={() => {
-        setBroken(true);
+        setFailed(true);
       }}
     />
   );
@@ -29,7 +29,7 @@ function initialsOf(name: string): string {
   return letters.join('').toLocaleUpperCase();
 }
 
-/** One of six, always the same for a name: the style sheet knows them. */
+/** The number of one of the six colors of the style sheet, always the same for a name. */
 function tintOf(name: string): number {
   return [...name].reduce((sum, character) => sum + (character.codePointAt(0) ?? 0), 0) % 6;
 }

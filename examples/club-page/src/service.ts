@@ -2,7 +2,7 @@ import { cacheExchange, Client, type CombinedError, fetchExchange } from '@urql/
 import type { Session } from './session';
 import { SERVICE_URL } from './settings';
 
-/** One for each session: what one person has read is not shown to the next. */
+/** Each session has a client of its own, so that users never share a cache. */
 export function createClient({ accessToken }: Session): Client {
   return new Client({
     url: `${SERVICE_URL}/graphql/v1`,
@@ -12,13 +12,13 @@ export function createClient({ accessToken }: Session): Client {
   });
 }
 
-/** What is to be done about an error, which its code tells and never its message. */
-export type Trouble = 'signed-out' | 'refused' | 'missing' | 'later';
+/** Kinds of errors that the page handles. They depend on the code of an error, never on its message. */
+export type Problem = 'signed-out' | 'forbidden' | 'missing' | 'unavailable';
 
-export function troubleOf(error: CombinedError): Trouble {
+export function problemOf(error: CombinedError): Problem {
   const code = error.graphQLErrors[0]?.extensions['code'];
   if (code === 'UNAUTHENTICATED') return 'signed-out';
-  if (code === 'INSUFFICIENT_SCOPE' || code === 'NO_USER_CONTEXT') return 'refused';
+  if (code === 'INSUFFICIENT_SCOPE' || code === 'NO_USER_CONTEXT') return 'forbidden';
   if (code === 'NOT_FOUND') return 'missing';
-  return 'later';
+  return 'unavailable';
 }

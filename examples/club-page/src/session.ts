@@ -1,15 +1,15 @@
 import * as oauth from 'oauth4webapi';
 import { CLIENT_ID, ISSUER, SCOPE } from './settings';
 
-/** A signed-in person, as far as this page knows: a token, and until when it is good, in milliseconds since 1970. */
+/** A signed-in user: an access token and its expiry in milliseconds since 1970. */
 export interface Session {
   readonly accessToken: string;
   readonly expiresAt: number;
-  /** What the provider knows the session by when it is to end; of a provider that gives none: undefined. */
+  /** Identifies the session when it is ended at the provider; undefined if the provider returns no ID token. */
   readonly idToken?: string | undefined;
 }
 
-/** What has to be known again when the provider sends the person back. */
+/** State that is needed after the redirect from the provider. */
 interface Attempt {
   readonly verifier: string;
   readonly state: string;
@@ -18,17 +18,17 @@ interface Attempt {
 }
 
 const client: oauth.Client = { client_id: CLIENT_ID };
-/** In the tab and no longer than it: another tab, or whoever opens the browser tomorrow, has nothing of it. */
+/** Belongs to the tab and is deleted with it. */
 const storage = window.sessionStorage;
 const redirectUri = `${location.origin}/`;
 const issuer = new URL(ISSUER);
-/** Plain http is for one's own machine. */
+/** Plain HTTP is allowed on the local machine only. */
 const options = {
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- marked so that it stands out, and for nothing but this
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- marked as deprecated only to make its use visible
   [oauth.allowInsecureRequests]: issuer.hostname === '127.0.0.1' || issuer.hostname === 'localhost',
 };
 
-/** The session of this tab; null when there is none, or when it is over. */
+/** The session of this tab, or null if there is none or it has expired. */
 export function findSession(): Session | null {
   const text = storage.getItem('session');
   const session = text === null ? null : (JSON.parse(text) as Session);
@@ -39,10 +39,11 @@ export function endSession(): void {
   storage.removeItem('session');
 }
 
-/** Sends the browser to the provider: authorization code with PKCE (RFC 7636). */
+/** Redirects to the provider: authorization code with PKCE (RFC 7636). */
 export async function signIn(): Promise<void> {
   const server = await discover();
-  if (server.authorization_endpoint === undefined) throw new Error('The provider has no page to sign in on');
+  if (server.authorization_endpoint === undefined)
+    throw new Error('The provider has no authorization endpoint');
   const attempt: Attempt = {
     verifier: oauth.generateRandomCodeVerifier(),
     state: oauth.generateRandomState(),
@@ -65,8 +66,8 @@ export async function signIn(): Promise<void> {
 }
 
 /**
- * Takes what the provider sent the browser back with, if it did, and keeps the session.
- * @throws oauth.AuthorizationResponseError when the person or the provider has refused
+ * Handles a redirect from the provider, if there is one, and stores the session.
+ * @throws oauth.AuthorizationResponseError if the user or the provider has refused
  */
 export async function finishSignIn(): Promise<void> {
   const url = new URL(location.href);
@@ -74,7 +75,7 @@ export async function finishSignIn(): Promise<void> {
   const text = storage.getItem('attempt');
   storage.removeItem('attempt');
   const attempt = text === null ? null : (JSON.parse(text) as Attempt);
-  // The code is good once: it is not to be in the address when somebody reloads the page.
+  // The code can be used once. Removing it from the address keeps a reload from using it again.
   history.replaceState(null, '', `${redirectUri}${attempt?.hash ?? ''}`);
   if (attempt === null) return;
 
@@ -89,18 +90,18 @@ export async function finishSignIn(): Promise<void> {
     attempt.verifier,
     options,
   );
-  const answer = await oauth.processAuthorizationCodeResponse(server, client, response, {
+  const tokens = await oauth.processAuthorizationCodeResponse(server, client, response, {
     expectedNonce: attempt.nonce,
   });
   const session: Session = {
-    accessToken: answer.access_token,
-    expiresAt: Date.now() + (answer.expires_in ?? 3600) * 1000,
-    idToken: answer.id_token,
+    accessToken: tokens.access_token,
+    expiresAt: Date.now() + (tokens.expires_in ?? 3600) * 1000,
+    idToken: tokens.id_token,
   };
   storage.setItem('session', JSON.stringify(session));
 }
 
-/** Where the person can sign out of the provider too, and comes back from (OpenID Connect RP-Initiated Logout 1.0 §2). */
+/** Returns the URL that ends the session at the provider and redirects back (OpenID Connect RP-Initiated Logout 1.0 §2). */
 export async function findSignOutUrl({ idToken }: Session): Promise<string | null> {
   const { end_session_endpoint: endpoint } = await discover();
   if (endpoint === undefined) return null;

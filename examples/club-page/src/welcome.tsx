@@ -1,57 +1,57 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { findSignOutUrl, type Session, signIn } from './session';
 
-/** Why somebody is asked to sign in. */
-export type Reason = 'new' | 'left' | 'ended' | 'denied' | 'scope' | 'failed';
+/** Why the page to sign in is shown. */
+export type Reason = 'new' | 'signed-out' | 'expired' | 'denied' | 'scope' | 'failed';
 
-const WORDS: Record<Reason, { title: string; text: string }> = {
-  new: { title: 'Our clubs', text: 'See who is in your clubs, with faces to the names.' },
-  left: { title: 'You are signed out', text: 'This page has forgotten you.' },
-  ended: { title: 'Your session has ended', text: 'Sign in again, and go on where you were.' },
+const TEXTS: Record<Reason, { title: string; text: string }> = {
+  new: { title: 'Our clubs', text: 'See the members of your clubs, with photos.' },
+  'signed-out': { title: 'You are signed out', text: 'This page no longer has access to your clubs.' },
+  expired: { title: 'Your session has ended', text: 'Sign in again to continue.' },
   denied: { title: 'You have not signed in', text: 'Nothing was shared with this page.' },
   scope: {
     title: 'This page may not read your clubs',
-    text: 'It needs to see your own profile and to look up people and groups. Sign in and allow both.',
+    text: 'It needs access to your profile and to users and groups. Sign in and allow both.',
   },
-  failed: { title: 'Signing in did not work', text: 'Please try again in a moment.' },
+  failed: { title: 'Sign-in failed', text: 'Please try again.' },
 };
 
-/** The page for whoever is not signed in. */
-export function Welcome({ reason, left }: { reason: Reason; left: Session | null }) {
-  const [shown, setShown] = useState(reason);
+/** The page to sign in, with the reason why it is shown. */
+export function Welcome({ reason, signedOutSession }: { reason: Reason; signedOutSession: Session | null }) {
+  const [currentReason, setCurrentReason] = useState(reason);
   const [isBusy, setBusy] = useState(false);
   const heading = useRef<HTMLHeadingElement>(null);
-  const { title, text } = WORDS[shown];
+  const { title, text } = TEXTS[currentReason];
 
-  // Whoever listens to the page hears why it is another one now.
+  // Moves the focus, so that screen readers announce the reason.
   useEffect(() => {
-    if (shown !== 'new') heading.current?.focus();
-  }, [shown]);
+    if (currentReason !== 'new') heading.current?.focus();
+  }, [currentReason]);
 
   async function start(): Promise<void> {
     setBusy(true);
     await signIn().catch(() => {
-      setShown('failed');
+      setCurrentReason('failed');
       setBusy(false);
     });
   }
 
   return (
     <main class="welcome">
-      <PeopleSign />
+      <PeopleIcon />
       <h1 ref={heading} tabIndex={-1}>
         {title}
       </h1>
       <p>{text}</p>
       <button type="button" disabled={isBusy} onClick={() => void start()}>
-        {shown === 'new' ? 'Sign in' : 'Sign in again'}
+        {currentReason === 'new' ? 'Sign in' : 'Sign in again'}
       </button>
-      {left !== null && <SignOutLink session={left} />}
+      {signedOutSession !== null && <SignOutLink session={signedOutSession} />}
     </main>
   );
 }
 
-/** The provider may still know them: on a machine of many people that matters. */
+/** The session at the provider may still exist, which matters on a shared computer. */
 function SignOutLink({ session }: { session: Session }) {
   const [url, setUrl] = useState<string | null>(null);
   useEffect(() => {
@@ -64,10 +64,10 @@ function SignOutLink({ session }: { session: Session }) {
   );
 }
 
-/** Two people, as an ornament. */
-function PeopleSign() {
+/** A decorative icon. */
+function PeopleIcon() {
   return (
-    <svg class="people-sign" viewBox="0 0 64 32" width="96" height="48" aria-hidden="true">
+    <svg class="people-icon" viewBox="0 0 64 32" width="96" height="48" aria-hidden="true">
       <circle cx="20" cy="10" r="6" />
       <path d="M8 30c0-8 5-13 12-13s12 5 12 13z" />
       <circle cx="44" cy="10" r="6" />

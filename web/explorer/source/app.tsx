@@ -1,27 +1,27 @@
 import { GraphiQL } from 'graphiql';
-import { Bar } from './bar.js';
-import { ask } from './ask.js';
-import { Beside } from './beside.js';
+import { PageHeader } from './page-header.js';
+import { runOperation } from './run-operation.js';
+import { ResponseDetails } from './response-details.js';
 import { EXAMPLES } from './examples.js';
 import { settings } from './settings.js';
 
 export function App() {
   return (
     <>
-      <Bar />
+      <PageHeader />
       {settings.introspection ? null : (
         <p className="notice">
-          This service does not describe its schema, so nothing is completed or checked while you type, and
-          there is no documentation here: <code>schema.graphql</code> of the project has every field.
+          This service does not describe its schema: completion, validation and documentation are not
+          available here. <code>schema.graphql</code> of the project lists every field.
         </p>
       )}
       <main>
         <GraphiQL
-          fetcher={ask}
-          // Null: the schema is not asked for.
+          fetcher={runOperation}
+          // Null disables the introspection query.
           {...(settings.introspection ? {} : { schema: null })}
           defaultTabs={EXAMPLES.map(({ query, variables = null }) => ({ query, variables, headers: null }))}
-          // Questions may name people: they go when the tab is closed. Headers have the token, and are written by us.
+          // Queries may contain names of people, so they are deleted with the tab. The token is set by the fetcher.
           storage={sessionStorage}
           isHeadersEditorEnabled={false}
           shouldPersistHeaders={false}
@@ -31,7 +31,7 @@ export function App() {
             <span />
           </GraphiQL.Logo>
           <GraphiQL.Footer>
-            <Beside />
+            <ResponseDetails />
           </GraphiQL.Footer>
         </GraphiQL>
       </main>

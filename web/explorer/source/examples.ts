@@ -1,4 +1,4 @@
-/** What the tabs begin with. Ids are not used: they work on every directory. */
+/** The operations of the first tabs. They contain no ids, so that they work with every directory. */
 export interface ExplorerExample {
   readonly query: string;
   readonly variables?: string;
@@ -46,7 +46,7 @@ query Profile {
 `,
   },
   {
-    query: `# People and groups by part of a name
+    query: `# Users and groups by part of a name
 # Scope: read
 query Search($text: String!) {
   search(query: $text, first: 8) {
@@ -62,9 +62,9 @@ query Search($text: String!) {
     variables: '{ "text": "mar" }',
   },
   {
-    query: `# What a large question would cost
-# dryRun: nothing of it runs or is taken
-query Price {
+    query: `# The cost of a large operation
+# dryRun: the operation is not executed, and no points are charged
+query Cost {
   rateLimit(dryRun: true) { cost nodeCount remaining limit resetAt }
   groups(first: 100) {
     nodes { members(first: 100) { nodes { user { name } } } }
@@ -76,7 +76,7 @@ query Price {
     query: `# A preview: the LDIF of a change
 # Scopes: profile and write
 mutation Rename {
-  updateProfile(input: { name: "Somebody Else" }) {
+  updateProfile(input: { name: "A New Name" }) {
     profile { name }
     preview { ldif }
   }

@@ -1,8 +1,8 @@
 import { Kind, parse } from 'graphql';
 
 /**
- * The name of the operation to run; null where the document has no such operation: for a moment after another tab was chosen the
- * editor still gives the name of the last one.
+ * Returns the name of the operation to run, or null if the document has no operation of that name: after a change of the tab,
+ * the editor briefly passes the name of the previous tab's operation.
  */
 export function operationNameIn(query: string, name: string | null): string | null {
   if (name === null) return null;
@@ -12,6 +12,6 @@ export function operationNameIn(query: string, name: string | null): string | nu
     );
     return isThere ? name : null;
   } catch {
-    return name; // The service says what is wrong with the document.
+    return name; // The service reports the syntax error.
   }
 }

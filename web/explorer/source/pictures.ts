@@ -1,25 +1,26 @@
-/** A picture that an answer has the signed URL of. */
+/** A picture whose signed URL is in a response. */
 export interface PictureLink {
   readonly url: string;
-  /** Who is in it, as far as the answer tells. */
+  /** Name or id of the object with the picture. */
   readonly name: string;
 }
 
-/** More would be a wall, and each is a request. */
-const MOST = 60;
+/** Each picture is a request. */
+const MAX_PICTURES = 60;
 
-/** Finds the signed URLs in an answer, each once. URLs of other places are left alone: nothing is loaded from there. */
-export function findPictures(answer: unknown, baseUrl: string): PictureLink[] {
+/** Returns the distinct signed URLs of the service in a response. URLs of other origins are ignored. */
+export function findPictures(body: unknown, baseUrl: string): PictureLink[] {
   const found = new Map<string, PictureLink>();
-  collect(answer, baseUrl, found);
+  collect(body, baseUrl, found);
   return [...found.values()];
 }
 
 function collect(value: unknown, baseUrl: string, found: Map<string, PictureLink>): void {
-  if (typeof value !== 'object' || value === null || found.size >= MOST) return;
+  if (typeof value !== 'object' || value === null || found.size >= MAX_PICTURES) return;
   for (const member of Object.values(value)) {
     if (isPicture(member, baseUrl)) {
-      if (!found.has(member) && found.size < MOST) found.set(member, { url: member, name: nameOf(value) });
+      if (!found.has(member) && found.size < MAX_PICTURES)
+        found.set(member, { url: member, name: nameOf(value) });
     } else collect(member, baseUrl, found);
   }
 }
@@ -31,8 +32,8 @@ function isPicture(value: unknown, baseUrl: string): value is string {
   );
 }
 
-function nameOf(holder: object): string {
-  const { name, id } = holder as { name?: unknown; id?: unknown };
+function nameOf(owner: object): string {
+  const { name, id } = owner as { name?: unknown; id?: unknown };
   if (typeof name === 'string') return name;
-  return typeof id === 'string' ? id : 'Somebody';
+  return typeof id === 'string' ? id : 'Picture';
 }

@@ -1,18 +1,18 @@
 import { operationNameIn } from './operation-name.js';
 import { settings } from './settings.js';
 
-/** A request of GraphQL over HTTP. */
-export interface Question {
+/** A GraphQL request. */
+export interface GraphqlRequest {
   readonly query: string;
   readonly operationName?: string | null | undefined;
   readonly variables?: unknown;
 }
 
-/** @param authorization the header; null: none */
+/** @param authorization value of the header, or null for none */
 export async function send(
-  { query, operationName, variables }: Question,
+  { query, operationName, variables }: GraphqlRequest,
   authorization: string | null,
-): Promise<{ answer: Record<string, unknown>; response: Response }> {
+): Promise<{ body: Record<string, unknown>; response: Response }> {
   const response = await fetch(settings.endpoint, {
     method: 'POST',
     headers: {
@@ -26,5 +26,5 @@ export async function send(
     }),
     credentials: 'omit',
   });
-  return { answer: (await response.json()) as Record<string, unknown>, response };
+  return { body: (await response.json()) as Record<string, unknown>, response };
 }

@@ -1,33 +1,33 @@
 import { send } from './send.js';
 import { Store } from './store.js';
 
-/** A token that is in use. It is kept in memory only: a page that is loaded anew has forgotten it. */
+/** The token in use. It is kept in memory only, so a reload of the page ends the session. */
 export interface Session {
-  /** The header with the token. */
+  /** Value of the header Authorization. */
   readonly authorization: string;
-  /** Who or what it acts for, in words. */
-  readonly holder: string;
+  /** Name or id of the service account, user or client. */
+  readonly owner: string;
   readonly scopes: readonly string[];
-  /** Milliseconds since 1970; null: it does not end, or nobody knows when. */
+  /** Milliseconds since 1970, or null if the token does not expire or its expiry is unknown. */
   readonly expiresAt: number | null;
-  /** Where the provider ends its own session; null: it has no such page, or the token was pasted. */
+  /** The provider's end-session page; null if it has none or the token was pasted. */
   readonly signOutUrl: string | null;
 }
 
 export const session = new Store<Session | null>(null);
 
-/** Where somebody who has just signed out here can do so at the provider; null: nowhere. */
-export const farewell = new Store<string | null>(null);
+/** The provider's end-session page for a user who has just signed out here, or null. */
+export const providerSignOutUrl = new Store<string | null>(null);
 
-/** What went wrong with a token or with signing in, for people; null: nothing. */
+/** The error message of the last attempt to sign in, or null. */
 export const problem = new Store<string | null>(null);
 
-const WHO = `query Who {
+const TOKEN_QUERY = `query CurrentToken {
   currentToken { kind scopes clientId userId expiresAt }
   currentServiceAccount { name expiresAt }
 }`;
 
-interface Who {
+interface CurrentToken {
   readonly currentToken: {
     readonly scopes: string[];
     readonly clientId: string | null;
@@ -37,35 +37,35 @@ interface Who {
   readonly currentServiceAccount: { readonly name: string; readonly expiresAt: string | null } | null;
 }
 
-/** Uses a token from now on, once the service has said what it is good for. */
-export async function use(authorization: string, signOutUrl: string | null = null): Promise<void> {
+/** Starts a session with a token after the service has accepted it. */
+export async function startSession(authorization: string, signOutUrl: string | null = null): Promise<void> {
   problem.set(null);
-  farewell.set(null);
+  providerSignOutUrl.set(null);
   try {
-    const { answer } = await send({ query: WHO }, authorization);
-    const { data, errors } = answer as { data?: Who | null; errors?: { message: string }[] };
+    const { body } = await send({ query: TOKEN_QUERY }, authorization);
+    const { data, errors } = body as { data?: CurrentToken | null; errors?: { message: string }[] };
     const token = data?.currentToken ?? null;
     if (token === null) {
-      problem.set(errors?.[0]?.message ?? 'The service does not know this token.');
+      problem.set(errors?.[0]?.message ?? 'The service does not accept this token.');
       return;
     }
     const account = data?.currentServiceAccount ?? null;
     const end = token.expiresAt ?? account?.expiresAt ?? null;
     session.set({
       authorization,
-      holder: account?.name ?? token.userId ?? token.clientId ?? 'somebody',
+      owner: account?.name ?? token.userId ?? token.clientId ?? 'unknown',
       scopes: token.scopes,
       expiresAt: end === null ? null : Date.parse(end),
       signOutUrl,
     });
   } catch {
-    problem.set('The service cannot be reached at the moment.');
+    problem.set('The service cannot be reached.');
   }
 }
 
-/** The header for what somebody has pasted: a service account's token is the Base64 of `id:secret`, others are access tokens. */
-export function authorizationOf(pasted: string): string {
-  const token = pasted.trim().replace(/^(?:basic|bearer)\s+/i, '');
+/** Returns the header for a pasted token: a service account's token is the Base64 of `id:secret`, others are access tokens. */
+export function authorizationOf(text: string): string {
+  const token = text.trim().replace(/^(?:basic|bearer)\s+/i, '');
   return isServiceAccountToken(token) ? `Basic ${token}` : `Bearer ${token}`;
 }
 
@@ -77,12 +77,12 @@ function isServiceAccountToken(token: string): boolean {
   }
 }
 
-export function forget(): void {
+export function endSession(): void {
   session.set(null);
   problem.set(null);
 }
 
 export function signOut(): void {
-  farewell.set(session.get()?.signOutUrl ?? null);
-  forget();
+  providerSignOutUrl.set(session.get()?.signOutUrl ?? null);
+  endSession();
 }

@@ -1,31 +1,31 @@
 import * as oauth from 'oauth4webapi';
 import type { SignInSettings } from '../../../src/explorer/page-settings.js';
-import { problem, use } from './session.js';
+import { problem, startSession } from './session.js';
 import { settings } from './settings.js';
 
-/** What has to be known again when somebody comes back from the provider. No token is ever kept there. */
-const KEPT = 'explorer:sign-in';
+/** Key of the sign-in attempt in the session storage, which never contains a token. */
+const ATTEMPT_KEY = 'explorer:sign-in';
 
-/** The address of the page, whichever way somebody came to it. */
-const HERE = `${settings.startPage}explorer`;
+/** The path of the page without the callback. */
+const PAGE_PATH = `${settings.startPage}explorer`;
 
-interface Departure {
+interface SignInAttempt {
   readonly state: string;
   readonly verifier: string;
 }
 
-/** Why nobody can sign in on this page; null: they can. */
-export function obstacle(): 'none' | 'elsewhere' | 'insecure' | null {
+/** Returns the reason why sign-in is not possible on this page, or null. */
+export function signInObstacle(): 'none' | 'elsewhere' | 'insecure' | null {
   const { signIn } = settings;
   if (signIn === null) return 'none';
-  // What is kept for the way back is kept for an origin.
+  // The session storage, which holds the attempt, is bound to an origin.
   if (new URL(signIn.redirectUri).origin !== location.origin) return 'elsewhere';
-  // Browsers calculate no hashes on pages that came over plain http from another machine.
+  // Browsers offer Web Crypto, which PKCE needs, in secure contexts only.
   return isSecureContext ? null : 'insecure';
 }
 
-/** Leaves for the provider: authorization code with PKCE (RFC 6749 §4.1, RFC 7636). */
-export async function leave(scopes: readonly string[]): Promise<void> {
+/** Redirects to the provider: authorization code with PKCE (RFC 6749 §4.1, RFC 7636). */
+export async function startSignIn(scopes: readonly string[]): Promise<void> {
   const { signIn } = settings;
   if (signIn === null) return;
   problem.set(null);
@@ -33,43 +33,43 @@ export async function leave(scopes: readonly string[]): Promise<void> {
     const server = await discover(signIn);
     if (server.authorization_endpoint === undefined) throw new Error('No authorization endpoint');
     const verifier = oauth.generateRandomCodeVerifier();
-    const departure: Departure = { state: oauth.generateRandomState(), verifier };
+    const attempt: SignInAttempt = { state: oauth.generateRandomState(), verifier };
     const url = new URL(server.authorization_endpoint);
     const parameters = {
       client_id: signIn.clientId,
       redirect_uri: signIn.redirectUri,
       response_type: 'code',
       scope: scopes.join(' '),
-      state: departure.state,
+      state: attempt.state,
       code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
       ...(signIn.audience === null ? {} : { audience: signIn.audience }),
     };
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
-    sessionStorage.setItem(KEPT, JSON.stringify(departure));
+    sessionStorage.setItem(ATTEMPT_KEY, JSON.stringify(attempt));
     location.assign(url);
   } catch {
-    problem.set('The identity provider cannot be reached from here at the moment.');
+    problem.set('The identity provider cannot be reached from this page.');
   }
 }
 
-/** Takes the token where somebody has come back from the provider, and the traces out of the address. */
-export async function comeBack(): Promise<void> {
+/** Handles the redirect from the provider: removes the code from the address and redeems it for a token. */
+export async function finishSignIn(): Promise<void> {
   const { signIn } = settings;
   const url = new URL(location.href);
-  const kept = sessionStorage.getItem(KEPT);
-  sessionStorage.removeItem(KEPT);
+  const stored = sessionStorage.getItem(ATTEMPT_KEY);
+  sessionStorage.removeItem(ATTEMPT_KEY);
   if (signIn === null) return;
-  if (url.pathname !== HERE) history.replaceState(null, '', HERE);
+  if (url.pathname !== PAGE_PATH) history.replaceState(null, '', PAGE_PATH);
   if (!url.searchParams.has('state')) return;
-  if (kept === null) {
-    problem.set('This sign-in was begun elsewhere, or has been used already. Sign in again.');
+  if (stored === null) {
+    problem.set('This sign-in was started in another tab or is already complete. Sign in again.');
     return;
   }
   try {
     const server = await discover(signIn);
-    const token = await redeem(server, signIn, url, JSON.parse(kept) as Departure);
-    await use(`Bearer ${token}`, signOutUrlOf(server, signIn));
+    const token = await redeem(server, signIn, url, JSON.parse(stored) as SignInAttempt);
+    await startSession(`Bearer ${token}`, signOutUrlOf(server, signIn));
   } catch (error) {
     problem.set(reasonOf(error));
   }
@@ -79,7 +79,7 @@ async function redeem(
   server: oauth.AuthorizationServer,
   signIn: SignInSettings,
   url: URL,
-  { state, verifier }: Departure,
+  { state, verifier }: SignInAttempt,
 ): Promise<string> {
   const client: oauth.Client = { client_id: signIn.clientId };
   const parameters = oauth.validateAuthResponse(server, client, url, state);
@@ -96,7 +96,7 @@ async function redeem(
   return token;
 }
 
-/** OpenID Connect RP-Initiated Logout 1.0 §2: the provider asks whether to, and sends back who has answered. */
+/** OpenID Connect RP-Initiated Logout 1.0 §2: the provider asks for confirmation and redirects to `signedOutUri`. */
 function signOutUrlOf(
   { end_session_endpoint: endpoint }: oauth.AuthorizationServer,
   { clientId, signedOutUri }: SignInSettings,
@@ -114,7 +114,7 @@ async function discover(signIn: SignInSettings): Promise<oauth.AuthorizationServ
 }
 
 function options({ issuer }: SignInSettings) {
-  // The symbol is marked as deprecated only to stand out. A provider for development is on http.
+  // The symbol is marked as deprecated only to make its use visible. Providers for development use http.
   // eslint-disable-next-line @typescript-eslint/no-deprecated
   return { [oauth.allowInsecureRequests]: issuer.startsWith('http:') };
 }
@@ -124,5 +124,5 @@ function reasonOf(error: unknown): string {
     if (error.error === 'access_denied') return 'You have not signed in.';
     return `The identity provider refused: ${error.error_description ?? error.error}.`;
   }
-  return 'Signing in did not work. Try again.';
+  return 'Sign-in failed. Try again.';
 }

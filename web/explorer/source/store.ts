@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** A value that parts of the page look at, and that is kept nowhere but in this page's memory. */
+/** An observable value in the memory of the page. */
 export class Store<Value> {
   private readonly listeners = new Set<() => void>();
 

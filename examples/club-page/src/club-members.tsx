@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ClubDocument, type ClubQuery, type GroupRole } from './graphql/graphql';
 import { Notice } from './notice';
 import { Portrait } from './portrait';
-import { type Trouble, troubleOf } from './service';
+import { type Problem, problemOf } from './service';
 import type { Reason } from './welcome';
 
 type Club = NonNullable<ClubQuery['group']>;
@@ -17,17 +17,17 @@ const SECTIONS: { role: GroupRole; title: string }[] = [
 
 interface Properties {
   readonly id: string;
-  readonly onLeave: (reason: Reason) => void;
+  readonly onSessionEnd: (reason: Reason) => void;
 }
 
-/** One club with its people, those with the highest roles first, a page at a time. */
-export function ClubPeople({ id, onLeave }: Properties) {
-  const { club, members, next, isBusy, trouble, load } = useMembers(id);
+/** A club with its members, highest roles first, one page at a time. */
+export function ClubMembers({ id, onSessionEnd }: Properties) {
+  const { club, members, next, isBusy, problem, load } = useMembers(id);
 
   useEffect(() => {
-    if (trouble === 'signed-out') onLeave('ended');
-    if (trouble === 'refused') onLeave('scope');
-  }, [trouble]);
+    if (problem === 'signed-out') onSessionEnd('expired');
+    if (problem === 'forbidden') onSessionEnd('scope');
+  }, [problem]);
 
   return (
     <>
@@ -38,15 +38,15 @@ export function ClubPeople({ id, onLeave }: Properties) {
       {SECTIONS.map(({ role, title }) => (
         <Section key={role} title={title} members={members.filter((member) => member.role.value === role)} />
       ))}
-      {club !== null && members.length === 0 && <Notice text="Nobody is in this club yet." />}
-      {trouble === 'missing' && <Notice text="There is no such club." />}
-      {trouble === 'later' && <Notice text="The club cannot be read at the moment." onRetry={load} />}
+      {club !== null && members.length === 0 && <Notice text="This club has no members yet." />}
+      {problem === 'missing' && <Notice text="This club does not exist." />}
+      {problem === 'unavailable' && <Notice text="The club cannot be read at the moment." onRetry={load} />}
       <p role="status" class="quiet">
         {isBusy
           ? 'Reading …'
           : club !== null && `${members.length} of ${club.members?.totalCount ?? 0} people`}
       </p>
-      {next !== null && trouble === null && (
+      {next !== null && problem === null && (
         <button type="button" class="more" disabled={isBusy} onClick={load}>
           Show more people
         </button>
@@ -73,39 +73,39 @@ function Section({ title, members }: { title: string; members: readonly Member[]
   );
 }
 
-/** The pages of a club that have been read so far, and a way to read the next one. */
+/** The members of a club that have been read so far, and a function that reads the next page. */
 function useMembers(id: string) {
   const client = useClient();
   const [club, setClub] = useState<Club | null>(null);
   const [members, setMembers] = useState<Member[]>([]);
   const [next, setNext] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(true);
-  const [trouble, setTrouble] = useState<Trouble | null>(null);
-  const isHere = useRef(true);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const isMounted = useRef(true);
 
-  async function read(): Promise<void> {
+  async function readNextPage(): Promise<void> {
     setBusy(true);
-    setTrouble(null);
-    // Photos come with an hour's permission: an answer from this page's memory could be older than that.
+    setProblem(null);
+    // URLs of photos expire after an hour, so a cached response must not be used.
     const { data, error } = await client
       .query(ClubDocument, { id, after: next }, { requestPolicy: 'network-only' })
       .toPromise();
-    if (!isHere.current) return;
+    if (!isMounted.current) return;
     setBusy(false);
-    if (error !== undefined) setTrouble(troubleOf(error));
+    if (error !== undefined) setProblem(problemOf(error));
     const page = data?.group?.members;
     if (data?.group == null || page == null) return;
     setClub(data.group);
-    setMembers((known) => [...known, ...page.nodes]);
+    setMembers((previous) => [...previous, ...page.nodes]);
     setNext(page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null);
   }
 
   useEffect(() => {
-    void read();
+    void readNextPage();
     return () => {
-      isHere.current = false;
+      isMounted.current = false;
     };
   }, []);
 
-  return { club, members, next, isBusy, trouble, load: () => void read() };
+  return { club, members, next, isBusy, problem, load: () => void readNextPage() };
 }

@@ -1,16 +1,16 @@
-/** How the caller stands with the limits; what the service has not told is missing. */
-export interface Price {
-  /** Points that the operation has cost. */
+/** The state of the limits. Values that the response does not contain are undefined. */
+export interface RateLimit {
+  /** Points charged for the operation. */
   readonly cost?: number;
-  /** Points that are left in the window. */
+  /** Points left in the window. */
   readonly points?: number;
-  /** Requests that are left in the window. */
+  /** Requests left in the window. */
   readonly requests?: number;
 }
 
-/** Reads the header RateLimit: a list of limits with parameters (RFC 9651 §3.1), as docs/http.md describes it. */
-export function parseRateLimit(header: string): Price {
-  const found: { -readonly [Name in keyof Price]: number } = {};
+/** Parses the header `RateLimit`: a list of limits with parameters (RFC 9651 §3.1; docs/http.md). */
+export function parseRateLimit(header: string): RateLimit {
+  const found: { -readonly [Name in keyof RateLimit]: number } = {};
   for (const item of header.split(',')) {
     const [name, ...parameters] = item.split(';').map((part) => part.trim());
     const valueOf = (key: string) => {

@@ -1,19 +1,19 @@
 import { type SyntheticEvent, useState } from 'react';
-import { authorizationOf, use } from './session.js';
+import { authorizationOf, startSession } from './session.js';
 import { settings } from './settings.js';
-import { leave, obstacle } from './sign-in.js';
+import { startSignIn, signInObstacle } from './sign-in.js';
 
-/** What a scope opens, in the words of the sign-in page. */
-const MEANING: Readonly<Record<string, string>> = {
+/** What a scope allows, as on the consent page. */
+const SCOPE_LABELS: Readonly<Record<string, string>> = {
   profile: 'your own profile',
-  read: 'people and groups',
-  directory: 'everybody, and changes',
+  read: 'users and groups',
+  directory: 'lists of all users, and changes',
   write: 'previews of changes',
 };
-const AT_FIRST: readonly string[] = ['profile', 'read'];
+const DEFAULT_SCOPES: readonly string[] = ['profile', 'read'];
 
-/** The two ways in: as a person, or with a token that one has. */
-export function Entrance() {
+/** Sign-in at the identity provider, and a field for an existing token. */
+export function SignInForms() {
   return (
     <div className="entrance">
       <SignIn />
@@ -23,10 +23,10 @@ export function Entrance() {
 }
 
 function SignIn() {
-  const [chosen, setChosen] = useState(AT_FIRST);
-  switch (obstacle()) {
+  const [chosen, setChosen] = useState(DEFAULT_SCOPES);
+  switch (signInObstacle()) {
     case 'none':
-      return <p>Signing in is not set up here (EXPLORER_CLIENT_ID): paste a token.</p>;
+      return <p>Sign-in is not configured (EXPLORER_CLIENT_ID). Paste a token.</p>;
     case 'elsewhere':
       return (
         <p>
@@ -34,20 +34,20 @@ function SignIn() {
         </p>
       );
     case 'insecure':
-      return <p>Browsers let nobody sign in over plain http: use https, or paste a token.</p>;
+      return <p>Sign-in needs HTTPS. Open this page over HTTPS, or paste a token.</p>;
     case null:
       break;
   }
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
-    void leave(chosen);
+    void startSignIn(chosen);
   };
   return (
     <form onSubmit={submit}>
       <fieldset>
         <legend>Scopes</legend>
         {settings.scopes.map((scope) => (
-          <label key={scope} title={MEANING[scope]}>
+          <label key={scope} title={SCOPE_LABELS[scope]}>
             <input
               type="checkbox"
               checked={chosen.includes(scope)}
@@ -69,7 +69,7 @@ function PasteToken() {
   const [token, setToken] = useState('');
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
-    void use(authorizationOf(token));
+    void startSession(authorizationOf(token));
   };
   return (
     <form onSubmit={submit}>
@@ -77,7 +77,7 @@ function PasteToken() {
       <input
         id="token"
         type="password"
-        // Browsers offer to keep passwords, and this one is not to be kept.
+        // Keeps password managers from storing the token.
         autoComplete="off"
         spellCheck={false}
         placeholder="or an access token"

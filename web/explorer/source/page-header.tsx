@@ -1,14 +1,14 @@
 import { useEffect, useState } from 'react';
-import { Entrance } from './entrance.js';
-import { farewell, forget, problem, type Session, session, signOut } from './session.js';
+import { SignInForms } from './sign-in-forms.js';
+import { endSession, problem, providerSignOutUrl, type Session, session, signOut } from './session.js';
 import { settings } from './settings.js';
 import { useStore } from './store.js';
 
-/** Who asks: the way in, or who is in and for how long. */
-export function Bar() {
+/** The forms to sign in, or the session: its owner, scopes and remaining minutes. */
+export function PageHeader() {
   const current = useStore(session);
-  const wrong = useStore(problem);
-  const signOutUrl = useStore(farewell);
+  const message = useStore(problem);
+  const signOutUrl = useStore(providerSignOutUrl);
   return (
     <header>
       <nav aria-label="Pages">
@@ -16,28 +16,28 @@ export function Bar() {
         <a href={settings.startPage}>Start</a>
         {settings.reference === null ? null : <a href={settings.reference}>Reference</a>}
       </nav>
-      {current === null ? <Entrance /> : <Present session={current} />}
+      {current === null ? <SignInForms /> : <SignedIn session={current} />}
       {signOutUrl === null ? null : (
-        <p role="status" className="farewell">
-          This page has forgotten you. The identity provider may not have:{' '}
+        <p role="status" className="signed-out">
+          You are signed out of this page. The identity provider may still have a session:{' '}
           <a href={signOutUrl}>sign out there, too</a>.
         </p>
       )}
-      {wrong === null ? null : (
+      {message === null ? null : (
         <p role="alert" className="alert">
-          {wrong}
+          {message}
         </p>
       )}
     </header>
   );
 }
 
-function Present({ session: { holder, scopes, expiresAt } }: { session: Session }) {
+function SignedIn({ session: { owner, scopes, expiresAt } }: { session: Session }) {
   const left = useMinutesLeft(expiresAt);
   return (
-    <div className="present">
+    <div className="signed-in">
       <p>
-        <strong>{holder}</strong>
+        <strong>{owner}</strong>
       </p>
       <ul className="scopes" aria-label="Scopes of the token">
         {scopes.map((scope) => (
@@ -52,19 +52,19 @@ function Present({ session: { holder, scopes, expiresAt } }: { session: Session 
   );
 }
 
-/** Milliseconds between two looks at the clock. */
-const PAUSE = 1000;
+/** Milliseconds between two updates of the remaining time. */
+const TICK_MS = 1000;
 
-/** Minutes until then, and the end of the session when it comes; null: there is no end. */
+/** Returns the minutes until a time (null: no expiry), and ends the session at that time. */
 function useMinutesLeft(expiresAt: number | null): number | null {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
     const timer = setInterval(() => {
       setNow(Date.now());
       if (expiresAt === null || expiresAt > Date.now()) return;
-      forget();
+      endSession();
       problem.set('Your token has expired. Sign in again.');
-    }, PAUSE);
+    }, TICK_MS);
     return () => {
       clearInterval(timer);
     };
