@@ -1,37 +1,39 @@
-// Nobody is measured who does not say the same: before the first round, everybody answers and is compared.
+// Checks that all contenders return the same content, and that no response came from a cache where it must not.
 import { isDeepStrictEqual } from 'node:util';
 
-/** Groups, people and terms that are compared. */
+/** Number of groups, users and search terms that are compared. */
 const SAMPLES = 20;
 
-/** @throws Error when two contenders say different things */
-export async function checkAnswers({ contenders, slapd, main }) {
+/** @throws Error if the responses of two contenders differ */
+export async function checkResponses({ contenders, slapd, main }) {
   const reference = contenders.get('service');
-  const others = [...contenders.values()].filter(({ name }) => name !== 'service' && name !== 'more');
-  const asked = [
+  const others = [...contenders.values()].filter(
+    ({ name }) => name !== 'service' && name !== 'more-memberships',
+  );
+  const requests = [
     ...main.subjects.groups.slice(0, SAMPLES).map((id) => ['members', { id }]),
     ...main.subjects.groups.slice(0, SAMPLES).map((id) => ['largestPage', { id }]),
     ...main.subjects.terms.slice(0, SAMPLES).map((query) => ['search', { query }]),
     ...Array.from({ length: SAMPLES }, () => ['profile', {}]),
     ['build', {}],
   ];
-  for (const [index, [question, variables]] of asked.entries()) {
+  for (const [index, [queryName, variables]] of requests.entries()) {
     const { token } = main.people[index % main.people.length];
-    const expected = await reference.ask(question, variables, token);
+    const expected = await reference.execute(queryName, variables, token);
     for (const other of others) {
-      if (!takesPart(other, question)) continue;
-      compare(other.name, question, variables, await other.ask(question, variables, token), expected);
+      if (!takesPart(other, queryName)) continue;
+      compare(other.name, queryName, variables, await other.execute(queryName, variables, token), expected);
     }
-    if (question === 'members' && slapd !== null) await checkSlapd(slapd, variables, expected);
+    if (queryName === 'members' && slapd !== null) await checkSlapd(slapd, variables, expected);
   }
 }
 
-/** There is one search, on one index. */
-function takesPart({ questions }, question) {
-  return questions[question] !== undefined;
+/** Contenders on the read model have no search. */
+function takesPart({ queries }, queryName) {
+  return queries[queryName] !== undefined;
 }
 
-/** An LDAP client has neither cursors nor signed URLs to give. */
+/** The LDAP client returns neither cursors nor signed URLs. */
 async function checkSlapd(slapd, { id }, { name, totalCount, hasNextPage, members }) {
   const withoutPhotos = {
     name,
@@ -39,36 +41,37 @@ async function checkSlapd(slapd, { id }, { name, totalCount, hasNextPage, member
     hasNextPage,
     members: members.map(([role, person, schoolYear]) => [role, person, schoolYear]),
   };
-  for (const way of slapd.ways) {
-    compare(`slapd, ${way}`, 'members', { id }, await slapd.ask(way, id), withoutPhotos);
+  for (const strategy of slapd.strategies) {
+    compare(`slapd, ${strategy}`, 'members', { id }, await slapd.execute(strategy, id), withoutPhotos);
   }
 }
 
-function compare(name, question, variables, found, expected) {
+function compare(name, queryName, variables, found, expected) {
   if (isDeepStrictEqual(found, expected)) return;
   throw new Error(
-    `${name} answers ${question} ${JSON.stringify(variables)} otherwise than the service:\n` +
+    `The response of ${name} to ${queryName} ${JSON.stringify(variables)} differs from that of the service:\n` +
       `${JSON.stringify(found)}\n${JSON.stringify(expected)}`,
   );
 }
 
-/** What must have been asked of PostgreSQL each time, beside who asks it the least for the same. */
-const ASKED_EACH_TIME = [
-  ['service/members', 'hand-written-alike/members'],
-  ['service/largestPage', 'hand-written-alike/largestPage'],
+/** Scenarios whose requests must reach PostgreSQL, with the scenario that uses the least PostgreSQL time for the same query. */
+const UNCACHED_SCENARIOS = [
+  ['service/members', 'hand-written-read-model/members'],
+  ['service/largestPage', 'hand-written-read-model/largestPage'],
   ['service/search', 'hand-written/search'],
-  ['forgetful/members', 'hand-written-alike/members'],
-  ['forgetful/profile', 'hand-written-alike/profile'],
-  ['forgetful/deep', 'hand-written-alike/members'],
-  ['more/members', 'hand-written-alike/members'],
+  ['cache-off/members', 'hand-written-read-model/members'],
+  ['cache-off/profile', 'hand-written-read-model/profile'],
+  ['cache-off/deep', 'hand-written-read-model/members'],
+  ['more-memberships/members', 'hand-written-read-model/members'],
 ];
-/** Share of the other's time in PostgreSQL; what was remembered takes none. */
-const AT_LEAST = 0.25;
+/** Minimal share of the other scenario's PostgreSQL time. Cached responses use none. */
+const MIN_POSTGRES_SHARE = 0.25;
 
-/** @throws Error when an answer was remembered that must not have been */
-export function checkNothingRemembered(figures) {
-  for (const [name, other] of ASKED_EACH_TIME) {
+/** @throws Error if responses came from a cache in a scenario that must not use it */
+export function checkCacheMisses(figures) {
+  for (const [name, other] of UNCACHED_SCENARIOS) {
     const share = figures.compare(name, other, ({ postgres }) => postgres);
-    if (share < AT_LEAST) throw new Error(`${name} hardly asked PostgreSQL: it was answered from memory`);
+    if (share < MIN_POSTGRES_SHARE)
+      throw new Error(`${name} hardly used PostgreSQL: its responses were cached`);
   }
 }

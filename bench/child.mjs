@@ -1,15 +1,15 @@
-// A server as a process of its own.
+// Starts a server as a child process.
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** Milliseconds that a server has to become ready, and to end. */
+/** Milliseconds until a server must be ready, or must have ended. */
 const TIMEOUT_MS = 60_000;
-const FAREWELL = 10_000;
-/** Characters of its output that are kept, to be shown when it fails. */
-const KEPT = 20_000;
+const STOP_TIMEOUT_MS = 10_000;
+/** Characters of its output that are kept for error messages. */
+const MAX_LOG_LENGTH = 20_000;
 
 const running = new Set();
 process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')));
@@ -18,7 +18,7 @@ export class Child {
   log = '';
 
   /**
-   * Starts a Node program and waits until it says that it is ready.
+   * Starts a Node program and waits until its output matches `ready`.
    * @param {{ node?: string, args: string[], environment: Record<string, string>, ready: RegExp, resources: Resources }} options
    */
   static async start({ node = process.execPath, args, environment, ready, resources }) {
@@ -41,7 +41,7 @@ export class Child {
     running.add(this.process);
     void this.ended.then(() => running.delete(this.process));
     for (const output of [this.process.stdout, this.process.stderr]) {
-      output.setEncoding('utf8').on('data', (text) => this.#hear(text, ready));
+      output.setEncoding('utf8').on('data', (text) => this.#appendLog(text, ready));
     }
   }
 
@@ -56,15 +56,15 @@ export class Child {
   async stop() {
     if (this.hasEnded) return;
     this.process.kill('SIGTERM');
-    const late = sleep(FAREWELL, 'late', { ref: false });
+    const late = sleep(STOP_TIMEOUT_MS, 'late', { ref: false });
     if ((await Promise.race([this.ended, late])) === 'late') this.process.kill('SIGKILL');
     await this.ended;
   }
 
-  #hear(text, ready) {
+  #appendLog(text, ready) {
     const log = this.log + text;
     this.isReady ||= ready.test(log);
-    this.log = log.slice(-KEPT);
+    this.log = log.slice(-MAX_LOG_LENGTH);
   }
 
   async #untilReady() {
@@ -77,7 +77,7 @@ export class Child {
   }
 }
 
-/** What a server that is profiled has to know, whoever it is. */
+/** Environment variables that servers inherit: the file of profiles. */
 function inherited() {
   const { PROFILE_FILE } = process.env;
   return PROFILE_FILE === undefined ? {} : { PROFILE_FILE };

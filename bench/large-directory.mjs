@@ -1,4 +1,4 @@
-// The large directory of the measurements: people, and groups nested three deep, always the same.
+// The large directory of the measurements: users, and groups nested three levels deep. It is deterministic.
 import { makeRandom } from './data/random.mjs';
 
 export const BASE = 'dc=example,dc=org';
@@ -6,12 +6,12 @@ export const BASE = 'dc=example,dc=org';
 export const personDn = (number) => `uid=person.${number},ou=people,${BASE}`;
 export const groupDn = (number) => `cn=group-${number},ou=groups,${BASE}`;
 
-/** How many there are of what; a fifth of the groups is outermost. */
+/** A fifth of the groups is at the outermost level. */
 export const LARGE = { people: 50_000, groups: 5_000, memberships: 300_000 };
 
 function* people(count, renamed) {
   for (let number = 0; number < count; number++) {
-    const name = number === renamed ? 'Somebody Else' : `Person Ünal ${number}`;
+    const name = number === renamed ? 'Another Name' : `Person Ünal ${number}`;
     yield [
       `dn: ${personDn(number)}`,
       'objectClass: inetOrgPerson',
@@ -56,7 +56,7 @@ function* groups(size) {
 
 /**
  * The records of a directory, as lines.
- * @param renamed the number of somebody who is called otherwise
+ * @param renamed the number of a user with another name
  */
 export function* records(size = LARGE, renamed = null) {
   yield* people(size.people, renamed);

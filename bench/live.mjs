@@ -1,5 +1,5 @@
-// How soon a change in an LDAP directory is in the answers, and what following one costs: slapd, PostgreSQL and the
-// service as processes of their own. `npm run bench:live`; never part of the tests.
+// Measures how soon a change of an LDAP directory is visible, and the cost of synchronization, with slapd, PostgreSQL and the
+// service as separate processes: `npm run bench:live`. It is not part of the tests.
 import { execFile, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -42,23 +42,23 @@ class Service {
     this.child.stdout.setEncoding('utf8').on('data', (text) => (this.log += text));
   }
 
-  /** Milliseconds until it logs this. */
+  /** @returns milliseconds until the log matches */
   async untilLogged(pattern) {
-    const begun = performance.now();
+    const startedAt = performance.now();
     while (!pattern.test(this.log)) {
       if (this.child.exitCode !== null) throw new Error(`The service ended: ${this.log}`);
       await sleep(10);
     }
-    return performance.now() - begun;
+    return performance.now() - startedAt;
   }
 
-  /** Megabytes that it held at most (proc(5), VmHWM). */
+  /** Maximum resident size in megabytes (proc(5), VmHWM). */
   get megabytes() {
     const status = readFileSync(`/proc/${this.child.pid}/status`, 'utf8');
     return Math.round(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024);
   }
 
-  /** What the log says that each revision took, in milliseconds. */
+  /** Duration of each revision in milliseconds, from the log. */
   get revisions() {
     return [...this.log.matchAll(/Revision \d+ in (\d+) ms/g)].map(([, milliseconds]) =>
       Number(milliseconds),
@@ -85,7 +85,7 @@ class Service {
     this.authorization = `Basic ${JSON.parse(stdout).token}`;
   }
 
-  async ask(query) {
+  async execute(query) {
     const response = await fetch(`http://127.0.0.1:${this.environment.PORT}/graphql/v1`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: this.authorization },
@@ -96,11 +96,11 @@ class Service {
     return data;
   }
 
-  /** Milliseconds until an answer is as wanted. */
-  async until(query, isThere) {
-    const begun = performance.now();
-    while (!isThere(await this.ask(query))) await sleep(1);
-    return performance.now() - begun;
+  /** @returns milliseconds until a response is as expected */
+  async until(query, isExpected) {
+    const startedAt = performance.now();
+    while (!isExpected(await this.execute(query))) await sleep(1);
+    return performance.now() - startedAt;
   }
 
   async stop() {
@@ -114,9 +114,9 @@ function quantile(values, share) {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 }
 
-const tell = (what, values) =>
+const runStep = (label, values) =>
   console.log(
-    `${what}: median ${quantile(values, 0.5).toFixed(0)} ms, 99 % ${quantile(values, 0.99).toFixed(0)} ms (${values.length} times)`,
+    `${label}: median ${quantile(values, 0.5).toFixed(0)} ms, 99 % ${quantile(values, 0.99).toFixed(0)} ms (${values.length} times)`,
   );
 
 async function withDirectory(size, work) {
@@ -151,37 +151,37 @@ function modify(client, dn, operation, type, ...values) {
   return client.modify(dn, [new Change({ operation, modification: new Attribute({ type, values }) })]);
 }
 
-/** Renames people one by one, and asks for each until the new name is there. */
+/** Renames users one by one. @returns milliseconds until each new name is visible */
 async function timeRenames(service, client, size, times) {
   const latencies = [];
   for (let turn = 0; turn < times; turn++) {
     const number = (turn * 7919) % size.people;
     const name = `Renamed ${turn} ${Math.random()}`;
-    const begun = performance.now();
+    const startedAt = performance.now();
     await modify(client, personDn(number), 'replace', 'displayName', name);
     await service.until(
       `{ user(user: {id: "person.${number}"}) { name } }`,
       ({ user }) => user.name === name,
     );
-    latencies.push(performance.now() - begun);
+    latencies.push(performance.now() - startedAt);
     await sleep(20);
   }
   return latencies;
 }
 
-/** Adds people to innermost groups, and asks for each until they are in the outer one. */
+/** Adds admins to inner groups. @returns milliseconds until each is visible */
 async function timeJoins(service, client, size, times) {
   const latencies = [];
   for (let turn = 0; turn < times; turn++) {
     const person = (turn * 104_729 + 13) % size.people;
     const group = size.groups - 1 - turn;
-    const begun = performance.now();
+    const startedAt = performance.now();
     await modify(client, groupDn(group), 'add', 'groupAdmin', personDn(person));
     await service.until(
       `{ isMember(user: {id: "person.${person}"}, group: {id: "group-${group}"}, role: {is: ADMIN}) }`,
       ({ isMember }) => isMember === true,
     );
-    latencies.push(performance.now() - begun);
+    latencies.push(performance.now() - startedAt);
     await sleep(20);
   }
   return latencies;
@@ -192,30 +192,30 @@ await withDirectory(SCHOOL, async ({ environment, client }) => {
   await service.untilLogged(/tells of changes by itself/);
   await service.account();
   await timeRenames(service, client, SCHOOL, 20);
-  tell('A changed person is in the answers', await timeRenames(service, client, SCHOOL, CHANGES));
-  tell('A new admin of an inner group is in the answers', await timeJoins(service, client, SCHOOL, CHANGES));
+  runStep('A changed user is visible', await timeRenames(service, client, SCHOOL, CHANGES));
+  runStep('A new admin of an inner group is visible', await timeJoins(service, client, SCHOOL, CHANGES));
   await service.stop();
 });
 
 await withDirectory(LARGE, async ({ environment, client }) => {
   const first = new Service(environment);
-  const begun = performance.now();
+  const startedAt = performance.now();
   await first.untilLogged(/tells of changes by itself/);
   console.log(
-    `First read and apply: ${((performance.now() - begun) / 1000).toFixed(1)} s, ${first.megabytes} MB at most`,
+    `First read and apply: ${((performance.now() - startedAt) / 1000).toFixed(1)} s, ${first.megabytes} MB at most`,
   );
   await first.account();
   const before = first.revisions.length;
   await timeRenames(first, client, LARGE, 50);
-  tell('Work for one changed person', first.revisions.slice(before));
+  runStep('Revision with one changed user', first.revisions.slice(before));
   const later = first.revisions.length;
   await timeJoins(first, client, LARGE, 50);
-  tell('Work for one person added to a nested group', first.revisions.slice(later));
+  runStep('Revision with one user added to a nested group', first.revisions.slice(later));
   console.log(`${first.megabytes} MB at most`);
   await first.stop();
 
   const second = new Service({ ...environment, LOG_LEVEL: 'debug' });
   await second.untilLogged(/Caught up in \d+ ms/);
-  console.log(`A start that finds nothing changed: ${/Caught up in (\d+) ms/.exec(second.log)[1]} ms`);
+  console.log(`A start without changes: ${/Caught up in (\d+) ms/.exec(second.log)[1]} ms`);
   await second.stop();
 });

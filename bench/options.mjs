@@ -1,22 +1,22 @@
-// What can be said on the command line.
+// Command line options.
 import { parseArgs } from 'node:util';
 
 const USAGE = `npm run bench -- [--quick] [--profile] [--out DIRECTORY]
 
-  --quick    a small directory and short rounds: whether everything works, in less than three minutes
-  --profile  no comparison: where the processor time of each server goes, as .cpuprofile files
-  --out      where the report goes; bench, and .tmp/bench for a quick run or profiles`;
+  --quick    a small directory and short rounds, in less than three minutes
+  --profile  no comparison: writes a .cpuprofile file of each server
+  --out      directory of the report; default: bench, or .tmp/bench with --quick or --profile`;
 
 /**
- * A round goes over everything once, so many seconds each. A process of the service is warm after some thousand answers: then
- * all that is compiled while it runs has been, which makes half of its first processor time.
+ * A round measures each scenario once, for `seconds`. A process is warm after some thousand responses: just-in-time compilation
+ * makes half of its processor time before.
  */
-const FULL = { rounds: 5, seconds: 4, warmUp: { seconds: 2, answers: 4000 } };
-const QUICK = { rounds: 3, seconds: 0.6, warmUp: { seconds: 0.4, answers: 600 } };
+const FULL = { rounds: 5, seconds: 4, warmUp: { seconds: 2, responses: 4000 } };
+const QUICK = { rounds: 3, seconds: 0.6, warmUp: { seconds: 0.4, responses: 600 } };
 
 export const CONNECTIONS = 16;
 
-/** @throws Error with the usage when it is used wrongly, or when that is what was asked for */
+/** @throws Error with the usage, for invalid options and for --help */
 export function readOptions(args) {
   const options = {
     quick: { type: 'boolean', default: false },

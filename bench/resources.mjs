@@ -1,6 +1,6 @@
-// What a run has started, and that it is stopped again, however the run ends.
+// Stops everything that a run has started, when the run ends, fails or is interrupted.
 
-/** Whoever pressed Ctrl-C wants to see no stack trace. */
+/** Thrown on Ctrl-C, which prints no stack trace. */
 export class Interruption extends Error {}
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
@@ -9,7 +9,7 @@ export class Resources {
   #stops = [];
   #ended = false;
 
-  /** Has this done at the end; the last first. Too late for that, it is done at once. */
+  /** Registers a function that runs at the end, in reverse order; immediately if the run has ended. */
   defer(stop) {
     if (this.#ended) return stop();
     this.#stops.push(stop);
@@ -27,7 +27,7 @@ export class Resources {
   }
 }
 
-/** Does some work with resources, and ends these when it is done, fails, or somebody interrupts it. */
+/** Runs a function with resources, and ends these after success, failure or a signal. */
 export async function withResources(work) {
   const resources = new Resources();
   let interrupt;

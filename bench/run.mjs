@@ -1,52 +1,52 @@
-// The benchmark: the service beside what else there is, in one run. `npm run bench`; never part of the tests.
+// The benchmark: compares the service with alternatives in one run (`npm run bench`). It is not part of the tests.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { prepareCells } from './cells.mjs';
-import { checkAnswers, checkNothingRemembered } from './checks.mjs';
+import { prepareScenarios } from './scenarios.mjs';
+import { checkResponses, checkCacheMisses } from './checks.mjs';
 import { ROOT } from './child.mjs';
-import { chooseBestWay } from './measure/best-way.mjs';
+import { chooseFastestStrategy } from './measure/fastest-strategy.mjs';
 import { memoryOf } from './measure/processor-time.mjs';
 import { measureRounds } from './measure/rounds.mjs';
 import { CONNECTIONS, readOptions } from './options.mjs';
 import { profile } from './profile/profile.mjs';
-import { readFacts } from './report/facts.mjs';
-import { judge } from './report/goals.mjs';
+import { readDirectorySize } from './report/directory-size.mjs';
+import { evaluateGoals } from './report/goals.mjs';
 import { CORES, describeMachine } from './report/machine.mjs';
 import { writeFiles } from './report/write.mjs';
 import { Interruption, withResources } from './resources.mjs';
 import { buildStage } from './stage.mjs';
 
-/** Says what is done, and how long it took. */
-async function tell(what, work) {
-  const begun = performance.now();
+/** Runs one step, and prints its name and duration. */
+async function runStep(label, work) {
+  const startedAt = performance.now();
   const result = await work();
-  console.log(`${((performance.now() - begun) / 1000).toFixed(1).padStart(7)} s  ${what}`);
+  console.log(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(7)} s  ${label}`);
   return result;
 }
 
 async function compare(options, resources) {
-  const stage = await buildStage(options, resources, tell);
+  const stage = await buildStage(options, resources, runStep);
   const { cluster, contenders, main, missing, slapd } = stage;
-  await tell('everybody answers the same', () => checkAnswers(stage));
-  const ways =
+  await runStep('compare the responses', () => checkResponses(stage));
+  const strategies =
     slapd === null
       ? null
-      : await tell('the best way to ask slapd', () =>
-          chooseBestWay(slapd, main.subjects.groups, CONNECTIONS),
+      : await runStep('select the fastest LDAP client', () =>
+          chooseFastestStrategy(slapd, main.subjects.groups, CONNECTIONS),
         );
-  const cells = await prepareCells(stage, resources);
-  const figures = await measureRounds(cells, options.pace, { cluster, cores: CORES, tell });
-  checkNothingRemembered(figures);
+  const scenarios = await prepareScenarios(stage, resources);
+  const figures = await measureRounds(scenarios, options.pace, { cluster, cores: CORES, runStep });
+  checkCacheMisses(figures);
   const memory = memoryOf(contenders.get('service').pids[0]);
-  const facts = await readFacts(main.connection);
-  const goals = judge({ figures, memory });
+  const directorySize = await readDirectorySize(main.connection);
+  const goals = evaluateGoals({ figures, memory });
   await writeFiles(options, {
     figures,
     goals,
     memory,
-    facts,
-    ways,
+    directorySize,
+    strategies,
     missing,
     machine: describeMachine(cluster.version),
   });
@@ -56,10 +56,10 @@ try {
   const options = readOptions(process.argv.slice(2));
   process.chdir(ROOT);
   mkdirSync(join(ROOT, options.out), { recursive: true });
-  await withResources((resources) => (options.profile ? profile : compare)(options, resources, tell));
+  await withResources((resources) => (options.profile ? profile : compare)(options, resources, runStep));
 } catch (error) {
   console.error(error instanceof Interruption ? 'Interrupted' : error);
   process.exitCode = error instanceof Interruption ? 130 : 1;
 }
-// A signal may have come in the middle of something that goes on.
+// After a signal, interrupted work may keep the process alive.
 process.exit();

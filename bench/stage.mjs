@@ -1,4 +1,4 @@
-// Everything that a run needs: the data, in all its forms, and everybody who answers.
+// Starts everything that a run needs: PostgreSQL with the data in all its forms, and the contenders.
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { fillLargeDirectory } from '../test/support/builders/large-directory.mjs
 import { findFreePort } from '../test/support/servers/postgres.mjs';
 import { findProgram } from '../test/support/servers/system-packages.mjs';
 import { startHandWritten, startPostgraphile, whyNoPostgraphile } from './contenders/peers.mjs';
-import { ask } from './contenders/contender.mjs';
+import { execute } from './contenders/contender.mjs';
 import { contenderOf, makeSite, startProcess } from './contenders/service.mjs';
 import { startSlapdContender } from './contenders/slapd.mjs';
 import { fetchTokens, writeClients } from './contenders/tokens.mjs';
@@ -16,61 +16,70 @@ import { fillOrdinaryTables } from './data/ordinary-tables.mjs';
 import { fillReadModel } from './data/read-model.mjs';
 import { SIZES } from './data/sizes.mjs';
 import { chooseSubjects, variablesFor } from './data/subjects.mjs';
-import { QUESTIONS } from './questions.mjs';
+import { QUERIES } from './queries.mjs';
 import { withResources } from './resources.mjs';
 
-/** People of the database with ten times the memberships who have a token. */
+/** Tokens for the database with ten times the memberships. */
 const FEW_TOKENS = 20;
 
-/** @returns the stage: who answers, what about, with which tokens, and what could not take part */
-export async function buildStage({ quick, preload = [] }, resources, tell) {
+/** @returns the contenders, the directories with tokens of their users, and the reasons why contenders are missing */
+export async function buildStage({ quick, preload = [] }, resources, runStep) {
   const size = SIZES[quick ? 'quick' : 'full'];
   const directory = mkdtempSync(join(tmpdir(), 'directory-bench-'));
   chmodSync(directory, 0o755);
   resources.defer(() => rmSync(directory, { recursive: true, force: true }));
-  const cluster = await tell('PostgreSQL', () => Cluster.start(join(directory, 'postgres'), resources));
-  const house = { directory, cluster, resources, tell, preload, signingKey: randomBytes(32).toString('hex') };
+  const cluster = await runStep('PostgreSQL', () => Cluster.start(join(directory, 'postgres'), resources));
+  const context = {
+    directory,
+    cluster,
+    resources,
+    runStep,
+    preload,
+    signingKey: randomBytes(32).toString('hex'),
+  };
 
-  const main = await openDirectory(house, 'directory', size.directory, size.tokens);
-  await tell('the same in ordinary tables', () => fillOrdinaryTables(main.connection));
-  await tell('the same in the read model', () => fillReadModel(main.connection));
-  const more = await openDirectory(house, 'more', size.more, FEW_TOKENS);
+  const main = await openDirectory(context, 'directory', size.directory, size.tokens);
+  await runStep('ordinary tables', () => fillOrdinaryTables(main.connection));
+  await runStep('read model', () => fillReadModel(main.connection));
+  const more = await openDirectory(context, 'more_memberships', size.more, FEW_TOKENS);
 
   const missing = [];
-  const contenders = await tell('the contenders', () => startContenders(house, main, more, missing));
-  const slapd = await tell('the same in slapd', () => startSlapd(house, main, missing));
+  const contenders = await runStep('contenders', () => startContenders(context, main, more, missing));
+  const slapd = await runStep('slapd', () => startSlapd(context, main, missing));
   return { cluster, contenders, slapd, main, more, missing };
 }
 
 async function startSlapd({ directory, resources }, { connection }, missing) {
   if (findProgram('slapd') !== null) return startSlapdContender(directory, connection, resources);
-  missing.push('slapd did not take part: it is not installed.');
+  missing.push('slapd is missing: it is not installed.');
   return null;
 }
 
-/** A database with the directory, a process of the service on it, and the tokens of some people. */
-async function openDirectory(house, name, size, count) {
-  const { directory, cluster, resources, tell, signingKey, preload } = house;
+/** Creates a database with the directory, a process of the service on it, and tokens of `count` users. */
+async function openDirectory(context, name, size, count) {
+  const { directory, cluster, resources, runStep, signingKey, preload } = context;
   const { url, connection } = await cluster.create(name);
   const clientsFile = join(directory, `${name}-clients.json`);
   const site = await makeSite({ databaseUrl: url, clientsFile, signingKey });
 
-  // The service makes its tables itself.
+  // The service creates its tables.
   writeClients(clientsFile, []);
   await withProcess(site, () => undefined);
-  await tell(`${size.people} people, ${size.groups} groups of ${size.members}`, () =>
+  await runStep(`${size.people} people, ${size.groups} groups of ${size.members}`, () =>
     fillLargeDirectory((text) => connection.query(text), size),
   );
   const subjects = await chooseSubjects(connection);
-  const known = subjects.people.slice(0, count);
-  writeClients(clientsFile, known);
-  // A provider of one's own is for development: the process that is measured has not been one.
-  const people = await tell(`${count} tokens`, () => withProcess(site, () => fetchTokens(site.port, known)));
+  const owners = subjects.people.slice(0, count);
+  writeClients(clientsFile, owners);
+  // The process that issued the tokens is not the process that is measured.
+  const people = await runStep(`${count} tokens`, () =>
+    withProcess(site, () => fetchTokens(site.port, owners)),
+  );
   const process = await startProcess(site, resources, { preload });
   return { url, connection, site, process, subjects, variables: variablesFor(subjects), people };
 }
 
-/** Does something while a process of the service runs. */
+/** Runs a function while a process of the service is running. */
 async function withProcess(site, work) {
   return withResources(async (resources) => {
     await startProcess(site, resources);
@@ -78,20 +87,20 @@ async function withProcess(site, work) {
   });
 }
 
-/** Everybody who answers over HTTP, by name. */
+/** Starts the contenders that respond over HTTP. @returns contenders by name */
 async function startContenders({ directory, resources, preload, signingKey }, main, more, missing) {
   const another = async ({ site }, options = {}) =>
     startProcess(site, resources, { port: await findFreePort(), ...options });
   const contenders = [
     contenderOf('service', [main.process]),
-    contenderOf('forgetful', [await another(main, { forgetful: true, preload })]),
-    contenderOf('twice', [await another(main), await another(main)]),
-    contenderOf('more', [await another(more, { forgetful: true })]),
+    contenderOf('cache-off', [await another(main, { cacheOff: true, preload })]),
+    contenderOf('two-processes', [await another(main), await another(main)]),
+    contenderOf('more-memberships', [await another(more, { cacheOff: true })]),
   ];
   const stage = { ...(await peersSettings(directory, main)), signingKey, resources, preload };
   for (const tables of ['ordinary', 'read-model']) contenders.push(await startHandWritten(stage, tables));
   const reason = whyNoPostgraphile();
-  if (reason !== null) missing.push(`PostGraphile did not take part: ${reason}.`);
+  if (reason !== null) missing.push(`PostGraphile is missing: ${reason}.`);
   else
     for (const tables of ['ordinary', 'read-model']) contenders.push(await startPostgraphile(stage, tables));
   return new Map(contenders.map((contender) => [contender.name, contender]));
@@ -100,6 +109,6 @@ async function startContenders({ directory, resources, preload, signingKey }, ma
 async function peersSettings(directory, { url, site, people }) {
   const tokensFile = join(directory, 'tokens.json');
   writeFileSync(tokensFile, JSON.stringify(Object.fromEntries(people.map(({ token, id }) => [token, id]))));
-  const { buildInfo } = await ask(site.port, { query: QUESTIONS.build.query }, people[0].token);
+  const { buildInfo } = await execute(site.port, { query: QUERIES.build.query }, people[0].token);
   return { databaseUrl: url, tokensFile, baseUrl: site.baseUrl, build: buildInfo };
 }

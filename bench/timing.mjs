@@ -1,6 +1,5 @@
-// Whether the time of an answer tells anything about a secret: `npm run timing [-- --samples NUMBER]`, with the service
-// and PostgreSQL as processes of their own. Never part of the tests, which share their machine with others.
-// docs/authentication.md says what came of it.
+// Tests whether response times reveal anything about a secret: `npm run timing [-- --samples NUMBER]`. It is not part of the
+// tests, because other load on the machine distorts it. docs/authentication.md has the result.
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,17 +8,17 @@ import { parseArgs } from 'node:util';
 import { ROOT } from './child.mjs';
 import { makeSite, startProcess } from './contenders/service.mjs';
 import { Cluster } from './data/cluster.mjs';
-import { HttpConnection } from './load/http-connection.mjs';
+import { HttpConnection } from '../test/support/clients/http-connection.mjs';
 import { compareTimes, THRESHOLD } from './measure/welch.mjs';
 import { Interruption, withResources } from './resources.mjs';
 
 const { values } = parseArgs({ options: { samples: { type: 'string', default: '20000' } } });
-/** Times of each class. */
+/** Measurements of each class. */
 const SAMPLES = Number(values.samples);
 const WARM_UP = 3000;
-/** Who is refused waits: so few are asked at once that they do not wait for each other. */
+/** Rejections are delayed: with few concurrent requests they do not wait for each other. */
 const CONNECTIONS = 4;
-/** Comparisons that are timed as one, where one alone is shorter than a clock can tell. */
+/** Comparisons per measurement, because one comparison is shorter than the resolution of the clock. */
 const BATCH = 100;
 
 const KNOWN = 'known-account';
@@ -28,7 +27,7 @@ const CLIENT = 'known-client';
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const newSecret = () => Buffer.from(`dirsa_${randomBytes(32).toString('base64url')}`).toString('latin1');
 
-/** A secret that differs in one character. By way of bytes: a text that is put together is only joined when it is read. */
+/** Returns a secret that differs in one character. It is built from bytes, because V8 joins concatenated strings lazily. */
 function wrongAt(secret, place) {
   const bytes = Buffer.from(secret);
   const letters = [...LETTERS].filter((letter) => letter !== secret[place]);
@@ -55,11 +54,11 @@ const asAccount = (id, secret) =>
 const asClient = (id, secret) =>
   request('/oauth2/token', id, secret, 'application/x-www-form-urlencoded', 'grant_type=client_credentials');
 
-/** Pairs of requests that are to take the same time. */
+/** Pairs of requests whose response times must not differ. */
 function pairsOf(secret) {
   return [
     [
-      'a secret of a service account, wrong at its first or at its last byte',
+      'a secret of a service account, wrong in the first or in the last byte',
       [() => asAccount(KNOWN, atFirst(secret)), () => asAccount(KNOWN, atLast(secret))],
     ],
     [
@@ -67,13 +66,13 @@ function pairsOf(secret) {
       [() => asAccount(UNKNOWN, newSecret()), () => asAccount(KNOWN, newSecret())],
     ],
     [
-      'a secret of a client, wrong at its first or at its last byte',
+      'a secret of a client, wrong in the first or in the last byte',
       [() => asClient(CLIENT, atFirst(secret)), () => asClient(CLIENT, atLast(secret))],
     ],
   ];
 }
 
-/** Asks with one or the other, as chance will have it: what else happens on the machine happens to both. */
+/** Sends requests of both classes in random order, so that other load on the machine affects both. */
 async function timeRequests(port, makers, samples) {
   const times = [[], []];
   await Promise.all(Array.from({ length: CONNECTIONS }, () => timeConnection(port, makers, samples, times)));
@@ -91,12 +90,12 @@ async function timeConnection(port, makers, samples, times) {
     const chosen = randomInt(2);
     const text = makers[chosen]();
     answered = newPromise();
-    const begun = process.hrtime.bigint();
+    const startedAt = process.hrtime.bigint();
     connection.send(text);
     const answer = await answered.promise;
-    times[chosen].push(Number(process.hrtime.bigint() - begun) / 1000);
+    times[chosen].push(Number(process.hrtime.bigint() - startedAt) / 1000);
     const status = answer.latin1Slice(9, 12);
-    if (status !== '401') throw new Error(`A wrong secret was answered with ${status}`);
+    if (status !== '401') throw new Error(`The status for a wrong secret is ${status}`);
   }
   connection.close();
 }
@@ -107,15 +106,15 @@ function newPromise() {
   return made;
 }
 
-/** The comparison alone, of many secrets at once. */
+/** Measures the comparison without a request, in batches. */
 async function timeComparison(makers) {
   const times = [[], []];
   while (Math.min(times[0].length, times[1].length) < SAMPLES) {
     const chosen = randomInt(2);
     const [compare, secrets] = makers[chosen]();
-    const begun = process.hrtime.bigint();
+    const startedAt = process.hrtime.bigint();
     for (const secret of secrets) compare(secret);
-    times[chosen].push(Number(process.hrtime.bigint() - begun) / 1000 / BATCH);
+    times[chosen].push(Number(process.hrtime.bigint() - startedAt) / 1000 / BATCH);
   }
   return times;
 }
@@ -125,31 +124,31 @@ async function comparisonsOf(secret) {
   const hashes = [hashSecret(secret)];
   const batch = (make) => Array.from({ length: BATCH }, () => make(secret));
   const constant = (candidate) => isOneOf(candidate, hashes);
-  const standIn = [Buffer.alloc(32)];
-  const nobodys = (candidate) => isOneOf(candidate, standIn);
+  const dummyHashes = [Buffer.alloc(32)];
+  const compareWithDummy = (candidate) => isOneOf(candidate, dummyHashes);
   const naive = (candidate) => [...secret].every((letter, index) => letter === candidate[index]);
   return [
     [
-      'the comparison alone, wrong at its first or at its last byte',
+      'the comparison alone, wrong in the first or in the last byte',
       [() => [constant, batch(atFirst)], () => [constant, batch(atLast)]],
     ],
     [
-      'the comparison alone, with the stand-in of an unknown account or with the hash of a known one',
-      [() => [nobodys, batch(newSecret)], () => [constant, batch(newSecret)]],
+      'the comparison alone, with the dummy hash of an unknown account or the hash of a known one',
+      [() => [compareWithDummy, batch(newSecret)], () => [constant, batch(newSecret)]],
     ],
     [
-      'for comparison: one that stops at the first difference',
+      'control: a comparison that stops at the first difference',
       [() => [naive, batch(atFirst)], () => [naive, batch(atLast)]],
     ],
   ];
 }
 
-function tell(what, [left, right]) {
-  const { t, difference, finest } = compareTimes(left, right);
+function runStep(label, [left, right]) {
+  const { t, difference, smallestDetectable } = compareTimes(left, right);
   const verdict = Math.abs(t) < THRESHOLD ? 'no difference found' : 'A DIFFERENCE';
   console.log(
-    `${what}:\n  ${verdict}: t = ${t.toFixed(1)}; medians differ by ${difference.toFixed(3)} µs; ` +
-      `${finest.toFixed(3)} µs would have been found`,
+    `${label}:\n  ${verdict}: t = ${t.toFixed(1)}; medians differ by ${difference.toFixed(3)} µs; ` +
+      `the smallest detectable difference is ${smallestDetectable.toFixed(3)} µs`,
   );
 }
 
@@ -178,10 +177,10 @@ async function run(resources) {
   await startProcess(site, resources);
   await makeAccount(connection, secret);
 
-  for (const [what, makers] of await comparisonsOf(secret)) tell(what, await timeComparison(makers));
-  for (const [what, makers] of pairsOf(secret)) {
+  for (const [label, makers] of await comparisonsOf(secret)) runStep(label, await timeComparison(makers));
+  for (const [label, makers] of pairsOf(secret)) {
     await timeRequests(site.port, makers, WARM_UP);
-    tell(what, await timeRequests(site.port, makers, SAMPLES));
+    runStep(label, await timeRequests(site.port, makers, SAMPLES));
   }
 }
 
@@ -199,7 +198,7 @@ async function makeAccount(connection, secret) {
 try {
   process.chdir(ROOT);
   console.log(
-    `${SAMPLES} times of each of two classes, in random order; |t| < ${THRESHOLD} is no difference`,
+    `${SAMPLES} measurements of each of two classes, in random order; |t| < ${THRESHOLD}: no difference`,
   );
   await withResources(run);
 } catch (error) {

@@ -1,34 +1,34 @@
-// Somebody who answers questions over HTTP.
+// A contender that responds over HTTP.
 
 export class Contender {
   /**
    * @param {object} options
-   * @param {string} options.name how it is called in the figures
+   * @param {string} options.name its name in the figures
    * @param {import('../child.mjs').Child[]} options.children its processes
-   * @param {number[]} options.ports where these answer
-   * @param {Record<string, import('../questions.mjs').Question>} options.questions
+   * @param {number[]} options.ports the ports of the processes
+   * @param {Record<string, import('../queries.mjs').Query>} options.queries
    */
-  constructor({ name, children, ports, questions }) {
+  constructor({ name, children, ports, queries }) {
     this.name = name;
     this.children = children;
     this.ports = ports;
-    this.questions = questions;
+    this.queries = queries;
   }
 
   get pids() {
     return this.children.map(({ pid }) => pid);
   }
 
-  /** What it says, in everybody's words. */
-  async ask(question, variables, token) {
-    const { operationName, query, contentOf } = this.questions[question];
-    const data = await ask(this.ports[0], { operationName, query, variables }, token);
+  /** Executes a query. @returns its content in comparable form */
+  async execute(queryName, variables, token) {
+    const { operationName, query, contentOf } = this.queries[queryName];
+    const data = await execute(this.ports[0], { operationName, query, variables }, token);
     return contentOf(data);
   }
 }
 
-/** Asks one question, and gives the data of the answer. */
-export async function ask(port, body, token) {
+/** Sends one request. @returns the data of the response */
+export async function execute(port, body, token) {
   const response = await fetch(`http://127.0.0.1:${port}/graphql/v1`, {
     method: 'POST',
     headers: {

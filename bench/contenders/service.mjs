@@ -1,19 +1,19 @@
-// The service, as its users run it: its settings, its embedded identity provider, its tables.
+// The service in production mode, with its embedded identity provider.
 import { findFreePort } from '../../test/support/servers/postgres.mjs';
 import { Child } from '../child.mjs';
-import { QUESTIONS } from '../questions.mjs';
+import { QUERIES } from '../queries.mjs';
 import { Contender } from './contender.mjs';
 
-/** Nobody is to be told that they ask too much. */
+/** Rate limits that no scenario reaches. */
 const UNLIMITED = { LIMIT_REQUESTS_PER_MINUTE: '999999999', LIMIT_POINTS_PER_HOUR: '999999999' };
 
-/** None of the others writes a line for each request. */
+/** The other contenders do not log requests either. */
 const QUIET = { LOG_REQUESTS: 'false' };
 
-/** How it is told to remember no answers. */
-const FORGETFUL = { ANSWER_CACHE_MEGABYTES: '0' };
+/** Disables the response cache. */
+const CACHE_OFF = { ANSWER_CACHE_MEGABYTES: '0' };
 
-/** Where a service is, and what it needs to be the same as others on its database: they trust each other's tokens. */
+/** Settings of all processes on a database, which accept each other's tokens. */
 export async function makeSite({ databaseUrl, clientsFile, signingKey }) {
   const port = await findFreePort();
   const environment = {
@@ -29,13 +29,13 @@ export async function makeSite({ databaseUrl, clientsFile, signingKey }) {
   return { port, baseUrl: environment.BASE_URL, environment };
 }
 
-/** Starts one process of the service. The first of a site has the site's own port. */
+/** Starts one process of the service, on the port of the site by default. */
 export async function startProcess(
   site,
   resources,
-  { port = site.port, forgetful = false, preload = [] } = {},
+  { port = site.port, cacheOff = false, preload = [] } = {},
 ) {
-  const environment = { ...site.environment, PORT: String(port), ...(forgetful ? FORGETFUL : {}) };
+  const environment = { ...site.environment, PORT: String(port), ...(cacheOff ? CACHE_OFF : {}) };
   const args = [...preload, 'dist/main.js'];
   const child = await Child.start({ args, environment, ready: /Ready at/, resources });
   return { child, port };
@@ -44,5 +44,5 @@ export async function startProcess(
 export function contenderOf(name, processes) {
   const children = processes.map(({ child }) => child);
   const ports = processes.map(({ port }) => port);
-  return new Contender({ name, children, ports, questions: QUESTIONS });
+  return new Contender({ name, children, ports, queries: QUERIES });
 }

@@ -1,4 +1,4 @@
-// Signed URLs of photos for those who do not have them from the service: the same, by the same key.
+// Signed URLs of photos for the other contenders, with the format and key of the service.
 import { createHmac, createSecretKey } from 'node:crypto';
 
 const LIFE = 3600;
@@ -7,32 +7,32 @@ const ROUNDING = 60;
 export class SignedPhotos {
   #baseUrl;
   #key;
-  #remembered = null;
+  #cache = null;
   #expires = 0;
 
   /**
    * @param {string} key hexadecimal
-   * @param {boolean} remembers gives out the same URL while its minute lasts, without signing it again
+   * @param {boolean} isCached returns the same URL for a minute, without signing it again
    */
-  constructor(baseUrl, key, remembers) {
+  constructor(baseUrl, key, isCached) {
     this.#baseUrl = baseUrl;
-    // Made once: Node 24 takes six times as long to sign with the bytes of a key.
+    // Created once: in Node 24, signing with the bytes of a key takes six times as long.
     this.#key = createSecretKey(key, 'hex');
-    if (remembers) this.#remembered = new Map();
+    if (isCached) this.#cache = new Map();
   }
 
   find(id, hasPhoto) {
     if (!hasPhoto) return null;
     const expires = Math.ceil((Date.now() / 1000 + LIFE) / ROUNDING) * ROUNDING;
-    if (this.#remembered === null) return this.#sign(id, expires);
+    if (this.#cache === null) return this.#sign(id, expires);
     if (expires !== this.#expires) {
-      this.#remembered.clear();
+      this.#cache.clear();
       this.#expires = expires;
     }
-    let url = this.#remembered.get(id);
+    let url = this.#cache.get(id);
     if (url === undefined) {
       url = this.#sign(id, expires);
-      this.#remembered.set(id, url);
+      this.#cache.set(id, url);
     }
     return url;
   }

@@ -1,12 +1,12 @@
-// Access tokens of people, from the identity provider of the service: one client for each, who is its owner.
+// Fetches access tokens of users from the embedded identity provider, with one client per user as its owner.
 import { writeFileSync } from 'node:fs';
 import { URLSearchParams } from 'node:url';
 
 const SECRET = 'bench-secret-of-one-of-many-clients';
-/** Tokens that are asked for at once. */
-const AT_ONCE = 8;
+/** Concurrent requests for tokens. */
+const CONCURRENCY = 8;
 
-/** A client that is called as a person is would act for itself (RFC 9068 §2.2). */
+/** Must differ from the id of the user: otherwise the client would act for itself (RFC 9068 §2.2). */
 const clientOf = (person) => `client-of-${person}`;
 
 export function writeClients(file, people) {
@@ -27,7 +27,7 @@ export async function fetchTokens(port, people) {
   const worker = async () => {
     for (const id of waiting) found.push({ id, token: await fetchToken(port, id) });
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
   return found;
 }
 
@@ -38,6 +38,6 @@ async function fetchToken(port, person) {
     body: new URLSearchParams({ grant_type: 'client_credentials' }),
   });
   const { access_token: token, error_description: reason } = await response.json();
-  if (token === undefined) throw new Error(`There is no token for ${person}: ${reason}`);
+  if (token === undefined) throw new Error(`No token for ${person}: ${reason}`);
   return token;
 }

@@ -1,10 +1,10 @@
-// PostgreSQL as a server of this size would be set, and the databases in it.
+// PostgreSQL with settings for a server of this size, and its databases.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { startPostgres } from '../../test/support/servers/postgres.mjs';
 
-/** Everything fits into memory, as it would there. Nothing is written while it is measured, so how safely does not matter. */
+/** All data fits into memory. Nothing is written during a measurement, so settings of durability have no effect. */
 const SETTINGS = {
   shared_buffers: '2GB',
   effective_cache_size: '6GB',
@@ -15,7 +15,7 @@ const SETTINGS = {
   checkpoint_timeout: '1h',
 };
 
-/** Held by the process that synchronises: while it is ours, the service leaves its mirror as it is. */
+/** Held by the process that synchronizes: while the benchmark holds it, the service does not synchronize. */
 const SYNCHRONIZATION_LOCK = 0x73796e63;
 
 export class Cluster {
@@ -31,7 +31,7 @@ export class Cluster {
     this.pid = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
   }
 
-  /** Makes an empty database that nobody will synchronise. */
+  /** Creates an empty database that is not synchronized. */
   async create(name) {
     const admin = await this.#connect('postgres');
     await admin.query(`create database ${name}`);

@@ -1,10 +1,10 @@
-// The same directory as LDIF, for an LDAP server.
+// The directory as LDIF, for slapd.
 import { SUFFIX } from '../../test/support/servers/slapd.mjs';
 
 const PEOPLE = `
   select id, name, given_name, family_name, email, school_year from users order by key`;
 
-/** Those who are named, in the order of pages: the client that asks for the first fifty then has them without sorting. */
+/** Members in the order of pages, so that the LDAP client need not sort them. */
 const GROUPS = `
   select g.id, g.name, g.named, g.owners, g.admins, nested.ids as nested from (
     select g.key, g.id, g.name, array_agg(u.id order by u.sort_name, u.key) as named,
@@ -22,7 +22,7 @@ const personDn = (id) => `uid=${id},ou=people,${SUFFIX}`;
 const groupDn = (id) => `cn=${id},ou=groups,${SUFFIX}`;
 const encoded = (text) => Buffer.from(text).toString('base64');
 
-/** @param {import('pg').Client} connection to a database that the service's tables are filled in */
+/** @param {import('pg').Client} connection to a database with the filled tables of the service */
 export async function buildLdif(connection) {
   const people = await connection.query(PEOPLE);
   const groups = await connection.query(GROUPS);

@@ -1,6 +1,6 @@
-// The same directory in tables as anybody would make them: people, groups, memberships, and an index for each way in.
+// The directory in ordinary tables: users, groups, memberships, and an index for each access path.
 
-/** Memberships are the effective ones: nobody else has to follow groups in groups. */
+/** Memberships are already resolved through nested groups. */
 const STATEMENTS = [
   'create schema ordinary',
   `create table ordinary.people (
@@ -38,7 +38,7 @@ const STATEMENTS = [
   'create index groups_search on ordinary.groups using gin (search_text public.gin_trgm_ops)',
 ];
 
-/** People and groups by part of a name or id, best first: $1 the text, lower case. What the service searches by. */
+/** Users and groups by part of a name or id, best match first, like the search of the service; $1 is the text in lower case. */
 export const SEARCH = `
   select kind, id, name from (
     select 0 as kind, u.key, u.id, u.name, u.sort_name,
@@ -50,7 +50,7 @@ export const SEARCH = `
     from ordinary.groups g where g.search_text like '%' || $1 || '%'
   ) found order by distance, sort_name, kind, key`;
 
-/** @param {import('pg').Client} connection to a database that the service's tables are filled in */
+/** @param {import('pg').Client} connection to a database with the filled tables of the service */
 export async function fillOrdinaryTables(connection) {
   for (const statement of STATEMENTS) await connection.query(statement);
   await connection.query(`

@@ -1,6 +1,6 @@
-// The same choices in every run.
+// Deterministic random numbers.
 
-/** Numbers from 0 to 1 (mulberry32). */
+/** Returns a generator of numbers from 0 to 1 (mulberry32). */
 export function makeRandom(seed) {
   let state = seed;
   return () => {
@@ -11,7 +11,7 @@ export function makeRandom(seed) {
   };
 }
 
-/** The same items in another order (Fisher and Yates). */
+/** Returns the items in random order (Fisher and Yates). */
 export function shuffle(items, random) {
   const shuffled = [...items];
   for (let last = shuffled.length - 1; last > 0; last--) {

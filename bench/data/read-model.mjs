@@ -1,5 +1,5 @@
-// The read model of the service for those who are given the same: rows in the order of pages, with everything that a page
-// shows, and counters.
+// A copy of the service's read model for the other contenders: rows in the order of pages, with all columns of a page, and
+// counters.
 
 const STATEMENTS = [
   'create schema read_model',
@@ -51,7 +51,7 @@ const STATEMENTS = [
   'analyze',
 ];
 
-/** @param {import('pg').Client} connection to a database that the service's tables are filled in */
+/** @param {import('pg').Client} connection to a database with the filled tables of the service */
 export async function fillReadModel(connection) {
   for (const statement of STATEMENTS) await connection.query(statement);
 }

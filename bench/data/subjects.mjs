@@ -1,16 +1,16 @@
-// Whom and what the questions are about.
+// The ids and search terms of the queries.
 import { makeRandom, shuffle } from './random.mjs';
 
-/** Groups that are asked for again and again, by those who may remember them. */
-const FAMILIAR = 200;
-/** Requests that are different, at most: more than are sent to anybody. A small directory has fewer. */
-const DIFFERENT = 300_000;
-/** Share of them for each of those who are sent so many a second, and who may have been sent the others. */
-const PACED = 1 / 12;
+/** Number of groups in scenarios with repeated queries. */
+const REPEATED_GROUPS = 200;
+/** Maximal number of distinct requests, more than a contender receives. A small directory has fewer. */
+const MAX_VARIANTS = 300_000;
+/** Share of the distinct requests that is reserved for each paced scenario. */
+const PACED_SHARE = 1 / 12;
 
 /**
  * @param {import('pg').Client} connection
- * @returns ids of ordinary groups, of large ones, of people with more groups than a page shows, and what is searched for
+ * @returns ids of ordinary groups, of large groups, of users with more groups than a page shows, and search terms
  */
 export async function chooseSubjects(connection) {
   const list = async (sql) => (await connection.query({ text: sql, rowMode: 'array' })).rows.flat();
@@ -26,8 +26,8 @@ export async function chooseSubjects(connection) {
 }
 
 /**
- * What people type when they look for somebody: mostly the beginning of a family name, often the given name and some
- * letters more, sometimes only a given name, which thousands have.
+ * Search terms: mostly the beginning of a family name, often the given name and some letters of the family name, sometimes only
+ * a given name, which thousands of users share.
  */
 function makeTerms(names, random) {
   const terms = names.slice(0, 20_000).map((name) => {
@@ -40,38 +40,38 @@ function makeTerms(names, random) {
   return terms.filter((term) => term.length >= 3);
 }
 
-/** The variables of the questions, as JSON. */
+/** The variables of the queries, as JSON. */
 export function variablesFor({ groups, terms }) {
   const ofGroup = (id) => JSON.stringify({ id });
   const ofTerm = (query) => JSON.stringify({ query });
-  const spelled = spellings(groups, DIFFERENT).map(ofGroup);
-  const paced = Math.floor(spelled.length * PACED);
+  const variants = caseVariants(groups, MAX_VARIANTS).map(ofGroup);
+  const paced = Math.floor(variants.length * PACED_SHARE);
   return {
     groups: groups.map(ofGroup),
-    familiarGroups: groups.slice(0, FAMILIAR).map(ofGroup),
-    differentGroups: spelled.slice(0, -2 * paced),
-    pacedGroups: spelled.slice(-2 * paced, -paced),
-    pacedGroupsForTwo: spelled.slice(-paced),
+    repeatedGroups: groups.slice(0, REPEATED_GROUPS).map(ofGroup),
+    uncachedGroups: variants.slice(0, -2 * paced),
+    pacedGroups: variants.slice(-2 * paced, -paced),
+    pacedGroupsForTwo: variants.slice(-paced),
     terms: terms.map(ofTerm),
-    differentTerms: spellings(terms, DIFFERENT).map(ofTerm),
+    uncachedTerms: caseVariants(terms, MAX_VARIANTS).map(ofTerm),
     none: ['{}'],
   };
 }
 
 /**
- * So many different spellings of these: case does not matter to the service, and so none of the requests has been made
- * before, while what is asked for is the same.
+ * Returns `count` variants of the words in upper and lower case. The service ignores case, so that each request is new to its
+ * response cache but has the same result.
  */
-function spellings(words, count) {
+function caseVariants(words, count) {
   const found = new Set();
   for (let pattern = 1; found.size < count && pattern < 256; pattern++) {
-    for (const word of words) found.add(respell(word, pattern));
+    for (const word of words) found.add(toCaseVariant(word, pattern));
   }
   return [...found].slice(0, count);
 }
 
-/** Letters whose bit is set in the pattern become capitals. */
-function respell(word, pattern) {
+/** Letters whose bit is set in the pattern become upper case. */
+function toCaseVariant(word, pattern) {
   let letter = 0;
   return word.replace(/[a-z]/g, (small) => ((pattern >> letter++) & 1 ? small.toUpperCase() : small));
 }

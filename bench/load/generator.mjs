@@ -1,5 +1,4 @@
-// The load, in a process of its own: so many connections, each of which sends the next request when the last is answered, or
-// when it is its turn, where only so many a second are to be sent.
+// The load process. Each of its connections sends the next request after the response to the last one, or at a fixed rate.
 import { performance } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers';
 import { HttpConnection } from '../../test/support/clients/http-connection.mjs';
@@ -17,25 +16,25 @@ serveLoads({
   prepare(name, load) {
     loads.set(name, new Requests(load));
   },
-  run(name, how) {
-    return run(loads.get(name), how);
+  run(name, options) {
+    return run(loads.get(name), options);
   },
 });
 
-/** Sends requests for so long, and waits for the last answers. @param rate a second; null: as many as are answered */
+/** Sends requests for some seconds, and waits for the last responses. @param rate requests per second; null: unlimited */
 async function run(requests, { seconds, connections, rate }) {
   latencies.clear();
-  const begun = performance.now();
-  const until = begun + seconds * 1000;
-  // Connections take turns.
+  const startedAt = performance.now();
+  const until = startedAt + seconds * 1000;
+  // Connections send in turn.
   const turnsOf = (index, start) =>
     rate === null ? null : { next: start + (index * 1000) / rate, interval: (connections * 1000) / rate };
   const workers = Array.from({ length: connections }, (_, index) =>
-    work(requests, requests.ports[index % requests.ports.length], until, turnsOf(index, begun)),
+    work(requests, requests.ports[index % requests.ports.length], until, turnsOf(index, startedAt)),
   );
   await Promise.all(workers);
   const [p50, p99] = latencies.quantiles([0.5, 0.99]);
-  return { requests: latencies.count, seconds: (performance.now() - begun) / 1000, p50, p99 };
+  return { requests: latencies.count, seconds: (performance.now() - startedAt) / 1000, p50, p99 };
 }
 
 function work(requests, port, until, turns) {
@@ -45,7 +44,7 @@ function work(requests, port, until, turns) {
       sent = performance.now();
       connection.send(requests.next());
     };
-    const goOn = (now) => {
+    const continueSending = (now) => {
       if (turns === null) return send();
       turns.next += turns.interval;
       if (turns.next > now) setTimeout(send, turns.next - now);
@@ -57,12 +56,12 @@ function work(requests, port, until, turns) {
     };
     const connection = new HttpConnection(
       port,
-      (answer) => {
+      (response) => {
         const now = performance.now();
         latencies.add(now - sent);
-        const isGood = answer.subarray(0, OK.length).equals(OK) && !answer.includes(ERRORS);
-        if (!isGood) return fail(new Error(`Not an answer: ${answer.toString().slice(0, 1000)}`));
-        if (now < until) return goOn(now);
+        const isGood = response.subarray(0, OK.length).equals(OK) && !response.includes(ERRORS);
+        if (!isGood) return fail(new Error(`Unexpected response: ${response.toString().slice(0, 1000)}`));
+        if (now < until) return continueSending(now);
         connection.close();
         resolve();
       },

@@ -1,9 +1,9 @@
-// How long answers took: all of them, so that no quantile is an estimate.
+// Records all response times, so that quantiles are exact.
 
-const MOST = 1 << 21;
+const MAX_SAMPLES = 1 << 21;
 
 export class Latencies {
-  #milliseconds = new Float32Array(MOST);
+  #milliseconds = new Float32Array(MAX_SAMPLES);
   #count = 0;
 
   clear() {
@@ -11,7 +11,7 @@ export class Latencies {
   }
 
   add(milliseconds) {
-    this.#milliseconds[this.#count % MOST] = milliseconds;
+    this.#milliseconds[this.#count % MAX_SAMPLES] = milliseconds;
     this.#count++;
   }
 
@@ -21,7 +21,7 @@ export class Latencies {
 
   /** @param {number[]} shares between 0 and 1 */
   quantiles(shares) {
-    const sorted = this.#milliseconds.slice(0, Math.min(this.#count, MOST)).sort();
+    const sorted = this.#milliseconds.slice(0, Math.min(this.#count, MAX_SAMPLES)).sort();
     return shares.map(
       (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN,
     );

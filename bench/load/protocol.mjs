@@ -1,6 +1,6 @@
-// What a process that makes load is told, and what it says, over the channel to the process that started it.
+// The load process's side of the messages between it and its parent.
 
-/** Serves one load after another. @param loads how loads are prepared, and run for { seconds, connections, rate } */
+/** Handles the messages of the parent. `prepare` stores a load, and `run` runs it for { seconds, connections, rate }. */
 export function serveLoads({ prepare, run }) {
   process.on('message', async ({ number, kind, name, content }) => {
     const before = process.cpuUsage();
@@ -13,6 +13,6 @@ export function serveLoads({ prepare, run }) {
     }
   });
   process.on('disconnect', () => process.exit());
-  // Ctrl-C goes to everybody in the terminal, and the one who began ends the others in order.
+  // A terminal sends Ctrl-C to all its processes. The parent stops this one.
   process.on('SIGINT', () => undefined);
 }

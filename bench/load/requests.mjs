@@ -1,11 +1,11 @@
-// What is sent: the requests of one load, made one after another from its lists.
+// Builds the requests of one load from its lists.
 
 /**
  * @typedef {object} Load
  * @property {number[]} ports connections are spread over them
  * @property {string} query the GraphQL document
  * @property {string} operationName
- * @property {string[]} variables as JSON; the requests go through them again and again
+ * @property {string[]} variables as JSON; requests cycle through them
  * @property {string[]} tokens likewise
  */
 
@@ -21,7 +21,7 @@ export class Requests {
     this.#prefix = `{"operationName":${JSON.stringify(operationName)},"query":${JSON.stringify(query)},"variables":`;
   }
 
-  /** The text of the next request. Another load of the same goes on where the last one ended. */
+  /** Returns the text of the next request. A later run continues where the last one ended. */
   next() {
     const number = this.#next++;
     const body = `${this.#prefix}${this.variables[number % this.variables.length]}}`;

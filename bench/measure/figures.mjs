@@ -1,10 +1,10 @@
-// What came out of the rounds, for those who write about it.
+// The results of the rounds.
 import { median } from './statistics.mjs';
 
 export class Figures {
   #samples;
 
-  /** @param {Map<string, import('./rounds.mjs').Sample[]>} samples of each cell */
+  /** @param {Map<string, import('./rounds.mjs').Sample[]>} samples of each scenario */
   constructor(samples) {
     this.#samples = samples;
   }
@@ -17,7 +17,7 @@ export class Figures {
     return this.#samples.has(name);
   }
 
-  /** The median of each figure of a cell. */
+  /** The median of each figure of a scenario. */
   of(name) {
     const samples = this.#samples.get(name);
     const names = Object.keys(samples[0]);
@@ -25,8 +25,8 @@ export class Figures {
   }
 
   /**
-   * How the figures of two cells compare: the median of the rounds' own ratios, since whatever slows the machine down
-   * slows down both. Null when one of them was not measured.
+   * Returns the ratio of a figure of two scenarios: the median of the ratios within the rounds, because other load on the machine
+   * affects both. Null if one of them was not measured.
    * @param {(sample: import('./rounds.mjs').Sample) => number} figure
    */
   compare(name, other, figure) {
@@ -36,7 +36,7 @@ export class Figures {
     return median(samples.map((sample, round) => figure(sample) / figure(others[round])));
   }
 
-  /** Share of the machine that was busy with something else. */
+  /** Share of the machine that other processes used. */
   get others() {
     return median([...this.#samples.values()].flat().map(({ others }) => others));
   }

@@ -1,9 +1,9 @@
-// Processor time of processes, from /proc (proc(5)): all threads, user and system, in milliseconds.
+// Processor time of processes from /proc (proc(5)): user and system time of all threads, in milliseconds.
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The kernel counts in hundredths of a second for everybody who asks. */
+/** Unit of the kernel's counters in milliseconds (USER_HZ is 100). */
 const TICK = 10;
-// Fields after the name, which may have spaces in it.
+// Indexes of fields after the name, which may contain spaces.
 const PARENT = 1;
 const USER = 11;
 const CHILDREN_USER = 13;
@@ -19,7 +19,7 @@ export function timeOf(pid) {
   return sum(fieldsOf(pid), USER);
 }
 
-/** Of a server that has a process for each connection: those that are there, and those that have ended. */
+/** Returns the time of a server and of its running and ended child processes. */
 export function timeOfFamily(pid) {
   const own = fieldsOf(pid);
   const children = readdirSync('/proc')
@@ -28,7 +28,7 @@ export function timeOfFamily(pid) {
   return children.reduce((total, time) => total + time, sum(own, USER) + sum(own, CHILDREN_USER));
 }
 
-/** Nothing for a process that is somebody else's child, or has ended between two looks. */
+/** Returns 0 for a process that has another parent or has ended. */
 function timeOfChild(pid, parent) {
   try {
     const fields = fieldsOf(pid);
@@ -38,7 +38,7 @@ function timeOfChild(pid, parent) {
   }
 }
 
-/** Of everything that runs on this machine. */
+/** Returns the time of all processes of the machine. */
 export function timeOfMachine() {
   const [, user, nice, system, , , interrupts, softInterrupts, stolen] = readFileSync('/proc/stat', 'utf8')
     .split('\n', 1)[0]
@@ -47,9 +47,9 @@ export function timeOfMachine() {
   return (user + nice + system + interrupts + softInterrupts + stolen) * TICK;
 }
 
-/** Megabytes of memory that a process holds now, and that it held at most. */
+/** Returns the current and the maximum resident size of a process in megabytes. */
 export function memoryOf(pid) {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const megabytes = (name) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) / 1024;
-  return { now: megabytes('VmRSS'), most: megabytes('VmHWM') };
+  return { now: megabytes('VmRSS'), max: megabytes('VmHWM') };
 }

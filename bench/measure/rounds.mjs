@@ -1,60 +1,61 @@
-// The rounds: everybody is measured in each, so that a machine that is slow for a minute is so for all of them.
+// Each round measures all scenarios, so that a temporarily slow machine affects all of them.
 import { Figures } from './figures.mjs';
 import { timeOf, timeOfFamily, timeOfMachine } from './processor-time.mjs';
 
-/** Turns of warming up after which we go on in any case. */
-const MOST_TURNS = 8;
+/** Maximum number of warm-up runs of a scenario. */
+const MAX_WARM_UP_RUNS = 8;
 
 /**
  * @typedef {object} Sample
- * @property {number} perSecond answers
+ * @property {number} perSecond responses
  * @property {number} p50 milliseconds, likewise p99
- * @property {number} server milliseconds of processor time an answer, likewise postgres
- * @property {number} loader the share of a core that making the load took
- * @property {number} others the share of the machine that had nothing to do with it
+ * @property {number} server milliseconds of processor time per response, likewise postgres
+ * @property {number} loadProcess share of a core that the load process used
+ * @property {number} others share of the machine that other processes used
  */
 
-/** @returns {Promise<Figures>} with one sample a round of each cell */
-export async function measureRounds(cells, { rounds, seconds, warmUp }, { cluster, cores, tell }) {
-  await tell('warming up', async () => {
-    for (const cell of cells) await warm(cell, warmUp);
+/** @returns {Promise<Figures>} one sample of each scenario per round */
+export async function measureRounds(scenarios, { rounds, seconds, warmUp }, { cluster, cores, runStep }) {
+  await runStep('warm-up', async () => {
+    for (const scenario of scenarios) await warm(scenario, warmUp);
   });
-  const samples = new Map(cells.map(({ name }) => [name, []]));
+  const samples = new Map(scenarios.map(({ name }) => [name, []]));
   for (let round = 1; round <= rounds; round++) {
-    // Whoever comes after whom must not matter.
-    const ordered = round % 2 === 1 ? cells : [...cells].reverse();
-    await tell(`round ${round} of ${rounds}`, async () => {
-      for (const cell of ordered) samples.get(cell.name).push(await sample(cell, seconds, cluster, cores));
+    // Reverses the order every other round, so that it does not matter.
+    const ordered = round % 2 === 1 ? scenarios : [...scenarios].reverse();
+    await runStep(`round ${round} of ${rounds}`, async () => {
+      for (const scenario of ordered)
+        samples.get(scenario.name).push(await sample(scenario, seconds, cluster, cores));
     });
   }
   return new Figures(samples);
 }
 
-/** Until each process of who is asked has given so many answers. */
-async function warm({ contender, run }, { seconds, answers }) {
-  let missing = answers * contender.pids.length;
-  for (let turn = 0; missing > 0 && turn < MOST_TURNS; turn++) missing -= (await run(seconds)).requests;
+/** Runs until each process of the contender has sent `responses` responses. */
+async function warm({ contender, run }, { seconds, responses }) {
+  let missing = responses * contender.pids.length;
+  for (let turn = 0; missing > 0 && turn < MAX_WARM_UP_RUNS; turn++) missing -= (await run(seconds)).requests;
 }
 
-async function sample({ contender, run, loaderCounts }, seconds, cluster, cores) {
-  const look = () => ({
+async function sample({ contender, run, countsLoadTime }, seconds, cluster, cores) {
+  const readCounters = () => ({
     server: contender.pids.reduce((sum, pid) => sum + timeOf(pid), 0),
     postgres: timeOfFamily(cluster.pid),
     machine: timeOfMachine(),
   });
-  const before = look();
+  const before = readCounters();
   const result = await run(seconds);
-  const after = look();
-  const spent = (what) => after[what] - before[what];
+  const after = readCounters();
+  const spent = (label) => after[label] - before[label];
   const { requests, loaderMilliseconds } = result;
-  const known = spent('server') + spent('postgres') + loaderMilliseconds;
+  const accounted = spent('server') + spent('postgres') + loaderMilliseconds;
   return {
     perSecond: requests / result.seconds,
     p50: result.p50,
     p99: result.p99,
-    server: (spent('server') + (loaderCounts ? loaderMilliseconds : 0)) / requests,
+    server: (spent('server') + (countsLoadTime ? loaderMilliseconds : 0)) / requests,
     postgres: spent('postgres') / requests,
-    loader: loaderMilliseconds / (result.seconds * 1000),
-    others: Math.max(0, spent('machine') - known) / (result.seconds * 1000 * cores),
+    loadProcess: loaderMilliseconds / (result.seconds * 1000),
+    others: Math.max(0, spent('machine') - accounted) / (result.seconds * 1000 * cores),
   };
 }

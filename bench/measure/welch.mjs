@@ -1,17 +1,17 @@
-// Whether two series of times differ: Welch's t-test, as dudect makes it (Reparaz, Balasch, Verbauwhede, 2017).
+// Tests whether two series of times differ: Welch's t-test as in dudect (Reparaz, Balasch, Verbauwhede, 2017).
 import { median } from './statistics.mjs';
 
-/** Shares of the quickest samples that are looked at: the slow ones tell of the machine rather than of what is timed. */
+/** Shares of the fastest samples that are compared, because the slowest depend on other load. */
 const SHARES = [1, 0.99, 0.95, 0.9, 0.75, 0.5];
 
-/** Above this a difference is as good as certain; below, none was found. */
+/** |t| from which the series differ. */
 export const THRESHOLD = 4.5;
 
 /**
  * @param {number[]} left times of one class
  * @param {number[]} right times of the other
- * @returns the t of the largest size over the shares, by how much the medians differ, and the smallest difference that
- *   would have been found, both in the unit of the times
+ * @returns the largest t of the shares, the difference of the medians and the smallest detectable difference, in the unit of
+ *   the times
  */
 export function compareTimes(left, right) {
   const all = [...left, ...right].sort((one, other) => one - other);
@@ -20,8 +20,8 @@ export function compareTimes(left, right) {
     return welch(...[left, right].map((times) => times.filter((time) => time <= longest)));
   });
   const { t } = tests.reduce((largest, test) => (Math.abs(test.t) > Math.abs(largest.t) ? test : largest));
-  const finest = Math.min(...tests.map(({ error }) => error)) * THRESHOLD;
-  return { t, difference: median(left) - median(right), finest };
+  const smallestDetectable = Math.min(...tests.map(({ error }) => error)) * THRESHOLD;
+  return { t, difference: median(left) - median(right), smallestDetectable };
 }
 
 /** (mean₁ − mean₂) / √(variance₁ / n₁ + variance₂ / n₂) */

@@ -1,9 +1,9 @@
-// Instead of a comparison: where the processor time of the service and of its peers goes, question by question.
+// Profiles the service and the other contenders, query by query.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ROOT } from '../child.mjs';
-import { prepareCells } from '../cells.mjs';
+import { prepareScenarios } from '../scenarios.mjs';
 import { percent } from '../report/numbers.mjs';
 import { buildStage } from '../stage.mjs';
 import { summarizeProfile } from './summary.mjs';
@@ -14,25 +14,25 @@ const SECONDS = 5;
 
 const PROFILED = ['service', 'hand-written', 'postgraphile'];
 
-const PRELOAD = ['--import', './bench/profile/window.mjs'];
+const PRELOAD = ['--import', './bench/profile/profiler.mjs'];
 
-export async function profile({ out }, resources, tell) {
+export async function profile({ out }, resources, runStep) {
   const profiles = join(ROOT, out, 'profiles');
   mkdirSync(profiles, { recursive: true });
   const written = join(profiles, 'last.cpuprofile');
   process.env.PROFILE_FILE = written;
-  const stage = await buildStage({ quick: true, preload: PRELOAD }, resources, tell);
-  const cells = await prepareCells(stage, resources);
-  for (const cell of cells.filter(({ contender }) => PROFILED.includes(contender.name))) {
-    await tell(cell.name, () => profileCell(cell, written));
-    const file = join(profiles, `${cell.name.replaceAll('/', '-')}.cpuprofile`);
+  const stage = await buildStage({ quick: true, preload: PRELOAD }, resources, runStep);
+  const scenarios = await prepareScenarios(stage, resources);
+  for (const scenario of scenarios.filter(({ contender }) => PROFILED.includes(contender.name))) {
+    await runStep(scenario.name, () => profileScenario(scenario, written));
+    const file = join(profiles, `${scenario.name.replaceAll('/', '-')}.cpuprofile`);
     renameSync(written, file);
-    show(summarizeProfile(JSON.parse(readFileSync(file, 'utf8'))));
+    print(summarizeProfile(JSON.parse(readFileSync(file, 'utf8'))));
   }
   console.log(`\n${profiles}`);
 }
 
-async function profileCell({ contender, run }, written) {
+async function profileScenario({ contender, run }, written) {
   const [child] = contender.children;
   await run(WARM_UP);
   rmSync(written, { force: true });
@@ -43,7 +43,7 @@ async function profileCell({ contender, run }, written) {
   while (!child.log.includes('Profiled') || !existsSync(written)) await sleep(50);
 }
 
-function show({ functions, packages }) {
+function print({ functions, packages }) {
   const line = ({ name, share }) => `    ${percent(share).padStart(5)}  ${name}`;
   console.log([...packages.slice(0, 12).map(line), '', ...functions.map(line), ''].join('\n'));
 }

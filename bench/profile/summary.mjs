@@ -1,9 +1,9 @@
-// Where the processor time of a profile went: by function and by package, without what it called.
+// Sums the self time of a profile by function and by package.
 
 const IDLE = new Set(['(idle)', '(program)', '(root)']);
 const ROWS = 25;
 
-/** @param profile as the inspector gives it (Profiler.Profile of the Chrome DevTools Protocol) */
+/** @param profile a Profiler.Profile of the Chrome DevTools Protocol */
 export function summarizeProfile({ nodes, samples, timeDeltas }) {
   const byId = new Map(nodes.map((node) => [node.id, node.callFrame]));
   const functions = new Map();
@@ -24,7 +24,7 @@ function add(sums, name, time) {
   sums.set(name, (sums.get(name) ?? 0) + time);
 }
 
-/** Names and their shares of the time that was not idle. */
+/** Returns the largest sums as shares of the busy time. */
 function largest(sums, total) {
   return [...sums]
     .sort(([, left], [, right]) => right - left)

@@ -1,4 +1,4 @@
-// What it all ran on.
+// Describes the machine.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
@@ -6,16 +6,16 @@ import { findNewerNode, whyNoPostgraphile } from '../contenders/peers.mjs';
 
 export const CORES = cpus().length;
 
-/** Names and values, in the order in which they are shown. */
+/** Names and values, in display order. */
 export function describeMachine(postgres) {
   const newer = whyNoPostgraphile() === null ? findNewerNode() : null;
   return [
     ['Processor', `${cpus()[0].model.trim()}, ${CORES} cores`],
     ['Memory', `${Math.round(totalmem() / 2 ** 30)} GB`],
     ['System', systemName()],
-    ['Node.js of the service, and of what is written by hand', process.version],
+    ['Node.js of the service and the server written by hand', process.version],
     [
-      'Node.js of PostGraphile, which needs a newer one',
+      'Node.js of PostGraphile, which requires a newer one',
       newer === null ? '—' : execFileSync(newer, ['--version'], { encoding: 'utf8' }).trim(),
     ],
     ['PostGraphile', versionOf('postgraphile')],

@@ -1,6 +1,6 @@
-// Numbers as people read them.
+// Formats numbers and tables.
 
-/** With three digits that matter. */
+/** Formats a number with three significant digits. */
 export function digits(value) {
   if (value === null || Number.isNaN(value)) return '—';
   if (value >= 100) return Math.round(value).toLocaleString('en-GB');
@@ -9,9 +9,9 @@ export function digits(value) {
 
 export const percent = (share) => `${Math.round(share * 100)} %`;
 
-/** A table in Markdown; the first column is text. */
+/** Formats a Markdown table; the first column is text. */
 export function table(head, rows) {
-  const line = (cells) => `| ${cells.join(' | ')} |`;
+  const line = (scenarios) => `| ${scenarios.join(' | ')} |`;
   return [line(head), line(head.map((_, index) => (index === 0 ? '---' : '--:'))), ...rows.map(line)].join(
     '\n',
   );

@@ -1,4 +1,4 @@
-// What a run leaves behind: the report, its picture, and the samples for whoever wants to look closer.
+// Writes the report, its picture and the samples.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
@@ -18,8 +18,8 @@ export async function writeFiles({ out, quick }, results) {
   const style = await resolveConfig(join(ROOT, report));
   writeFileSync(report, await format(text, { ...style, parser: 'markdown' }));
   writeFileSync(join(out, 'ratios.svg'), drawChart(results.goals));
-  for (const { what, value, isMet } of results.goals) {
-    console.log(`${isMet === null ? ' ' : isMet ? '✓' : '✗'} ${digits(value).padStart(6)}  ${what}`);
+  for (const { label, value, isMet } of results.goals) {
+    console.log(`${isMet === null ? ' ' : isMet ? '✓' : '✗'} ${digits(value).padStart(6)}  ${label}`);
   }
   console.log(`\n${report}`);
 }

@@ -1,31 +1,31 @@
-// What one would write by hand to answer these questions and no others: node:http, pg, JSON.stringify.
+// A server written by hand for these queries only: node:http, pg, JSON.stringify.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import pg from 'pg';
-import { QUESTIONS } from '../../questions.mjs';
+import { QUERIES } from '../../queries.mjs';
 import { SignedPhotos } from '../signed-photos.mjs';
-import { Answers } from './answers.mjs';
+import { Executor } from './executor.mjs';
 import { statementsOn } from './statements.mjs';
 
 const { PORT, DATABASE_URL, TABLES, TOKENS_FILE, BASE_URL, SIGNING_KEY, BUILD } = process.env;
 
-/** With the read model comes what the service tells its connections, and its memory of signed URLs. */
-const isLike = TABLES === 'read-model';
+/** With the read model, it uses the service's connection settings and caches signed URLs. */
+const usesReadModel = TABLES === 'read-model';
 const onConnect = async (client) => {
   await client.query('set plan_cache_mode = force_generic_plan; set enable_memoize = off');
 };
 
-const answers = new Answers({
-  pool: new pg.Pool({ connectionString: DATABASE_URL, max: 10, ...(isLike ? { onConnect } : {}) }),
+const executor = new Executor({
+  pool: new pg.Pool({ connectionString: DATABASE_URL, max: 10, ...(usesReadModel ? { onConnect } : {}) }),
   statements: statementsOn(TABLES),
-  photos: new SignedPhotos(BASE_URL, SIGNING_KEY, isLike),
+  photos: new SignedPhotos(BASE_URL, SIGNING_KEY, usesReadModel),
   build: JSON.parse(BUILD),
 });
 
-/** Who a token belongs to. */
+/** Ids of users by token. */
 const people = new Map(Object.entries(JSON.parse(readFileSync(TOKENS_FILE, 'utf8'))));
-/** Which question a document is. */
-const questions = new Map(Object.entries(QUESTIONS).map(([name, { query }]) => [query, name]));
+/** Names of queries by document. */
+const queries = new Map(Object.entries(QUERIES).map(([name, { query }]) => [query, name]));
 
 const server = createServer((request, response) => {
   const person = people.get(request.headers.authorization?.slice('Bearer '.length));
@@ -33,16 +33,16 @@ const server = createServer((request, response) => {
   const chunks = [];
   request.on('data', (chunk) => chunks.push(chunk));
   request.on('end', () => {
-    answer(Buffer.concat(chunks).toString(), person).then(
+    execute(Buffer.concat(chunks).toString(), person).then(
       (text) => send(response, text),
       (error) => response.writeHead(500).end(error.stack),
     );
   });
 });
 
-async function answer(body, person) {
+async function execute(body, person) {
   const { query, variables } = JSON.parse(body);
-  return JSON.stringify({ data: await answers.find(questions.get(query), variables, person) });
+  return JSON.stringify({ data: await executor.find(queries.get(query), variables, person) });
 }
 
 function send(response, text) {

@@ -1,7 +1,7 @@
-// One prepared statement a question, on ordinary tables or on the read model of the service.
+// One prepared statement per query, on ordinary tables or on the read model of the service.
 import { SEARCH } from '../../data/ordinary-tables.mjs';
 
-/** Columns: of the parent, then of each row, or nulls. One row more than the page tells whether there is a next one. */
+/** Columns of the parent, then of each row, or nulls. An additional row shows whether there is a next page. */
 const ORDINARY = {
   members: (first) => `
     select g.name, counted.total, page.* from ordinary.groups g

@@ -1,9 +1,9 @@
-// What PostGraphile does not make of tables by itself: orders by a related table, signed photos, whose token it is.
+// Extends the schema that PostGraphile derives from tables: orders by a related table, signed photos, the user of the token.
 import { constant, context, lambda } from 'postgraphile/grafast';
 import { TYPES } from 'postgraphile/@dataplan/pg';
 import { addPgTableOrderBy, extendSchema, orderByAscDesc } from 'postgraphile/utils';
 
-/** Memberships by the name of the person, and by that of the group. */
+/** Orders memberships by the name of the user and by the name of the group. */
 export const ORDERS = [
   orderByRelated('PERSON_SORT_NAME', 'people', 'person_key'),
   orderByRelated('GROUP_SORT_NAME', 'groups', 'group_key'),
@@ -20,8 +20,8 @@ function orderByRelated(name, table, reference) {
 }
 
 /**
- * @param {Record<string, string>} ids the types that have a photo, and their column with the person's id
- * @param build what the service says about its build
+ * @param {Record<string, string>} ids types with a photo, and their column with the id of the user
+ * @param build the `buildInfo` of the service
  */
 export function makeDirectoryPlugin(ids, photos, build) {
   const photo = (column) => ({

@@ -1,4 +1,4 @@
-// PostGraphile 5 as its documentation sets it up for production, with a bearer token on every request.
+// PostGraphile 5 with the production settings of its documentation, and a bearer token on every request.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { postgraphile } from 'postgraphile';
@@ -10,28 +10,28 @@ import { makeDirectoryPlugin, ORDERS } from './plugins.mjs';
 
 const { PORT, DATABASE_URL, TABLES, TOKENS_FILE, BASE_URL, SIGNING_KEY, BUILD } = process.env;
 
-/** With the read model comes what the service tells its connections, and its memory of signed URLs. */
-const isLike = TABLES === 'read-model';
-const schema = isLike ? 'read_model' : 'ordinary';
-const ids = isLike ? { Person: 'id', Member: 'person_id' } : { Person: 'id' };
+/** With the read model, it uses the service's connection settings and caches signed URLs. */
+const usesReadModel = TABLES === 'read-model';
+const schema = usesReadModel ? 'read_model' : 'ordinary';
+const ids = usesReadModel ? { Person: 'id', Member: 'person_id' } : { Person: 'id' };
 const onConnect = async (client) => {
   await client.query('set plan_cache_mode = force_generic_plan; set enable_memoize = off');
 };
 
-/** Who a token belongs to. */
+/** Ids of users by token. */
 const people = new Map(Object.entries(JSON.parse(readFileSync(TOKENS_FILE, 'utf8'))));
 
 const service = postgraphile({
   extends: [PostGraphileAmberPreset],
   plugins: [
-    ...(isLike ? [] : ORDERS),
-    makeDirectoryPlugin(ids, new SignedPhotos(BASE_URL, SIGNING_KEY, isLike), JSON.parse(BUILD)),
+    ...(usesReadModel ? [] : ORDERS),
+    makeDirectoryPlugin(ids, new SignedPhotos(BASE_URL, SIGNING_KEY, usesReadModel), JSON.parse(BUILD)),
   ],
   pgServices: [
     makePgService({
       connectionString: DATABASE_URL,
       schemas: [schema],
-      poolConfig: { max: 10, ...(isLike ? { onConnect } : {}) },
+      poolConfig: { max: 10, ...(usesReadModel ? { onConnect } : {}) },
       pubsub: false,
     }),
   ],
@@ -40,7 +40,7 @@ const service = postgraphile({
     explain: false,
     context({ node }) {
       const person = people.get(node?.req.headers.authorization?.slice('Bearer '.length));
-      if (person === undefined) throw new Error('This token is not known');
+      if (person === undefined) throw new Error('Unknown token');
       return { person };
     },
   },

@@ -1,18 +1,18 @@
-// A group with its first fifty members, asked of an LDAP server: every way in which a client might go about it.
+// Reads a group with its first fifty members from an LDAP server, with several strategies.
 import { SUFFIX } from '../../../test/support/servers/slapd.mjs';
 
 const GROUP_ATTRIBUTES = ['displayName', 'member', 'owner', 'groupAdmin'];
 const PERSON_ATTRIBUTES = ['uid', 'displayName', 'schoolYear'];
 const FIRST = 50;
 
-/** The group first, then its people: by one filter that names them all, or entry by entry. */
-export const WAYS = {
-  'one filter for all people': { findPeople: findByFilter, connections: 16 },
-  'one filter, over four connections': { findPeople: findByFilter, connections: 4 },
-  'each person on their own': { findPeople: findOneByOne, connections: 16 },
+/** All read the group first, then its members: with one filter that contains all of them, or one by one. */
+export const STRATEGIES = {
+  'one filter for all members': { findPeople: findByFilter, connections: 16 },
+  'one filter, four connections': { findPeople: findByFilter, connections: 4 },
+  'one request per member': { findPeople: findOneByOne, connections: 16 },
 };
 
-/** @param {import('ldapts').Client} client bound already */
+/** @param {import('ldapts').Client} client after its bind */
 export async function findMembers(client, id, findPeople) {
   const { searchEntries } = await client.search(`cn=${id},ou=groups,${SUFFIX}`, {
     scope: 'base',

@@ -1,9 +1,9 @@
-// Preloaded into a server: SIGUSR2 begins a profile, the next one ends it and writes it down. What the server does while
-// it starts would hide what it does for requests.
+// Preloaded into a server: SIGUSR2 starts a profile, and the next SIGUSR2 ends and writes it. So the profile does not contain
+// the start of the server.
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 
-/** Microseconds between two looks. */
+/** Sampling interval in microseconds. */
 const INTERVAL = 200;
 
 const session = new Session();

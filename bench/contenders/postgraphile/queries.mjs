@@ -1,5 +1,5 @@
-// The same questions in the schemas that PostGraphile makes of the tables.
-import { formOfCursor, formOfPhoto } from '../../questions.mjs';
+// The same queries in the schemas that PostGraphile derives from the tables.
+import { formOfCursor, formOfPhoto } from '../../queries.mjs';
 
 const ROLES = [null, 'MEMBER', 'ADMIN', 'OWNER'];
 const KINDS = ['User', 'Group'];
@@ -90,7 +90,7 @@ const BUILD = {
   contentOf: ({ buildInfo }) => buildInfo,
 };
 
-/** There is one index, whatever the tables. */
+/** Defined for the ordinary tables only. */
 const SEARCH = {
   query: `query Search($query: String!) {
   search(term: $query, first: 20) { nodes { kind id name } }
@@ -99,7 +99,7 @@ const SEARCH = {
 };
 
 /** @param {'ordinary' | 'read-model'} tables */
-export function questionsOn(tables) {
+export function queriesOn(tables) {
   return {
     members: { operationName: 'Members', ...membersOf(50)[tables] },
     largestPage: { operationName: 'Members', ...membersOf(100)[tables] },

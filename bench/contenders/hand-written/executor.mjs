@@ -1,10 +1,10 @@
-// From rows to answers: each question has a function of its own, and nothing is done that it does not need.
+// Executes the queries: one function per query maps rows to the response and does nothing else.
 
 const ROLES = [null, 'MEMBER', 'ADMIN', 'OWNER'];
 
 const cursorOf = (sortName, key) => Buffer.from(JSON.stringify([sortName, key])).toString('base64url');
 
-export class Answers {
+export class Executor {
   #pool;
   #statements;
   #photos;
@@ -17,9 +17,9 @@ export class Answers {
     this.#build = build;
   }
 
-  /** @returns {Promise<object>} the member `data` of the answer */
-  async find(question, variables, person) {
-    switch (question) {
+  /** @returns {Promise<object>} the member `data` of the response */
+  async find(queryName, variables, person) {
+    switch (queryName) {
       case 'members':
         return this.#members(this.#statements.members, 50, variables.id);
       case 'largestPage':

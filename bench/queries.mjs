@@ -1,4 +1,4 @@
-// What everybody is asked, in the words of the service, and what the answer has to say in anybody's words.
+// The queries in the schema of the service, and functions that reduce a response to comparable content.
 
 const MEMBERS = (first) => `query Members($id: String!) {
   group(group: {id: $id}) {
@@ -32,8 +32,8 @@ const SEARCH = `query Search($query: String!) {
 
 /** @typedef {{ operationName: string, query: string, contentOf: (data: object) => unknown }} Question */
 
-/** As the service is asked, and whoever answers with its schema. */
-export const QUESTIONS = {
+/** Queries of the service and of contenders with its schema. */
+export const QUERIES = {
   members: { operationName: 'Members', query: MEMBERS(50), contentOf: membersIn },
   largestPage: { operationName: 'Members', query: MEMBERS(100), contentOf: membersIn },
   profile: { operationName: 'Profile', query: PROFILE, contentOf: profileIn },
@@ -49,13 +49,13 @@ export const QUESTIONS = {
   },
 };
 
-/** What each question is called where people read it. */
+/** Titles of the queries in the report. */
 export const TITLES = {
   members: 'Q1: a group with its first 50 members',
-  profile: 'Q2: one’s profile with its last 20 groups',
-  build: 'Q3: which build answers (the floor)',
+  profile: 'Q2: the own profile with its last 20 groups',
+  build: 'Q3: `buildInfo`, a request without data',
   largestPage: 'Q4: a group with its first 100 members',
-  search: 'Q5: search for people and groups',
+  search: 'Q5: a search for users and groups',
 };
 
 function membersIn({ group: { name, members } }) {
@@ -85,14 +85,14 @@ function profileIn({ profile: { name, schoolYear, photo, groups } }) {
   };
 }
 
-/** Everybody has cursors of their own: what counts is that there is one. */
+/** The format of cursors differs between contenders: only their presence is compared. */
 export function formOfCursor(cursor) {
   return typeof cursor === 'string' && cursor.length > 0 ? 'a cursor' : cursor;
 }
 
 const PHOTO = /^http:\/\/[^/]+(\/photo\/v1\/[^?]+)\?expires=\d{10}&signature=[0-9a-f]{64}$/;
 
-/** The time in a signed URL, and with it the signature, may differ by a minute. */
+/** Expiry and signature of a signed URL may differ by a minute, so only the path is compared. */
 export function formOfPhoto(url) {
   if (url === null) return null;
   const [, path] = PHOTO.exec(url) ?? [];

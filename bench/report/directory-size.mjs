@@ -1,4 +1,4 @@
-// How large the directory is that was measured, as the service keeps it.
+// The size of the measured directory in the database of the service.
 
 const TABLES = [
   'users',
@@ -10,7 +10,7 @@ const TABLES = [
 ];
 
 /** @param {import('pg').Client} connection */
-export async function readFacts(connection) {
+export async function readDirectorySize(connection) {
   const { rows } = await connection.query(
     `
     select (select count(*)::integer from users) as people, (select count(*)::integer from groups) as groups,

@@ -1,7 +1,7 @@
-// A process that makes load, as the one who gives it its orders sees it.
+// The parent's side of a load process.
 import { fork } from 'node:child_process';
 
-export class Loader {
+export class LoadProcess {
   #process;
   #waiting = new Map();
   #number = 0;
@@ -20,7 +20,8 @@ export class Loader {
       else reject(new Error(error));
     });
     this.#process.once('exit', (code) => {
-      for (const { reject } of this.#waiting.values()) reject(new Error(`The load ended with ${code}`));
+      for (const { reject } of this.#waiting.values())
+        reject(new Error(`The load process ended with ${code}`));
     });
   }
 
@@ -32,7 +33,10 @@ export class Loader {
     return this.#send('prepare', name, load);
   }
 
-  /** @param content { seconds, connections, rate }. @returns what it measured: requests, seconds, p50 and p99 in milliseconds, and its own processor time */
+  /**
+   * @param content seconds, connections and rate
+   * @returns requests, seconds, p50 and p99 in milliseconds, and the processor time of the load process
+   */
   run(name, content) {
     return this.#send('run', name, content);
   }
