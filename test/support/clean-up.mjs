@@ -1,11 +1,11 @@
-// Started by work-directory.mjs with the directory of a run. Its standard input closes when the run has ended: then it
-// ends the processes that work in the directory, and removes it.
+// Started by work-directory.mjs with the directory of a run. When the run has ended, its standard input closes: then it ends the
+// processes that work in the directory, and removes the directory.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const [, , directory] = process.argv;
-/** Attempts to remove what processes that are just ending may still write to. */
+/** Attempts to remove the directory, because ending processes may still write to it. */
 const ATTEMPTS = 100;
 
 process.stdin.resume().once('close', async () => {
@@ -22,13 +22,13 @@ process.stdin.resume().once('close', async () => {
 
 const isInside = (path) => path === directory || path.startsWith(`${directory}/`);
 
-/** Commands of pages and servers work there, and nobody else. */
+/** Only commands of pages and servers of the tests work there. */
 function endProcesses() {
   for (const id of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     try {
       if (isInside(readlinkSync(`/proc/${id}/cwd`))) process.kill(Number(id), 'SIGKILL');
     } catch {
-      // It has ended, or is somebody else's.
+      // The process has ended, or belongs to another user.
     }
   }
 }

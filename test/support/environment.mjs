@@ -3,11 +3,11 @@ import { TestEnvironment } from 'jest-environment-node';
 import { ports } from './ports.mjs';
 import { shareModules } from './shared-modules.mjs';
 
-/** Milliseconds between two looks at whether the process that runs the tests is there. */
+/** Milliseconds between two checks whether the runner still exists. */
 const LOOK = 200;
 
-// A worker whose runner was killed would go on with its test file. A listener for 'disconnect' would keep the worker from
-// ending at all.
+// A worker whose runner was killed would continue with its test file. A listener for 'disconnect' would keep the worker from
+// ending.
 if (process.connected) {
   setInterval(() => {
     if (!process.connected) process.kill(process.pid, 'SIGKILL');
@@ -15,8 +15,8 @@ if (process.connected) {
 }
 
 /**
- * The environment of a suite. It shares the modules of its worker, unless its first comment has `@isolated`: a suite that
- * changes what modules declare, or fakes the clock, evaluates modules of its own.
+ * The environment of a suite. The suite shares the modules of its worker, unless its first comment contains `@isolated`: suites
+ * that change the state of modules, or fake the clock, evaluate modules of their own.
  */
 export class Environment extends TestEnvironment {
   constructor(config, context) {

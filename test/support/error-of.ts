@@ -1,4 +1,4 @@
-/** What a promise is rejected with; an error of its own when it is not. */
+/** Returns the error of a rejected promise, or throws if it is not rejected. */
 export async function errorOf(work: Promise<unknown>): Promise<Error> {
   return work.then(
     () => new Error('Nothing went wrong'),

@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Milliseconds after which a test that waits for something fails instead of hanging. It is no bound that a test is about:
- * what becomes true at all does so much earlier, also on a machine that is busy with other work.
+ * Milliseconds after which a waiting test fails instead of hanging. It is not an assertion: conditions become true much earlier,
+ * even on a busy machine.
  */
 export const LONGEST_WAIT = 240_000;
 
-/** Polls until the value that is read equals the wanted one. */
+/** Polls until the value equals the expected one. */
 export async function eventually<Value>(read: () => Promise<Value>, wanted: Value): Promise<void> {
   const latest = performance.now() + LONGEST_WAIT;
   for (;;) {
@@ -19,7 +19,7 @@ export async function eventually<Value>(read: () => Promise<Value>, wanted: Valu
   }
 }
 
-/** Whether two values have the same contents. One of them may be of the realm of the application: both are copied into one. */
+/** Whether two values have equal contents. One may be of the realm of the application: both are copied into one. */
 export function isEqual(one: unknown, other: unknown): boolean {
   return isDeepStrictEqual(structuredClone(one), structuredClone(other));
 }

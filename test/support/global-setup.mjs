@@ -1,4 +1,4 @@
-// Once before all end-to-end tests: a migrated database of each kind, which every test file begins with a copy of.
+// Runs once before all end-to-end tests: creates a migrated database of each kind, of which each test file gets a copy.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { startPostgres } from './servers/postgres.mjs';

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { Environment } from './environment.mjs';
 
 /**
- * PGlite, compiled once in a process of the tests: V8 gives it to whoever comes with the same bytes, for as long as somebody
- * holds it. Otherwise every suite would compile it anew, and run it unoptimised at first.
+ * Compiles PGlite once per process of the tests: V8 returns the compiled module for the same bytes while a reference exists.
+ * Otherwise each suite would compile it again, and run unoptimized code at first.
  */
 export const pglite = new WebAssembly.Module(
   readFileSync(new URL('pglite.wasm', import.meta.resolve('@electric-sql/pglite'))),

@@ -1,19 +1,19 @@
-// Ports of the loopback interface that no other process of any test run is given.
+// Allocates ports of the loopback interface that no other process of any test run uses.
 import { createServer } from 'node:net';
 import { randomInt } from 'node:crypto';
 
-/** Below those that the system gives to clients and to servers that name none: /proc/sys/net/ipv4/ip_local_port_range. */
+/** Below the range of ephemeral ports: /proc/sys/net/ipv4/ip_local_port_range. */
 const FIRST = 20_000;
 const BLOCKS = 120;
-/** Ports of a block. The first one stays open: it keeps other processes off the block, and the kernel closes it in the end. */
+/** Ports of a block. The first port stays open: it reserves the block, and the kernel closes it when the process ends. */
 const SIZE = 100;
 
-/** The block of this process, from which each port is given in turn. */
+/** The block of this process, whose ports are allocated in turn. */
 class Ports {
   #first = null;
   #given = 0;
 
-  /** @returns a port that nobody listens on; it is given again when all others of the block were */
+  /** @returns a port that is not in use; ports are reused after all others of the block */
   async take() {
     this.#first ??= reserveBlock();
     const first = await this.#first;
@@ -40,7 +40,7 @@ async function reserveBlock() {
   throw new Error(`Every block of ports from ${FIRST} is in use`);
 }
 
-/** @returns null where somebody else listens */
+/** @returns null if the port is in use */
 function listen(port) {
   return new Promise((resolve) => {
     const server = createServer();

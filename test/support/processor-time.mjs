@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * What the kernel's scheduler says of the main thread of a process (Linux: proc(5), schedstat): nanoseconds on a processor,
- * and nanoseconds in which it was ready to run while other work had the processors. Zeros where there is no such file.
+ * Reads the scheduler's statistics of the main thread of a process (Linux: proc(5), schedstat): nanoseconds on a processor, and
+ * nanoseconds in which it was runnable but waited. Zeros if there is no such file.
  */
 function readSchedule(id) {
   try {
@@ -17,7 +17,7 @@ export function processorTime(id = 'self') {
   return readSchedule(id)[0] / 1e6;
 }
 
-/** Milliseconds for which the main thread of a process was ready to run and waited for a processor. */
+/** Milliseconds for which the main thread of a process was runnable and waited for a processor. */
 export function processorWait(id = 'self') {
   return readSchedule(id)[1] / 1e6;
 }

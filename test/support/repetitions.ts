@@ -1,9 +1,9 @@
-/** Which database the tests of this run are on; undefined where they need none. */
+/** The database of the tests of this run; undefined if they need none. */
 declare const STORE: 'pglite' | 'postgres' | undefined;
 
 /**
- * How often a test repeats what chance decides: `npm test` often enough to notice a change, and `npm run test:endurance`
- * (TEST_LONG) much more often. PGlite runs the same SQL as PostgreSQL, at a third of its speed: a third is enough there.
+ * Number of repetitions of a random test: few in `npm test`, many in `npm run test:endurance` (TEST_LONG). PGlite runs the same
+ * SQL as PostgreSQL at a third of its speed, so that a third of the repetitions is enough.
  */
 export function repetitions({ usually, long }: { usually: number; long: number }): number {
   if (process.env['TEST_LONG'] !== undefined) return long;

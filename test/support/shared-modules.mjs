@@ -1,5 +1,5 @@
-// The modules of the application and its dependencies, evaluated once in a worker for all of its suites: Jest would evaluate
-// them for each suite again, which takes about three seconds of a processor.
+// The modules of the application and its dependencies, evaluated once per worker for all its suites: Jest would evaluate them for
+// each suite, which takes about three seconds of processor time.
 import { readdirSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -16,21 +16,21 @@ function isCurrent(source) {
   return built !== undefined && built.mtimeMs >= statSync(join(SOURCES, source)).mtimeMs;
 }
 
-/** Whether dist/ is built from src/ as it is now. */
+/** Whether dist/ is up to date with src/. */
 const isBuilt = readdirSync(SOURCES, { recursive: true })
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts') && !file.endsWith('.d.ts'))
   .every(isCurrent);
 
 /**
- * Constructors and objects of the language that modules compare values with, or keep properties on. A suite uses those of the
- * worker, so that an error or a date of a test is one for the application as well.
+ * Constructors and objects of the language that modules compare values with, or define properties on. A suite uses those of the
+ * worker, so that its errors and dates have the same classes as those of the application.
  */
 const INTRINSICS = [
   ...['Error', 'AggregateError', 'EvalError', 'RangeError', 'ReferenceError', 'SyntaxError', 'TypeError'],
   ...['Date', 'Map', 'Reflect', 'Set', 'URIError', 'WeakMap', 'WeakSet'],
 ];
 
-/** Lets the suite of an environment share the modules. Without a current build it evaluates those of src/ by itself. */
+/** Lets the suite of an environment share the modules. Without an up-to-date build, it evaluates those of src/. */
 export function shareModules(global) {
   if (!isBuilt) return;
   for (const name of INTRINSICS) global[name] = globalThis[name];

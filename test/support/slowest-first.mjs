@@ -1,8 +1,8 @@
 import TestSequencer from '@jest/test-sequencer';
 
 /**
- * The suites that take longest, longest first: one that begins last keeps one core busy, and the other one idle. A clean
- * checkout remembers no times, and Jest would go by the length of files.
+ * The slowest suites, slowest first: a slow suite that starts last leaves the other core idle. A clean checkout has no recorded
+ * times, and Jest would sort by file size.
  */
 const SLOWEST = [
   'reconciliation.postgres-spec.ts',
@@ -41,7 +41,7 @@ const SLOWEST = [
   'ldap-providers.postgres-spec.ts',
 ];
 
-/** The others end with those that need no service: many, and short. */
+/** Suites that need no service run last: they are many and short. */
 function placeOf({ path, context }) {
   const place = SLOWEST.findIndex((name) => path.endsWith(`/${name}`));
   if (place !== -1) return place;

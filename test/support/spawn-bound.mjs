@@ -1,15 +1,15 @@
-// Processes that end when the process that started them ends.
+// Processes that end when their parent ends.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-/** From util-linux, which every Debian has. */
+/** Part of util-linux, which every Debian has. */
 const SETPRIV = '/usr/bin/setpriv';
 const canBind = existsSync(SETPRIV);
 
 /**
- * spawn() of a process that the kernel kills when this one ends, also by SIGKILL (prctl(2), PR_SET_PDEATHSIG). It has the
- * same process ID as without: setpriv(1) executes the program in its own place. A program that changes its user ID
- * afterwards loses the binding: give it the user by `uid` and `gid`.
+ * spawn() of a process that the kernel kills when this one ends, also after SIGKILL (prctl(2), PR_SET_PDEATHSIG). Its process id
+ * is the same as without: setpriv(1) replaces itself by the program. A program that changes its user id afterwards loses the
+ * binding: pass the user by `uid` and `gid`.
  */
 export function spawnBound(program, args, options) {
   if (!canBind) return spawn(program, args, options);

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 
-/** Leaves the totals of a run where .ci/run finds them. A file that could not run at all counts as one failure. */
+/** Writes the totals of a run to the place where .ci/run reads them. A file that could not run counts as one failure. */
 export default class TotalsReporter {
   onRunComplete(_contexts, { numPassedTests, numFailedTests, numRuntimeErrorTestSuites }) {
     mkdirSync('.tmp', { recursive: true });

@@ -7,7 +7,7 @@ const SOURCES = fileURLToPath(new URL('../../src/', import.meta.url));
 const isShared = (path) =>
   path.includes('/node_modules/') || (path.startsWith(SOURCES) && !path.endsWith('.spec.ts'));
 
-/** A suite takes such a module from the worker (shared-modules.mjs), and evaluates the code behind this only without it. */
+/** A suite gets such a module from the worker (shared-modules.mjs), and evaluates this code only without it. */
 const FROM_WORKER =
   '"use strict";if(globalThis.sharedModules!==undefined){module.exports=globalThis.sharedModules.load(__filename);return}';
 

@@ -4,7 +4,7 @@ import { createApp } from '../../src/create-app.js';
 import { findFreePort } from './servers/postgres.mjs';
 import type { TestService } from './servers/service.js';
 
-/** A service beside another one: on its database, with its address, keys and tokens. It follows no directory. */
+/** A second service on the same database, with the same address, keys and tokens. It does not synchronize. */
 export class TwinService {
   private constructor(
     readonly app: NestFastifyApplication,
@@ -12,7 +12,7 @@ export class TwinService {
   ) {}
 
   static async start({ config: other }: TestService, environment: Environment = {}): Promise<TwinService> {
-    if (other.database.kind !== 'postgres') throw new Error('Only a server has room for two');
+    if (other.database.kind !== 'postgres') throw new Error('Only PostgreSQL serves two processes');
     const config = readConfig({
       PORT: String(await findFreePort()),
       BASE_URL: other.baseUrl,

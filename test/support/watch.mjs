@@ -1,4 +1,4 @@
-// Loaded before a service (node --import): tells whoever started it what the process has been doing since it last told.
+// Loaded before a service (node --import): sends counts of the work since the last message to the parent process.
 import 'reflect-metadata';
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { Session } from 'node:inspector/promises';
@@ -16,7 +16,7 @@ const DIST = new URL('../../dist/', import.meta.url).href;
 v8.setFlagsFromString('--expose-gc');
 const collectGarbage = vm.runInNewContext('gc');
 
-// Whatever resolves a field is called by it.
+// graphql-js calls every resolver through this function.
 const { execute } = Executor.prototype;
 Executor.prototype.execute = function (...rest) {
   operations++;
@@ -24,7 +24,7 @@ Executor.prototype.execute = function (...rest) {
 };
 
 diagnosticsChannel.subscribe('directory:statement', ({ text }) => {
-  // Those that tell who is asking are no part of an operation.
+  // Statements of authentication are not part of an operation.
   if (!/\bservice_account/.test(text)) statements++;
 });
 
@@ -35,15 +35,15 @@ const ACTIONS = {
     statements = 0;
   },
 
-  /** What is left in memory is held by something. */
+  /** The remaining memory is referenced. */
   collect() {
-    // What is only known weakly goes with the second.
+    // The second collection frees objects that only weak references kept.
     for (let time = 0; time < 2; time++) collectGarbage();
     const { heapUsed, external } = process.memoryUsage();
     process.send({ megabytes: (heapUsed + external) / 1e6 });
   },
 
-  /** Begins to count the files of dist/ that are executed. */
+  /** Starts to count the files of dist/ that are executed. */
   async startCoverage() {
     session ??= new Session();
     session.connect();
@@ -52,7 +52,7 @@ const ACTIONS = {
     process.send({ started: true });
   },
 
-  /** The files of dist/ of which a function was called since then. */
+  /** The files of dist/ with a function that was called since then. */
   async takeCoverage() {
     const { result } = await session.post('Profiler.takePreciseCoverage');
     await session.post('Profiler.stopPreciseCoverage');
@@ -68,26 +68,26 @@ const ACTIONS = {
     });
   },
 
-  /** Lets nothing else happen for so many milliseconds. */
+  /** Blocks the event loop for some milliseconds. */
   hold({ milliseconds }) {
     const end = performance.now() + milliseconds;
     while (performance.now() < end);
     process.send({ held: true });
   },
 
-  /** Ends as a fault of the program ends a process, with an error that has everything in it. */
+  /** Ends the process like a fault of the program, by an uncaught error with these details. */
   crash(details) {
     setImmediate(() => {
       throw Object.assign(new Error('The program is at fault'), details);
     });
   },
 
-  /** As above, where nobody waits for what has failed. */
+  /** Like above, by an unhandled rejection. */
   reject(details) {
     void Promise.reject(Object.assign(new Error('The program is at fault'), details));
   },
 };
 
 process.on('message', ({ action, details }) => ACTIONS[action](details));
-// Nobody listens to it for ever.
+// A promise without a handler.
 process.channel.unref();

@@ -8,25 +8,25 @@ import { findFreePort } from './servers/postgres.mjs';
 import { spawnBound } from './spawn-bound.mjs';
 import { createDatabase, type TestDatabase, variable } from './servers/store.js';
 
-/** What a process has been doing for a while. */
+/** The work of a process during an interval. */
 export interface Doings {
   /** Operations whose resolvers were called. */
   readonly operations: number;
-  /** Statements that were sent for them. */
+  /** Statements of these operations. */
   readonly statements: number;
 }
 
 export interface WatchedOptions {
-  /** The text of the directory file; without it, the directory has nobody. */
+  /** Content of the directory file; default: an empty directory. */
   ldif?: string;
   environment?: Environment;
-  /** The URL by which the service comes to its database. */
+  /** The URL of the database for the service. */
   reachDatabase?: (url: string) => string;
 }
 
-/** A service in a process of its own, as it was built, that tells what it does. */
+/** A built service in a process of its own, which reports its work. */
 export class WatchedService {
-  /** What it has said on standard output and standard error. */
+  /** Its output on standard output and standard error. */
   said = '';
   private readonly ended: Promise<unknown>;
 
@@ -42,7 +42,7 @@ export class WatchedService {
     this.ended = once(child, 'close');
   }
 
-  /** Starts one that is ready when this is. */
+  /** Starts a service, and waits until it is ready. */
   static async start({
     ldif = 'version: 1\n',
     environment = {},
@@ -58,7 +58,7 @@ export class WatchedService {
       LIMIT_REQUESTS_PER_MINUTE: '1000000',
       LIMIT_POINTS_PER_HOUR: '100000000',
       LIMIT_FAILED_LOGINS: '1000000',
-      // Nobody reads them but tests that say so.
+      // Only tests that say so read them.
       LOG_REQUESTS: 'false',
       ...environment,
     };
@@ -75,7 +75,7 @@ export class WatchedService {
     return `http://${this.config.host}:${this.config.port}`;
   }
 
-  /** Of its process. */
+  /** The id of its process. */
   get id(): number {
     return this.child.pid ?? 0;
   }
@@ -95,32 +95,32 @@ export class WatchedService {
     return `Bearer ${token}`;
   }
 
-  /** What it holds in memory, in megabytes: proc(5). */
+  /** Resident memory in megabytes: proc(5). */
   get megabytes(): number {
     const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${this.id}/status`, 'utf8')) ?? [];
     return Number(kilobytes) / 1024;
   }
 
-  /** Files and connections that it has open. */
+  /** Open files and connections. */
   get descriptors(): number {
     return readdirSync(`/proc/${this.id}/fd`).length;
   }
 
-  /** What it uses of a core for a second: proc(5). */
+  /** Processor time per second: proc(5). */
   async restlessness(): Promise<number> {
     const before = this.processorTime;
     await sleep(1000);
     return this.processorTime - before;
   }
 
-  /** Seconds, in Linux' hundredths. */
+  /** Seconds, from hundredths. */
   private get processorTime(): number {
     const stat = readFileSync(`/proc/${this.id}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return (Number(fields[11]) + Number(fields[12])) / 100;
   }
 
-  /** Replaces the directory file in one go. */
+  /** Replaces the directory file atomically. */
   replaceDirectory(ldif: string): void {
     const file = join(this.directory, 'directory.ldif');
     writeFileSync(`${file}.new`, ldif);
@@ -128,8 +128,8 @@ export class WatchedService {
   }
 
   /**
-   * Has it forget whatever nothing needs.
-   * @returns the megabytes of what is left, which something needs
+   * Runs the garbage collector.
+   * @returns megabytes of the heap in use
    */
   async collect(): Promise<number> {
     const done = once(this.child, 'message') as Promise<[{ megabytes: number }]>;
@@ -138,7 +138,7 @@ export class WatchedService {
     return megabytes;
   }
 
-  /** The files of dist/ of which functions were called during some work: paths without the extension. */
+  /** The files of dist/ with a function that was called during an action: paths without extension. */
   async filesExecutedDuring(work: () => Promise<unknown>): Promise<string[]> {
     const started = once(this.child, 'message');
     this.child.send({ action: 'startCoverage' });
@@ -150,14 +150,14 @@ export class WatchedService {
     return files;
   }
 
-  /** Holds its event loop, until it is over. */
+  /** Blocks its event loop for some time. */
   hold(milliseconds: number): Promise<unknown> {
     const done = once(this.child, 'message');
     this.child.send({ action: 'hold', details: { milliseconds } });
     return done;
   }
 
-  /** Stops it where it stands, until `goOn`. */
+  /** Pauses the process (SIGSTOP) until `goOn`. */
   freeze(): void {
     this.child.kill('SIGSTOP');
   }
@@ -166,7 +166,7 @@ export class WatchedService {
     this.child.kill('SIGCONT');
   }
 
-  /** Tells what it has done since it was asked this before. */
+  /** Returns the work since the last call. */
   async look(): Promise<Doings> {
     const answer = once(this.child, 'message') as Promise<[Doings]>;
     this.child.send({ action: 'look' });
@@ -175,8 +175,8 @@ export class WatchedService {
   }
 
   /**
-   * Makes it fail as faults of programs do, and waits for its end.
-   * @param details what is to be found at the error
+   * Makes the process fail like a fault of the program, and waits for its end.
+   * @param details the message of the error
    * @returns the exit code
    */
   async fail(action: 'crash' | 'reject', details: object): Promise<number | null> {
@@ -185,7 +185,7 @@ export class WatchedService {
     return this.child.exitCode;
   }
 
-  /** Waits until it has said this, and fails when it ends before. */
+  /** Waits for a text in the output, and fails if the process ends before. */
   async untilSaid(pattern: RegExp): Promise<void> {
     while (!pattern.test(this.said)) {
       await Promise.race([once(this.child.stdout ?? this.child, 'data'), this.ended]);
@@ -193,7 +193,7 @@ export class WatchedService {
     }
   }
 
-  /** Ends it as an operator does. */
+  /** Ends the process like an operator. */
   async stop(): Promise<void> {
     this.child.kill('SIGTERM');
     await this.ended;

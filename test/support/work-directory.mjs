@@ -1,15 +1,15 @@
-// The directory of a run of tests: all that they write is in it, and it goes when the run ends.
+// The directory of a run of tests, which contains all files that they write and is removed at the end.
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Makes it, unless another project of the same run has. */
+/** Creates the directory, unless another project of the same run has. */
 export default function makeWorkDirectory() {
   if (process.env.TEST_WORK_DIRECTORY !== undefined) return;
   const work = mkdtempSync(join(tmpdir(), 'directory-test-'));
-  // PostgreSQL runs as a user of its own.
+  // PostgreSQL runs as another user.
   chmodSync(work, 0o755);
   process.env.TEST_WORK_DIRECTORY = work;
   const temporary = join(work, 'tmp');
@@ -19,11 +19,11 @@ export default function makeWorkDirectory() {
   guard(work);
 }
 
-/** Has the directory removed after this process, also when SIGKILL or SIGINT ends it. */
+/** Removes the directory after this process has ended, also by SIGKILL or SIGINT. */
 function guard(directory) {
   const program = fileURLToPath(new URL('clean-up.mjs', import.meta.url));
   const child = spawn(process.execPath, [program, directory], {
-    // Ctrl-C ends whatever is in the group of the terminal.
+    // Ctrl-C ends all processes in the group of the terminal.
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });

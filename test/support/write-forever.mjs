@@ -1,5 +1,5 @@
-// Says what is in the database, and then takes over one directory file after the other and makes a service account after
-// each, until it is killed: `node … FILE FILE`. Each line is a value in JSON, said once it is committed.
+// Prints the content of the database, then applies two directory files in turn and creates a service account after each, until it
+// is killed: `node … FILE FILE`. Each line is a value in JSON, printed after its commit.
 import 'reflect-metadata';
 import { readConfig } from '../../dist/config/config.js';
 import { DirectoryDataSource } from '../../dist/database/connections/data-source.js';

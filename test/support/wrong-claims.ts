@@ -5,10 +5,10 @@ export type WrongToken = readonly [what: string, request: SignRequest];
 /** Seconds. */
 const HOUR = 3600;
 
-/** Tokens that the issuer has signed, and that are not for us, not now, or no access tokens (RFC 9068 §4). */
+/** Tokens that the issuer has signed, but for another audience, another time, or another purpose (RFC 9068 §4). */
 export function wrongTokens(issuer: string, audience: string, now: number): WrongToken[] {
   const good = { iss: issuer, aud: audience, sub: 'anna', client_id: 'app', iat: now, exp: now + HOUR };
-  /** One member is something else, null included. */
+  /** One claim has another value, null included. */
   const among = (place: 'header' | 'payload', name: string, values: readonly unknown[]) =>
     values.map((value): WrongToken => {
       const what = `${name} ${JSON.stringify(value)}`;

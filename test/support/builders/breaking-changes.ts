@@ -3,12 +3,12 @@ import { MapperKind, mapSchema, pruneSchema } from '@graphql-tools/utils';
 import type { GraphQLSchema } from 'graphql';
 import { monthsAfter, NOTICE_MONTHS, parseDeprecation } from '../../../src/graphql/schema/deprecation.js';
 
-/** What answers a document in another way than before, although it does not refuse it. */
+/** Changes that make existing documents return other results without being invalid. */
 const ALSO_BREAKING = ['FIELD_ARGUMENT_DEFAULT_CHANGED', 'INPUT_FIELD_DEFAULT_VALUE_CHANGED'];
 
 /**
- * What of a schema breaks clients of the released one, in words; empty: nothing. What was deprecated long enough ago may
- * be gone.
+ * Returns the changes that break clients of the released schema; empty if there are none. Elements that have been deprecated long
+ * enough may be removed.
  */
 export async function findBreaks(
   released: GraphQLSchema,
@@ -24,7 +24,7 @@ export async function findBreaks(
     .map(({ message }) => message);
 }
 
-/** What breaks and what to do about it; empty when nothing does. */
+/** Returns the breaking changes, each with its remedy; empty if there are none. */
 export function explainBreaks(breaks: readonly string[], version: string): string {
   if (breaks.length === 0) return '';
   return [
@@ -35,7 +35,7 @@ export function explainBreaks(breaks: readonly string[], version: string): strin
   ].join('\n');
 }
 
-/** The schema as clients may still rely on it, without the types that only led to what they may not. */
+/** Returns the schema without the elements that may be removed, and without types that only they use. */
 function withoutWhatMayBeGone(released: GraphQLSchema, today: Date): GraphQLSchema {
   const keep = ({ deprecationReason }: { deprecationReason?: string | null | undefined }) =>
     mayBeGone(deprecationReason ?? '', today) ? null : undefined;

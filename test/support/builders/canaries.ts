@@ -1,8 +1,8 @@
-/** Secrets that are looked for wherever they are not to be: in every spelling that they travel in. */
+/** Secrets that a test searches for in all encodings in which they can occur. */
 export class Canaries {
   private readonly spellings = new Map<string, string>();
 
-  /** @param kind what it is told as where it is found */
+  /** @param kind the name that a match is reported by */
   add(kind: string, secret: string): string {
     const base64 = Buffer.from(secret).toString('base64');
     const percent = encodeURIComponent(secret);
@@ -17,7 +17,7 @@ export class Canaries {
     return secret;
   }
 
-  /** The kinds of those that are in a text, in any case. */
+  /** Returns the kinds of the secrets that a text contains, ignoring case. */
   foundIn(text: string): string[] {
     const folded = text.toLowerCase();
     const found = [...this.spellings].filter(([spelling]) => folded.includes(spelling.toLowerCase()));

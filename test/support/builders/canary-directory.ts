@@ -4,7 +4,7 @@ export const NAME = 'Kanaria Vogelsang';
 export const EMAIL = 'kanaria.vogelsang@aviary.example';
 export const TELEPHONE = '+41 44 555 73 91';
 
-/** Who is told everything, and about whom nobody else is told anything. */
+/** A user with access to everything, and a user whose data others must not see. */
 export function people(photo?: Buffer): string {
   const ldif = buildLdif(
     [

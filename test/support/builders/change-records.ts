@@ -1,6 +1,6 @@
 import { groupDn, personDn } from './directory.js';
 
-/** Change records (LDIF) of people, and of who is in a group. */
+/** Change records (LDIF) for users and the members of groups. */
 
 export const modify = (id: string, name: string) =>
   `dn: ${personDn(id)}\nchangetype: modify\nreplace: displayName\ndisplayName: ${name}\n`;

@@ -2,12 +2,12 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { execute, type ExecutionResult } from 'graphql';
 import { type CompiledQuery, Compiler } from '../../../src/graphql/execution/compiler.js';
 
-/** Times that both are asked: a minute, or a revision, may begin between the two. */
+/** Number of attempts: a minute or a revision can start between the two executions. */
 const ATTEMPTS = 3;
 
 /**
- * Makes a service compile every operation that it can at once, and answer each both ways: compiled, and by graphql-js.
- * So whatever a suite asks is also a test that the two answer the same, byte for byte.
+ * Makes a service execute each operation that can be compiled twice: compiled, and by graphql-js. So all queries of a suite also
+ * test that both responses are identical.
  */
 export class ComparedAnswers {
   readonly differences: string[] = [];
@@ -27,7 +27,7 @@ export class ComparedAnswers {
     };
   }
 
-  /** @throws Error when an answer was not the same both ways */
+  /** @throws Error if the two responses differ */
   check(): void {
     if (this.differences.length > 0) throw new Error(this.differences.join('\n\n'));
   }
@@ -41,7 +41,7 @@ export class ComparedAnswers {
     return async (context, coerced, sent) => {
       for (let attempt = 1; ; attempt++) {
         const result = await compiled(context, coerced, sent);
-        // Made by graphql-js in any case.
+        // Executed by graphql-js.
         if ((result.errors ?? []).length > 1) return result;
         context.reset();
         const answer = textOf(result);
@@ -57,7 +57,7 @@ export class ComparedAnswers {
   }
 }
 
-/** All of an answer that can be seen. */
+/** Everything of a response that a client can observe. */
 function textOf({ data, errors }: ExecutionResult): string {
   return JSON.stringify({
     data,

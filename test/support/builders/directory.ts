@@ -1,4 +1,4 @@
-/** Builds directories for tests: an LDIF content file out of people and groups. */
+/** Builds LDIF content files of users and groups for tests. */
 
 export interface TestPerson {
   id: string;
@@ -18,7 +18,7 @@ export interface TestGroup {
   description?: string;
   website?: string;
   email?: string;
-  /** Ids of people, or of groups with «@» in front. */
+  /** Ids of users; ids of groups begin with «@». */
   members?: string[];
   admins?: string[];
   owners?: string[];
@@ -35,7 +35,7 @@ export function groupDn(id: string): string {
   return `cn=${id},ou=groups,${BASE_DN}`;
 }
 
-/** A directory as the text of an LDIF file, with entries that a server takes too. */
+/** Builds a directory as LDIF, with entries that a real LDAP server accepts. */
 export function buildLdif(people: readonly TestPerson[], groups: readonly TestGroup[] = []): string {
   return ['version: 1\n', ...people.map(personRecord), ...groups.map(groupRecord)].join('\n');
 }
@@ -72,7 +72,7 @@ function groupRecord(group: TestGroup): string {
   ]);
 }
 
-/** A groupOfNames has to have a member: one without any names itself. */
+/** A groupOfNames requires a member: a group without members contains itself. */
 function membersOf({ id, members = [] }: TestGroup): string[] {
   return members.length === 0 ? [groupDn(id)] : dns(members);
 }
@@ -81,7 +81,7 @@ function dns(ids: string[] = []): string[] {
   return ids.map((id) => (id.startsWith('@') ? groupDn(id.slice(1)) : personDn(id)));
 }
 
-/** Every value in base64, so that tests can have anything in them. */
+/** All values are encoded in base64, so that tests can use any character. */
 function record(dn: string, attributes: [string, string | Buffer | undefined][]): string {
   const lines = attributes.flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}:: ${Buffer.from(value).toString('base64')}`],

@@ -1,21 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Commands that a page tells its readers to run. */
+/** Commands of a documentation page. */
 export interface CommandBlock {
   readonly page: string;
-  /** Where it begins, from 1. */
+  /** Line of the first command, from 1. */
   readonly line: number;
   readonly text: string;
-  /** Why the tests do not run it, as the comment above it says; null: they do. */
+  /** The reason in the comment above why tests do not run it, or null. */
   readonly reason: string | null;
-  /** What the page shows as its output, right below it. */
+  /** The output that the page shows below it. */
   readonly output: { readonly language: string; readonly text: string } | null;
 }
 
 const MARKER = /^<!-- not run: (.+) -->$/;
 const OUTPUTS = ['json', 'ldif', 'text'];
 
-/** The pages whose commands are run, or say why not. */
+/** Pages whose commands are run, or have a reason why not. */
 export function pagesWithCommands(): string[] {
   const below = (directory: string) =>
     readdirSync(directory)
@@ -29,7 +29,7 @@ export function pagesWithCommands(): string[] {
   ];
 }
 
-/** What is indented is a command, and so is a fence that says `sh`; everything else stands in a fence that says what it is. */
+/** Indented blocks and fences marked `sh` contain commands; other fences name their language. */
 export function commandBlocksOf(page: string): CommandBlock[] {
   const lines = readFileSync(page, 'utf8').split('\n');
   const parts = partsOf(lines);
@@ -51,13 +51,13 @@ export function commandBlocksOf(page: string): CommandBlock[] {
 }
 
 interface Part {
-  /** `prose`, or the language of a fence; what is indented is `sh`. */
+  /** `prose`, or the language of a fence; `sh` for indented blocks. */
   readonly kind: string;
   readonly line: number;
   readonly text: string;
 }
 
-/** What blank lines and fences part. Within a list, what is indented belongs to its item. */
+/** Divides text at blank lines and fences. Within a list, an indented block belongs to its item. */
 function partsOf(lines: readonly string[]): Part[] {
   const parts: Part[] = [];
   for (let index = 0; index < lines.length;) {
@@ -83,7 +83,7 @@ function partsOf(lines: readonly string[]): Part[] {
   return parts;
 }
 
-/** Where a paragraph ends, or what is indented, which may have blank lines in it. */
+/** The end of a paragraph or of an indented block, which may contain blank lines. */
 function endOf(lines: readonly string[], start: number, isIndented: boolean): number {
   let end = start;
   while (

@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process';
 
-/** Marks in the script of pg_restore: the first table that is made, and the content of the table of users. */
+/** Markers in the script of pg_restore: the first table, and the content of the table of users. */
 const FIRST_TABLE = '\nCREATE ';
 const USERS = '\n-- Data for Name: users;';
 
-/** A backup of a database, as pg_dump makes one. */
+/** Creates a backup of a database with pg_dump. */
 export function dump(url: string): Buffer {
   return execFileSync('pg_dump', ['--format=custom', url], { maxBuffer: 100_000_000 });
 }
 
-/** Loads a backup back in place: whoever is connected stays connected. */
+/** Restores a backup in place; clients stay connected. */
 export function restore(url: string, backup: Buffer): void {
   execFileSync(
     'pg_restore',
@@ -18,11 +18,11 @@ export function restore(url: string, backup: Buffer): void {
   );
 }
 
-/** Loads a backup back in place without one transaction, so that others see each step of it. */
+/** Restores a backup in place without a transaction, so that other sessions see each step. */
 export class SteppedRestore {
   private constructor(
     private readonly url: string,
-    /** The settings that the script begins with. */
+    /** The settings at the beginning of the script. */
     private readonly settings: string,
     private readonly parts: readonly [dropping: string, filling: string, rest: string],
   ) {}
@@ -32,7 +32,7 @@ export class SteppedRestore {
       input: backup,
       maxBuffer: 100_000_000,
     });
-    // Newer releases bracket the whole script by commands of psql.
+    // Newer releases enclose the script in psql commands.
     const script = output.toString().replace(/^\\(un)?restrict .*$/gm, '');
     const created = script.indexOf(FIRST_TABLE);
     const users = script.indexOf(USERS);
@@ -49,12 +49,12 @@ export class SteppedRestore {
     this.run(this.parts[0]);
   }
 
-  /** Makes the tables and fills them, up to that of users. */
+  /** Creates the tables and fills them up to the table of users. */
   fillInPart(): void {
     this.run(this.parts[1]);
   }
 
-  /** Fills the other tables, and makes keys, indexes and constraints. */
+  /** Fills the other tables, and creates keys, indexes and constraints. */
   complete(): void {
     this.run(this.parts[2]);
   }

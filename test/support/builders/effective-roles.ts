@@ -3,10 +3,10 @@ import type { RandomDirectory } from './random-directory.js';
 import { type HeldRole, heldRoles, ROLES } from './role-model.js';
 import type { TestService } from '../servers/service.js';
 
-/** Everybody's role in every group, by the group's id and the person's. */
+/** The roles of all users in all groups, by ids of the group and the user. */
 export type RolesByGroup = Record<string, Record<string, HeldRole>>;
 
-/** What the mirror has worked out, as it stands in its rows. */
+/** The effective roles in the rows of the mirror. */
 export async function readEffectiveRoles(
   service: TestService,
   manager: EntityManager = service.app.get(DataSource).manager,
@@ -27,13 +27,13 @@ export async function readEffectiveRoles(
   return roles;
 }
 
-/** What it should have worked out, by hand. */
+/** The effective roles that the mirror must have, computed independently. */
 export function expectedRoles(directory: RandomDirectory): RolesByGroup {
   const inhabited = [...heldRoles(withoutStrangers(directory))].filter(([, held]) => held.size > 0);
   return Object.fromEntries(inhabited.map(([group, held]) => [group, Object.fromEntries(held)]));
 }
 
-/** Who is named and not there is nobody's member. */
+/** References to missing entries are ignored. */
 export function withoutStrangers({ people, groups }: RandomDirectory): RandomDirectory['groups'] {
   const there = new Set([...people.map(({ id }) => id), ...groups.map(({ id }) => `@${id}`)]);
   const kept = (ids: string[] | undefined) => (ids ?? []).filter((id) => there.has(id));
@@ -45,7 +45,7 @@ export function withoutStrangers({ people, groups }: RandomDirectory): RandomDir
   }));
 }
 
-/** Copies and counters that are not what they are made from. */
+/** Copies and counters that differ from their source. */
 export const INCONSISTENCIES = `
   select 'what is carried of a person', m.user_key from effective_memberships m join users u on u.key = m.user_key
   where (m.user_sort_name, m.user_id, m.user_name, m.user_school_year, m.user_has_photo, m.user_has_picture)

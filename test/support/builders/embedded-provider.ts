@@ -9,7 +9,7 @@ import { buildProvider, type ProviderOptions } from '../../../src/identity-provi
 import { FailedLogins, WrongCodes } from '../../../src/limits/failed-logins.js';
 import { Limits } from '../../../src/limits/limits.js';
 
-/** Starts the embedded identity provider without the service around it. */
+/** Starts the embedded identity provider without the rest of the service. */
 export async function startEmbeddedProvider(
   clients: readonly unknown[],
   options: Pick<ProviderOptions, 'findPerson'> & Partial<ProviderOptions>,

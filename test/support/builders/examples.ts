@@ -9,7 +9,7 @@ const DIRECTORY = join(__dirname, '../../../tools/reference/examples');
 /** The examples of the reference. */
 export const REFERENCE_EXAMPLES = [...readExamples(DIRECTORY).values()];
 
-/** Who asks in the examples, by their headers. */
+/** Authorization headers of the examples. */
 export interface Askers {
   readonly application: Record<string, string>;
   readonly 'service account': Record<string, string>;
@@ -29,10 +29,10 @@ export async function makeAskers(service: TestService): Promise<Askers> {
   };
 }
 
-/** What differs from one service to the next, by the name of the field: it is compared by its form. */
+/** Values that differ between services, by field name: only their format is compared. */
 const VARYING = /^(at|asOf|basedOn|updatedAt|expiresAt|commit|endCursor|photo|remaining)$/;
 
-/** The answer with a word in the place of everything that may be another one next time. */
+/** Replaces all values that may differ between two runs by placeholders. */
 export function steady(answer: unknown): unknown {
   return JSON.parse(JSON.stringify(answer), (name, value: unknown) =>
     VARYING.test(name) ? formOf(value) : value,
@@ -49,7 +49,7 @@ function formOf(value: unknown): unknown {
   return /^[\w-]{20,}$/.test(value) ? 'a cursor' : value;
 }
 
-/** Shows another answer from now on (WRITE_EXAMPLES=1, after a change that is meant). */
+/** Writes the response as the new expected one (WRITE_EXAMPLES=1, after an intended change). */
 export function writeAnswer(
   { name }: ReferenceExample,
   answer: unknown,

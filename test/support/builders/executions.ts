@@ -2,13 +2,13 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Compiler } from '../../../src/graphql/execution/compiler.js';
 import { Executor } from '../../../src/graphql/execution/operations.js';
 
-/** How a service comes to its answers: what is remembered is not executed. */
+/** Counts how a service produces its responses. Cached responses are not executed. */
 export class Executions {
-  /** Operations that were executed. */
+  /** Number of executed operations. */
   count = 0;
-  /** Of these, answers that a compiled operation gave. */
+  /** Of these, responses of compiled operations. */
   compiled = 0;
-  /** Of these, answers that may be remembered. */
+  /** Of these, cacheable responses. */
   rememberable = 0;
 
   constructor(app: NestFastifyApplication) {
@@ -18,10 +18,10 @@ export class Executions {
       this.count++;
       const result = await execute(admitted, context);
       const { errors = [] } = result;
-      // With several, it was made again by graphql-js.
+      // Responses with several errors are produced by graphql-js again.
       if (admitted.compiled !== null && errors.length < 2) this.compiled++;
       const { cacheDependencies } = admitted;
-      // What should have read the mirror and has not is of no revision.
+      // An operation that must read the mirror and has not read it has no revision.
       const isOfOne = context.revisions.size === (cacheDependencies?.has('mirror') === true ? 1 : 0);
       if (cacheDependencies !== null && isOfOne && errors.length === 0) this.rememberable++;
       return result;
@@ -29,7 +29,7 @@ export class Executions {
   }
 }
 
-/** Lets a service compile operations at once, or not at all. */
+/** Makes a service compile operations immediately, or never. */
 export class CompilerSwitch {
   isOn = true;
 

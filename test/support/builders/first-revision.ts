@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 
-/** Makes the mirror one of which a revision has been applied, for tests that write its rows themselves. */
+/** Makes the mirror look as after its first revision, for tests that write its rows themselves. */
 export async function writeFirstRevision(dataSource: Pick<DataSource, 'query'>): Promise<void> {
   await dataSource.query(
     `insert into revisions (applied_at, users_created, users_updated, users_deleted, groups_created, groups_updated,

@@ -7,15 +7,15 @@ import {
   sign,
 } from 'node:crypto';
 
-/** What was done to a token, and what came of it. */
+/** A modified token, and its name. */
 export type Forgery = readonly [what: string, token: string];
 
 export interface Genuine {
-  /** A good JWT of the issuer, signed by RS256. */
+  /** A valid JWT of the issuer, signed with RS256. */
   readonly token: string;
-  /** What the issuer publishes: one for RS256, and more. */
+  /** The keys that the issuer publishes: RS256 and others. */
   readonly keys: readonly PublishedKey[];
-  /** Where somebody else publishes keys: nobody may ask there. */
+  /** URL of foreign keys, which the service must never request. */
   readonly lure: string;
 }
 
@@ -24,13 +24,13 @@ export type PublishedKey = JsonWebKey & { readonly alg: string; readonly kid: st
 interface Parts {
   readonly header: Record<string, unknown>;
   readonly claims: Record<string, unknown>;
-  /** As they are encoded. */
+  /** In encoded form. */
   readonly payload: string;
   readonly signature: string;
   readonly first: string;
 }
 
-/** Tokens that the issuer has not signed, every one of which says that it has. */
+/** Tokens that claim to be signed by the issuer but are not. */
 export function forgeTokens(genuine: Genuine): Forgery[] {
   const parts = partsOf(genuine.token);
   return [
@@ -61,7 +61,7 @@ function keyOf({ keys }: Genuine, alg: string): PublishedKey {
   return key;
 }
 
-/** RFC 7518 §3.6, in every spelling, and what else may stand for no algorithm. */
+/** RFC 7518 §3.6: `none` in all spellings, and other values that could mean no algorithm. */
 function withoutSignature({ header, payload, signature }: Parts): Forgery[] {
   const spellings = Array.from({ length: 16 }, (_, bits) =>
     'none'
@@ -85,7 +85,7 @@ function withoutSignature({ header, payload, signature }: Parts): Forgery[] {
   ];
 }
 
-/** Who knows the public key knows this secret (RFC 8725 §2.1). */
+/** The public key used as a shared secret (RFC 8725 §2.1). */
 function signedWithPublicKey({ header, payload }: Parts, jwk: PublishedKey): Forgery[] {
   const key = createPublicKey({ key: jwk, format: 'jwk' });
   const spki = key.export({ type: 'spki', format: 'pem' }).toString();
@@ -109,7 +109,7 @@ function signedWithPublicKey({ header, payload }: Parts, jwk: PublishedKey): For
   );
 }
 
-/** A right signature by a key that the token brings along, or says where to find (RFC 7515 §4.1). */
+/** A valid signature with a key that the token contains or refers to (RFC 7515 §4.1). */
 function signedByStranger({ header, payload }: Parts, lure: string): Forgery[] {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const jwk = publicKey.export({ format: 'jwk' });
@@ -143,7 +143,7 @@ function signRs256(header: object, payload: string, key: KeyObject): string {
   return `${signed}.${sign('sha256', Buffer.from(signed), key).toString('base64url')}`;
 }
 
-/** Numbers that fit the equations of a careless verifier, and signatures of another kind than the header says. */
+/** Numbers that satisfy the equations of a careless verifier, and signatures of another kind than the header states. */
 function signedByNothing(parts: Parts, genuine: Genuine): Forgery[] {
   const { header, payload, signature } = parts;
   const [ec, ed, rsa] = ['ES256', 'EdDSA', 'RS256'].map((alg) => genuine.keys.find((key) => key.alg === alg));

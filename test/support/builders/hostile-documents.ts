@@ -1,4 +1,4 @@
-/** A document that nobody means well with. */
+/** A malicious document. */
 export interface HostileDocument {
   readonly name: string;
   readonly query: string;
@@ -6,18 +6,18 @@ export interface HostileDocument {
   readonly operationName?: string;
 }
 
-/** Texts one after another. */
+/** Concatenated texts. */
 export function repeat(count: number, text: string | ((index: number) => string), separator = ' '): string {
   const each = typeof text === 'string' ? () => text : text;
   return Array.from({ length: count }, (_, index) => each(index)).join(separator);
 }
 
-/** Fragments of which each spreads the next one twice. */
+/** Fragments, each of which spreads the next one twice. */
 const doubling = (levels: number) =>
   `{ ...F0 } ${repeat(levels, (at) => `fragment F${at} on Query { ...F${at + 1} ... { ...F${at + 1} } }`)}
    fragment F${levels} on Query { buildInfo { version } }`;
 
-/** The same, and what they spread never applies: there is no field to count. */
+/** The same fragments on a type that never applies, so that there is no field to count. */
 const doublingNothing = (levels: number) =>
   `{ search(query: "ab", first: 1) { nodes { ... on User { ...F0 } } } }
    ${repeat(levels, (at) => `fragment F${at} on SearchResult { ...F${at + 1} ...F${at + 1} }`)}
@@ -65,7 +65,7 @@ const LONG: HostileDocument[] = [
 
 const DEEP: HostileDocument[] = [
   { name: '490 unknown fields inside one another', query: nested(490, '{ a ', '', '}') },
-  { name: '490 braces that nobody closes', query: '{ a '.repeat(490) },
+  { name: '490 unclosed braces', query: '{ a '.repeat(490) },
   { name: '30,000 braces', query: '{'.repeat(30_000) },
   {
     name: '100 levels of groups',
@@ -73,7 +73,7 @@ const DEEP: HostileDocument[] = [
   },
   { name: '330 fragments inside one another', query: `{ ${nested(320, '... { ', 'nothing', '}')} }` },
   { name: 'lists 450 deep', query: `{ groups(first: ${nested(450, '[', '1', ']')}) { totalCount } }` },
-  { name: 'lists that nobody closes', query: `{ groups(first: ${'['.repeat(900)}` },
+  { name: 'unclosed lists', query: `{ groups(first: ${'['.repeat(900)}` },
   {
     name: 'objects 240 deep',
     query: `{ groups(first: 1, filter: ${nested(240, '{parent: ', '1', '}')}) { totalCount } }`,
@@ -101,7 +101,7 @@ const FRAGMENTS: HostileDocument[] = [
   { name: 'fragments that double 70 times', query: doubling(70) },
   { name: 'fragments that double 70 times, and never apply', query: doublingNothing(70) },
   {
-    name: '160 fragments that nobody uses',
+    name: '160 unused fragments',
     query: `{ __typename } ${repeat(160, (at) => `fragment F${at} on Query { a }`)}`,
   },
   { name: '160 fragments of one name', query: `{ ...F } ${repeat(160, 'fragment F on Query { a }')}` },
@@ -163,7 +163,7 @@ const DIRECTIVES: HostileDocument[] = [
 
 const VALUES: HostileDocument[] = [
   {
-    name: '240 variables that nobody uses',
+    name: '240 unused variables',
     query: `query (${repeat(240, (at) => `$a${at}: Int`)}) { __typename }`,
   },
   { name: '240 variables of one name', query: `query (${repeat(240, '$a: Int')}) { __typename }` },

@@ -2,15 +2,15 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import type { HttpRequest } from '../clients/http.js';
 import { HOSTILE_DOCUMENTS, repeat } from './hostile-documents.js';
 
-/** A request that nobody means well with. */
+/** A malicious request. */
 export interface HostileRequest {
   readonly name: string;
-  /** @param turn makes it another one than in the turns before, so that nothing is remembered of it */
+  /** @param turn makes the request differ from earlier ones, so that no response is cached */
   readonly build: (turn: number) => HttpRequest;
 }
 
 const QUERY = '{ __typename }';
-/** Ten megabytes of nothing, which take ten kilobytes. */
+/** Ten megabytes of zeros, compressed to ten kilobytes. */
 const BOMB = Buffer.from(`{"query":"${' '.repeat(10_000_000)}${QUERY}"}`);
 const GZIPPED = gzipSync(BOMB);
 
@@ -29,7 +29,7 @@ function post(
   };
 }
 
-/** A good document, with variables that nobody asked for: as JSON. */
+/** A valid document with undeclared variables, as JSON. */
 function withVariables(name: string, variables: string): HostileRequest {
   return post(name, (turn) => `{"query":"#${turn}\\n${QUERY}","variables":${variables}}`);
 }
@@ -49,7 +49,7 @@ const DOCUMENTS = HOSTILE_DOCUMENTS.map(({ name, query, ...rest }) =>
 const JSON_TEXTS: HostileRequest[] = [
   post('lists 49,000 deep', `${'['.repeat(49_000)}${']'.repeat(49_000)}`),
   post('objects 16,000 deep', `${'{"a":'.repeat(16_000)}1${'}'.repeat(16_000)}`),
-  post('lists that nobody closes', '['.repeat(99_000)),
+  post('unclosed lists', '['.repeat(99_000)),
   post('a text that never ends', `"${'\\u0041'.repeat(16_000)}`),
   post('one number of 99,000 digits', '9'.repeat(99_000)),
   post('nothing', ''),

@@ -1,7 +1,7 @@
 export interface DirectorySize {
   readonly people: number;
   readonly groups: number;
-  /** Of an ordinary group, on average. */
+  /** Average of an ordinary group. */
   readonly members: number;
 }
 

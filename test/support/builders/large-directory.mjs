@@ -1,10 +1,10 @@
-// A directory as large as the largest schools have, made by SQL in the tables of the mirror: reading a file of that
-// size takes a minute. Always the same, and as the mirror would have written it.
+// A directory of the size of the largest schools, written by SQL into the tables of the mirror, because reading a file of that
+// size takes a minute. It is deterministic, and equal to what the mirror would write.
 
 /**
- * `members` is the average of an ordinary group, which has from half of it to half as much again. A tenth of the
- * people is in four of ten places, and so in about twenty groups each. The first ten groups have nobody by name and
- * contain a fiftieth of the others each; the first also contains two of the ten.
+ * `members` is the average of an ordinary group; sizes range from half of it to one and a half times. A tenth of the users has
+ * four of ten memberships, which is about twenty groups each. The first ten groups have no direct members, and each contains a
+ * fiftieth of the other groups; the first also contains two of the ten.
  */
 export const LARGE = { people: 100_000, groups: 5_000, members: 100 };
 
@@ -12,9 +12,9 @@ const OUTER_GROUPS = 10;
 const BASE = 'dc=example,dc=org';
 
 /**
- * Fills an empty mirror. Names are made of a few syllables, some of them written with accents, ten people are called
- * Qxander, and three of five have a photo.
- * @param query runs an SQL text, always on the same connection
+ * Fills an empty mirror. Names consist of a few syllables, some with accents; ten users are called Qxander, and three of five
+ * have a photo.
+ * @param query executes an SQL text, always on the same connection
  */
 export async function fillLargeDirectory(query, size = LARGE) {
   await query(SESSION);
@@ -25,14 +25,14 @@ export async function fillLargeDirectory(query, size = LARGE) {
   await query('reset session_replication_role; reset maintenance_work_mem; reset work_mem; reset jit');
 }
 
-/** References that are true need no checking, and compiling these statements takes longer than running them. */
+/** Valid references need no checks, and compiling these statements takes longer than running them. */
 const SESSION = `
   set statement_timeout = 0; set maintenance_work_mem = '256MB'; set work_mem = '128MB'; set jit = off;
   set session_replication_role = replica`;
 
 const INDEXED = ['users', 'groups', 'effective_memberships'];
 
-/** Indexes are made faster than they are kept up to date. */
+/** Creating indexes afterwards is faster than updating them. */
 async function takeIndexesAway(query) {
   const indexes = rowsOf(
     await query(`
@@ -43,7 +43,7 @@ async function takeIndexesAway(query) {
   return indexes.map(({ definition }) => definition);
 }
 
-/** TypeORM gives rows, and the driver beneath it a result. */
+/** TypeORM returns rows, and the driver below it a result. */
 function rowsOf(result) {
   return Array.isArray(result) ? result : result.rows;
 }
@@ -55,7 +55,7 @@ const FOLDED =
 const SYLLABLES = 'ber dor fel gan hol kam lin mar nau pol ros sen tal vos wes zim';
 const words = (text) => `string_to_array('${text}', ' ')`;
 
-/** Who there is, and who is in what. Steps that share no factor with the number of people meet nobody twice. */
+/** Users and memberships. Step sizes without a common factor with the number of users select no user twice. */
 const drawn = ({ people, groups, members }) => [
   `create temporary table drawn_people as
    select n as key, 'person.' || n as id, called || written[1 + n % 20] as given_name, initcap(surname) as family_name,

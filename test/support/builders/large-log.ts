@@ -1,4 +1,4 @@
-/** Each with its instant, from old to new over four weeks, in the order in which they are written. */
+/** Instants in ascending order over four weeks, in the order of the inserts. */
 const ROWS = [
   `insert into changes (revision, at, kind, user_key, user_id)
    select 1, now() - interval '28 days', 1, key, id from users order by key`,
@@ -22,8 +22,8 @@ const ROWS = [
 ];
 
 /**
- * Writes a log for a large directory: everybody came, many have other roles since, and some are gone.
- * @param query runs an SQL text, always on the same connection
+ * Fills the log of a large directory: all users were added, many roles changed, and some users were removed.
+ * @param query executes an SQL text, always on the same connection
  */
 export async function fillLargeLog(query: (text: string) => Promise<unknown>): Promise<void> {
   await query('set statement_timeout = 0');

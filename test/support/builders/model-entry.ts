@@ -3,7 +3,7 @@ import { Entry } from '../../../src/ldap/entry.js';
 import type { Filter } from '../../../src/ldap/filter/filter-parser.js';
 import type { ChangeRecord, ValueChange } from '../../../src/ldap/ldif/ldif-record.js';
 
-/** An entry with text for values. */
+/** An entry whose values are text. */
 export function entryOf(dn: string, attributes: Readonly<Record<string, readonly string[]>>): Entry {
   return new Entry(
     dn,
@@ -12,9 +12,8 @@ export function entryOf(dn: string, attributes: Readonly<Record<string, readonly
 }
 
 /**
- * Applies a modification as a server does: values are deleted by name, compared by caseIgnoreMatch, and new ones
- * come last.
- * @throws Error with what the server would answer: noSuchAttribute, attributeOrValueExists, assertionFailed
+ * Applies a modification like a server: values are deleted by name, compared by caseIgnoreMatch, and new values are appended.
+ * @throws Error with the server's result: noSuchAttribute, attributeOrValueExists, assertionFailed
  */
 export function applyRecord(entry: Entry, record: ChangeRecord): Entry {
   if (record.changetype !== 'modify') throw new Error(`not a modification: ${record.changetype}`);

@@ -7,7 +7,7 @@ import { type Known, often } from './random-arguments.js';
 import { type RandomRequest, randomRequests } from './random-documents.js';
 import { RandomSelections } from './random-selections.js';
 
-/** A change of a text, at a place that is a share of its length. */
+/** A change of a text, at a position given as a share of its length. */
 interface Edit {
   readonly kind: 'insert' | 'replace' | 'remove' | 'repeat' | 'move' | 'cut off';
   readonly at: number;
@@ -15,7 +15,7 @@ interface Edit {
   readonly text: string;
 }
 
-/** What documents and bodies are made of, and what is in none. */
+/** Tokens of documents and bodies, and tokens that occur in none. */
 const PIECES = [
   ...Array.from('{}()[]:,!|&=@$#"\'\\/ \n\t\0\u0001\u001b\u007f\u0085\u2028\ufeff\ufffe'),
   ...[
@@ -55,7 +55,7 @@ const PIECES = [
   ],
 ];
 
-/** What JSON can have where something else was meant. */
+/** JSON values of wrong types. */
 const STRANGE_VALUES: unknown[] = [
   ...[null, true, 0, -1, 1.5, 2 ** 31, 2 ** 53, -(2 ** 63), 1e308, '', '0', 'null', '\0', 'x'.repeat(5000)],
   ...[[], {}, [[]], [null], [[['a']]], { id: null }, { id: ['anna'] }, { id: { id: 'anna' } }, { length: 1 }],
@@ -94,7 +94,7 @@ function change(text: string, { kind, at, length, text: piece }: Edit): string {
 
 const changeAll = (text: string, all: readonly Edit[]) => all.reduce(change, text);
 
-/** Mutations, as random as queries are. */
+/** Random mutations. */
 function randomMutations(schema: GraphQLSchema, known: Known): fc.Arbitrary<RandomRequest> {
   const root = schema.getMutationType();
   if (!root) throw new Error('Nothing can be changed');
@@ -107,7 +107,7 @@ function randomMutations(schema: GraphQLSchema, known: Known): fc.Arbitrary<Rand
     });
 }
 
-/** One of the values inside, which is another one afterwards. */
+/** Replaces one of the nested values. */
 function replaceWithin(value: unknown, turn: number, by: unknown): unknown {
   if (typeof value !== 'object' || value === null) return by;
   const entries = Object.entries(value);
@@ -120,7 +120,7 @@ function replaceWithin(value: unknown, turn: number, by: unknown): unknown {
   return Object.assign(copy, { [name]: replaceWithin(inside, Math.floor(turn / (entries.length + 1)), by) });
 }
 
-/** How a request goes wrong on its way. */
+/** Random damage to a request in transit. */
 type Mutation = (request: RandomRequest) => HttpRequest;
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
@@ -136,7 +136,7 @@ const targetOf = ({ query, variables, operationName }: RandomRequest) =>
     ...(operationName === undefined ? {} : { operationName }),
   }).toString()}`;
 
-/** What a request line and a header can carry. */
+/** Characters that a request line and a header can contain. */
 export const asLatin1 = (text: string) =>
   Buffer.from(text)
     .toString('latin1')
@@ -207,7 +207,7 @@ const inHead = fc
     method,
   }));
 
-/** Requests that the schema allows, mostly with something about them that it does not. */
+/** Valid requests, most of which are then damaged. */
 export function mutatedRequests(schema: GraphQLSchema, known: Known): fc.Arbitrary<HttpRequest> {
   const request = often(randomRequests(schema, known, []), randomMutations(schema, known), 5);
   const mutation = fc.oneof(

@@ -14,10 +14,10 @@ class TestPayload {
   group!: Group;
 }
 
-/** Mutations that only tests have: they change little, and fail when they are told to. */
+/** Mutations for tests only: they change little, and fail on request. */
 @Resolver()
 export class TestMutations {
-  /** What every mutation that has begun was asked for, in their order. */
+  /** The inputs of all mutations that have started, in order. */
   static begun: string[] = [];
 
   constructor(
@@ -25,7 +25,7 @@ export class TestMutations {
     private readonly database: Database,
   ) {}
 
-  /** Renames a group, and then fails if `fails` says how. */
+  /** Renames a group, and then fails in the way that `fails` names. */
   @RequireScopes('write')
   @Mutation(() => TestPayload, { nullable: true })
   async testRename(
@@ -46,7 +46,7 @@ export class TestMutations {
     return { group: await this.groups.get({ id }, 'group', transaction) };
   }
 
-  /** Takes everybody out of a group. */
+  /** Removes all members of a group. */
   @RequireScopes('write')
   @Mutation(() => TestPayload, { nullable: true })
   async testEmpty(
@@ -60,7 +60,7 @@ export class TestMutations {
     return { group };
   }
 
-  /** Somebody else changes the same row, the first `times` times. */
+  /** Another transaction changes the same row, the first `times` times. */
   @RequireScopes('write')
   @Mutation(() => TestPayload, { nullable: true })
   async testRace(
@@ -79,7 +79,7 @@ export class TestMutations {
     return { group: await this.groups.get({ id }, 'group', transaction) };
   }
 
-  /** For administrators alone. */
+  /** Requires the scope `directory`. */
   @RequireScopes('directory', 'write')
   @Mutation(() => TestPayload, { nullable: true })
   async testAdministrate(
@@ -91,7 +91,7 @@ export class TestMutations {
   }
 }
 
-/** To be called before a service is started: from then on it has them. */
+/** Must be called before a service is started, which then has the mutations. */
 export function addTestMutations(): void {
   (Reflect.getMetadata('providers', GroupsModule) as unknown[]).push(TestMutations);
 }

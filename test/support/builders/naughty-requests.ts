@@ -3,7 +3,7 @@ import type { HttpRequest } from '../clients/http.js';
 import { asLatin1 } from './mutated-requests.js';
 import { type StringPosition, stringPositions } from './string-positions.js';
 
-/** Root fields of one request: fewer than are allowed. */
+/** Root fields of one request, below the limit. */
 const TOGETHER = 15;
 
 type Build = (text: string) => HttpRequest;
@@ -14,10 +14,10 @@ const post = (body: unknown, headers: Record<string, string> = {}): HttpRequest 
   body: JSON.stringify(body),
 });
 
-/** Half of a surrogate pair has no encoding. */
+/** Half of a surrogate pair has no encoding in UTF-8. */
 const encode = (text: string) => encodeURIComponent(text.toWellFormed());
 
-/** The places of a request that no schema knows of. */
+/** Positions of a request that are not part of a schema. */
 const ELSEWHERE: Build[] = [
   (text) => post({ query: text }),
   (text) => post({ query: `{ ${text}: __typename }` }),
@@ -48,8 +48,8 @@ const ELSEWHERE: Build[] = [
 ];
 
 /**
- * Requests that between them have a text in every place where a text can be: by a variable, and in queries, which cost less
- * than mutations, as a literal too.
+ * Requests that together have a text in each position of the schema: as a variable, and in queries, which cost less than
+ * mutations, also as a literal.
  */
 export function naughtyRequests(schema: GraphQLSchema): Build[] {
   const positions = stringPositions(schema);
@@ -72,7 +72,7 @@ export function naughtyRequests(schema: GraphQLSchema): Build[] {
   ];
 }
 
-/** What can stand in one request: a text that is no date is refused with all that is beside it. */
+/** Groups positions into requests: a text that is not a date makes the whole request invalid. */
 function kindOf({ operation, scalar }: StringPosition): string {
   return `${operation} ${scalar === 'DateTime' ? 'of dates' : 'of texts'}`;
 }

@@ -4,30 +4,30 @@ import { type Listening, post } from '../clients/http.js';
 import type { TestProxy } from '../servers/proxy.js';
 import type { TestRedis } from '../servers/redis.js';
 
-/** What a service depends on, and can be broken. */
+/** The dependencies of a service that a test can break. */
 export interface FaultTargets {
   readonly service: Listening & { replaceDirectory(ldif: string): void };
-  /** Of somebody who may list everybody. */
+  /** Authorization header with the scope `directory`. */
   readonly authorization: string;
   readonly proxy: TestProxy;
   readonly redis: TestRedis;
   readonly issuer: ExternalIssuerProcess;
-  /** The directory as it is to be. */
+  /** The expected content of the directory. */
   readonly directory: () => string;
 }
 
-/** A fault that comes and goes. */
+/** A temporary fault. */
 export interface PassingFault {
   readonly name: string;
   strike(): void | Promise<void>;
   restore(): void | Promise<void>;
 }
 
-/** Requests that come at once. */
+/** Number of simultaneous requests. */
 const BURST = 300;
 const LISTS = '{ users(first: 100) { nodes { id groups(first: 10) { nodes { group { id } } } } } }';
 
-/** Each fault that the surroundings of a service can have, in the order in which they come. */
+/** All faults of the dependencies of a service, in the order in which they occur. */
 export function passingFaults({
   service,
   authorization,
@@ -37,7 +37,7 @@ export function passingFaults({
   directory,
 }: FaultTargets): PassingFault[] {
   const repair = () => {
-    // Connections of before would be as they were left.
+    // Existing connections would stay unchanged.
     proxy.cut();
     proxy.mend();
   };
@@ -87,7 +87,7 @@ export function passingFaults({
   ];
 }
 
-/** More than can be answered, each on a connection of its own; what becomes of it is told by those who ask otherwise. */
+/** More requests than the service can handle, each on a connection of its own. Other clients check the responses. */
 async function burst(service: Listening, authorization: string): Promise<void> {
   const agent = new Agent({ keepAlive: true });
   const sent = Array.from({ length: BURST }, (_, index) =>

@@ -15,21 +15,21 @@ import {
 } from './random-arguments.js';
 import type { Drawn, DrawnCondition } from './random-selections.js';
 
-/** Names that may be taken for something else: of members that objects have, of fields, of what is awaited. */
+/** Names that can be confused with others: members of JavaScript objects, fields, thenables. */
 const ALIASES = ['a', 'constructor', 'id', 'then', 'toString', 'name', 'toJSON', 'nodes', 'length', '__a'];
 
-/** What a definition of a document needs of the others. */
+/** What a definition of a document needs from other definitions. */
 interface Needs {
   readonly variables: Set<string>;
   readonly fragments: Set<string>;
 }
 
 /**
- * Prints drawn operations as one valid document. What is selected twice merges: everywhere in the document a response
- * key stands for the same field with the same arguments.
+ * Prints random operations as one valid document. Duplicate selections merge: a response key stands for the same field with the
+ * same arguments in the whole document.
  */
 export class DocumentPrinter {
-  /** Values of the variables that are sent. */
+  /** Values of the variables of the request. */
   readonly variables: Record<string, unknown> = {};
   private readonly declarations = new Map<string, string>();
   private readonly names = new Map<string, string>();
@@ -38,10 +38,10 @@ export class DocumentPrinter {
   private spelled = 0;
   private readonly fragments = new Map<string, { type: string; text: string; needs: Needs }>();
 
-  /** @param rotation which alias comes first */
+  /** @param rotation index of the first alias */
   constructor(private readonly rotation: number) {}
 
-  /** @param names one for each operation; null: it has none */
+  /** @param names the name of each operation; null: anonymous */
   print(operations: readonly (readonly Drawn[])[], names: readonly (string | null)[]): string {
     const printed = operations.map((selections, index) => {
       const needs: Needs = { variables: new Set(), fragments: new Set() };
@@ -88,7 +88,7 @@ export class DocumentPrinter {
     return `...${name}${directives}`;
   }
 
-  /** Only what is complete is spread again: so no fragment contains itself. */
+  /** Only complete fragments are spread again, so that no fragment contains itself. */
   private fragmentFor({ type, isRepeated, selections }: Extract<Drawn, { kind: 'spread' }>): string {
     const known = [...this.fragments].find(([, fragment]) => fragment.type === type);
     if (isRepeated && known !== undefined) return known[0];
@@ -137,7 +137,7 @@ export class DocumentPrinter {
     if (spelling === 'left out' && !isNonNullType(type)) return this.variable(String(type), undefined, needs);
     if (spelling === 'variable' || spelling === 'inside') return this.variable(String(type), value, needs);
     const declaration = `${String(nullable)} = ${literalOf(value, type)}`;
-    // Null cannot stand where a value is needed, whatever the default.
+    // Null is not valid for a non-null type, regardless of its default.
     return this.variable(
       declaration,
       spelling === 'nulled' && !isNonNullType(type) ? null : undefined,
@@ -145,12 +145,12 @@ export class DocumentPrinter {
     );
   }
 
-  /** Of a member inside of an object: one after another. */
+  /** Member values of an object in sequence. */
   private nextSpelling(): Spelling {
     return SPELLINGS[this.spelled++ % SPELLINGS.length] ?? 'literal';
   }
 
-  /** @param value undefined: none is sent */
+  /** @param value undefined: no value is sent */
   private variable(declaration: string, value: unknown, needs: Needs): string {
     const described = `${declaration} ${JSON.stringify(value)}`;
     let name = this.names.get(described);

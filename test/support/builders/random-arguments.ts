@@ -12,7 +12,7 @@ import {
 } from 'graphql';
 import { isConnection } from '../../../src/graphql/analysis/connection-arguments.rule.js';
 
-/** What is there to be asked for, besides what types say. */
+/** Existing ids and other values that types do not describe. */
 export interface Known {
   readonly users: readonly string[];
   readonly groups: readonly string[];
@@ -20,8 +20,8 @@ export interface Known {
 }
 
 /**
- * How a value stands in a document: itself, as a variable, as the default of a variable, as a default that null
- * overrides, as a variable that is left out, or as an object with such variables inside.
+ * How a value is passed: as a literal, as a variable, as the default of a variable, as a default that null overrides, as an
+ * omitted variable, or as an object that contains such variables.
  */
 export type Spelling = 'literal' | 'variable' | 'default' | 'nulled' | 'left out' | 'inside';
 
@@ -42,12 +42,12 @@ export const SPELLINGS: Spelling[] = [
   'nulled',
   'left out',
 ];
-/** Stands for an argument, or a member of an input object, that is left out. */
+/** Marks an omitted argument or input field. */
 const ABSENT = Symbol('ABSENT');
 const FORGED = ['', 'forged', 'eyJ2IjoxfQ', 'AAAA', '🎓'];
 const DATES = ['2020-01-01T00:00:00Z', '2999-12-31T23:59:59.999+02:00'];
 
-/** The arguments of a field: valid ones mostly, and some that are answered with an error. */
+/** Arguments of a field: most are valid, and some cause an error. */
 export function argumentsFor(
   field: GraphQLField<unknown, unknown>,
   known: Known,
@@ -62,7 +62,7 @@ export function argumentsFor(
   return fc.tuple(...all).map((drawn) => drawn.filter((each) => each !== ABSENT));
 }
 
-/** The literal of a value: what JSON writes, but for names of enums and of members. */
+/** The literal of a value, which differs from JSON in enum values and field names. */
 export function literalOf(value: unknown, type: GraphQLInputType): string {
   if (isNonNullType(type)) return literalOf(value, type.ofType);
   if (value === null) return 'null';
@@ -86,7 +86,7 @@ export function objectLiteral(
   return `{${members.join(', ')}}`;
 }
 
-/** Exactly one of the two, as every valid document has it. */
+/** Exactly one member, as @oneOf requires. */
 function sizeFor(given: readonly GraphQLArgument[]): fc.Arbitrary<DrawnArgument> {
   const [first, last] = ['first', 'last'].map((name) => given.find((each) => each.name === name));
   if (first === undefined || last === undefined) throw new Error('This is no connection');
@@ -109,11 +109,11 @@ function argumentFor(
     spelling: fc.constantFrom(...SPELLINGS),
   });
   const isCursor = name === 'after' || name === 'before';
-  // Most cursors are of another connection, and refused.
+  // Most cursors are of another connection, and therefore invalid.
   return isNonNullType(type) ? drawn : often(fc.constant<typeof ABSENT>(ABSENT), drawn, isCursor ? 12 : 3);
 }
 
-/** @param name what the value is for */
+/** @param name name of the argument or input field */
 function valueFor(type: GraphQLInputType, name: string, known: Known): fc.Arbitrary<unknown> {
   if (isNonNullType(type)) return valueFor(type.ofType, name, known);
   if (isListType(type)) return fc.array(valueFor(type.ofType, name, known), { maxLength: 2 });
@@ -146,7 +146,7 @@ function identifiedBy(ids: readonly string[]): fc.Arbitrary<unknown> {
   return often(fc.constantFrom(...ids), unknown, 16).map((id) => ({ id }));
 }
 
-/** The one, and now and then the other: once for `times` times. */
+/** Returns one of two values, the second on average once in `times` calls. */
 export function often<Usual, Seldom>(
   usual: fc.Arbitrary<Usual>,
   seldom: fc.Arbitrary<Seldom>,

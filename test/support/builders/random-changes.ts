@@ -2,26 +2,26 @@ import fc from 'fast-check';
 import { BASE_DN } from './directory.js';
 import type { DumpedEntry } from './ldap-content.js';
 
-/** Makes change records out of what there is at the moment; what has become impossible by then is refused. */
+/** Builds change records for the current content. The server rejects changes that have become impossible. */
 export type DirectoryChange = (entries: readonly DumpedEntry[]) => string;
 
 const PEOPLE = ['p0', 'p1', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7'];
 const GROUPS = ['g0', 'g1', 'g2', 'g3', 'g4'];
-/** Few, and alike but for their case: they collide. */
+/** A few ids that differ only in case, so that they collide. */
 const IDS = ['u0', 'u1', 'U1', 'u2', 'u3', 'u4', 'u5', 'u6', 'u7', 'u8'];
 const NAMES = ['Anna', 'Łukasz Żak', '李小龙', 'anna', ' spaced '];
 
-/** Where people and groups are, or would be if they were moved there. */
+/** Possible DNs of users and groups. */
 export const PEOPLE_UNITS = ['ou=people', 'ou=a,ou=people', 'ou=b,ou=a,ou=people', 'ou=away'];
 export const GROUP_UNITS = ['ou=groups', 'ou=sub,ou=groups', 'ou=away'];
 
-/** The smallest picture that is one. */
+/** The smallest valid picture. */
 const PHOTOS = [
   'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7',
   'R0lGODlhAQABAIAAAP///wAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==',
 ];
 
-/** Changes to what is there at one moment. */
+/** Changes for the content at one moment. */
 export function changesInOneGo(): fc.Arbitrary<DirectoryChange[]> {
   return fc.array(change, { minLength: 1, maxLength: 4 });
 }
@@ -117,7 +117,7 @@ function move(cn: string, newName: string, unit: string | null): DirectoryChange
     `dn: ${dnOf(cn, entries)}\nchangetype: moddn\nnewrdn: cn=${newName}\ndeleteoldrdn: 1\n${superior}`;
 }
 
-/** Names stay, so that it is found again: it goes somewhere else, with everybody below. */
+/** The RDN stays, so that the entry can be found: it moves to another parent, with all entries below it. */
 function moveUnit(ou: string): fc.Arbitrary<DirectoryChange> {
   const superiors = ou === 'sub' ? ['ou=groups', 'ou=away'] : ['ou=people', 'ou=away'];
   return fc.constantFrom(...superiors).map((superior) => (entries) => {
@@ -144,7 +144,7 @@ function dropName(cn: string, index: number): DirectoryChange {
   };
 }
 
-/** Where somebody is now, and otherwise where they might be one day. */
+/** The current DN of a user, or a possible one. */
 function dnOf(cn: string, entries: readonly DumpedEntry[]): string {
   const unit = cn.startsWith('g') ? 'ou=groups' : 'ou=people';
   return entries.find(({ dn }) => dn.startsWith(`cn=${cn},`))?.dn ?? `cn=${cn},${unit},${BASE_DN}`;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { TestGroup, TestPerson } from './directory.js';
 
-/** Names as schools have them, and as nobody expects them; several people share one. */
+/** Usual and unusual names of schools; several users share a name. */
 const NAMES = [
   'Anna Berg',
   'anna berg',
@@ -31,7 +31,7 @@ export interface RandomDirectory {
   groups: TestGroup[];
 }
 
-/** A directory of some size: random names, roles and nestings, cycles among them. Equal seeds make equal ones. */
+/** A random directory of some size, with cyclic nesting. Equal seeds give equal directories. */
 export function randomDirectory(size: { people: number; groups: number }, seed: number): RandomDirectory {
   const [directory] = fc.sample(directories(size), { numRuns: 1, seed });
   if (directory === undefined) throw new Error('There is no sample');

@@ -4,7 +4,7 @@ import { DocumentPrinter } from './print-document.js';
 import { type Known, often } from './random-arguments.js';
 import { RandomSelections } from './random-selections.js';
 
-/** A request as it is sent. */
+/** A request in the form in which it is sent. */
 export interface RandomRequest {
   readonly query: string;
   readonly variables: Record<string, unknown>;
@@ -14,10 +14,7 @@ export interface RandomRequest {
 /** Levels of fields and fragments. */
 const DEPTH = 7;
 
-/**
- * Requests with documents that are valid for a schema; now and then with a variable that does not fit, or the name of
- * an operation that is not there.
- */
+/** Requests with valid documents for a schema; occasionally with an invalid variable or the name of a missing operation. */
 export function randomRequests(
   schema: GraphQLSchema,
   known: Known,

@@ -17,36 +17,36 @@ export interface DrawnCondition {
   readonly spelling: Spelling;
 }
 
-/** A selection as it is drawn: names of aliases, variables and fragments are given when it is printed. */
+/** A generated selection. Names of aliases, variables and fragments are assigned when it is printed. */
 export type Drawn = { readonly conditions: readonly DrawnCondition[] } & (
   | {
       readonly kind: 'field';
       readonly name: string;
       readonly given: readonly DrawnArgument[];
       readonly isAliased: boolean;
-      /** Null: the field is a leaf. */
+      /** Null for a leaf field. */
       readonly selections: readonly Drawn[] | null;
     }
   | {
       readonly kind: 'inline';
-      /** The type condition; null: none. */
+      /** The type condition, or null. */
       readonly type: string | null;
       readonly selections: readonly Drawn[];
     }
   | {
       readonly kind: 'spread';
       readonly type: string;
-      /** Whether a fragment is spread that is there already, if there is one on the type. */
+      /** Whether to spread an existing fragment, if the type has one. */
       readonly isRepeated: boolean;
       readonly selections: readonly Drawn[];
     }
 );
 
-/** Selections as random as a schema has them. */
+/** Random selections for a schema. */
 export class RandomSelections {
   private readonly known = new Map<string, fc.Arbitrary<Drawn[]>>();
 
-  /** @param changing coordinates of fields that answer differently from one moment to the next: never drawn */
+  /** @param changing coordinates of fields whose values change between two requests; they are never selected */
   constructor(
     private readonly schema: GraphQLSchema,
     private readonly values: Known,
@@ -58,7 +58,7 @@ export class RandomSelections {
     const key = `${type.name} ${depth}`;
     let drawn = this.known.get(key);
     if (drawn === undefined) {
-      // Wide at the top and narrow below: most documents are as large as those of clients.
+      // Wide at the top and narrow below: most documents are as large as those of real clients.
       const maxLength = depth > 4 ? 3 : 2;
       drawn = fc.array(this.selection(type, depth), { minLength: 1, maxLength });
       this.known.set(key, drawn);
@@ -130,7 +130,7 @@ export class RandomSelections {
     return this.of(type, depth);
   }
 
-  /** What a fragment can be on inside of a type: itself, what it is a union of, and unions that it belongs to. */
+  /** Possible type conditions inside a type: the type itself, members of the union, and unions that contain it. */
   private typesWithin(type: GraphQLCompositeType): GraphQLCompositeType[] {
     if (isUnionType(type)) return [type, ...type.getTypes()];
     const unions = Object.values(this.schema.getTypeMap()).filter(isUnionType);
@@ -144,7 +144,7 @@ const condition: fc.Arbitrary<DrawnCondition> = fc.record({
   spelling: fc.constantFrom<Spelling>('literal', 'variable', 'default'),
 });
 
-/** At most one of each kind on a selection: they cannot be repeated. */
+/** At most one of each kind, because these directives are not repeatable. */
 const conditions = often(
   fc.constant<DrawnCondition[]>([]),
   fc.uniqueArray(condition, { minLength: 1, maxLength: 2, selector: ({ directive }) => directive }),

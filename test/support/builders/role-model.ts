@@ -3,7 +3,7 @@ import type { TestGroup } from './directory.js';
 export const ROLES = ['MEMBER', 'ADMIN', 'OWNER'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What somebody is in a group, worked out by following every way by hand. */
+/** A reference implementation of roles, which follows each path. */
 export interface HeldRole {
   value: Role;
   direct: Role | null;
@@ -17,12 +17,12 @@ const ATTRIBUTES = [
   ['owners', 'OWNER'],
 ] as const;
 
-/** Everybody's role in every group, by the group's id and the person's. */
+/** The roles of all users in all groups, by ids of the group and the user. */
 export function heldRoles(groups: readonly TestGroup[]): Map<string, Map<string, HeldRole>> {
   return new Map(groups.map((group) => [group.id, rolesIn(group, groups)]));
 }
 
-/** The people, or the groups inside, that a group names, each with the highest of its roles. */
+/** The users or groups that a group references, each with its highest role. */
 export function namedBy(group: TestGroup, what: 'people' | 'groups'): Map<string, Role> {
   const named = new Map<string, Role>();
   for (const [attribute, role] of ATTRIBUTES) {
@@ -52,7 +52,7 @@ function rolesIn(group: TestGroup, groups: readonly TestGroup[]): Map<string, He
   return held;
 }
 
-/** Who is named by a group or by one inside it, on ways that do not lead through `outer`. */
+/** Users that a group or one of its inner groups references, on paths that do not contain `outer`. */
 function everybodyInside(inner: string, outer: string, groups: readonly TestGroup[]): Set<string> {
   const people = new Set<string>();
   const seen = new Set([outer]);

@@ -13,7 +13,7 @@ import {
   print,
 } from 'graphql';
 
-/** One thing that a schema declares, by its coordinate: `Type`, `Type.field`, `Type.field(argument:)`. */
+/** An element of a schema, by its coordinate: `Type`, `Type.field`, `Type.field(argument:)`. */
 export interface ContractElement {
   readonly coordinate: string;
   /** What clients rely on: the kind of a type, the type of a field, type and default of an argument. */
@@ -21,14 +21,14 @@ export interface ContractElement {
   readonly description: string | null | undefined;
 }
 
-/** Everything that a schema declares, besides what GraphQL itself does. */
+/** All elements of a schema, except those of GraphQL itself. */
 export function contractElementsOf(schema: GraphQLSchema): ContractElement[] {
   return Object.values(schema.getTypeMap())
     .filter((type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type))
     .flatMap(declarationsIn);
 }
 
-/** Coordinates and what clients rely on. */
+/** Coordinates, and what clients rely on. */
 export function signaturesOf(schema: GraphQLSchema): Map<string, string> {
   return new Map(contractElementsOf(schema).map(({ coordinate, signature }) => [coordinate, signature]));
 }

@@ -1,6 +1,6 @@
 import type { MappedGroup, MappedPerson, NamedAs, Snapshot } from '../../../src/mirror/map/snapshot.js';
 
-/** A person without values but those that every entry has. */
+/** A user with the required values only. */
 export function person(uuid: string, name = uuid): MappedPerson {
   return {
     uuid,
@@ -19,7 +19,7 @@ export function person(uuid: string, name = uuid): MappedPerson {
   };
 }
 
-/** @param names the entries that the group names, by the part of the DN key after `dn-` */
+/** @param names the entries that the group references, by the part of the DN key after `dn-` */
 export function group(uuid: string, names: [string, NamedAs][] = []): MappedGroup {
   return {
     uuid,

@@ -1,7 +1,7 @@
 import { ERROR_CODES } from '../../../src/common/errors.js';
 import type { HttpAnswer } from '../clients/http.js';
 
-/** What pictures also answer with. */
+/** Statuses that only picture responses have. */
 const CODES: readonly string[] = [...ERROR_CODES, 'SIGNATURE_INVALID', 'URL_EXPIRED'];
 
 interface Body {
@@ -13,8 +13,8 @@ interface Body {
 }
 
 /**
- * Looks whether an answer is one that clients can live with, whatever was asked.
- * @throws Error when it is a failure of ours, no JSON, or has a code that is not of the list
+ * Checks that a response is one that clients can handle, for any request.
+ * @throws Error for internal errors, invalid JSON, and codes that are not on the list
  */
 export function expectSound({ status, body }: HttpAnswer): void {
   const fail = (what: string) => {

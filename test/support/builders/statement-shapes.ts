@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Leaves of a type, of which every subset may be selected. */
+/** The leaf fields of a type, of which each subset can be selected. */
 const LEAVES = {
   user: [
     'id',
@@ -41,7 +41,7 @@ const MEMBERS = fc
       `members(${order}${filter}) { ${page} nodes { user { ${user} } role { ${role} } } }`,
   );
 
-/** Fields of the root, each of which comes to a statement that few others come to. */
+/** Root fields, each of which needs a statement of its own. */
 const FIELDS = fc.oneof(
   fc
     .tuple(orders('NAME', 'UPDATED_AT'), filters('schoolYear: "1A"', 'search: "an"'), PAGE, USER)

@@ -2,8 +2,8 @@ import diagnosticsChannel from 'node:diagnostics_channel';
 import { type SentStatement, statementChannel } from '../../../src/database/statements/statement.js';
 
 /**
- * The statements that are sent while something is done, in their order, without those that tell who is asking:
- * what an operation costs does not depend on how its sender signs in.
+ * Returns the statements that are sent during an action, in order, without those of authentication: the statements of an
+ * operation do not depend on it.
  */
 export async function statementsOf(work: () => Promise<unknown>): Promise<SentStatement[]> {
   const sent: SentStatement[] = [];

@@ -17,18 +17,18 @@ import {
 } from 'graphql';
 import { isConnection } from '../../../src/graphql/analysis/connection-arguments.rule.js';
 
-/** A place of the schema where a text goes in. */
+/** A position of the schema that accepts a text. */
 export interface StringPosition {
-  /** As «Query.groups(filter.search)». */
+  /** For example «Query.groups(filter.search)». */
   readonly coordinate: string;
   readonly operation: 'query' | 'mutation';
-  /** The scalar that is there. */
+  /** The type of the scalar. */
   readonly scalar: string;
-  /** A selection of a root field with this in the place: a literal, or a variable. */
+  /** A selection of a root field with this value in the position: a literal or a variable. */
   readonly print: (text: string) => string;
 }
 
-/** Where the fields of a type are found, for a directory that has these. */
+/** Root fields that return each type, for a directory with these ids. */
 const HOLDERS: Readonly<Record<string, (inside: string) => string>> = {
   Query: (inside) => inside,
   Mutation: (inside) => inside,
@@ -39,14 +39,14 @@ const HOLDERS: Readonly<Record<string, (inside: string) => string>> = {
 
 type Input = Pick<GraphQLArgument | GraphQLInputField, 'name' | 'type'>;
 
-/** A way down into an input: the names to a scalar, and how the whole is printed with a text there. */
+/** A path into an input object: field names, and a function that prints the whole with a text. */
 interface Leaf {
   readonly path: string;
   readonly scalar: string;
   readonly print: (text: string) => string;
 }
 
-/** All of them, those of nested inputs included. */
+/** All positions, including those of nested inputs. */
 export function stringPositions(schema: GraphQLSchema): StringPosition[] {
   return Object.entries(HOLDERS).flatMap(([typeName, hold]) => {
     const type = schema.getType(typeName);
@@ -82,7 +82,7 @@ function positionsOf(field: GraphQLField<unknown, unknown>): Leaf[] {
   );
 }
 
-/** Filters contain filters: no further than once. */
+/** Filters contain filters: at most one level deep. */
 function leavesOf({ type: given }: Input, above: readonly GraphQLInputType[] = []): Leaf[] {
   const type = isNonNullType(given) ? given.ofType : given;
   if (isListType(type)) {
@@ -110,7 +110,7 @@ function leavesOf({ type: given }: Input, above: readonly GraphQLInputType[] = [
   );
 }
 
-/** A value that is valid, and mostly means something. */
+/** A valid value that usually has a meaning. */
 function anyValueOf({ name, type: given }: Input): string {
   const type = isNonNullType(given) ? given.ofType : given;
   if (isEnumType(type)) return type.getValues()[0]?.name ?? '';

@@ -2,7 +2,7 @@ import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type HttpAnswer, type HttpRequest, type Listening, send } from './http.js';
 
-/** A request that came to nothing: times are those of performance.now(). */
+/** A failed request; times are those of performance.now(). */
 export interface FailedRequest {
   readonly begun: number;
   readonly ended: number;
@@ -13,14 +13,14 @@ export interface FailedRequest {
 export interface AskingOptions {
   readonly count: number;
   readonly request: HttpRequest;
-  /** Milliseconds between an answer and the next request. */
+  /** Milliseconds between a response and the next request. */
   readonly pause?: number;
-  /** Whether somebody who is refused a connection gives up: the service is gone. */
+  /** Whether clients stop when a connection is refused, because the service has ended. */
   readonly untilRefused?: boolean;
   readonly onAnswer?: (answer: HttpAnswer, begun: number) => void;
 }
 
-/** Clients that go on asking, each on a connection that it keeps, and note what has not been answered. */
+/** Clients that send requests continuously, each on a kept connection, and record failures. */
 export class AskingClients {
   answered = 0;
   readonly failures: FailedRequest[] = [];
@@ -34,18 +34,18 @@ export class AskingClients {
     this.all = Promise.all(Array.from({ length: options.count }, () => this.askOn()));
   }
 
-  /** No new requests; waits for the answers to those that are under way. */
+  /** Sends no new requests, and waits for pending responses. */
   async end(): Promise<void> {
     this.isEnding = true;
     await this.all;
   }
 
-  /** Waits until so many have been answered in all. */
+  /** Waits until this many requests have been answered in total. */
   async untilAnswered(count: number): Promise<void> {
     while (this.answered < count && !this.isEnding) await sleep(10);
   }
 
-  /** Waits until all have given up. */
+  /** Waits until all clients have stopped. */
   async untilRefused(): Promise<void> {
     await this.all;
   }
@@ -59,7 +59,7 @@ export class AskingClients {
     agent.destroy();
   }
 
-  /** @returns whether somebody was there */
+  /** @returns whether the connection was accepted */
   private async ask(agent: Agent): Promise<boolean> {
     const begun = performance.now();
     try {

@@ -5,33 +5,33 @@ import { post } from './http.js';
 import type { TestService } from '../servers/service.js';
 import type { TwinService } from '../twin.js';
 
-/** To each service that is asked. */
+/** Tokens for each service. */
 const CONNECTIONS = 2;
 
 const IDS = Array.from({ length: 30 }, (_, index) => `p${index}`);
 
-/** A directory in which every name tells the number of its revision. */
+/** A directory in which each name contains the number of its revision. */
 export function directoryOf(revision: number): string {
   const people = IDS.map((id) => ({ id, name: `${id} of ${revision}` }));
   return buildLdif(people, [
-    { id: 'all', name: `Everybody of ${revision}`, members: IDS },
+    { id: 'all', name: `Members of ${revision}`, members: IDS },
     { id: 'around', name: `Around of ${revision}`, members: ['@all'] },
   ]);
 }
 
-/** Each reads several times, and would show it if a revision came in between. */
+/** Each query reads several times, and would show a revision in between. */
 const QUESTIONS = [
   '{ group(group: {id: "all"}) { name members(first: 50) { nodes { user { name } } } parents(first: 1) { nodes { name } } } }',
   '{ users(first: 50) { nodes { name groups(first: 2) { nodes { group { name } } } } } }',
-  '{ a: user(user: {id: "p1"}) { name } b: user(user: {id: "p2"}) { name } search(query: "everybody", first: 3) { nodes { ... on Group { name } } } }',
+  '{ a: user(user: {id: "p1"}) { name } b: user(user: {id: "p2"}) { name } search(query: "members", first: 3) { nodes { ... on Group { name } } } }',
 ];
 
-/** A client that asks the same again and again, and looks whether the answers ever go back. */
+/** A client that repeats queries, and checks that responses never return to an older revision. */
 export class Asking {
   asked = 0;
-  /** The revision of the newest answer. */
+  /** The revision of the newest response. */
   newest = 0;
-  /** How often the service said that its database does not answer. */
+  /** Number of responses that report an unavailable database. */
   unanswered = 0;
   readonly problems: string[] = [];
   readonly executions: Executions;
@@ -47,7 +47,7 @@ export class Asking {
     this.ended = Promise.all(Array.from({ length: CONNECTIONS }, () => this.askOn()));
   }
 
-  /** From now on no answer may be older. */
+  /** Sets the oldest revision that responses may have. */
   expect(revision: number): void {
     this.newest = Math.max(this.newest, revision);
   }
@@ -70,7 +70,7 @@ export class Asking {
       );
       const revisions = new Set([...body.matchAll(/ of (\d+)"/g)].map(([, revision]) => Number(revision)));
       const [revision = newest] = revisions;
-      // A database that other processes keep from a processor counts as away for a second: that is no answer about a revision.
+      // A database that other processes keep from running counts as unavailable for a second; such a response has no revision.
       if (status === 503 && revisions.size <= 1 && revision >= newest) {
         this.unanswered++;
         continue;

@@ -1,6 +1,6 @@
 import type { TestService } from '../servers/service.js';
 
-/** A change as the endpoint tells it. */
+/** A change in the form of the API. */
 export interface ListedChange {
   kind: string;
   at: string;
@@ -28,7 +28,7 @@ const CHANGE =
   'id kind at userId userNodeId groupId groupNodeId previousId roleBefore roleAfter user { id } group { id }';
 const PAGE = `totalCount nodes { ${CHANGE} } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }`;
 
-/** One page of the log, which has to be answered. */
+/** Reads one page of the log, which must succeed. */
 export async function readChanges(
   service: TestService,
   authorization: string,
@@ -41,7 +41,7 @@ export async function readChanges(
   return data.changes;
 }
 
-/** Everything that comes after a cursor, as a client follows it; null: from the beginning. */
+/** Reads all changes after a cursor; null: from the beginning. */
 export async function followChanges(
   service: TestService,
   authorization: string,
@@ -58,7 +58,7 @@ export async function followChanges(
   }
 }
 
-/** A change in one line: what it is and whom it is about. */
+/** A change in one line: its kind, group and user. */
 export function summarizeChange({
   kind,
   userId,
@@ -73,24 +73,26 @@ export function summarizeChange({
   return `${kind} ${subject}${previousId === null ? '' : `, was ${previousId}`}${roles}`;
 }
 
-/** A copy of the directory that is kept by applying changes one by one, in their order. */
+/** A copy of the directory, kept by applying changes in order. */
 export class ClientReplica {
-  /** Ids of people, by what identifies them. */
+  /** Ids of users by their stable keys. */
   private readonly ids = new Map<string, string>();
   private readonly roles = new Map<string, { id: string; members: Map<string, string> }>();
 
-  /** @param key what identifies people and groups: the ids of the directory change, and cannot be passed round in a circle */
+  /** @param key returns the stable key of users and groups: ids can be exchanged between two changes */
   constructor(private readonly key: 'id' | 'nodeId') {}
 
-  /** The ids of the people. */
+  /** The ids of the users. */
   get people(): Set<string> {
     return new Set(this.ids.values());
   }
 
-  /** Roles by the group's id and the person's. */
+  /** Roles by the ids of the group and the user. */
   get groups(): Map<string, Map<string, string>> {
     const named = (members: Map<string, string>) =>
-      new Map([...members].map(([person, role]) => [this.ids.get(person) ?? `nobody: ${person}`, role]));
+      new Map(
+        [...members].map(([person, role]) => [this.ids.get(person) ?? `unknown user: ${person}`, role]),
+      );
     return new Map([...this.roles.values()].map(({ id, members }) => [id, named(members)]));
   }
 
@@ -122,7 +124,7 @@ export class ClientReplica {
         if (previousId !== null) this.renameGroup(group, change);
         break;
       case 'GROUP_DELETED':
-        // Whoever was in it has been removed before.
+        // A user's memberships are removed before the user is.
         expect(this.roles.get(group)).toEqual({ id: groupId, members: new Map() });
         this.roles.delete(group);
         break;
@@ -138,7 +140,7 @@ export class ClientReplica {
     }
   }
 
-  /** What identifies the person and the group before the change. */
+  /** The stable keys of the user and the group before the change. */
   private keysOf(change: ListedChange): [person: string, group: string] {
     if (this.key === 'nodeId') return [change.userNodeId ?? '', change.groupNodeId ?? ''];
     return [change.previousId ?? change.userId ?? '', change.previousId ?? change.groupId ?? ''];

@@ -12,7 +12,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css',
 };
 
-/** The club page of `examples/`, built for one service and served on an origin of its own. */
+/** The club page of `examples/`, built for one service and served on its own origin. */
 export class ClubPage {
   private constructor(
     readonly url: string,
@@ -20,8 +20,8 @@ export class ClubPage {
   ) {}
 
   /**
-   * @param service the URL of a service that is its own identity provider
-   * @param directory for what is built
+   * @param service the URL of a service with an embedded identity provider
+   * @param directory output of the build
    */
   static async serve(port: number, service: string, directory: string): Promise<ClubPage> {
     const vite = relative('examples/club-page', 'node_modules/vite/bin/vite.js');

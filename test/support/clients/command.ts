@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../../src/config/config.js';
 import { spawnBound } from '../spawn-bound.mjs';
 
-/** Milliseconds: no process of a test lives longer. It is no bound on what a process does. */
+/** Milliseconds after which any process of a test is killed. It is not an assertion. */
 const LONGEST_LIFE = 600_000;
 
-/** A process of the product, as it was built: what it prints is kept. */
+/** A process of the built product, whose output is recorded. */
 export class TestProcess {
   stdout = '';
   stderr = '';
@@ -19,7 +19,7 @@ export class TestProcess {
     this.ended = once(child, 'close');
   }
 
-  /** @param environment all that the process knows of settings: nothing is inherited */
+  /** @param environment the whole environment: nothing is inherited */
   static start(file: 'cli' | 'main', args: readonly string[], environment: Environment): TestProcess {
     const child = spawnBound(process.execPath, [`dist/${file}.js`, ...args], {
       env: {
@@ -41,7 +41,7 @@ export class TestProcess {
     return this.child.pid ?? 0;
   }
 
-  /** The exit code; null when a signal ended it. */
+  /** The exit code, or null after a signal. */
   get code(): number | null {
     return this.child.exitCode;
   }
@@ -50,7 +50,7 @@ export class TestProcess {
     return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 
-  /** Waits until it has ended and everything that it printed has arrived. */
+  /** Waits until the process has ended and all its output has arrived. */
   async end(): Promise<this> {
     await this.ended;
     return this;
@@ -61,7 +61,7 @@ export class TestProcess {
     return this.end();
   }
 
-  /** Waits until it has printed this, and fails when it ends before. */
+  /** Waits for a text in the output, and fails if the process ends before. */
   async untilPrinted(pattern: RegExp): Promise<void> {
     while (!pattern.test(this.stdout)) {
       if (this.hasEnded) {
@@ -73,7 +73,7 @@ export class TestProcess {
   }
 }
 
-/** Runs a command of the product to its end. */
+/** Runs a command of the product until it ends. */
 export function runCommand(args: readonly string[], environment: Environment): Promise<TestProcess> {
   return TestProcess.start('cli', args, environment).end();
 }

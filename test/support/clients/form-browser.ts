@@ -1,4 +1,7 @@
-/** Follows redirects, sends forms and keeps cookies by name and path, as a browser does: no script runs. A real one is in chromium.ts. */
+/**
+ * Follows redirects, submits forms and keeps cookies by name and path, like a browser without scripts. chromium.ts has a real
+ * browser.
+ */
 export class FormBrowser {
   private readonly cookies = new Map<string, { path: string; pair: string }>();
 
@@ -8,7 +11,7 @@ export class FormBrowser {
     private readonly headers: Readonly<Record<string, string>> = {},
   ) {}
 
-  /** The response that is no redirect within the provider. */
+  /** The first response that is not a redirect within the provider. */
   async open(url: string, form?: Record<string, string>): Promise<{ url: string; response: Response }> {
     const { pathname } = new URL(url);
     const sent = [...this.cookies.values()].filter(({ path }) => `${pathname}/`.startsWith(`${path}/`));

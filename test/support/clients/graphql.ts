@@ -1,4 +1,4 @@
-/** An answer of the GraphQL endpoint. */
+/** A response of the GraphQL endpoint. */
 export interface Answer<Data = Record<string, unknown>> {
   status: number;
   headers: Headers;
@@ -18,7 +18,7 @@ export interface QueryOptions {
   headers?: Record<string, string>;
 }
 
-/** Sends an operation by POST to the service with this URL. For other forms of requests, see http.ts. */
+/** Sends an operation by POST to the service with this URL. For other requests, see http.ts. */
 export async function sendQuery<Data = Record<string, unknown>>(
   url: string,
   query: string,
@@ -37,7 +37,7 @@ export async function sendQuery<Data = Record<string, unknown>>(
   return { status: response.status, headers: response.headers, data, errors };
 }
 
-/** The data of an answer, which must be without errors. */
+/** Returns the data of a response, which must have no errors. */
 export async function readData<Data = Record<string, unknown>>(
   url: string,
   query: string,

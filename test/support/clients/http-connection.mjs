@@ -1,23 +1,23 @@
-// One connection over which requests are sent one after another (HTTP/1.1). Written out because the load must cost less than
-// what it loads: about 10 µs a request, where fetch takes 100.
+// An HTTP/1.1 connection for sequential requests. It is written by hand because the load generator must use less time than the
+// server: about 10 µs a request, where fetch takes 100.
 import { connect } from 'node:net';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 const CHUNKS_END = Buffer.from('0\r\n\r\n');
-/** Bytes that are read at once. Most answers are shorter, and come in one piece. */
+/** Size of the read buffer in bytes. Most responses fit into it. */
 const PIECE = 65_536;
 
 export class HttpConnection {
   #socket;
-  /** What there is of an answer that comes in several pieces; null: nothing. */
+  /** The beginning of a response that arrives in several pieces, or null. */
   #begun = null;
   #isExpecting = false;
   #isOpen = true;
 
-  /** @param onAnswer is given the whole answer, head and body, as bytes: they are others when it has returned */
+  /** @param onAnswer receives the whole response, head and body, as bytes that are valid until it returns */
   constructor(port, onAnswer, onFailure) {
     this.onAnswer = onAnswer;
-    // Into the same memory again and again: otherwise there would be a new piece of it for each answer.
+    // Reuses one buffer, instead of allocating one for each response.
     const onread = {
       buffer: Buffer.allocUnsafe(PIECE),
       callback: (length, buffer) => this.#receive(buffer.subarray(0, length)),
@@ -30,7 +30,7 @@ export class HttpConnection {
     });
   }
 
-  /** Whether something may still be sent. */
+  /** Whether the connection can be used for another request. */
   get isOpen() {
     return this.#isOpen;
   }
@@ -55,7 +55,7 @@ export class HttpConnection {
     } else {
       this.#begun = this.#begun === null ? Buffer.from(piece) : bytes;
     }
-    // It may go on.
+    // More data follows.
     return true;
   }
 }
@@ -65,6 +65,6 @@ function isWhole(bytes) {
   if (end < 0) return false;
   const length = /\r\ncontent-length: *(\d+)/i.exec(bytes.latin1Slice(0, end))?.[1];
   if (length !== undefined) return bytes.length >= end + HEAD_END.length + Number(length);
-  // JSON has no line feeds outside of the chunks' own: the end of the last chunk stands nowhere else.
+  // JSON has no line feeds except those of the chunks, so that the end of the last chunk occurs only once.
   return bytes.subarray(-CHUNKS_END.length).equals(CHUNKS_END);
 }

@@ -4,20 +4,20 @@ import { text } from 'node:stream/consumers';
 import { ERROR_CODES } from '../../../src/common/errors.js';
 import type { Config } from '../../../src/config/config.js';
 
-/** Whatever listens where its configuration says. */
+/** Anything with a host and a port. */
 export interface Listening {
   readonly config: Pick<Config, 'host' | 'port'>;
 }
 
 export interface HttpRequest {
   method?: string;
-  /** The request target, from the origin on. */
+  /** The request target. */
   path?: string;
   headers?: Record<string, string | string[]>;
   body?: string | Buffer;
-  /** Keeps connections; without one, every request has its own. */
+  /** An agent that keeps connections; without one, each request has a connection of its own. */
   agent?: Agent;
-  /** An address of the loopback interface that it comes from. */
+  /** The local address, of the loopback interface. */
   localAddress?: string;
 }
 
@@ -29,7 +29,7 @@ export interface HttpAnswer {
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** Sends a request as it is: unlike fetch, with any header, and without adding one. */
+/** Sends a request unchanged: unlike fetch, with any header, and without additional ones. */
 export function send({ config }: Listening, { body, agent, ...request }: HttpRequest): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const { host, port } = config;
@@ -44,7 +44,7 @@ export function send({ config }: Listening, { body, agent, ...request }: HttpReq
   });
 }
 
-/** Sends an operation by POST, or whatever else is to be a body. */
+/** Sends an operation, or any other body, by POST. */
 export function post(
   service: Listening,
   body: unknown,
@@ -65,7 +65,7 @@ export function get(
   return send(service, { path: `/graphql/v1?${new URLSearchParams(parameters).toString()}`, headers });
 }
 
-/** Writes bytes to the service's socket, and reads until it is closed: for what is no request at all. */
+/** Writes bytes to the socket of the service, and reads until it is closed: for input that is not a valid request. */
 export function sendBytes({ config }: Listening, bytes: string): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const socket = connect(config.port, config.host, () => socket.write(bytes));
@@ -90,12 +90,12 @@ export function dataOf({ body }: HttpAnswer): GraphQLBody['data'] {
   return data;
 }
 
-/** Words that only come from inside: a stack, a path, a statement, a framework. */
+/** Words that only internals contain: stacks, paths, statements, frameworks. */
 const INTERNALS = /node_modules|\.(js|ts):\d|stack|fst_|statusCode|fastify|nest|apollo|typeorm|select /i;
 
 /**
- * What a refusal says, once it is seen to have the form of every error: no data, a code of the list, the id of
- * the request as the header has it, and nothing of our inside.
+ * Returns status and code of an error response, after checking the form of every error: no data, a code of the list, the request
+ * id of the header, and no internals.
  */
 export function refusalOf({ status, headers, body }: HttpAnswer): [status: number, code: string] {
   const { data, errors = [] } = JSON.parse(body) as GraphQLBody;

@@ -3,9 +3,9 @@ import type { TestGroup, TestPerson } from '../builders/directory.js';
 import type { RandomDirectory } from '../builders/random-directory.js';
 import { type HeldRole, heldRoles, namedBy, ROLES } from '../builders/role-model.js';
 
-/** A connection with arguments, and the ids that it has, in their order. */
+/** A connection with its arguments, and the expected ids in order. */
 export interface Listing {
-  /** The field around it, with «%» where the connection goes. */
+  /** The field around it, with «%» in place of the connection. */
   readonly parent: string;
   readonly field: string;
   readonly args: string;
@@ -13,7 +13,7 @@ export interface Listing {
   readonly expected: readonly string[];
 }
 
-/** What only the database knows of rows: which of two equal ones comes first, and when they changed. */
+/** What only the database knows: the order of rows with equal names, and when they changed. */
 export interface RowFacts {
   readonly users: ReadonlyMap<string, { key: number; updatedAt: number }>;
   readonly groups: ReadonlyMap<string, { key: number; updatedAt: number }>;
@@ -23,7 +23,7 @@ type Place = (string | number)[];
 type Direction = 'ASC' | 'DESC';
 const DIRECTIONS: Direction[] = ['ASC', 'DESC'];
 
-/** Every connection in every order and with every filter, as a walk through the whole directory finds it. */
+/** Every connection in every order and with every filter, computed from the whole directory. */
 export class Listings {
   private readonly roles: Map<string, Map<string, HeldRole>>;
 
@@ -46,7 +46,7 @@ export class Listings {
     ];
   }
 
-  /** Of the person that the token acts for. */
+  /** Of the user of the token. */
   profileGroups(): Listing[] {
     return this.groupsOf('profile { % }');
   }
@@ -105,7 +105,7 @@ export class Listings {
     const size = ({ id }: TestGroup) => this.roles.get(id)?.size ?? 0;
     const orders: [string, (each: TestGroup, sign: number) => Place, Direction | null][] = [
       ['NAME', (each) => this.groupPlace(each), null],
-      // Names go from A to Z among groups of one size, whichever size comes first.
+      // Among groups of equal size, names are always in ascending order.
       ['MEMBER_COUNT', (each, sign) => [sign * size(each), ...this.groupPlace(each)], 'ASC'],
       [
         'UPDATED_AT',
@@ -279,7 +279,7 @@ function sorted<Each>(all: readonly Each[], placeOf: (each: Each) => Place, dire
   return [...all].sort((left, right) => sign * comparePlaces(placeOf(left), placeOf(right)));
 }
 
-/** Text byte by byte, as the database has it; UTF-16 would have another order. */
+/** Compares texts byte by byte, like the database; the order of UTF-16 differs. */
 function comparePlaces(left: Place, right: Place): number {
   for (const [index, value] of left.entries()) {
     const other = right[index] ?? '';

@@ -1,34 +1,34 @@
 import { json } from 'node:stream/consumers';
 import { spawnBound } from '../spawn-bound.mjs';
 
-/** What is asked, and for how long. */
+/** The requests, and the duration of the load. */
 export interface Load {
   readonly url: string;
   readonly body: string;
   readonly headers: Record<string, string>;
   readonly seconds: number;
-  /** The process that is asked, if it is on this machine. */
+  /** The process of the server, if it is on this machine. */
   readonly server?: number;
 }
 
-/** What came of a request. */
+/** The outcome of a request. */
 export interface LoadOutcome {
-  /** Zero: there was no answer. */
+  /** Zero if there was no response. */
   readonly status: number;
-  /** Of the error, or what else was said; null: there was none. */
+  /** The code of the error, or another text of the response; null if there was no error. */
   readonly code: string | null;
   readonly retryAfter: string | null;
-  /** When it was sent, in milliseconds since 1970. */
+  /** Start of the request, in milliseconds since 1970. */
   readonly at: number;
   readonly milliseconds: number;
-  /** Those of them for which it may have waited for a processor, here or at the server. */
+  /** Of these, milliseconds in which client or server may have waited for a processor. */
   readonly waited: number;
 }
 
 /**
- * Makes load from a process of its own.
- * @param manner so many requests a second, whether or not those before are answered; or one after the other by so many
- *   clients at a time
+ * Generates load in a separate process.
+ * @param manner a fixed rate of requests per second, independent of responses; or a number of clients that send one request after
+ * the other
  */
 export async function load(
   what: Load,

@@ -1,4 +1,5 @@
-// Makes load from a process of its own, and tells what came of it: `node make-load.mjs OPTIONS`, JSON both ways (see load.ts).
+// Generates load in a separate process and prints the outcome: `node make-load.mjs OPTIONS`, JSON in both directions (see
+// load.ts).
 import { constants, setPriority } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { clearInterval, setInterval } from 'node:timers';
@@ -6,18 +7,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HttpConnection } from './http-connection.mjs';
 import { processorWait } from '../processor-time.mjs';
 
-/** Milliseconds between two looks at how many requests are due. */
+/** Milliseconds between two checks for due requests. */
 const TICK = 2;
-/** And at how long others had the processors. */
+/** Milliseconds between two readings of the time that other processes had the processors. */
 const LOOK = 5;
-/** Connections at most: for those that wait for an answer, and some more. */
+/** Maximum number of connections. */
 const CONNECTIONS = 300;
 
 try {
-  // As often as is said, whatever else the machine does.
+  // Runs often, even if the machine is busy.
   setPriority(constants.priority.PRIORITY_HIGHEST);
 } catch {
-  // Only root may.
+  // Requires root.
 }
 
 const { url, body, headers, seconds, rate, clients, server } = JSON.parse(process.argv[2]);
@@ -38,7 +39,7 @@ const queue = [];
 let opened = 0;
 const answers = [];
 
-/** Milliseconds for which a request can have waited for a processor, here or at the server, after each look. */
+/** Milliseconds for which a request can have waited for a processor, here or at the server, at each reading. */
 const waits = [0];
 const begunAt = performance.now();
 let last = { at: begunAt, waited: waitedSoFar() };
@@ -47,12 +48,12 @@ function waitedSoFar() {
   return processorWait() + (server === undefined ? 0 : processorWait(server));
 }
 
-/** One look; where looks were late, it stands for those that were left out. */
+/** One reading. A late reading stands for the readings that were missed. */
 function noteWait() {
   const now = { at: performance.now(), waited: waitedSoFar() };
   const missing = Math.floor((now.at - begunAt) / LOOK) - (waits.length - 1);
   if (missing < 1) return;
-  // Both may wait at once, and for no longer than there is time.
+  // Both can wait at the same time, but not longer than the interval.
   const more = Math.min(now.at - last.at, now.waited - last.waited);
   const before = waits.at(-1);
   for (let at = 1; at <= missing; at++) waits.push(before + (more * at) / missing);
@@ -65,14 +66,16 @@ function waitedUntil(moment) {
   return waits[low] + ((waits[low + 1] ?? waits[low]) - waits[low]) * (place - low);
 }
 
-/** One request; whatever becomes of it is an answer. */
+/** Sends one request; any outcome is recorded. */
 async function ask() {
   const begun = performance.now();
   const answer = await send(REQUEST);
   answers.push({ ...answer, begun, milliseconds: performance.now() - begun });
 }
 
-/** Sends a text over the next connection that is free: a client of Node's takes as long for it as the server to refuse it. */
+/**
+ * Sends a text over the next free connection: an HTTP client of Node.js takes as long as the server needs to reject the request.
+ */
 function send(text) {
   return new Promise((resolve) => {
     queue.push({ text, resolve });
@@ -112,7 +115,7 @@ function open() {
   return line;
 }
 
-/** Only errors are read: what is asked is to have the processor. */
+/** Only errors are parsed, to leave the processor to the server. */
 function read(bytes) {
   const status = Number(bytes.latin1Slice(9, 12));
   if (status === 200) return { status, code: null, retryAfter: null };
@@ -124,12 +127,12 @@ function read(bytes) {
   };
 }
 
-/** Opens all connections, as a proxy has them: Node takes on one at a time, between everything else that it has to do. */
+/** Opens all connections first, like a proxy: Node.js accepts one at a time between other work. */
 async function connect() {
   await Promise.all(Array.from({ length: CONNECTIONS }, () => send(HEALTH)));
 }
 
-/** So many a second, whether or not those before are answered: as the world does. */
+/** A fixed rate, independent of responses, like real traffic. */
 async function askAtRate() {
   await connect();
   const begun = performance.now();
@@ -141,7 +144,7 @@ async function askAtRate() {
   await Promise.all(asked);
 }
 
-/** One after the other, by so many at a time: as many as can be answered. */
+/** Closed loop: each client sends its next request after a response. */
 async function askInTurn() {
   const end = performance.now() + seconds * 1000;
   const client = async () => {

@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { parser } from '@prometheus-io/lezer-promql';
 
-/** A metric as its service tells of it. */
+/** A metric as the service exports it. */
 export interface MetricFamily {
   readonly name: string;
   readonly type: string;
   readonly help: string;
-  /** Sorted; null: it has no value at the moment. */
+  /** Sorted; null: no value at the moment. */
   readonly labels: readonly string[] | null;
 }
 
-/** Names that belong to one family of the kind histogram or summary. */
+/** Names of the series of a histogram or summary. */
 const SUFFIX = /_(bucket|sum|count)$/;
 
-/** Reads Prometheus' text format, version 0.0.4. */
+/** Parses Prometheus' text format, version 0.0.4. */
 export function readFamilies(text: string): MetricFamily[] {
   const samples = readSamples(text);
   return [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)$/gm)].map(
@@ -58,17 +58,17 @@ export function readSamples(text: string): Sample[] {
   );
 }
 
-/** What an expression of PromQL asks for. */
+/** The metrics that a PromQL expression refers to. */
 export interface Asked {
-  /** Each with the labels by which it is chosen. */
+  /** Each with the labels of its selector. */
   readonly metrics: readonly { readonly name: string; readonly labels: readonly string[] }[];
-  /** By which values are added up. */
+  /** Labels of aggregations. */
   readonly groupedBy: readonly string[];
 }
 
-/** @throws Error when it is no expression */
+/** @throws Error if it is not an expression */
 export function readExpression(expression: string): Asked {
-  // As Grafana puts them in.
+  // Variables of Grafana.
   const text = expression.replaceAll('$__rate_interval', '1m');
   const metrics: { name: string; labels: string[] }[] = [];
   const groupedBy: string[] = [];

@@ -8,10 +8,10 @@ export interface ReportedStatus {
   blockedReason: string | null;
 }
 
-/** Service accounts that may be told the details, made when they are first needed. */
+/** Service accounts with the scope for details, created on first use. */
 const observers = new WeakMap<TestService, Promise<string>>();
 
-/** How synchronisation is doing, as clients with the scope `directory` see it. */
+/** The state of the synchronization, as clients with the scope `directory` see it. */
 export async function readStatus(service: TestService): Promise<ReportedStatus> {
   let observer = observers.get(service);
   if (observer === undefined) {
@@ -26,26 +26,26 @@ export async function readStatus(service: TestService): Promise<ReportedStatus> 
   return data.directoryStatus;
 }
 
-/** The number of the revision that is served: what no client sees, but every change makes. */
+/** The number of the current revision, which every change increments and no client sees. */
 export async function readRevision(service: Pick<TestService, 'app'>): Promise<number> {
   return (await service.app.get(MirrorState).get()).revision ?? 0;
 }
 
-/** Leaves synchronising to the test: nobody else looks at the directory from now on. */
+/** Stops synchronization, so that only the test triggers it. */
 export async function stopFollowing({ app }: TestService): Promise<void> {
   const mirror = app.get(MirrorService);
   mirror.onModuleDestroy();
   await mirror.beforeApplicationShutdown();
 }
 
-/** Replaces the directory file, and waits until it is served. */
+/** Replaces the directory file, and waits until its content is visible. */
 export async function takeOver(service: TestService, ldif: string): Promise<void> {
   const before = await readRevision(service);
   service.replaceDirectory(ldif);
   await service.until(async () => (await readRevision(service)) > before);
 }
 
-/** Replaces the directory file, and waits until synchronisation stands like this. */
+/** Replaces the directory file, and waits for a state of the synchronization. */
 export async function replaceUntil(
   service: TestService,
   ldif: string,
@@ -56,7 +56,7 @@ export async function replaceUntil(
   return readStatus(service);
 }
 
-/** What is left out of the directory as it is now, and what of it is skipped. */
+/** Entries and references of the current directory that are skipped. */
 export async function readLeftOut(service: TestService) {
   const outcome = await service.synchronize({ dryRun: true });
   if (outcome.kind !== 'planned') throw new Error(`The run was ${outcome.kind}`);

@@ -2,22 +2,22 @@ import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type HttpRequest, type Listening, send } from './http.js';
 
-/** Who asks, each an Authorization header. */
+/** Authorization headers of the clients. */
 export interface Callers {
-  /** A person, by a JWT and by an opaque token. */
+  /** A user, with a JWT and with an opaque token. */
   readonly person: string;
   readonly opaque: string;
-  /** A program. */
+  /** A service account. */
   readonly account: string;
 }
 
-/** One that is sent now and then, and how it is answered while nothing is wrong. */
+/** A request that is sent occasionally, and its expected outcome without a fault. */
 interface Kind {
   readonly request: HttpRequest;
   readonly statuses: readonly number[];
 }
 
-/** Bad tokens that are sent, in turns. */
+/** Invalid tokens that are sent in turn. */
 const BAD_TOKENS = 20;
 const JSON_TYPE = { 'content-type': 'application/json' };
 const MEMBERS = `query ($id: String!) {
@@ -31,27 +31,27 @@ const SEARCH =
   'query ($query: String!) { search(query: $query, first: 10) { nodes { ... on User { id name } ... on Group { id } } } }';
 const DEEP = `{ user(user: {id: "p0"}) ${'{ groups(first: 1) { nodes { group { members(first: 1) { nodes { user '.repeat(4)}{ id }${' } } } } } }'.repeat(4)} }`;
 
-/** Clients that go on asking for everything, well and badly, and note what was not to be answered like that. */
+/** Clients that send valid and invalid requests of all kinds, and record unexpected responses. */
 export class MixedTraffic {
-  /** Requests that have been answered. */
+  /** Number of responses. */
   answered = 0;
-  /** Those of them by status. */
+  /** Responses by status. */
   readonly statuses = new Map<number, number>();
-  /** Milliseconds of the answer that took longest. */
+  /** The longest response time in milliseconds. */
   longest = 0;
   readonly problems: string[] = [];
-  /** Something is wrong: then anything may be refused for the moment. */
+  /** A fault is active: any request may be rejected. */
   isTroubled = false;
   private readonly agent = new Agent({ keepAlive: true });
   private readonly over = new AbortController();
   private readonly ended: Promise<unknown>;
   private count = 0;
-  /** Where there is a photo, as it was told last; before that, something else is asked for. */
+  /** The last known URL of a photo; before there is one, another request is sent. */
   private photo = '/_health';
 
   /**
-   * @param clients how many ask at a time, one after the other
-   * @param thought milliseconds between an answer and the next request
+   * @param clients number of concurrent clients
+   * @param thought milliseconds between a response and the next request
    */
   constructor(
     private readonly service: Listening,
@@ -97,7 +97,7 @@ export class MixedTraffic {
     const { person, opaque, account } = this.callers;
     const kinds: (() => Kind)[] = [
       () => operation(person, MEMBERS, { id: `g${number % 5}` }),
-      // Nobody has asked this before.
+      // A query that is not cached.
       () => operation(person, SEARCH, { query: `person ${number}` }),
       () => operation(opaque, MEMBERS, { id: `g${number % 5}` }),
       () => operation(account, LISTS),

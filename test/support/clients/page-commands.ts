@@ -10,24 +10,24 @@ import { MIRROR_DN, MIRROR_PASSWORD, ROOT_PASSWORD, SUFFIX } from '../servers/sl
 import { createDatabase, type TestDatabase, variable } from '../servers/store.js';
 import { findPostgres } from '../servers/system-packages.mjs';
 
-/** What the pages speak of, and every page is given. */
+/** Servers and settings of all pages. */
 export interface CommandEnvironment {
-  /** On the sample, and its own identity provider. */
+  /** A service with the sample directory and its embedded identity provider. */
   readonly service: ServiceProcess;
   readonly issuer: ExternalIssuerProcess;
-  /** The service's own. */
+  /** A service of its own. */
   readonly database: TestDatabase;
 }
 
-/** What a page has besides: a directory server, or a database that is empty. */
+/** Additional servers of a page: a directory server, or an empty database. */
 export interface Needs {
   readonly slapd?: 'bare' | 'with people';
   readonly ownDatabase?: boolean;
 }
 
-/** What is the same on a machine of its own, and is here because there is no `sudo`, or because it would never end. */
+/** Functions for commands that work differently here, because there is no `sudo` or because they would not end. */
 const PRELUDE = `
-# Without npm in between, which takes half a second of each.
+# Without npm, which takes half a second per command.
 npm() {
   case "$*" in
     'run directory -- '*) shift 3; node dist/cli.js "$@" ;;
@@ -37,12 +37,12 @@ npm() {
     *) command npm "$@" ;;
   esac
 }
-# Servers of the tests let whoever runs them in; what would change the machine itself is not done.
+# The servers of the tests accept the current user. Commands that would change the machine are not run.
 sudo() {
   if [ "$1" = -u ]; then shift 2; fi
   case "$1" in psql | createdb | ldapadd | ldapmodify) "$@" ;; *) echo "Not here: $1" >&2; return 1 ;; esac
 }
-# The first leaves it running. How a service ends is none of a page's business.
+# Starts the service and leaves it running. Pages do not test how it ends.
 systemctl() { export PORT=$FREE_PORT; start_until 'Ready at' node dist/main.js; }
 serve_once() { PORT=$FREE_PORT start_until "$@"; kill -KILL $SERVED; }
 start_until() {
@@ -57,7 +57,7 @@ start_until() {
 }
 `;
 
-/** A shell in a copy of the project, in which the names of the pages lead to servers of the tests. */
+/** A shell in a copy of the project, in which the host names of the pages lead to servers of the tests. */
 export class PageShell {
   private constructor(
     private readonly shell: Shell,
@@ -72,7 +72,7 @@ export class PageShell {
     const database = (own ?? surroundings.database).url;
     const server = new URL(database);
     const port = String(await findFreePort());
-    // What a page has its reader write there.
+    // Files that a page tells its reader to write.
     if (needs.slapd === 'with people') writeFileSync(join(directory, 'ldap-password'), MIRROR_PASSWORD);
     writeFileSync(join(directory, 'change.ldif'), shownLdif());
     const shell = new Shell(directory, {
@@ -86,7 +86,7 @@ export class PageShell {
       PGPORT: server.port,
       PGUSER: 'postgres',
       DIRECTORY_CA_FILE: slapd?.authority,
-      // A page that writes its own settings is believed.
+      // A page that writes its own settings keeps them.
       DATABASE_URL: needs.slapd === 'bare' ? undefined : database,
     });
     await shell.run(PRELUDE);
@@ -98,7 +98,7 @@ export class PageShell {
       ['ldapi:///', slapd?.socket ?? ''],
       ['/run/secrets/ldap', 'ldap-password'],
       ['postgres://directory:…@db.example.org/directory', database],
-      // The user that is made in one page is spoken of in others.
+      // A user that one page creates and others refer to.
       ...(needs.slapd === 'bare'
         ? []
         : [['directory:change-me@db.example.org', `postgres@${server.host}`] as const]),
@@ -126,7 +126,7 @@ export function urlOf(service: ServiceProcess): string {
   return `http://127.0.0.1:${service.port}`;
 }
 
-/** What commands write to is copied, and everything else is there by a link. */
+/** Directories that commands write to are copied; all others are linked. */
 function copyProject(): string {
   const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'page-'));
   for (const name of [
@@ -149,7 +149,7 @@ function copyProject(): string {
   return directory;
 }
 
-/** Debian's package leaves nothing but the suffix; people and an account that reads are what a school would have. */
+/** Debian's package creates the suffix only. The test adds users and an account with read access. */
 function startSlapd(kind: 'bare' | 'with people'): Promise<InstalledSlapd> {
   if (kind === 'bare') return InstalledSlapd.start();
   const sample = readFileSync('sample/directory.ldif', 'utf8');
@@ -171,7 +171,7 @@ userPassword: ${MIRROR_PASSWORD}
   return InstalledSlapd.start([...units, account, ada, club].join('\n'), 'ldap/directory.ldif');
 }
 
-/** The change that docs/previews.md shows; other pages apply it. */
+/** The change of docs/previews.md, which other pages apply. */
 function shownLdif(): string {
   const shown = commandBlocksOf('docs/previews.md').find(({ output }) => output?.language === 'ldif');
   return `${shown?.output?.text ?? ''}\n`;

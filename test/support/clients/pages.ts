@@ -9,7 +9,7 @@ export interface ListedPage {
   totalCount: number;
 }
 
-/** What a connection gives, whatever its nodes are. */
+/** A connection with nodes of any type. */
 interface ConnectionAnswer {
   totalCount: number;
   nodes: Record<string, unknown>[];
@@ -22,7 +22,7 @@ interface ConnectionAnswer {
   };
 }
 
-/** Writes the operation for a range of a listing, such as `first: 3, after: "…"`. */
+/** Writes the operation for a range of a listing, for example `first: 3, after: "…"`. */
 export function pageQuery(
   { parent, field, args, node }: Pick<Listing, 'parent' | 'field' | 'args' | 'node'>,
   range: string,
@@ -32,7 +32,7 @@ export function pageQuery(
   return `{ ${parent.replace('%', `page: ${field}(${range} ${args}) { ${selection} }`)} }`;
 }
 
-/** Asks for a range of a listing, and checks what every page has to have. */
+/** Reads a range of a listing, and checks the properties of every page. */
 export async function readListing(
   service: TestService,
   authorization: string,
@@ -48,7 +48,7 @@ export async function readListing(
   return { ids: nodes.map(idOf), cursors, hasNextPage, hasPreviousPage, totalCount };
 }
 
-/** Asks for the cursors of the ends of a range, and for nothing else: they are read in a way of their own. */
+/** Reads only the cursors of a range, which has a query of its own. */
 export async function readEnds(
   service: TestService,
   authorization: string,
@@ -60,7 +60,7 @@ export async function readEnds(
   return [startCursor, endCursor];
 }
 
-/** Walks through a listing in pages of a size, from its beginning or from its end. */
+/** Reads a listing in pages of a size, forward or backward. */
 export async function walk(
   service: TestService,
   authorization: string,

@@ -4,12 +4,14 @@ import { buildLdif } from '../builders/directory.js';
 import type { Answer } from './graphql.js';
 import { TestService } from '../servers/service.js';
 
-/** An owner, an admin and a member of the club and the board, somebody who is in both through the team, and a stranger. */
+/**
+ * An owner, an admin and a member of the club and the board, a user who is in both through the team, and a user without groups.
+ */
 const PEOPLE = ['olga', 'adam', 'mia', 'ines', 'sven'];
-/** Whom a client without an owner acts for, and one whose owner is not there. */
+/** The user of a client without an owner, and of one whose owner does not exist. */
 const NOBODIES = ['machine', 'ghost'];
 
-/** A club with a team inside it; the school and the union have the club in them. The board is there for its roles. */
+/** A club that contains a team; the school and the union contain the club. The board is for other roles. */
 const DIRECTORY = buildLdif(
   [
     { id: 'olga', name: 'Olga Öberg', givenName: 'Olga', email: 'olga@example.org', schoolYear: '3A' },
@@ -41,8 +43,8 @@ const DIRECTORY = buildLdif(
 );
 
 /**
- * A service with that directory, and a client for each person.
- * @param more entries besides
+ * A service with that directory, and a client for each user.
+ * @param more additional entries
  */
 export function startPreviews(more = ''): Promise<TestService> {
   const people = PEOPLE.map((id) => ({ id: `${id}-app`, owner: id }));
@@ -63,10 +65,10 @@ export interface Preview {
   basedOn: string | null;
 }
 export type Payload = Record<string, unknown> & { preview: Preview };
-/** By alias, or name of the mutation. */
+/** By alias or name of the mutation. */
 export type Payloads = Record<string, Payload | null>;
 
-/** Sends mutations as the client of a person, or with an Authorization header. */
+/** Sends mutations as the client of a user, or with an Authorization header. */
 export async function preview(
   service: TestService,
   who: string,
@@ -79,7 +81,7 @@ export async function preview(
   return service.query<Payloads>(mutations, { authorization, variables });
 }
 
-/** The records of an LDIF text, without its version and with folded lines put together. */
+/** The records of an LDIF text, unfolded and without the version. */
 export function recordsIn(ldif: string | undefined): string[] {
   const unfolded = (ldif ?? '').replaceAll('\n ', '');
   return unfolded
@@ -88,7 +90,7 @@ export function recordsIn(ldif: string | undefined): string[] {
     .slice(0, -1);
 }
 
-/** What each table of the mirror holds, as one checksum. The lease changes by itself, each time that the leader renews it. */
+/** A checksum of each table of the mirror, except the lease, which the leader renews continuously. */
 export async function checksums({ app }: TestService): Promise<Record<string, string | null>> {
   const dataSource = app.get(DataSource);
   const tables: { name: string }[] = await dataSource.query(

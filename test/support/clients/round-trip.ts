@@ -4,19 +4,19 @@ import { eventually } from '../eventually.js';
 import { FollowedDirectory } from '../servers/ldap.js';
 import type { Payload } from './previews.js';
 
-/** What is compared of people and groups: all but when they were made and taken over. */
+/** The compared properties of users and groups: all but times. */
 export const ROLE = 'role { value direct inheritedFrom { id } }';
 export const USER = `id name givenName familyName email schoolYear groups(first: 20) { totalCount nodes { group { id name } ${ROLE} } }`;
 export const GROUP =
   `id name description website email members(first: 100) { totalCount nodes { user { id name } ${ROLE} } } ` +
   'parents(first: 20) { totalCount nodes { id name } } subgroups(first: 20) { totalCount nodes { id name } }';
 
-/** A change that is previewed, under a name; `ldapmodify` is to make it. */
+/** A previewed change with a name, which `ldapmodify` applies. */
 export interface Mutation {
   /** The mutation, with `$input` for its input. */
   readonly field: string;
   readonly input: Record<string, unknown>;
-  /** What is asked of the payload. */
+  /** The selection of the payload. */
   readonly payload: string;
 }
 
@@ -27,18 +27,18 @@ interface Outcome {
   ldif: string;
 }
 
-/** Whose name is changed last, when the mirror has to have caught up. */
+/** The user whose name changes last, which shows that the mirror is up to date. */
 const BEACON = 'beacon';
-/** Whoever is in every group: from there everything can be seen. */
+/** A user who is a member of every group. */
 export const SENTINEL = 'sentinel';
 
-/** Every group of the sentinel with everybody in it. */
+/** Every group of the sentinel with all its members. */
 const AROUND =
   `id givenName groups(first: 50) { totalCount nodes { ${ROLE} group { id name description website email ` +
   `members(first: 50) { totalCount nodes { ${ROLE} user { id name givenName familyName email schoolYear groups(first: 50) { totalCount nodes { group { id name } ${ROLE} } } } } } ` +
   'parents(first: 20) { totalCount nodes { id name } } subgroups(first: 20) { totalCount nodes { id name } } } } }';
 
-/** Previews changes, makes them in a directory as its administrator does, and reads what the mirror makes of them. */
+/** Previews changes, applies them to the directory like its administrator, and reads the result from the mirror. */
 export class RoundTrip {
   private caughtUp = 0;
   private changes = 0;
@@ -48,7 +48,7 @@ export class RoundTrip {
     private readonly administrator: string,
   ) {}
 
-  /** @param me the person for whom the client `my` acts */
+  /** @param me the user for whom the client `my` acts */
   static async start(ldif: string, me: string): Promise<RoundTrip> {
     const watchers = [BEACON, SENTINEL].map(
       (id) => `\ndn: ${personDn(id)}\nobjectClass: inetOrgPerson\nuid: ${id}\ncn: 0\nsn: 0\n`,
@@ -70,7 +70,7 @@ export class RoundTrip {
     return new RoundTrip(directory, await directory.service.serviceAccount('read', 'directory', 'write'));
   }
 
-  /** The payloads of mutations in one operation, in their order; null for those that are refused. */
+  /** The payloads of several mutations in one operation, in order; null for rejected ones. */
   async preview(mutations: readonly Mutation[], as: 'administrator' | 'me' = 'administrator') {
     const types = mutations.map(({ field }, index) => `$i${index}: ${inputType(field)}!`);
     const fields = mutations.map(
@@ -90,17 +90,17 @@ export class RoundTrip {
     return { payloads: mutations.map((_, index) => data?.[`m${index}`] ?? null), codes };
   }
 
-  /** What the directory answers to LDIF: 0, or the code of the first record that it refuses. */
+  /** The result code of the directory for LDIF: 0, or the code of the first rejected record. */
   async apply(...ldif: string[]): Promise<number> {
     const { code, stderr } = await this.directory.slapd.modify(ldif.join(''));
     this.said = stderr;
     return code;
   }
 
-  /** What ldapmodify said last. */
+  /** The last output of ldapmodify. */
   said = '';
 
-  /** Waits until whatever has been applied is in the answers. */
+  /** Waits until the applied changes are visible. */
   async catchUp(): Promise<void> {
     const name = `Caught up ${++this.caughtUp}`;
     await this.directory.change(
@@ -113,7 +113,7 @@ export class RoundTrip {
     );
   }
 
-  /** Answers of the API, by name. */
+  /** Responses of the API, by name. */
   async read<Answer>(fields: Record<string, string>): Promise<Record<string, Answer | null>> {
     const selections = Object.entries(fields).map(([name, field]) => `${name}: ${field}`);
     const { data } = await this.directory.service.query<Record<string, Answer | null>>(
@@ -124,8 +124,8 @@ export class RoundTrip {
   }
 
   /**
-   * Previews changes in one operation, has those made that are not refused, and looks from the sentinel around.
-   * @returns what the preview showed at its end and what the API answers then; the LDIF; what was refused, and why
+   * Previews changes in one operation, applies those that are not rejected, and reads everything that the sentinel sees.
+   * @returns the state at the end of the preview and the state of the API afterwards; the LDIF; the rejections with reasons
    */
   async perform(mutations: readonly Mutation[]): Promise<Outcome> {
     const last = {
@@ -146,12 +146,12 @@ export class RoundTrip {
   }
 }
 
-/** `updateUser` takes an `UpdateUserInput`. */
+/** `updateUser` has an `UpdateUserInput`. */
 function inputType(field: string): string {
   return `${field.charAt(0).toUpperCase()}${field.slice(1)}Input`;
 }
 
-/** The LDIF of those payloads that there are. */
+/** The LDIF of the payloads that are not null. */
 export function ldifOf(payloads: readonly (Payload | null)[]): string {
   return payloads.map((payload) => payload?.preview.ldif ?? '').join('');
 }

@@ -20,13 +20,13 @@ export interface SchemaStep {
   readonly children: readonly SchemaStep[];
 }
 
-/** Every field of the query type by every path up to a depth: recursive types are walked again at each place. */
+/** Every field of the query type by every path up to a depth. Recursive types are visited again at each position. */
 export function walkQueries(schema: GraphQLSchema, depth: number): SchemaStep[] {
   const root = schema.getQueryType();
   return root ? stepsOf(root, [], depth) : [];
 }
 
-/** The same of the mutation type. */
+/** The fields of the mutation type. */
 export function walkMutations(schema: GraphQLSchema, depth: number): SchemaStep[] {
   const root = schema.getMutationType();
   return root ? stepsOf(root, [], depth) : [];
@@ -59,7 +59,7 @@ export function flatten(steps: readonly SchemaStep[]): SchemaStep[] {
   return steps.flatMap((step) => [step, ...flatten(step.children)]);
 }
 
-/** One selection set with all of these. `argumentsOf` gives what goes between the parentheses of a field. */
+/** One selection set with all of these. `argumentsOf` returns the arguments of a field, without parentheses. */
 export function printSelection(
   steps: readonly SchemaStep[],
   argumentsOf: (coordinate: string) => string | undefined,
@@ -80,7 +80,7 @@ function isRoot({ path }: SchemaStep): boolean {
   return path.length === 1;
 }
 
-/** What an answer has along a path: of lists, what each of their rows has. */
+/** The values of a response along a path; for lists, those of each item. */
 export function valuesAt(data: unknown, path: readonly string[]): unknown[] {
   const [key, ...rest] = path;
   if (Array.isArray(data)) return data.flatMap((row) => valuesAt(row, path));

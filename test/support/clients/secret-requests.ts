@@ -9,7 +9,7 @@ const post = (body: unknown, headers: Record<string, string> = {}): HttpRequest 
   body: typeof body === 'string' ? body : JSON.stringify(body),
 });
 
-/** Requests with a secret where some clients send one, and where none should. */
+/** Requests with a secret, in positions where some clients send one, and in wrong positions. */
 function requestsWith(secret: string): { around: HttpRequest[]; within: HttpRequest[] } {
   const encoded = encodeURIComponent(secret);
   const inHead: Record<string, string>[] = [
@@ -81,17 +81,17 @@ function requestsWith(secret: string): { around: HttpRequest[]; within: HttpRequ
   return { around, within: documents.map((document) => post(document)) };
 }
 
-/** Answers to requests with a secret. */
+/** Responses to requests with a secret. */
 export interface Answered {
-  /** It was beside what was asked: in the URL, in headers, in what is no request. */
+  /** The secret was outside the operation: in the URL, in headers, in bytes that are not a request. */
   readonly around: HttpAnswer[];
-  /** It was a part of the operation, and whoever sent it is told what is wrong with it. */
+  /** The secret was a part of the operation, so that an error message may contain it. */
   readonly within: HttpAnswer[];
 }
 
 /**
- * Sends a secret wherever a secret can be sent.
- * @param authorization of somebody who may ask, so that the secret gets as far as it can
+ * Sends a secret in all positions.
+ * @param authorization of a permitted client, so that the request is executed
  */
 export async function sendEverywhere(
   service: Pick<TestService, 'config'>,

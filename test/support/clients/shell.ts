@@ -1,10 +1,10 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 
-/** Milliseconds: nothing that a page has its reader run takes longer. */
+/** Milliseconds, more than any command of a page takes. */
 const TIMEOUT_MS = 600_000;
 
-/** A bash that is given commands one after the other, as a reader of a page does; variables stay. */
+/** A bash that receives commands one after the other, like the shell of a reader; variables persist. */
 export class Shell {
   private readonly child: ChildProcessWithoutNullStreams;
   private stdout = '';
@@ -12,7 +12,7 @@ export class Shell {
   private hasEnded = false;
   private notice: () => void = () => undefined;
 
-  /** @param environment all that it knows */
+  /** @param environment the whole environment */
   constructor(directory: string, environment: Record<string, string | undefined>) {
     const options = { cwd: directory, env: environment, detached: true };
     this.child = spawn('bash', ['--noprofile', '--norc', '-s'], options);
@@ -28,14 +28,14 @@ export class Shell {
   }
 
   /**
-   * Runs commands, and gives what they print on standard output.
-   * @throws Error with everything they printed, when one of them fails
+   * Runs commands, and returns their standard output.
+   * @throws Error with the whole output if a command fails
    */
   async run(commands: string): Promise<string> {
     const mark = randomUUID();
     this.stdout = '';
     this.stderr = '';
-    // A command that reads standard input is not to eat the next ones.
+    // Commands that read standard input must not consume the next ones.
     this.child.stdin.write(`set -e\n{\n${commands}\n} < /dev/null\nset +e\necho ${mark}\n`);
     const timeout = setTimeout(() => {
       this.end();
@@ -48,7 +48,7 @@ export class Shell {
     return this.stdout.replace(`${mark}\n`, '');
   }
 
-  /** Ends it, with everything that it has started. */
+  /** Ends the shell and all processes that it has started. */
   end(): void {
     if (this.child.pid !== undefined && !this.hasEnded) process.kill(-this.child.pid, 'SIGKILL');
   }

@@ -5,12 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { spawnBound } from '../spawn-bound.mjs';
 import { findProgram } from './system-packages.mjs';
 
-/** What stands in the files of deploy/ for the two replicas. */
+/** Names of the two replicas in the files of deploy/. */
 const REPLICAS = ['10.77.0.11:3000', '10.77.0.12:3000'];
 
 /**
- * Puts replicas on the loopback interface in the place of those that a configuration of deploy/ names.
- * @param ports of one or two; where there is one, the line of the other is left out
+ * Replaces the replicas of a configuration of deploy/ by addresses of the loopback interface.
+ * @param ports of one or two replicas; for one, the line of the other is removed
  */
 export function putReplicas(configuration: string, ports: readonly number[]): string {
   return REPLICAS.reduce((text, address, index) => {
@@ -21,7 +21,7 @@ export function putReplicas(configuration: string, ports: readonly number[]): st
   }, configuration);
 }
 
-/** Starts a balancer in the foreground, and waits until it takes connections. */
+/** Starts a balancer in the foreground, and waits until it accepts connections. */
 export async function startBalancer(
   name: string,
   args: readonly string[],

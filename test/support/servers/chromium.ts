@@ -9,7 +9,7 @@ import {
 import { eventually } from '../eventually.js';
 import { findProgram } from './system-packages.mjs';
 
-/** What runs in a page is text: tests know the names of Node.js, and pages those of the DOM. */
+/** Scripts of pages are strings, because the types of tests are those of Node.js and not of the DOM. */
 const TELL_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (violation) => {
   noteViolation('Content-Security-Policy: ' + violation.effectiveDirective + ' forbids ' + violation.blockedURI);
 });`;
@@ -17,7 +17,7 @@ const FIND_BARRIERS = `axe.run().then(({ violations }) => violations.flatMap(({ 
   nodes.map(({ target, failureSummary }) => id + ': ' + help + ': ' + target.join(' ') + '; ' + failureSummary)))`;
 const MEASURE_OVERHANG = `document.documentElement.scrollWidth - document.documentElement.clientWidth`;
 
-/** One Chromium for a suite: starting it takes longer than most tests. */
+/** One Chromium per suite, because starting it takes longer than most tests. */
 export class Chromium {
   private constructor(private readonly browser: Browser) {}
 
@@ -28,9 +28,9 @@ export class Chromium {
   }
 
   /**
-   * A window without a past: cookies and storage are its own.
-   * @param url of the service whose pages are visited; requests to another origin are noted
-   * @param issuer whom the service may send people to
+   * Opens a window with cookies and storage of its own.
+   * @param url the service; requests to other origins are recorded
+   * @param issuer an identity provider that is also allowed
    */
   async visit(url: string, options: BrowserContextOptions = {}, issuer = url): Promise<Visit> {
     const context = await this.browser.newContext({
@@ -48,11 +48,11 @@ export class Chromium {
   }
 }
 
-/** What somebody does in one window, with one or more pages, and what goes wrong meanwhile. */
+/** A window with one or more pages, and the problems that occur in it. */
 export class Visit {
-  /** Requests that left the service, by their URL. */
+  /** URLs of requests to other origins. */
   readonly foreign: string[] = [];
-  /** What a page complained of: errors of the console, exceptions, and violations of its Content-Security-Policy. */
+  /** Console errors, exceptions, and violations of the Content-Security-Policy. */
   readonly complaints: string[] = [];
 
   private constructor(
@@ -84,8 +84,8 @@ export class Visit {
   }
 
   /**
-   * Takes back what a page has rightly complained of, such as an answer that was to be an error. Fails where it has not,
-   * and waits for it: the browser tells of it by itself, and not always before the page shows something.
+   * Removes an expected problem, such as an error status. Fails if it does not occur; waits for it, because the browser reports
+   * it asynchronously.
    */
   async forgive(pattern: RegExp): Promise<void> {
     const find = () => this.complaints.findIndex((complaint) => pattern.test(complaint));
@@ -93,7 +93,7 @@ export class Visit {
     this.complaints.splice(find(), 1);
   }
 
-  /** Closes the window, and fails where a page has left the service or complained. */
+  /** Closes the window, and fails if there were requests to other origins or problems. */
   async end(): Promise<void> {
     const { foreign, complaints } = this;
     await this.context.close();
@@ -105,14 +105,14 @@ export class Visit {
   }
 }
 
-/** Fails where axe-core finds what keeps people from using the page, as it stands now. */
+/** Fails if axe-core finds accessibility violations in the current state of the page. */
 export async function expectAccessible(page: Page): Promise<void> {
-  // Evaluated by the debugger, and not by the page, whose policy would forbid it.
+  // Evaluated through the debugger, because the policy of the page forbids it.
   await page.evaluate(axe.source);
   expect(await page.evaluate(FIND_BARRIERS)).toEqual([]);
 }
 
-/** Fails where something reaches over the edge, and people would have to scroll sideways. */
+/** Fails if the page is wider than its window, so that users have to scroll horizontally. */
 export async function expectFittingWidth(page: Page): Promise<void> {
   expect(await page.evaluate(MEASURE_OVERHANG)).toBe(0);
 }

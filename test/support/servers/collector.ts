@@ -3,16 +3,16 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { LONGEST_WAIT } from '../eventually.js';
 
-/** A span as it was received. */
+/** A received span. */
 export interface CollectedSpan {
   readonly traceId: string;
   readonly spanId: string;
-  /** Empty, or not there: it has none. */
+  /** Empty or missing for a root span. */
   readonly parentSpanId?: string;
   readonly name: string;
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly status: number | undefined;
-  /** Attributes of the process that sent it. */
+  /** Attributes of the resource. */
   readonly resource: Readonly<Record<string, unknown>>;
 }
 
@@ -34,10 +34,10 @@ interface Export {
   }[];
 }
 
-/** Takes traces as a collector of OpenTelemetry does, and keeps them. */
+/** Receives and keeps traces, like a collector of OpenTelemetry. */
 export class Collector {
   readonly spans: CollectedSpan[] = [];
-  /** All that was sent, as it came. */
+  /** All received bodies. */
   received = '';
   private arrived: (() => void)[] = [];
 
@@ -55,7 +55,7 @@ export class Collector {
     return collector;
   }
 
-  /** Of a service that sends its traces here, soon after they are made. */
+  /** Settings of a service that exports its traces here with a short delay. */
   get environment(): Record<string, string> {
     const { port } = this.server.address() as AddressInfo;
     return {
@@ -65,7 +65,7 @@ export class Collector {
     };
   }
 
-  /** Waits for one, and fails when it does not come within a time. */
+  /** Waits for a span, and fails after a timeout. */
   async until(isIt: (span: CollectedSpan) => boolean): Promise<CollectedSpan> {
     const signal = AbortSignal.timeout(LONGEST_WAIT);
     for (;;) {

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import type { Environment } from '../../../src/config/config.js';
 
-/** What these tests read of a compose file; its schema says the rest. */
+/** The properties of a compose file that these tests read; its schema checks the rest. */
 export interface Compose {
   readonly services: Readonly<Record<string, ComposeService>>;
   readonly secrets: Readonly<Record<string, { readonly file: string }>>;
@@ -33,7 +33,7 @@ export interface Probe {
   readonly httpGet: { readonly path: string; readonly port: string };
 }
 
-/** What these tests read of the one container of the Deployment. */
+/** The properties of the Deployment's container that these tests read. */
 export interface Container {
   readonly image: string;
   readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
@@ -71,13 +71,13 @@ export function readKustomization(): Kustomization {
   return parse(readFileSync(join(KUBERNETES, 'kustomization.yaml'), 'utf8')) as Kustomization;
 }
 
-/** Every object of a file. */
+/** All objects of a file. */
 export function readManifests(file: string): Manifest[] {
   const documents = parseAllDocuments(readFileSync(join(KUBERNETES, file), 'utf8'));
   return documents.map((document) => document.toJS() as Manifest);
 }
 
-/** The pods of the one Deployment. */
+/** The pods of the Deployment. */
 export function readPod(): { pod: PodSpec; container: Container } {
   const [deployment] = readManifests('deployment.yaml') as unknown as [
     { spec: { template: { spec: PodSpec } } },
@@ -88,7 +88,7 @@ export function readPod(): { pod: PodSpec; container: Container } {
   return { pod, container };
 }
 
-/** What the image sets by itself. */
+/** Environment variables of the image. */
 export function readImageEnvironment(): Environment {
   const [, line = ''] =
     /^ENV (.+)$/m.exec(
@@ -99,7 +99,7 @@ export function readImageEnvironment(): Environment {
   return Object.fromEntries(line.split(' ').map((pair) => pair.split('=') as [string, string]));
 }
 
-/** The settings of the ConfigMap that kustomize makes. */
+/** Settings of the ConfigMap that kustomize generates. */
 export function readSettingsFile(): Environment {
   const lines = readFileSync(join(KUBERNETES, 'settings.env'), 'utf8').split('\n');
   const pairs = lines.filter((line) => line !== '' && !line.startsWith('#'));
@@ -108,19 +108,19 @@ export function readSettingsFile(): Environment {
   );
 }
 
-/** Secrets as deploy/make-secrets.sh writes them, in a directory of a test's own. */
+/** Secrets as deploy/make-secrets.sh writes them, in a temporary directory. */
 export function makeSecrets(directory = mkdtempSync(join(tmpdir(), 'secrets-'))): string {
   execFileSync('deploy/make-secrets.sh', [directory]);
   return directory;
 }
 
-/** An environment as a container has it, with the files of its secrets where the test has them. */
+/** The environment of a container, with paths of secrets replaced by those of the test. */
 export function withSecrets(environment: Environment, secrets: string): Environment {
   return Object.fromEntries(
     Object.entries(environment).map(([name, value = '']) => {
       if (!value.startsWith('/run/secrets/')) return [name, value] as const;
       const file = join(secrets, basename(value));
-      if (!existsSync(file)) throw new Error(`Nobody writes ${basename(value)}, which ${name} names`);
+      if (!existsSync(file)) throw new Error(`There is no file ${basename(value)}, which ${name} names`);
       return [name, file] as const;
     }),
   );

@@ -4,20 +4,20 @@ import type { JsonWebKey } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { spawnBound } from '../spawn-bound.mjs';
 
-/** What a test wants changed of a good token: null removes a member, and a text stands for the whole. */
+/** Changes to a valid token: null removes a member, and a string replaces the whole part. */
 export interface SignRequest {
   header?: Record<string, unknown> | string;
   payload?: Record<string, unknown> | string;
-  /** Signed with a key that is not published. */
+  /** Signed with an unpublished key. */
   stranger?: boolean;
 }
 
-/** What is said in the place of every answer: as JSON unless the headers say otherwise. */
+/** Replaces all responses: as JSON unless the headers state another type. */
 export interface Nonsense {
   status?: number;
   headers?: Record<string, string>;
   body?: string;
-  /** How often the body is repeated. */
+  /** Number of repetitions of the body. */
   times?: number;
 }
 
@@ -30,8 +30,8 @@ export class ExternalIssuerProcess {
   ) {}
 
   /**
-   * @param port a port to listen on again after a stop; without it, a free one
-   * @param url what it is called where a proxy stands in front; without it, by its port
+   * @param port a port to listen on again after a stop; default: a free one
+   * @param url its URL behind a proxy; default: the URL of its port
    */
   static async start(port = 0, url?: string): Promise<ExternalIssuerProcess> {
     const name = url === undefined ? [] : ['--issuer', url];
@@ -64,7 +64,7 @@ export class ExternalIssuerProcess {
     await exit;
   }
 
-  /** Stops it where it stands (SIGSTOP), until `wake`. */
+  /** Pauses the process (SIGSTOP) until `wake`. */
   freeze(): void {
     this.child.kill('SIGSTOP');
   }
@@ -73,7 +73,7 @@ export class ExternalIssuerProcess {
     this.child.kill('SIGCONT');
   }
 
-  /** A token by client credentials, as an Authorization header. */
+  /** Gets a token by client credentials, as an Authorization header. */
   async token(client: string, body: Record<string, string> = {}): Promise<string> {
     const secret = client.replace(/-client$/, '-secret');
     const response = await fetch(`${this.address}/oauth2/token`, {
@@ -84,7 +84,7 @@ export class ExternalIssuerProcess {
     return authorizationOf(response);
   }
 
-  /** A JWT that differs from a good one in this, signed with the current key. */
+  /** Creates a JWT that differs from a valid one in this way, signed with the current key. */
   async sign(request: SignRequest = {}): Promise<string> {
     return authorizationOf(await this.post('sign', request));
   }
@@ -95,8 +95,8 @@ export class ExternalIssuerProcess {
   }
 
   /**
-   * An opaque token, of which introspection tells this from now on, and that it is for the service unless `aud` is named;
-   * without a name, a new one.
+   * Registers an opaque token, for which introspection returns this, and the service as audience unless `aud` is given; default:
+   * a new token.
    */
   async opaque(introspection: Record<string, unknown>, token?: string): Promise<string> {
     return authorizationOf(
@@ -108,12 +108,12 @@ export class ExternalIssuerProcess {
     await this.post(`rotate?drop=${String(drop)}`);
   }
 
-  /** Answers nothing but this until `resume`. */
+  /** Returns only this response until `resume`. */
   async say(nonsense: Nonsense): Promise<void> {
     await this.post('say', nonsense);
   }
 
-  /** Answers nothing but 503 until `resume`. */
+  /** Returns only 503 until `resume`. */
   async pause(): Promise<void> {
     await this.post('pause');
   }
@@ -126,19 +126,19 @@ export class ExternalIssuerProcess {
     await this.post('clients', client);
   }
 
-  /** How often a path was asked for. */
+  /** Number of requests for a path. */
   async countRequests(path: string): Promise<number> {
     const response = await fetch(`${this.address}/test/requests`);
     return ((await response.json()) as Record<string, number>)[path] ?? 0;
   }
 
-  /** The trace (W3C Trace Context) that who asked for a path last belongs to. */
+  /** The trace context (W3C Trace Context) of the last request for a path. */
   async lastTrace(path: string): Promise<{ traceparent?: string; tracestate?: string } | undefined> {
     const response = await fetch(`${this.address}/test/traces`);
     return ((await response.json()) as Record<string, { traceparent?: string; tracestate?: string }>)[path];
   }
 
-  /** Past a proxy. */
+  /** Without the proxy. */
   private get address(): string {
     return `http://127.0.0.1:${this.port}`;
   }

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 
-/** What a server does with a connection; called once for each, as soon as it is there. */
+/** The behavior of a server on a connection; called once per connection. */
 export type Script = (socket: Socket) => void | Promise<void>;
 
-/** A server that says whatever a test wants it to say. */
+/** An LDAP server with scripted responses. */
 export class FakeLdapServer {
   private readonly sockets = new Set<Socket>();
 
@@ -31,7 +31,7 @@ export class FakeLdapServer {
   }
 }
 
-/** A script that answers the first request so. */
+/** A script that answers the first request with these bytes. */
 export function answerWith(...answer: Buffer[]): Script {
   return async (socket) => {
     await once(socket, 'data');
@@ -39,7 +39,7 @@ export function answerWith(...answer: Buffer[]): Script {
   };
 }
 
-/** An element in BER. Text is an octet string of its own. */
+/** A BER element. Text is encoded as an octet string. */
 export function ber(tag: number, ...contents: (Buffer | string)[]): Buffer {
   const body = Buffer.concat(contents.map((each) => (typeof each === 'string' ? octets(each) : each)));
   const length = Buffer.alloc(5);
@@ -48,7 +48,7 @@ export function ber(tag: number, ...contents: (Buffer | string)[]): Buffer {
   return Buffer.concat([Buffer.of(tag), body.length < 0x80 ? Buffer.of(body.length) : length, body]);
 }
 
-/** Bytes as they are, as an octet string. */
+/** Encodes bytes as an octet string. */
 export function octets(value: Buffer | string, tag = 0x04): Buffer {
   return ber(tag, Buffer.from(value));
 }
@@ -69,7 +69,7 @@ export function entry(id: number, dn: string, attributes: Record<string, (Buffer
   return message(id, ber(0x64, dn, ber(0x30, ...list)));
 }
 
-/** The end of a search; another tag makes it the end of another operation. */
+/** A SearchResultDone; another tag makes it the result of another operation. */
 export function result(id: number, code = 0, diagnostic = '', tag = 0x65, ...more: Buffer[]): Buffer {
   const number = code < 0x80 ? Buffer.of(code) : Buffer.of(code >> 8, code & 0xff);
   return message(id, ber(tag, ber(0x0a, number), '', diagnostic, ...more));

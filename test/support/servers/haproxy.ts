@@ -17,7 +17,7 @@ export class TestHaproxy {
     private readonly replicas: number,
   ) {}
 
-  /** @param replicas where on 127.0.0.1 they listen: one or two */
+  /** @param replicas ports on 127.0.0.1: one or two */
   static async start(...replicas: number[]): Promise<TestHaproxy> {
     const directory = mkdtempSync(join(process.env.TEST_WORK_DIRECTORY ?? tmpdir(), 'haproxy-'));
     const port = await findFreePort();
@@ -25,7 +25,7 @@ export class TestHaproxy {
     return new TestHaproxy(port, await startBalancer('haproxy', args, port), directory, replicas.length);
   }
 
-  /** Waits until every replica has told it that it is ready. */
+  /** Waits until the health checks of all replicas succeed. */
   async untilAllUp(): Promise<void> {
     await eventually(() => this.countUp(), this.replicas);
   }
@@ -39,17 +39,17 @@ export class TestHaproxy {
     const socket = connect(socketIn(this.directory));
     socket.write('show servers state directory\n');
     const lines = (await text(socket)).split('\n').map((line) => line.split(' '));
-    // The sixth field of a line is the state: 2 is up.
+    // The sixth column is the state: 2 means up.
     return lines.filter(([, backend, , , , state]) => backend === 'directory' && state === '2').length;
   }
 }
 
-/** Where it answers questions about itself. */
+/** Port of the statistics. */
 const socketIn = (directory: string) => join(directory, 'socket');
 
 /**
  * Writes deploy/haproxy.cfg with other addresses.
- * @returns the arguments with which it is found
+ * @returns arguments of haproxy
  */
 export function writeHaproxy(directory: string, port: number, replicas: readonly number[]): string[] {
   const deployed = putReplicas(readFileSync('deploy/haproxy.cfg', 'utf8'), replicas);

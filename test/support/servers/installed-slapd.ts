@@ -12,8 +12,8 @@ import { findProgram } from './system-packages.mjs';
 const execute = promisify(execFile);
 
 /**
- * An OpenLDAP server as Debian's package leaves it, configured by `cn=config` and administered through a socket by the
- * user whom this process runs as.
+ * An OpenLDAP server as Debian's package installs it, configured by `cn=config` and administered through a socket by the current
+ * user.
  */
 export class InstalledSlapd {
   private constructor(
@@ -23,8 +23,8 @@ export class InstalledSlapd {
   ) {}
 
   /**
-   * @param ldif what is in the directory, besides its suffix
-   * @param schema a file that was added to those of the package
+   * @param ldif content besides the suffix
+   * @param schema a schema file in addition to those of the package
    */
   static async start(ldif = '', schema?: string): Promise<InstalledSlapd> {
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'installed-slapd-'));

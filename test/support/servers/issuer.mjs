@@ -1,8 +1,8 @@
-// An OpenID provider in a process of its own, for tests: it stands for an external issuer such as Ory Hydra.
+// An OpenID provider in a process of its own, which represents an external issuer such as Ory Hydra in tests.
 //
 //   node test/support/servers/issuer.mjs [--port 0] [--issuer URL]   prints {"issuer":URL,"port":PORT} when it is ready
 //
-// It is called http://127.0.0.1:PORT, or as it is told where a proxy stands in front.
+// Its issuer URL is http://127.0.0.1:PORT, or that of --issuer behind a proxy.
 //
 // {issuer}/oauth2/token, /oauth2/introspect, /oauth2/jwks, /.well-known/openid-configuration
 //
@@ -11,26 +11,25 @@
 // | jwt-client        | jwt-secret     | client credentials, access tokens are JWTs (RFC 9068)        |
 // | opaque-client     | opaque-secret  | client credentials, access tokens are opaque                 |
 // | post-client       | post-secret    | as jwt-client, but by client_secret_post                     |
-// | directory-service | service-secret | the API itself: may introspect (RFC 7662), and nothing else  |
+// | directory-service | service-secret | the API itself: only for introspection (RFC 7662)            |
 //
-// Scopes: profile, read, directory, write. Audience: urn:test:directory. A token lasts an hour. Its subject is
-// the `owner` of its client, or else the client; a token request may name another by the parameter `sub`, and
-// another audience by `aud`.
+// Scopes: profile, read, directory, write. Audience: urn:test:directory. A token expires after an hour. Its subject is
+// the `owner` of its client, or else the client. A token request can set another subject (`sub`) and audience (`aud`).
 //
-// What only a test may do, each with a JSON body or none:
-//   POST /test/rotate[?drop=true]  sign with a new key from now on; the old ones stay published, or do not
+// Endpoints for tests, each with an optional JSON body:
+//   POST /test/rotate[?drop=true]  sign with a new key from now on; drop unpublishes the old ones
 //   POST /test/clients             register {client_id, client_secret, owner?, format?: 'jwt' | 'opaque', scope?}
 //   POST /test/sign                {access_token} with this {header?, payload?, stranger?: true}: members replace
-//                                  those of a good token, null removes one, a text stands as it is. The key is that of
-//                                  the header's alg, or else RS256; a stranger's is not published
-//   POST /test/opaque[?token=…]    {access_token} of which introspection then tells this body, and the audience unless
-//                                  `aud` is in it; null removes it
+//                                  those of a valid token, null removes one, a string replaces the part. The key is that
+//                                  of the header's alg, by default RS256; a stranger's key is not published
+//   POST /test/opaque[?token=…]    {access_token} for which introspection returns this body, and the audience unless
+//                                  it contains `aud`; null removes it
 //   POST /test/publish             sign with this private JWK from now on, for its alg; the other keys stay published
-//   POST /test/say                 answer everything but /test with this {status?, headers?, body?, times?}
+//   POST /test/respond             return this {status?, headers?, body?, times?} for all paths except /test
 //   POST /test/pause               the same with 503
-//   POST /test/resume              the end of that
-//   GET  /test/requests            {path: how often it was asked for}
-//   GET  /test/traces              {path: {traceparent?, tracestate?} as they came last}
+//   POST /test/resume              end both
+//   GET  /test/requests            {path: number of requests}
+//   GET  /test/traces              {path: {traceparent?, tracestate?} of the last request}
 import { createPrivateKey, randomUUID, sign } from 'node:crypto';
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
@@ -49,7 +48,7 @@ const artifacts = new Map();
 const toldOpaque = new Map();
 const requests = {};
 const traces = {};
-/** What is said in the place of every answer; null: nothing. */
+/** Replaces all responses; null: nothing. */
 let said = null;
 let keys = await createKeys();
 
@@ -88,7 +87,7 @@ server.on('request', (request, response) => {
 });
 console.log(JSON.stringify({ issuer, port }));
 
-/** One of each kind, the one for RS256 first. */
+/** One key per algorithm, RS256 first. */
 function createKeys() {
   return Promise.all(['RS256', 'ES256', 'EdDSA'].map(createKey));
 }
@@ -114,7 +113,7 @@ function addClient({ owner = null, format = 'jwt', ...metadata }) {
   });
 }
 
-/** The first key signs, all are published. Everything else outlives a rotation. */
+/** The first key signs, and all are published. Everything else persists across rotations. */
 function createHandler() {
   const provider = new Provider(issuer, {
     adapter: (model) => (model === 'Client' ? { find: findClient } : artifactsOf(model)),
@@ -267,7 +266,7 @@ const ACTIONS = {
   },
 };
 
-/** By hand: what is wrong is to be signed as well, and libraries refuse to. */
+/** Signed by hand, because libraries refuse to sign invalid tokens. */
 function encode(good, changes) {
   const text = typeof changes === 'string' ? changes : JSON.stringify(withoutNulls({ ...good, ...changes }));
   return Buffer.from(text).toString('base64url');

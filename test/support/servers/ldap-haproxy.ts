@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { startBalancer, stopBalancer } from './balancer.js';
 import { findFreePort } from './postgres.mjs';
 
-/** haproxy in front of directory servers: one address, checks by a bind, and no session outlives its server. */
+/** haproxy in front of directory servers: one address, checks by a bind; sessions end with their server. */
 export class LdapHaproxy {
   private constructor(
     readonly port: number,
@@ -30,7 +30,7 @@ export class LdapHaproxy {
     return `ldap://127.0.0.1:${this.port}`;
   }
 
-  /** Gives sessions to these servers only, by their places, and ends those with others. */
+  /** Enables these servers only, by index, and ends the sessions of the others. */
   async use(...places: number[]): Promise<void> {
     for (let place = 0; place < this.targets; place++) {
       const server = `directory/server-${place}`;

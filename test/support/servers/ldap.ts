@@ -9,7 +9,7 @@ import {
   type TestSlapd,
 } from './slapd.mjs';
 
-/** The settings with which a service follows a directory. */
+/** The settings of a service that synchronizes with a directory server. */
 export function directorySettings(slapd: TestSlapd): Environment {
   return {
     DIRECTORY_URL: slapd.url,
@@ -20,7 +20,7 @@ export function directorySettings(slapd: TestSlapd): Environment {
   };
 }
 
-/** A directory server, and a service that follows it. */
+/** A directory server, and a service that synchronizes with it. */
 export class FollowedDirectory {
   private constructor(
     readonly slapd: TestSlapd,
@@ -33,7 +33,7 @@ export class FollowedDirectory {
     return new FollowedDirectory(slapd, service);
   }
 
-  /** Applies change records, all of which have to be right. */
+  /** Applies change records, all of which must succeed. */
   async change(...records: string[]): Promise<void> {
     const { code, stderr } = await this.slapd.modify(records.join('\n'));
     if (code !== 0) throw new Error(`ldapmodify: ${stderr}`);

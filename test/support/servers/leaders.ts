@@ -5,11 +5,11 @@ import { LONGEST_WAIT } from '../eventually.js';
 import { post, send } from '../clients/http.js';
 import type { ServiceProcess } from './service-processes.js';
 
-/** The advisory lock that the leader holds on a session of its own, in this release and in those before: the bytes of «sync». */
+/** The advisory lock that the leader holds in a session of its own, in this release and earlier ones: the bytes of «sync». */
 export const LEADER_LOCK = 0x73796e63;
 /** Milliseconds without a renewal after which a leader is replaced. */
 export const EXPECTED_LEASE_MS = 15_000;
-/** What a process prints when another one leads. */
+/** Log line of a process when another one leads. */
 export const WAITING = /Another process runs the synchronization/g;
 
 export interface Lease {
@@ -18,10 +18,10 @@ export interface Lease {
   readonly session: number | null;
 }
 
-/** A directory in which the name of the only person tells the number of its version. */
+/** A directory in which the name of the only user contains the number of its version. */
 export const directoryOfVersion = (version: number) => buildLdif([{ id: 'anna', name: `Anna ${version}` }]);
 
-/** A connection of the test's own to a database of services. */
+/** A connection of the test to a database of services. */
 export class Observer {
   private constructor(private readonly client: pg.Client) {}
 
@@ -48,7 +48,7 @@ export class Observer {
     return rows[0];
   }
 
-  /** Counts the looks of a process that waits at the lease, until it has taken over. A busy machine makes fewer of them. */
+  /** Counts the attempts of a waiting process at the lease until it becomes the leader. A busy machine has fewer of them. */
   async countLooksUntilTakenOver(token: number): Promise<number> {
     const looks = new Set<string>();
     const latest = performance.now() + LONGEST_WAIT;
@@ -74,7 +74,7 @@ export class Observer {
     return rows[0]?.pid ?? null;
   }
 
-  /** Sessions that wait for a lock that another connection holds: within its own transaction that one always sees the same. */
+  /** Sessions that wait for a lock of another connection. Within a transaction, the result does not change. */
   async countBlockedBy(other: Observer): Promise<number> {
     const { rows } = await this.client.query<{ count: number }>(
       'select count(*)::integer from pg_stat_activity where $1 = any (pg_blocking_pids(pid))',
@@ -83,7 +83,7 @@ export class Observer {
     return rows[0]?.count ?? 0;
   }
 
-  /** The ports of the connections that wait for a lock that another connection holds. */
+  /** Client ports of the connections that wait for a lock of another connection. */
   async portsBlockedBy(other: Observer): Promise<number[]> {
     const { rows } = await this.client.query<{ port: number }>(
       'select client_port as port from pg_stat_activity where $1 = any (pg_blocking_pids(pid))',
@@ -92,7 +92,7 @@ export class Observer {
     return rows.map(({ port }) => port);
   }
 
-  /** Names of people, and how many revisions there were. */
+  /** Names of users, and the number of revisions. */
   async contents(): Promise<{ name: string; revisions: number }> {
     const { rows } = await this.client.query<{ name: string; revisions: number }>(
       'select (select name from users) as name, (select count(*)::integer from revisions) as revisions',
@@ -105,7 +105,7 @@ export class Observer {
   }
 }
 
-/** How often a process has said that another one leads. */
+/** How often a process has logged that another one leads. */
 export const countWaiting = ({ process }: ServiceProcess) => [...process.stdout.matchAll(WAITING)].length;
 
 export interface Status {

@@ -13,7 +13,7 @@ export class TestNginx {
     private readonly directory: string,
   ) {}
 
-  /** @param replicas where on 127.0.0.1 they listen: one or two */
+  /** @param replicas ports on 127.0.0.1: one or two */
   static async start(...replicas: number[]): Promise<TestNginx> {
     const directory = mkdtempSync(join(process.env.TEST_WORK_DIRECTORY ?? tmpdir(), 'nginx-'));
     const port = await findFreePort();
@@ -21,7 +21,7 @@ export class TestNginx {
     return new TestNginx(port, await startBalancer('nginx', args, port), directory);
   }
 
-  /** How many requests a replica was sent, those included that it did not answer. */
+  /** Number of requests that nginx sent to a replica, including those without a response. */
   countSentTo(replica: number): number {
     const sent = readFileSync(join(this.directory, 'access.log'), 'utf8').split('\n');
     return sent.filter((line) => line.split(', ').includes(`127.0.0.1:${replica}`)).length;
@@ -34,8 +34,8 @@ export class TestNginx {
 }
 
 /**
- * Writes what nginx needs around deploy/nginx.conf, with everything that it keeps in one directory.
- * @returns the arguments with which it finds it
+ * Writes the configuration of nginx around deploy/nginx.conf, with all its files in one directory.
+ * @returns arguments of nginx
  */
 export function writeNginx(directory: string, port: number, replicas: readonly number[]): string[] {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']

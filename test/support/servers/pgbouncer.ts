@@ -20,7 +20,7 @@ export class TestPgBouncer {
     private readonly more: string,
   ) {}
 
-  /** @param more lines of the configuration beside those of the tests */
+  /** @param more additional lines of the configuration */
   static async start(mode: PoolMode, more = ''): Promise<TestPgBouncer> {
     const program = findProgram('pgbouncer');
     if (program === null) throw new Error('PgBouncer is not installed: npm test installs it first');
@@ -28,7 +28,7 @@ export class TestPgBouncer {
     giveToPostgres(directory);
     const port = await findFreePort();
     write(directory, port, mode, more);
-    // It refuses to run as root.
+    // PgBouncer refuses to run as root.
     const child = spawnBound(program, ['-q', join(directory, 'pgbouncer.ini')], {
       stdio: 'ignore',
       ...findPostgresUser(),
@@ -38,7 +38,7 @@ export class TestPgBouncer {
     return bouncer;
   }
 
-  /** The same database through the pooler. */
+  /** URL of a database through the pooler. */
   through(url: string): string {
     const parsed = new URL(url);
     parsed.hostname = '127.0.0.1';
@@ -46,7 +46,7 @@ export class TestPgBouncer {
     return parsed.href;
   }
 
-  /** Pools in another way from now on. */
+  /** Changes the pool mode. */
   async change(mode: PoolMode): Promise<void> {
     write(this.directory, this.port, mode, this.more);
     await this.administrate('reload');

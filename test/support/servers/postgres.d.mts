@@ -1,13 +1,13 @@
 export interface TestPostgres {
   url(database: string): string;
   readonly port: number;
-  /** Again, after it was stopped or killed. */
+  /** Starts the server again, after it was stopped or killed. */
   start(): Promise<void>;
   stop(): Promise<void>;
   kill(): Promise<void>;
   hang(): void;
   goOn(): void;
-  /** A replica is one no longer. */
+  /** Promotes a replica. */
   promote(): Promise<void>;
 }
 export function startPostgres(
@@ -20,7 +20,7 @@ export function startPostgresReplica(
   primary: TestPostgres,
   more?: Record<string, string | number>,
 ): Promise<TestPostgres>;
-/** The user that PostgreSQL runs as, for spawn(); empty where this process is not root. */
+/** The user that PostgreSQL runs as, for spawn(); empty if this process is not root. */
 export function findPostgresUser(): { uid?: number; gid?: number };
 export function giveToPostgres(directory: string): void;
 export function findFreePort(): Promise<number>;

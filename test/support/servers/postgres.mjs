@@ -1,4 +1,4 @@
-// A PostgreSQL of the tests' own: a throw-away cluster on a Unix socket and a free port of the loopback interface.
+// A PostgreSQL of the tests: a temporary cluster on a Unix socket and a free port of the loopback interface.
 import { execFile, execFileSync } from 'node:child_process';
 import { chownSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,15 +13,15 @@ export { findFreePort };
 
 const execute = promisify(execFile);
 
-/** PostgreSQL refuses to run as root: then it runs as the user that its package made. */
+/** PostgreSQL refuses to run as root: it runs as the user of its package. */
 const readId = (flag) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
 export const findPostgresUser = () =>
   process.getuid?.() === 0 ? { uid: readId('-u'), gid: readId('-g') } : {};
 
-/** What every server of the tests has. */
+/** Settings of all servers of the tests. */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
-  // Nothing here has to survive the machine.
+  // No data has to survive a crash of the machine.
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
@@ -30,9 +30,9 @@ const SETTINGS = {
 };
 
 /**
- * @param {string} directory where the cluster is made; removing it afterwards is the caller's
- * @param {Record<string, string | number>} more settings beside, or instead of, those of the tests
- * @param {Record<string, string>} environment of its processes, beside that of this one
+ * @param {string} directory for the cluster; the caller removes it
+ * @param {Record<string, string | number>} more settings that add to or replace those of the tests
+ * @param {Record<string, string>} environment additional environment of its processes
  */
 export async function startPostgres(directory, more = {}, environment = {}) {
   const server = await prepare(directory, more, environment);
@@ -43,8 +43,8 @@ export async function startPostgres(directory, more = {}, environment = {}) {
 }
 
 /**
- * A streaming replica of a server, from a copy of it as it is now.
- * @param {string} directory where its cluster is made
+ * Starts a streaming replica from a base backup of a server.
+ * @param {string} directory for its cluster
  * @param {TestPostgres} primary see postgres.d.mts
  * @param {Record<string, string | number>} more as above
  */
@@ -64,7 +64,7 @@ async function prepare(directory, more, environment = {}) {
   return new TestPostgres(programs, directory, await findFreePort(), more, environment);
 }
 
-/** Lets the user that PostgreSQL runs as write a directory. */
+/** Gives the user that PostgreSQL runs as write access to a directory. */
 export function giveToPostgres(directory) {
   const { uid, gid } = findPostgresUser();
   if (uid !== undefined) chownSync(directory, uid, gid);
@@ -107,7 +107,7 @@ class TestPostgres {
       ...this.#identity,
     });
     this.#server = server;
-    // It may end before it is told to: whoever presses Ctrl-C stops it too.
+    // The server may have ended before: Ctrl-C stops it, too.
     this.#ended = new Promise((resolve) => server.once('exit', resolve));
     await untilReady(this.url('postgres'), server);
   }
@@ -117,15 +117,15 @@ class TestPostgres {
     await this.#ended;
   }
 
-  /** All of its processes at once, as when the machine loses its power. */
+  /** Kills all its processes at once, like a power failure. */
   async kill() {
     const killed = this.#signal('SIGKILL');
     await this.#ended;
-    // No other one starts on its data as long as one of them has its memory.
+    // No new server starts on its data while a process holds its shared memory.
     while (killed.some(isRunning)) await sleep(10);
   }
 
-  /** It takes connections and answers nothing. */
+  /** Pauses all processes: connections are accepted, but not answered. */
   hang() {
     this.#signal('SIGSTOP');
   }
@@ -138,11 +138,11 @@ class TestPostgres {
     await this.run('pg_ctl', '-D', this.data, '-w', 'promote');
   }
 
-  /** @returns the processes that were there */
+  /** @returns the ids of the paused processes */
   #signal(signal) {
     const { pid, exitCode, signalCode } = this.#server;
     if (exitCode !== null || signalCode !== null) return [];
-    // It begins nothing while it is looked what it has begun.
+    // A paused postmaster starts no processes while its children are read.
     process.kill(pid, 'SIGSTOP');
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
     const all = [...children.map(Number), pid];
@@ -150,14 +150,14 @@ class TestPostgres {
       try {
         process.kill(each, signal);
       } catch (error) {
-        if (error.code !== 'ESRCH') throw error; // It has ended by itself meanwhile.
+        if (error.code !== 'ESRCH') throw error; // The process has ended in the meantime.
       }
     }
     return all;
   }
 }
 
-/** A zombie holds nothing any more. */
+/** A zombie holds no resources. */
 function isRunning(pid) {
   try {
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));

@@ -2,23 +2,23 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
 
-/** What becomes of connections. */
+/** States of connections. */
 type Mode = 'pass' | 'cut' | 'reset' | 'freeze' | 'say';
 
-/** A TCP proxy between a service and what it depends on, which a test can break in several ways and mend. */
+/** A TCP proxy between a service and one of its dependencies, which a test can break in several ways and restore. */
 export class TestProxy {
   readonly port: number;
-  /** Bytes that the target has sent so far. */
+  /** Bytes received from the target. */
   received = 0;
-  /** Both ends of every connection. */
+  /** Both sockets of each connection. */
   private readonly sockets = new Set<Socket>();
-  /** The end of each that the service has. */
+  /** The socket of each connection on the side of the service. */
   private readonly clients = new Set<Socket>();
-  /** Both ends of every connection, by the port of the proxy towards the target. */
+  /** Both sockets of each connection, by the local port towards the target. */
   private readonly onward = new Map<number, readonly Socket[]>();
   private mode: Mode = 'pass';
   private nonsense: string | Buffer = '';
-  /** Milliseconds that each piece waits before it is passed on. */
+  /** Delay of each chunk in milliseconds. */
   private latency = 0;
 
   private constructor(
@@ -28,7 +28,7 @@ export class TestProxy {
     this.port = (server.address() as AddressInfo).port;
   }
 
-  /** @param target may listen later, or be another one by then */
+  /** @param target need not listen yet, and can change later */
   static async start(target: { host: string; port: number }): Promise<TestProxy> {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -39,44 +39,44 @@ export class TestProxy {
     return proxy;
   }
 
-  /** Breaks every connection, and takes no new one. */
+  /** Closes all connections, and closes new ones. */
   cut(): void {
     this.mode = 'cut';
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /** As when nothing listens here any more: connections are broken, and new ones refused. */
+  /** Closes all connections and stops listening, so that new ones are refused. */
   refuse(): void {
     this.cut();
     this.server.close();
   }
 
-  /** Breaks every connection by a reset (RST), and new ones too. */
+  /** Resets all connections (RST), and new ones. */
   reset(): void {
     this.mode = 'reset';
     for (const socket of this.sockets) socket.resetAndDestroy();
   }
 
-  /** Lets nothing through any more, and breaks nothing: as when a machine is gone without a word. */
+  /** Forwards nothing and keeps connections open, like a failed machine or network. */
   freeze(): void {
     this.mode = 'freeze';
     this.hold();
   }
 
   /**
-   * Lets nothing through one connection any more, and breaks nothing: as when a firewall has forgotten it.
-   * @param port from which the proxy is connected to the target
+   * Forwards nothing on one connection and keeps it open, like a firewall that dropped its state.
+   * @param port the local port towards the target
    */
   forget(port: number): void {
     for (const socket of this.onward.get(port) ?? []) socket.pause().unpipe();
   }
 
-  /** Passes each piece on only after this many milliseconds, in both directions. */
+  /** Delays each chunk by this many milliseconds, in both directions. */
   slow(milliseconds: number): void {
     this.latency = milliseconds;
   }
 
-  /** Says this to whoever is connected, and to new ones in the place of the target. */
+  /** Sends these bytes on existing connections, and on new ones instead of connecting to the target. */
   say(nonsense: string | Buffer): void {
     this.mode = 'say';
     this.nonsense = nonsense;
@@ -84,7 +84,7 @@ export class TestProxy {
     for (const client of this.clients) client.write(nonsense);
   }
 
-  /** Takes new connections again; those of before stay as they are, but for their pace. */
+  /** Accepts new connections again. Existing ones stay as they are, except for their delay. */
   mend(): void {
     this.mode = 'pass';
     this.latency = 0;

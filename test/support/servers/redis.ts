@@ -11,16 +11,16 @@ import { findFreePort } from './postgres.mjs';
 import { spawnBound } from '../spawn-bound.mjs';
 import { findProgram } from './system-packages.mjs';
 
-/** Whoever shares a test's Redis has to know it. */
+/** The password of the test's Redis. */
 export const REDIS_PASSWORD = 'hush-hush';
 
-/** A Redis of a test's own, which keeps nothing on a disk and can be stopped, killed and filled. */
+/** A Redis of a test, without persistence, which can be stopped, killed and filled. */
 export class TestRedis {
   private child: ChildProcess | null = null;
 
   private constructor(readonly port: number) {}
 
-  /** One that is not running yet. */
+  /** Creates one that is not running yet. */
   static async prepare(): Promise<TestRedis> {
     return new TestRedis(await findFreePort());
   }
@@ -45,15 +45,15 @@ export class TestRedis {
   private spawn(program: string, args: string[]): ChildProcess {
     const child = spawnBound(program, args, { stdio: 'ignore' });
     child.once('exit', () => {
-      // Its port may be somebody's for a moment, who asks for something: then it is begun again.
+      // Another process may use its port for a moment: then the start is repeated.
       if (this.child === child) this.child = null;
     });
     return child;
   }
 
   /**
-   * As start(), and encrypted too, on another port.
-   * @param directory where the certificate is made
+   * Like start(), with an additional TLS port.
+   * @param directory for the certificate
    */
   async startEncrypted(directory: string): Promise<{ url: string; certificate: string }> {
     const port = await findFreePort();
@@ -71,7 +71,7 @@ export class TestRedis {
     };
   }
 
-  /** Says a command on a connection of its own, and gives the bytes of the answer. */
+  /** Sends a command on a connection of its own, and returns the bytes of the reply. */
   async ask(...words: string[]): Promise<string> {
     const socket = connect(this.port, '127.0.0.1');
     socket.setTimeout(2000, () => socket.destroy(new Error('Redis does not answer')));
@@ -85,7 +85,7 @@ export class TestRedis {
     return (await this.ask('KEYS', '*')).split('\n').filter((line) => /^[^*$+]/.test(line));
   }
 
-  /** It takes connections and answers nothing. */
+  /** Pauses the process: connections are accepted, but not answered. */
   hang(): void {
     this.child?.kill('SIGSTOP');
   }

@@ -13,16 +13,16 @@ const GREATER_OR_EQUAL = 0xa5;
 const CONTROLS = 0xa0;
 const PAGED_RESULTS = '1.2.840.113556.1.4.319';
 
-/** Result codes with which searches are refused; null: such searches are passed on. */
+/** Result codes of rejected searches; null: the search is forwarded. */
 export interface Refusals {
   readonly comparison: number | null;
   readonly pages: number | null;
 }
 
-/** An LDAP server that is the one behind it, but for searches of a kind that it refuses. */
+/** An LDAP proxy that rejects searches of a kind. */
 export class RefusingProxy {
   readonly port: number;
-  /** How many searches were refused. */
+  /** Number of rejected searches. */
   readonly refused = { comparison: 0, pages: 0 };
   private readonly sockets = new Set<Socket>();
 
@@ -67,7 +67,7 @@ export class RefusingProxy {
     target.on('data', (chunk) => client.write(chunk));
   }
 
-  /** The answer to a search that is refused; null: it is passed on. */
+  /** The result of a rejected search; null: the search is forwarded. */
   private refusalOf(message: Buffer): Buffer | null {
     const body = new BerInput(message).enter();
     const id = body.readInteger();
@@ -86,7 +86,7 @@ export class RefusingProxy {
   }
 }
 
-/** Whether the filter that comes next has a part with >=. */
+/** Whether the filter at this position contains a `>=` item. */
 function compares(filter: BerInput): boolean {
   const tag = filter.nextTag();
   if (tag === GREATER_OR_EQUAL) return true;

@@ -5,7 +5,7 @@ import type { ContentEvent } from '../../../src/ldap/sync/sync-stage.js';
 import { BASE_DN, personDn } from '../builders/directory.js';
 import { MIRROR_DN, MIRROR_PASSWORD } from './slapd.mjs';
 
-/** Everything about people and groups. */
+/** All attributes of users and groups. */
 export const REQUEST: ContentRequest = {
   base: BASE_DN,
   scope: 'sub',
@@ -15,13 +15,13 @@ export const REQUEST: ContentRequest = {
   persist: false,
 };
 
-/** As the account of the mirror. */
+/** Binds as the account of the mirror. */
 export function connectTo(port: number): Promise<LdapConnection> {
   const account = { bindDn: MIRROR_DN, bindPassword: MIRROR_PASSWORD };
   return LdapConnection.connect({ host: '127.0.0.1', port, tls: 'none', ...account });
 }
 
-/** A set of entries that is kept as the events say. */
+/** A set of entries that is kept by the events of content synchronization. */
 export class LdapReplica {
   readonly entries = new Map<string, { dn: string; sn: string | undefined }>();
   cookie: Buffer | null = null;
@@ -29,10 +29,10 @@ export class LdapReplica {
   kinds: string[] = [];
   private readonly mentioned = new Set<string>();
 
-  /** @param server asked for its port with each refresh */
+  /** @param server whose port is read before each refresh */
   constructor(private readonly server: () => { readonly port: number }) {}
 
-  /** The ids of what is there. */
+  /** The ids of the entries. */
   get names(): string[] {
     return [...this.entries.values()].map(({ dn }) => /^\w+=([^,]+)/.exec(dn)?.[1] ?? '').sort();
   }
@@ -65,7 +65,7 @@ export class LdapReplica {
   }
 }
 
-/** The lines of a change record each. */
+/** The lines of one change record each. */
 export const renameLines = (id: string, to: string): string[] => [
   `dn: ${personDn(id)}`,
   'changetype: modrdn',

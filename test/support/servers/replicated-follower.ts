@@ -63,7 +63,7 @@ export class ReplicatedFollower {
   readonly readPeople = () => readPeople(this);
   readonly countLosses = () => countDeletions(this);
 
-  /** Waits until the mirror is what a server holds, and is known to be. */
+  /** Waits until the mirror equals the content of a server, and its state is current. */
   async expectToEqual(slapd: ReplicatedSlapd, index: number): Promise<void> {
     const wanted = expectMirror(parseDump(await slapd.at(index).search({ attributes: ['*', 'entryUUID'] })));
     const dataSource = this.app.get(DataSource);
@@ -75,7 +75,7 @@ export class ReplicatedFollower {
 
 type Contents = Awaited<ReturnType<typeof readMirror>>;
 
-/** What is not the same in both, briefly. */
+/** The differences between both, in short. */
 function differencesOf(mirror: Contents, wanted: Contents): string[] {
   return (['people', 'groups', 'roles'] as const).flatMap((part) =>
     [...new Set([...Object.keys(mirror[part]), ...Object.keys(wanted[part])])]

@@ -9,15 +9,15 @@ const SETTINGS = {
   shared_buffers: '16MB',
   max_connections: 60,
   synchronous_commit: 'on',
-  // What is being copied, or lags, may ask for what was written a while ago.
+  // A base backup, or a lagging replica, may need old WAL.
   wal_keep_size: '1GB',
 };
 
-/** A streaming replica, and the way to it. */
+/** A streaming replica behind a proxy. */
 export interface ReplicaBehindProxy {
   server: TestPostgres;
   readonly proxy: TestProxy;
-  /** What the proxy leads to. */
+  /** The target of the proxy. */
   readonly target: { host: string; port: number };
 }
 
@@ -37,12 +37,12 @@ export class ReplicatedPostgres {
     return new ReplicatedPostgres(primary, replicas, [primary, ...replicas.map(({ server }) => server)]);
   }
 
-  /** Where the replicas are, as DATABASE_REPLICA_URLS has it. */
+  /** The replicas, as in DATABASE_REPLICA_URLS. */
   get replicaUrls(): string {
     return this.replicas.map(({ proxy }) => urlOfReader(proxy)).join(',');
   }
 
-  /** In the place of a replica that is one no longer. */
+  /** Replaces a promoted replica by a new one. */
   async replace(replica: ReplicaBehindProxy): Promise<void> {
     await replica.server.stop();
     replica.server = await startPostgresReplica(makeDirectory(), this.primary, SETTINGS);
@@ -51,9 +51,9 @@ export class ReplicatedPostgres {
   }
 
   /**
-   * Promotes a replica, lets it write, and puts a replica of it behind the proxy: in recovery, with a history that the primary
+   * Promotes a replica, writes to it, and puts a replica of it behind the proxy: in recovery, with a timeline that the primary
    * does not have.
-   * @param statements what is written to the promoted server
+   * @param statements executed on the promoted server
    * @returns the promoted server
    */
   async orphan(replica: ReplicaBehindProxy, statements: readonly string[]): Promise<TestPostgres> {
@@ -63,7 +63,7 @@ export class ReplicatedPostgres {
     replica.server = await startPostgresReplica(makeDirectory(), promoted, SETTINGS);
     replica.target.port = replica.server.port;
     this.servers.push(replica.server);
-    // An open connection stays with the promoted server, wherever the proxy leads by now.
+    // An open connection stays with the promoted server, independent of the proxy's target.
     await endConnections(promoted, 'true');
     return promoted;
   }
@@ -77,7 +77,7 @@ export class ReplicatedPostgres {
   }
 }
 
-/** As somebody who may do nothing but read. */
+/** URL of a user with read privileges only. */
 export const urlOfReader = ({ port }: { readonly port: number }) =>
   `postgres://reader@127.0.0.1:${port}/directory`;
 
@@ -88,7 +88,7 @@ export async function administrate(server: TestPostgres, database: string, state
   await client.end();
 }
 
-/** @param which a condition over pg_stat_activity */
+/** @param which a condition on pg_stat_activity */
 export const endConnections = (server: TestPostgres, which: string) =>
   administrate(
     server,
@@ -96,7 +96,7 @@ export const endConnections = (server: TestPostgres, which: string) =>
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = 'directory' and ${which}`,
   );
 
-/** Lets a replica lag. */
+/** Makes a replica lag. */
 export const pause = (server: TestPostgres) =>
   administrate(server, 'postgres', 'select pg_wal_replay_pause()');
 export const goOn = (server: TestPostgres) =>

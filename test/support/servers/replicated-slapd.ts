@@ -4,25 +4,25 @@ import { TestProxy } from './proxy.js';
 import { type SlapdOptions, startSlapd, type TestSlapd } from './slapd.mjs';
 
 interface Role {
-  /** Its ID among the servers; those that only consume may have none. */
+  /** Its server ID; consumers need none. */
   readonly serverId?: number;
-  /** Takes changes of clients. */
+  /** Accepts changes of clients. */
   readonly isProvider: boolean;
-  /** Tells of changes by itself (RFC 4533); a provider has to. */
+  /** Enables content synchronization (RFC 4533), which providers require. */
   readonly syncprov?: boolean;
-  /** How far its clock is off: see SlapdOptions. */
+  /** Offset of its clock: see SlapdOptions. */
   readonly clock?: string;
 }
 
-/** Servers that hold one directory: providers that replicate each other, and consumers of the first of them. */
+/** Servers of one directory: providers that replicate each other, and consumers of the first one. */
 export class ReplicatedSlapd {
   private constructor(
     readonly servers: readonly TestSlapd[],
-    /** What each server takes changes over by, from each other one: see hold. */
+    /** The links through which each server receives changes of each other server: see hold. */
     private readonly links: readonly (readonly TestProxy[])[],
   ) {}
 
-  /** @param options of every server; `ldif` is what the first of them begins with */
+  /** @param options of every server; `ldif` is the initial content of the first one */
   static async start(roles: readonly Role[], options: SlapdOptions): Promise<ReplicatedSlapd> {
     const ports = await Promise.all(roles.map(() => findFreePort()));
     const links: TestProxy[][] = [];
@@ -48,30 +48,30 @@ export class ReplicatedSlapd {
     return replicated;
   }
 
-  /** A server by its place. */
+  /** A server by its index. */
   at(index: number): TestSlapd {
     const server = this.servers[index];
     if (server === undefined) throw new Error(`There is no server ${index}`);
     return server;
   }
 
-  /** Applies change records on a server, all of which have to be right. */
+  /** Applies change records on a server, all of which must succeed. */
   async change(index: number, ...records: string[]): Promise<void> {
     const { code, stderr } = await this.at(index).modify(records.join('\n'));
     if (code !== 0) throw new Error(`ldapmodify: ${stderr}`);
   }
 
-  /** The server takes over nothing from others any more. */
+  /** Stops replication to the server. */
   hold(index: number): void {
     for (const link of this.links[index] ?? []) link.cut();
   }
 
-  /** The server takes changes over again. */
+  /** Resumes replication to the server. */
   release(index: number): void {
     for (const link of this.links[index] ?? []) link.mend();
   }
 
-  /** Waits until these servers have the same changes, or all of them. */
+  /** Waits until these servers, or all, have the same changes. */
   async converge(indexes = [...this.servers.keys()]): Promise<void> {
     await eventually(
       async () => new Set(await Promise.all(indexes.map((index) => this.readState(index)))).size,

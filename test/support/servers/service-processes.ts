@@ -5,10 +5,10 @@ import { TestProcess } from '../clients/command.js';
 import { findFreePort } from './postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from './store.js';
 
-/** The last that is said of a start. */
+/** The last log line of a start. */
 const DEMO_TOKEN = /Ready at[^]*Service account «demo», token (\S+)\n/;
 
-/** A process that serves, on a port that it has again whenever it is started. */
+/** A process of the service, which keeps its port across restarts. */
 export class ServiceProcess {
   process: TestProcess;
 
@@ -25,7 +25,7 @@ export class ServiceProcess {
     return replica;
   }
 
-  /** Where it takes requests. */
+  /** Its GraphQL endpoint. */
   get config(): { host: string; port: number } {
     return { host: '127.0.0.1', port: this.port };
   }
@@ -37,7 +37,7 @@ export class ServiceProcess {
     return `Basic ${token}`;
   }
 
-  /** Ends it as a deployment does, and waits until it is ready again. */
+  /** Restarts it like a deployment, and waits until it is ready again. */
   async restart(): Promise<TestProcess> {
     const ended = await this.process.kill('SIGTERM');
     this.process = this.spawn();
@@ -55,7 +55,7 @@ export class ServiceProcess {
   }
 }
 
-/** ServiceProcesses on one database, which follow one directory file. */
+/** Processes of the service on one database, which follow one directory file. */
 export class ServiceProcesses {
   private constructor(
     readonly each: readonly ServiceProcess[],
@@ -64,8 +64,8 @@ export class ServiceProcesses {
   ) {}
 
   /**
-   * @param ldif the text of the directory file
-   * @param environment beyond where the database and the directory are
+   * @param ldif content of the directory file
+   * @param environment settings besides database and directory
    */
   static async start(count: number, ldif: string, environment: Environment = {}): Promise<ServiceProcesses> {
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'replicas-'));
@@ -75,7 +75,7 @@ export class ServiceProcesses {
       DATABASE_URL: database.url,
       DIRECTORY_URL: `file:${join(directory, 'directory.ldif')}`,
       DIRECTORY_SYNC_SECONDS: '1',
-      // For the account of the demonstration.
+      // For the demonstration account.
       ALLOW_EMBEDDED: 'true',
       LIMIT_REQUESTS_PER_MINUTE: '1000000',
       LIMIT_POINTS_PER_HOUR: '100000000',
@@ -85,7 +85,7 @@ export class ServiceProcesses {
     return new ServiceProcesses(each, database, directory);
   }
 
-  /** Replaces the directory file in one go. */
+  /** Replaces the directory file atomically. */
   replaceDirectory(ldif: string): void {
     const file = join(this.directory, 'directory.ldif');
     writeFileSync(`${file}.new`, ldif);

@@ -22,16 +22,19 @@ import { findFreePort } from './postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from './store.js';
 
 export interface ServiceOptions {
-  /** The text of the directory file; without it, the directory has nobody. */
+  /** Content of the directory file; default: an empty directory. */
   ldif?: string;
   environment?: Environment;
-  /** Whether every operation is answered in both ways, and compared; not where statements are counted. */
+  /**
+   * Whether every operation is executed both compiled and by graphql-js, and the responses are compared; not for tests that count
+   * statements.
+   */
   compared?: boolean;
-  /** Whether a first reading that finds no people, and is held for that, is confirmed. */
+  /** Whether to confirm a first synchronization without users, which the deletion guard holds. */
   confirmed?: boolean;
 }
 
-/** A service of a test's own, on a port of the loopback interface and a database of its own. */
+/** A service of a test, on a port of the loopback interface and a database of its own. */
 export class TestService {
   app!: NestFastifyApplication;
   config!: Config;
@@ -45,7 +48,7 @@ export class TestService {
     return service;
   }
 
-  /** A service that starts before the tests of the block from which this is called, and stops after them. */
+  /** A service that starts before the tests of the calling block, and stops after them. */
   static forSuite(
     options: ServiceOptions | (() => ServiceOptions | Promise<ServiceOptions>) = {},
   ): TestService {
@@ -70,7 +73,7 @@ export class TestService {
       PORT: String(await findFreePort()),
       DATABASE_URL: this.database.url,
       DIRECTORY_URL: `file:${join(this.directory, 'directory.ldif')}`,
-      // Tests ask more in a minute than clients do; those of the limits set their own.
+      // Tests send more requests a minute than clients; tests of limits set their own.
       LIMIT_REQUESTS_PER_MINUTE: '1000000',
       LIMIT_POINTS_PER_HOUR: '100000000',
       LIMIT_FAILED_LOGINS: '1000000',
@@ -95,7 +98,7 @@ export class TestService {
     this.comparedAnswers?.check();
   }
 
-  /** Makes a service account with these scopes, and gives its Authorization header. */
+  /** Creates a service account with these scopes, and returns its Authorization header. */
   async serviceAccount(...scopes: Scope[]): Promise<string> {
     const id = `test-${Math.random().toString(36).slice(2, 12)}`;
     const { token } = await this.app
@@ -120,7 +123,7 @@ export class TestService {
     return sendQuery<Data>(this.url, query, options);
   }
 
-  /** The data of an answer, which must be without errors. */
+  /** Returns the data of a response, which must have no errors. */
   read<Data = Record<string, unknown>>(query: string, options?: QueryOptions): Promise<Data> {
     return readData<Data>(this.url, query, options);
   }
@@ -132,25 +135,25 @@ export class TestService {
     return source.file;
   }
 
-  /** One run over the whole directory, as the command makes one. */
+  /** Runs one full synchronization, like the command. */
   synchronize(options: RunOptions = {}): Promise<SyncOutcome> {
     return synchronizerOf(this.app, this.config).run(openSource(this.config.directory), options);
   }
 
-  /** Lets an empty directory be served: a first reading without people is held until an operator confirms it. */
+  /** Confirms an empty directory: the deletion guard holds a first synchronization without users. */
   private async confirmEmpty(): Promise<void> {
     const { revision, blockedPlan } = await this.app.get(MirrorState).get();
     if (revision === null && blockedPlan !== null) await this.synchronize({ confirm: blockedPlan });
   }
 
-  /** Replaces the directory file in one go, as a careful exporter does. */
+  /** Replaces the directory file atomically. */
   replaceDirectory(ldif: string): void {
     const file = this.directoryFile;
     writeFileSync(`${file}.new`, ldif);
     renameSync(`${file}.new`, file);
   }
 
-  /** Polls until something holds. */
+  /** Polls until a condition holds. */
   async until(holds: () => Promise<boolean>): Promise<void> {
     const latest = performance.now() + LONGEST_WAIT;
     while (!(await holds())) {
@@ -160,7 +163,10 @@ export class TestService {
   }
 }
 
-/** The service gives PostgreSQL two seconds to open a connection: a busy machine may need more, and then it is tried again. */
+/**
+ * The service opens a connection to PostgreSQL within two seconds. On a busy machine it may take longer, and the start is
+ * repeated.
+ */
 async function createAppWithRetry(config: Config): Promise<NestFastifyApplication> {
   const latest = performance.now() + LONGEST_WAIT;
   for (;;) {
@@ -173,7 +179,7 @@ async function createAppWithRetry(config: Config): Promise<NestFastifyApplicatio
   }
 }
 
-/** One that needs no lease, like that of the command. */
+/** A synchronization that needs no lease, like that of the command. */
 export function synchronizerOf(app: NestFastifyApplication, config: Config): Synchronizer {
   const leadership = Leadership.ofCommand();
   const dataSource = app.get(DataSource);

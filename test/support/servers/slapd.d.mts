@@ -1,40 +1,40 @@
 export interface SlapdOptions {
-  /** The overlay for content synchronisation (RFC 4533), with a session log. On unless told. */
+  /** The overlay for content synchronization (RFC 4533), with a session log. Default: on. */
   syncprov?: boolean;
   /** The overlay that rewrites the DNs in groups when an entry is renamed or deleted. */
   refint?: boolean;
-  /** The overlay that finds the members of a groupOfURLs by the searches in memberURL. */
+  /** The overlay that adds the members of a groupOfURLs by the searches in memberURL. */
   dynlist?: boolean;
   /**
-   * Keeps ou=people in a database of its own, without syncprov unless told. The database is a part of the one above (glued), or
+   * Keeps ou=people in a database of its own, by default without syncprov. The database is a part of the one above (glued), or
    * separate.
    */
   peopleDatabase?: 'glued' | 'separate';
   /** The overlay syncprov for the database of ou=people. */
   peopleSyncprov?: boolean;
-  /** The content. The suffix, ou=people, ou=groups and the account of the mirror are added when they are missing. */
+  /** The content. The suffix, ou=people, ou=groups and the account of the mirror are added if they are missing. */
   ldif?: string;
-  /** Lines of slapd.conf in the place of those that let the mirror read everything and others nothing. */
+  /** Lines of slapd.conf that replace the default access rules: the mirror reads everything, others nothing. */
   acl?: string[];
-  /** What stands after `limits`. */
+  /** The value of `limits`. */
   limits?: string;
   /** StartTLS on the port, and ldaps on `tlsPort`, for 127.0.0.1 and localhost. */
   tls?: boolean;
   port?: number;
   tlsPort?: number;
-  /** The ID of the server among those that replicate each other. */
+  /** The server ID among replicating servers. */
   serverId?: number;
-  /** Servers whose changes it takes over (RFC 4533), by URL. */
+  /** URLs of the servers that it replicates (RFC 4533). */
   providers?: string[];
-  /** Takes changes of clients although it has providers. */
+  /** Accepts changes of clients although it has providers. */
   multiProvider?: boolean;
-  /** Begins without any content: its providers have it. */
+  /** Starts without content, which comes from its providers. */
   empty?: boolean;
-  /** How far its clock is off, as libfaketime writes it (`+1d`). */
+  /** Offset of its clock, in the syntax of libfaketime (`+1d`). */
   clock?: string;
-  /** Without an index of entryUUID: with it from a later start on, the server does not find by it what is there already. */
+  /** Removes the index of entryUUID: with the index in a later start, the server does not find existing entries by it. */
   unindexed?: boolean;
-  /** Where everything is kept; data that is there already is served as it is. */
+  /** Directory of all files. Existing data is served unchanged. */
   directory?: string;
 }
 
@@ -56,11 +56,11 @@ export interface TestSlapd {
   freeze(): void;
   wake(): void;
   restart(options?: SlapdOptions): Promise<void>;
-  /** The whole database with all that the server keeps of it, as a backup has it. */
+  /** The whole database with operational attributes, like a backup. */
   dump(): Promise<string>;
-  /** Replaces the database of a stopped server by a dump, as it is. */
+  /** Replaces the database of a stopped server by a dump. */
   restore(ldif: string): Promise<void>;
-  /** Changes the database beside the server, which goes on and tells nothing of it. */
+  /** Changes the database beside the running server, which notifies no client. */
   changeSilently(records: string): Promise<void>;
   remove(): Promise<void>;
 }
@@ -71,5 +71,5 @@ export const ROOT_PASSWORD: string;
 export const MIRROR_DN: string;
 export const MIRROR_PASSWORD: string;
 export function startSlapd(options?: SlapdOptions): Promise<TestSlapd>;
-/** Writes into a directory an authority (ca.pem), and what it gives a server that is called localhost (server.pem, server.key). */
+/** Creates an authority (ca.pem) and a certificate for localhost (server.pem, server.key) in a directory. */
 export function makeCertificates(directory: string): Promise<void>;

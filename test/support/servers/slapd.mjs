@@ -1,4 +1,4 @@
-// An OpenLDAP server of the tests' own: slapd as a plain process on a free port of the loopback interface.
+// An OpenLDAP server of the tests: slapd as a plain process on a free port of the loopback interface.
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ const execute = promisify(execFile);
 export const SUFFIX = 'dc=example,dc=org';
 export const ROOT_DN = `cn=admin,${SUFFIX}`;
 export const ROOT_PASSWORD = 'secret';
-/** The account of a service that mirrors the directory: it may read everything, without a limit. */
+/** The account of a service that mirrors the directory: it reads everything, without a limit. */
 export const MIRROR_DN = `cn=mirror,${SUFFIX}`;
 export const MIRROR_PASSWORD = 'mirror-secret';
 
@@ -26,7 +26,7 @@ const ACL = [
 ];
 const LIMITS = `dn.exact="${MIRROR_DN}" size=unlimited time=unlimited`;
 
-/** What every directory has, unless its LDIF brings it. */
+/** Entries of every directory, unless its LDIF contains them. */
 const FRAME = [
   [SUFFIX, ['objectClass: dcObject', 'objectClass: organization', 'dc: example', 'o: Example']],
   [`ou=people,${SUFFIX}`, ['objectClass: organizationalUnit', 'ou: people']],
@@ -107,7 +107,7 @@ class TestSlapd {
   async #load(suffix, content) {
     const file = join(this.directory, 'content.ldif');
     writeFileSync(file, `${content}\n`);
-    // -w writes the contextCSN, without which the first synchronisation would have no cookie. -g keeps to one database.
+    // -w writes the contextCSN, without which the first synchronization would have no cookie. -g keeps to one database.
     const contextCsn = suffix === SUFFIX || this.#options.peopleSyncprov ? ['-w'] : [];
     const serverId = this.#options.serverId === undefined ? [] : ['-S', String(this.#options.serverId)];
     const options = [
@@ -133,12 +133,12 @@ class TestSlapd {
       this.#options.tlsPort = wanted.tlsPort ?? (await findFreePort());
       const problem = await this.#tryToStart();
       if (problem === null) return;
-      // Somebody else was given the same port meanwhile.
+      // Another process was given the same port in the meantime.
       if (attempt === 5) throw new Error(`slapd does not start: ${problem}`);
     }
   }
 
-  /** What slapd said before it gave up; null when it runs. */
+  /** The error output of slapd if it ended; null if it runs. */
   async #tryToStart() {
     const urls = [`${this.url}/`, ...(this.#options.tls ? [`ldaps://127.0.0.1:${this.tlsPort}/`] : [])];
     const server = spawnBound(
@@ -159,7 +159,7 @@ class TestSlapd {
     return said;
   }
 
-  /** Whether it is this process that answers, and not one that had the port already. */
+  /** Whether this process responds, and not another one that had the port before. */
   async #isServedBy(pid) {
     const file = join(this.directory, 'slapd.pid');
     if (!existsSync(file) || Number(readFileSync(file, 'utf8')) !== pid) return false;
@@ -168,7 +168,7 @@ class TestSlapd {
     return code === 0;
   }
 
-  /** @param signal SIGTERM lets it say good-bye, SIGKILL does not */
+  /** @param signal SIGTERM lets it send a Notice of Disconnection, SIGKILL does not */
   async stop(signal = 'SIGTERM') {
     const server = this.#process;
     this.#process = null;
@@ -177,7 +177,7 @@ class TestSlapd {
     await server.ended;
   }
 
-  /** Stops it where it stands (SIGSTOP), until `wake`. */
+  /** Pauses the process (SIGSTOP) until `wake`. */
   freeze() {
     this.#process?.kill('SIGSTOP');
   }
@@ -205,7 +205,7 @@ class TestSlapd {
     return run('ldapmodify', args, ldif);
   }
 
-  /** What the root DN sees, as LDIF without folded lines. */
+  /** The content as the root DN sees it, as LDIF without folded lines. */
   async search({ base = SUFFIX, scope = 'sub', filter = '(objectClass=*)', attributes = [] } = {}) {
     const who = ['-x', '-H', this.url, '-D', ROOT_DN, '-w', ROOT_PASSWORD];
     const args = [...who, '-LLL', '-o', 'ldif-wrap=no', '-b', base, '-s', scope, filter, ...attributes];
@@ -214,7 +214,7 @@ class TestSlapd {
     return stdout;
   }
 
-  /** The whole database with all that the server keeps of it, as a backup has it. */
+  /** The whole database with operational attributes, like a backup. */
   async dump() {
     const { stdout } = await execute(
       findProgram('slapcat'),
@@ -224,7 +224,7 @@ class TestSlapd {
     return stdout;
   }
 
-  /** Replaces the database of a stopped server by a dump, as it is. */
+  /** Replaces the database of a stopped server by a dump. */
   async restore(ldif) {
     const file = join(this.directory, 'restored.ldif');
     writeFileSync(file, ldif);
@@ -234,7 +234,7 @@ class TestSlapd {
     rmSync(file);
   }
 
-  /** Changes the database beside the server, which goes on and tells nothing of it. */
+  /** Changes the database beside the running server, which notifies no client. */
   async changeSilently(records) {
     const file = join(this.directory, 'silent.ldif');
     writeFileSync(file, records);
@@ -249,7 +249,7 @@ class TestSlapd {
   }
 }
 
-/** The environment in which a process has a clock of its own; nothing without one. */
+/** The environment in which a process has another clock; empty without an offset. */
 function clockOf({ clock }) {
   if (clock === undefined) return {};
   return { LD_PRELOAD: findFaketime(), FAKETIME: clock, FAKETIME_DONT_FAKE_MONOTONIC: '1' };
@@ -271,7 +271,7 @@ function configurationOf(directory, options) {
       ...Object.entries({ syncprov, refint, dynlist }).flatMap(([name, isOn]) => (isOn ? [name] : [])),
     ].map((name) => `moduleload ${name}`),
     `pidfile ${at('slapd.pid')}`,
-    // Otherwise a request may have 4 MB, and a picture more.
+    // The default maximum of a request is 4 MB, and pictures are larger.
     'sockbuf_max_incoming_auth 67108864',
     ...(tls
       ? [
@@ -298,13 +298,13 @@ function configurationOf(directory, options) {
           ...(peopleSyncprov ? ['overlay syncprov', 'syncprov-checkpoint 1 1'] : []),
         ]),
     'database mdb',
-    // A bound of the file, which only takes up what is in it.
+    // The maximum size of the file, which grows with its content.
     'maxsize 1073741824',
     `suffix "${SUFFIX}"`,
     `rootdn "${ROOT_DN}"`,
     `rootpw ${ROOT_PASSWORD}`,
     `directory ${at('data')}`,
-    // Nothing here has to survive the machine.
+    // No data has to survive a crash of the machine.
     'dbnosync',
     `index objectClass,${unindexed ? '' : 'entryUUID,'}entryCSN,uid,cn,member eq`,
     `limits ${limits}`,
@@ -318,14 +318,14 @@ function configurationOf(directory, options) {
   ];
 }
 
-/** How a server takes over the changes of another one. */
+/** The configuration with which a server replicates another one. */
 function replicationOf(url, index) {
   const account = `bindmethod=simple binddn="${ROOT_DN}" credentials=${ROOT_PASSWORD}`;
   const mode = 'type=refreshAndPersist retry="1 +" keepalive=1:5:1 timeout=5 network-timeout=5';
   return `syncrepl rid=00${index + 1} provider=${url} ${account} searchbase="${SUFFIX}" ${mode}`;
 }
 
-/** What slapadd takes: no version, and every entry after the one above it. */
+/** The input of slapadd: no version, and parents before children. */
 function completeLdif(ldif) {
   const content = ldif.replace(/^version: 1\n+/, '');
   const dns = new Set(dnsOf(content));
@@ -343,7 +343,7 @@ function decode(isEncoded, value) {
   return isEncoded === '' ? value : Buffer.from(value, 'base64').toString('utf8');
 }
 
-/** An authority, and the certificate that it gives the server. */
+/** An authority, and the certificate of the server. */
 export async function makeCertificates(directory) {
   const openssl = (...args) => execute(findProgram('openssl'), args, { cwd: directory });
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
@@ -376,7 +376,7 @@ export async function makeCertificates(directory) {
   await openssl('x509', '-req', '-in', 'server.csr', ...signing, '-out', 'server.pem');
 }
 
-/** Runs a program to its end, whatever that is. */
+/** Runs a program until it ends, with any exit code. */
 function run(program, args, input = '') {
   return new Promise((resolve) => {
     const child = execFile(findProgram(program), args, { maxBuffer: 1 << 28 }, (error, stdout, stderr) =>

@@ -5,13 +5,13 @@ import { giveToPostgres } from './postgres.mjs';
 
 const BLOCK = Buffer.alloc(4096);
 
-/** A file system of a few megabytes, for PostgreSQL to write to and for a test to fill. */
+/** A file system of a few megabytes for PostgreSQL, which a test can fill. */
 export class SmallDisk {
   private constructor(readonly directory: string) {}
 
   /**
-   * Only root can: see canMount.
-   * @param parent where it is mounted
+   * Requires root: see canMount.
+   * @param parent directory of the mount point
    */
   static mount(parent: string, megabytes: number): SmallDisk {
     const directory = mkdtempSync(join(parent, 'disk-'));
@@ -29,7 +29,7 @@ export class SmallDisk {
     return new SmallDisk(directory);
   }
 
-  /** To the last block. */
+  /** Until no block is free. */
   fill(): void {
     const file = openSync(this.filler, 'w');
     try {
@@ -46,7 +46,7 @@ export class SmallDisk {
   }
 
   unmount(): void {
-    // Whoever has a file open there keeps it, and nobody has to wait for them.
+    // A lazy unmount: processes with open files keep them, and the unmount does not wait for them.
     execFileSync('umount', ['--lazy', this.directory]);
   }
 

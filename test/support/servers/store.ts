@@ -4,12 +4,12 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 
-/** Which database the tests of this run are on: every end-to-end test runs on both. */
+/** The database of the tests of this run: every end-to-end test runs on both. */
 declare const STORE: 'pglite' | 'postgres';
 
 export const store = STORE;
 
-/** A database of a test's own, migrated and empty. */
+/** A database of a test, migrated and empty. */
 export interface TestDatabase {
   readonly url: string;
   drop(): Promise<void>;
@@ -20,7 +20,7 @@ export async function createDatabase(): Promise<TestDatabase> {
   return STORE === 'pglite' ? createEmbedded(name) : createOnServer(name);
 }
 
-/** By `cp`, which takes a tenth of what PGlite does to make a database or to unpack one, and of what Node does to copy. */
+/** `cp` takes a tenth of the time in which PGlite creates or unpacks a database, or Node.js copies one. */
 function createEmbedded(name: string): TestDatabase {
   const directory = join(variable('TEST_WORK_DIRECTORY'), name);
   execFileSync('cp', ['-r', variable('TEST_PGLITE_TEMPLATE'), directory]);

@@ -1,4 +1,4 @@
-// Takes over one directory file after the other, again and again, until it is killed: `node … FILE FILE`.
+// Applies two directory files in turn until it is killed: `node … FILE FILE`.
 import 'reflect-metadata';
 import { readConfig } from '../../../dist/config/config.js';
 import { DirectoryDataSource } from '../../../dist/database/connections/data-source.js';
@@ -22,6 +22,6 @@ const sources = process.argv.slice(2).map((file) => new LdifSource(config.direct
 for (let turn = 0; ; turn++) {
   const { kind } = await synchronizer.run(sources[turn % sources.length], { force: true });
   if (kind === 'failed') throw new Error('A run failed');
-  // A line for each: whoever waits for it knows how long one takes, and when the reader is gone, the next line ends this process.
+  // A line per run: a reader can measure its duration, and after the reader has ended, the next line ends this process.
   console.log('applied');
 }

@@ -1,6 +1,6 @@
-/** Where a program is; null when it is not installed. */
+/** Path of a program, or null if it is not installed. */
 export function findProgram(name: string): string | null;
-/** Directory of PostgreSQL's programs, newest first; null when there is none. */
+/** Directory of PostgreSQL's programs, newest version first, or null. */
 export function findPostgres(): string | null;
-/** The library that gives a process a clock of its own; null when it is not installed. */
+/** Path of the library that gives a process another clock, or null if it is not installed. */
 export function findFaketime(): string | null;

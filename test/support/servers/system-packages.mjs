@@ -1,19 +1,19 @@
-// The first step of the tests: finds the system packages that they need beyond npm, or installs them.
+// The first step of the tests: finds or installs the system packages that they need beyond npm.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** What the tests start, the Debian package that it comes in, and how to see whether it is there. */
+/** The programs of the tests, their Debian packages, and how to detect them. */
 const NEEDED = [
   { name: 'PostgreSQL', package: 'postgresql', isThere: () => findPostgres() !== null },
-  // Its package starts a service on an ordinary machine, which nothing here uses.
+  // On an ordinary machine, its package starts a service, which no test uses.
   { name: 'slapd', package: 'slapd', isThere: () => findProgram('slapd') !== null },
   { name: 'ldapmodify', package: 'ldap-utils', isThere: () => findProgram('ldapmodify') !== null },
-  // The packages of these three start services as well.
+  // The packages of these three start services, too.
   { name: 'Redis', package: 'redis-server', isThere: () => findProgram('redis-server') !== null },
   { name: 'nginx', package: 'nginx', isThere: () => findProgram('nginx') !== null },
   { name: 'haproxy', package: 'haproxy', isThere: () => findProgram('haproxy') !== null },
-  // The package of this one as well.
+  // The package of this one, too.
   { name: 'PgBouncer', package: 'pgbouncer', isThere: () => findProgram('pgbouncer') !== null },
   { name: 'libfaketime', package: 'faketime', isThere: () => findFaketime() !== null },
   { name: 'Chromium', package: 'chromium', isThere: () => findProgram('chromium') !== null },
@@ -25,20 +25,23 @@ const NEEDED = [
   { name: 'OpenSSL', package: 'openssl', isThere: () => findProgram('openssl') !== null },
 ];
 
-/** Where a program is; null when it is not installed. Servers are not on everybody's PATH. */
+/** Returns the path of a program, or null if it is not installed. Servers are not on the PATH of all users. */
 export function findProgram(name) {
   const directories = [...(process.env.PATH ?? '').split(delimiter).filter(Boolean), '/usr/sbin', '/usr/bin'];
   return directories.map((directory) => join(directory, name)).find(existsSync) ?? null;
 }
 
-/** The library that gives a process a clock of its own; null when it is not installed. Debian has it in a directory of each kind of machine. */
+/**
+ * Returns the path of the library that gives a process another clock, or null if it is not installed. Debian installs it in a
+ * directory per architecture.
+ */
 export function findFaketime() {
   const root = '/usr/lib';
   const found = readdirSync(root).map((name) => join(root, name, 'faketime', 'libfaketimeMT.so.1'));
   return found.find(existsSync) ?? null;
 }
 
-/** Directory of PostgreSQL's programs, newest first; null when there is none. */
+/** Returns the directory of PostgreSQL's programs, newest version first, or null. */
 export function findPostgres() {
   const root = '/usr/lib/postgresql';
   if (!existsSync(root)) return null;

@@ -1,21 +1,21 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** What only whole entries of people have. */
+/** Attributes that only complete entries of users have. */
 const PERSON = 'inetOrgPerson';
 /** The control of each entry that content synchronization sends (RFC 4533 §2.2). */
 const SYNC_STATE = '1.3.6.1.4.1.4203.1.9.1.2';
 
 /**
- * One address in front of several servers, as a TCP balancer has it: connections go to one server after the other, and
- * past one that does not answer.
+ * One address in front of several servers, like a TCP load balancer: connections are distributed in turn, and servers that do not
+ * accept are skipped.
  */
 export class TcpBalancer {
-  /** Connections that each server has been given so far, by its port. */
+  /** Number of connections to each server, by port. */
   readonly given = new Map<number, number>();
-  /** People that the servers have sent so far with everything that is known of them, and not by name only. */
+  /** Number of complete entries of users that the servers have sent. */
   people = 0;
-  /** Entries that the servers have sent by content synchronization, whole or not. */
+  /** Number of entries that the servers have sent by content synchronization, complete or not. */
   synchronized = 0;
   private readonly sockets = new Set<Socket>();
   private turn = 0;
@@ -40,13 +40,13 @@ export class TcpBalancer {
     return `ldap://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** From now on, new connections go to these. */
+  /** New connections go to these targets from now on. */
   use(...targets: number[]): void {
     this.targets = targets;
     this.turn = 0;
   }
 
-  /** Breaks every connection. New ones are taken. */
+  /** Closes all connections. New ones are accepted. */
   breakConnections(): void {
     for (const socket of this.sockets) socket.destroy();
   }
