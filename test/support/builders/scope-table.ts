@@ -1,7 +1,7 @@
 /**
- * What each field of the schema asks of a token, a line for each field: `public`, `token` (any), the scopes that are all needed,
- * or `inherited`: the field is readable wherever its object is. A field without a line fails the test of scopes, unless
- * it is in the tables of fields of users and groups, which declare their access.
+ * The scopes that each field of the schema requires, one line per field: `public`, `token` (any token), all required scopes, or
+ * `inherited` (the field is readable if its object is). A field without a line fails the test of scopes, unless it is in the
+ * tables of fields of users and groups, which declare their access.
  */
 export const SCOPE_TABLE = `
 AddGroupMemberPayload.clientMutationId        inherited
@@ -135,14 +135,14 @@ UserEdge.node                                 inherited
 `;
 
 /**
- * What a mutation of a person gives, by what it names and by what the token can read besides its `write`: nothing, the
- * person's own profile, people and groups (`read`), everything (`directory`). The group `inner` is the person's own, the
- * group `far` is not; `anna` is the person, `mia` another one; `nobody` and `nothing` do not exist.
+ * The outcome of each mutation of a user, by its arguments and by what the token can read besides `write`: nothing, the own
+ * profile, users and groups (`read`), everything (`directory`). The group `inner` is the user's own, the group `far` is not;
+ * `anna` is the user, `mia` another one; `nobody` and `nothing` do not exist.
  *
  * - `ok`: a payload;
- * - `withheld`: the scopes of the field are not there;
- * - `unreadable`: INSUFFICIENT_SCOPE, whether what the argument names exists or not;
- * - else an error code.
+ * - `withheld`: the scopes of the field are missing;
+ * - `unreadable`: INSUFFICIENT_SCOPE, whether the argument's object exists or not;
+ * - otherwise an error code.
  */
 export const NAMING_TABLE = `
                                                               nothing     profile     read        directory

@@ -9,7 +9,7 @@ import { NAMING_TABLE, SCOPE_TABLE } from '../builders/scope-table.js';
 
 export const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
 
-/** What each field asks of a token. */
+/** The scopes that each field requires. */
 export const ACCESS: ReadonlyMap<string, string> = new Map([
   ...accessOfFields('User', USER_FIELDS),
   // The timestamps of the entry are fields of `Profile.user`.
@@ -29,7 +29,7 @@ function accessOfFields(type: string, fields: readonly FieldDefinition[]): [stri
   return fields.map(({ name, scopes }) => [`${type}.${name}`, scopes?.join(' ') ?? 'inherited']);
 }
 
-/** What needs a scope. */
+/** Fields that require a scope. */
 export const NEEDED: Partial<Record<string, readonly Scope[]>> = Object.fromEntries(
   [...ACCESS]
     .filter(([, access]) => !['public', 'token', 'inherited'].includes(access))
@@ -44,7 +44,7 @@ export interface NamingOutcomes {
   readonly outcomes: Readonly<Record<(typeof READING)[number], string>>;
 }
 
-/** What a mutation gives, by what it names. */
+/** The outcome of mutations, by their arguments. */
 export const NAMINGS: readonly NamingOutcomes[] = linesOf(NAMING_TABLE)
   .slice(1)
   .map((line) => {
@@ -60,12 +60,12 @@ function linesOf(table: string): string[] {
     .map((line) => line.trim());
 }
 
-/** Mutations are walked by name: somebody is added before somebody is removed. */
+/** Mutations are visited by name: members are added before they are removed. */
 const ARGUMENTS: Partial<Record<string, string>> = {
   'Query.group': 'group: {id: "middle"}',
   'Query.user': 'user: {id: "anna"}',
   'Query.isMember': 'user: {id: "anna"}, group: {id: "outer"}',
-  // After a first run the last ones are about people who came into the group.
+  // After a first run, the last ones are about users who joined the group.
   'Query.changes': 'last: 3, filter: {group: {id: "middle"}}',
   'Query.search': 'query: "middle", first: 2',
   'Mutation.updateProfile': 'input: {name: "Ann"}',
@@ -78,7 +78,7 @@ const ARGUMENTS: Partial<Record<string, string>> = {
   'Mutation.removeGroupMember': 'input: {group: {id: "inner"}, user: {id: "mia"}}',
 };
 
-/** What goes between the parentheses of a field, so that it gives something. */
+/** Returns arguments with which a field has a value. */
 export function argumentsOf(coordinate: string): string | undefined {
   const [type = '', name = ''] = coordinate.split('.');
   const object = schema.getType(type);
@@ -87,7 +87,7 @@ export function argumentsOf(coordinate: string): string | undefined {
   return ARGUMENTS[coordinate] ?? (isConnection === true ? 'first: 3' : undefined);
 }
 
-/** A directory in which every list has rows: groups contain one another in a circle, and people are in them. */
+/** A directory in which every list has rows: groups contain each other in a cycle, and have members. */
 export const LDIF = buildLdif(
   [
     { id: 'anna', name: 'Anna', givenName: 'Anna', email: 'anna@example.org', schoolYear: '1A' },
