@@ -18,6 +18,7 @@ import { LdapDirectory } from '../sources/ldap/ldap-directory.js';
 import { FileFollower } from './follow/file-follower.js';
 import type { Follower } from './follow/follower.js';
 import { LdapFollower } from './follow/ldap-follower.js';
+import { valueIndexesOf } from '../database/fields/value-indexes.js';
 import { Leadership } from './sync/leadership.js';
 import { MirrorState } from './status/mirror-state.js';
 import { RunReporter } from './sync/run-reporter.js';
@@ -81,10 +82,14 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
   private followAlone(follower: Follower, settled: () => void): Promise<void> {
     const { database } = this.config;
     const { signal } = this.stopping;
-    if (database.kind === 'pglite') return follower.follow(signal, settled);
+    const lead = async (ending: AbortSignal) => {
+      await this.keepIndexes(ending);
+      await follower.follow(ending, settled);
+    };
+    if (database.kind === 'pglite') return lead(signal);
     const work = async (term: Term) => {
       this.isWaiting = false;
-      const following = this.leadership.during(term, () => follower.follow(term.signal, settled));
+      const following = this.leadership.during(term, () => lead(term.signal));
       const breaking = this.breakOffLater(term.signal, following);
       await following.finally(() => breaking);
     };
@@ -110,6 +115,28 @@ export class MirrorService implements OnModuleDestroy, BeforeApplicationShutdown
       },
       isWaiting: () => this.leadership.waitingSeconds !== null,
     });
+  }
+
+  /**
+   * Creates the indexes for filters by own fields before the mirror is written: its `analyze` would wait for the creation,
+   * which waits for transactions that write.
+   */
+  private async keepIndexes(signal: AbortSignal): Promise<void> {
+    const { database, directory } = this.config;
+    try {
+      await this.dataSource.keepValueIndexes(
+        [
+          ...valueIndexesOf('users', directory.mapping.users.fields),
+          ...valueIndexesOf('groups', directory.mapping.groups.fields),
+        ],
+        database.kind === 'postgres',
+        signal,
+      );
+    } catch (error) {
+      if (signal.aborted) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      this.logger.warn(`Filters by own fields lack indexes until the next start: ${reason}`);
+    }
   }
 
   /**

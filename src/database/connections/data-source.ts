@@ -24,6 +24,7 @@ import {
   serverPoolOptions,
   STATEMENT_TIMEOUT,
 } from './pool-options.js';
+import { keepValueIndexes } from '../fields/value-indexes.js';
 import { StatementPool } from './statement-pool.js';
 import { SHARED_SESSIONS, sharesSessions } from './pooler-check.js';
 
@@ -43,6 +44,11 @@ export const MIGRATIONS = [
 
 /** Key of the advisory lock that allows one process at a time to migrate: the bytes of «migr». */
 const MIGRATION_LOCK = 0x6d696772;
+
+/** An index of 100,000 rows takes a second, but its creation waits for all older transactions. */
+const INDEX_TIMEOUT_MS = 60_000;
+
+type KeptIndexes = Parameters<typeof keepValueIndexes> extends [unknown, ...infer Others] ? Others : never;
 
 /** The TypeORM data source. It migrates the database, and runs PGlite itself for a `pglite:` URL. */
 export class DirectoryDataSource extends DataSource {
@@ -130,6 +136,18 @@ export class DirectoryDataSource extends DataSource {
   /** Ends every connection. Queries on them fail, and the next query opens a new connection. */
   destroyConnections(): void {
     this.connections.destroyAll();
+  }
+
+  /** Creates and drops indexes: see keepValueIndexes. Each statement may take a minute. */
+  async keepValueIndexes(...given: KeptIndexes): Promise<void> {
+    const runner = this.createQueryRunner();
+    try {
+      await runner.query(`set statement_timeout = ${INDEX_TIMEOUT_MS}`);
+      await keepValueIndexes(runner, ...given);
+    } finally {
+      await runner.query(`set statement_timeout = ${STATEMENT_TIMEOUT}`).catch(() => undefined);
+      await runner.release();
+    }
   }
 
   private async migrate(): Promise<void> {

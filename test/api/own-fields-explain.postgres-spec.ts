@@ -1,0 +1,106 @@
+/** @isolated It adds to the tables of fields. */
+import { DataSource } from 'typeorm';
+import type { SentStatement } from '../../src/database/statements/statement.js';
+import { GROUP_FIELDS } from '../../src/groups/group.fields.js';
+import { USER_FIELDS } from '../../src/users/user.fields.js';
+import { fillLargeDirectory } from '../support/builders/large-directory.mjs';
+import { OWN_FIELDS_OF_GROUPS, OWN_FIELDS_OF_USERS } from '../support/builders/own-fields.js';
+import { statementsOf } from '../support/builders/statements.js';
+import { TestService } from '../support/servers/service.js';
+
+const LARGE_TABLES = ['users', 'groups', 'effective_memberships'];
+
+const FILTERS = [
+  'phone: {is: "+41 7"}',
+  'phone: {in: ["+41 7", "+41 8"]}',
+  'phone: {startsWith: "+41 77"}',
+  'staffNumber: {is: 7}',
+  'staffNumber: {in: [7, 8]}',
+  'staffNumber: {min: 7, max: 9}',
+  'hours: {min: 49.5}',
+  'isExternal: {is: true}',
+  'endsAt: {since: "2030-01-01T00:00:00Z"}',
+  'locker: {is: "L 7"}',
+  'locker: {startsWith: "l 7"}, staffNumber: {max: 1000}',
+];
+
+const PAGE = 'nodes { id phone locker } totalCount pageInfo { hasNextPage hasPreviousPage }';
+const MEMBERS = 'nodes { user { id phone locker } } totalCount pageInfo { hasNextPage hasPreviousPage }';
+
+const VALUES = `jsonb_build_object('phone', '+41 ' || key, 'phone folded', '+41 ' || key, 'staffNumber:Int', key,
+  'hours:Float', key % 50, 'isExternal', key % 2 = 0, 'locker', 'L ' || key, 'locker folded', 'l ' || key,
+  'endsAt', to_char(timestamp '2024-01-01' + key * interval '1 hour', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
+
+describe('filters by own fields, on a hundred thousand people', () => {
+  let service: TestService;
+  let dataSource: DataSource;
+  let authorization: string;
+
+  beforeAll(async () => {
+    USER_FIELDS.push(...OWN_FIELDS_OF_USERS);
+    GROUP_FIELDS.push(...OWN_FIELDS_OF_GROUPS);
+    service = await TestService.start({ compared: false });
+    dataSource = service.app.get(DataSource);
+    authorization = await service.serviceAccount('read', 'directory', 'write');
+    const runner = dataSource.createQueryRunner();
+    await fillLargeDirectory((text) => runner.query(text));
+    await runner.query('set statement_timeout = 0');
+    await runner.query(`update users set field_values = ${VALUES}`);
+    await runner.query(`update groups set field_values = jsonb_build_object('room:Int', key)`);
+    await runner.query('vacuum analyze users, groups');
+    await runner.release();
+  });
+
+  afterAll(() => service.stop());
+
+  it('read no large table from one end to the other', async () => {
+    const sent = await statementsOf(async () => {
+      for (const filter of FILTERS) {
+        await ask(`{ users(first: 3, filter: {${filter}}) { ${PAGE} } }`);
+        await ask(`{ users(last: 3, filter: {${filter}, memberOf: {id: "group-7"}}) { ${PAGE} } }`);
+        await ask(
+          `{ group(group: {id: "group-7"}) { members(first: 3, filter: {${filter}}) { ${MEMBERS} } } }`,
+        );
+        await ask(
+          `{ user(user: {id: "person.7"}) { groups(first: 3, filter: {${filter}}) { totalCount nodes { group { id } } } } }`,
+        );
+      }
+      await ask(`{ groups(first: 3, filter: {room: {min: 7}}) { nodes { id room budget } totalCount } }`);
+    });
+    const found: string[] = [];
+    for (const statement of new Map(sent.map((each) => [each.name, each])).values()) {
+      const plan = await explain(statement);
+      if (LARGE_TABLES.some((table) => new RegExp(`Seq Scan on ${table}\\b`).test(plan)))
+        found.push(`${statement.text}\n${plan}`);
+    }
+    expect(found).toEqual([]);
+    expect(sent.length).toBeGreaterThan(FILTERS.length * 4);
+  });
+
+  it('find what they select, in the order of the list', async () => {
+    expect(await ask('{ users(first: 2, filter: {staffNumber: {min: 7, max: 9}}) { totalCount } }')).toEqual({
+      users: { totalCount: 3 },
+    });
+    expect(
+      await ask('{ users(first: 2, filter: {phone: {startsWith: "+41 99999"}}) { totalCount } }'),
+    ).toEqual({
+      users: { totalCount: 1 },
+    });
+  });
+
+  const ask = (query: string) => service.read(query, { authorization });
+
+  /** The plan for any values: the connections of the service always use that one. */
+  async function explain({ text, values }: SentStatement): Promise<string> {
+    const runner = dataSource.createQueryRunner();
+    try {
+      await runner.query(`prepare explained as ${text}`);
+      const nulls = values.length === 0 ? '' : `(${values.map(() => 'null').join(', ')})`;
+      const lines = (await runner.query(`explain execute explained${nulls}`)) as Record<string, string>[];
+      await runner.query('deallocate explained');
+      return lines.map((line) => Object.values(line).join()).join('\n');
+    } finally {
+      await runner.release();
+    }
+  }
+});
