@@ -4,8 +4,8 @@ import { actorOf, OTHERS } from './audit-actor.js';
 const DAY = '2030-01-15';
 const actor = (id: string) => ({ principal: `client:${id}`, actingFor: '' });
 
-describe('counts that wait', () => {
-  it('add up what is shown to the same on the same day, field by field', () => {
+describe('pending access counts', () => {
+  it('add up accesses of the same principal on the same day, by field', () => {
     const counts = new AccessCounts(10);
     counts.add(DAY, actor('a'), new Map([[{ fields: ['User.id', 'User.name'], people: [50, 0] }, 3]]));
     counts.add(DAY, actor('a'), new Map([[{ fields: ['User.id'], people: [1] }, 1]]));
@@ -17,7 +17,7 @@ describe('counts that wait', () => {
     expect(counts.size).toBe(0);
   });
 
-  it('lose names, and no number, when there is no more room', () => {
+  it('lose names, but no number, above the capacity', () => {
     const counts = new AccessCounts(2);
     for (const id of ['a', 'b', 'c', 'd', 'a']) {
       counts.add(DAY, actor(id), new Map([[{ fields: ['User.id'], people: [2] }, 1]]));
@@ -30,8 +30,8 @@ describe('counts that wait', () => {
   });
 });
 
-describe('who is shown something', () => {
-  it('has a name that can be stored, whatever an issuer spells', () => {
+describe('the principal of an access', () => {
+  it('has a name that can be stored, for any spelling of an issuer', () => {
     const principal = {
       kind: 'ACCESS_TOKEN',
       countedAs: '',

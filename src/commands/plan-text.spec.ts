@@ -10,8 +10,8 @@ function named(...ids: string[]) {
   return ids.map((id) => ({ id, name: `Name of ${id}` }));
 }
 
-describe('a plan in words', () => {
-  it('says who comes, changes and goes', () => {
+describe('a plan as text', () => {
+  it('lists added, changed and deleted entries', () => {
     const report: PlanReport = {
       ...EMPTY,
       people: {
@@ -32,7 +32,7 @@ describe('a plan in words', () => {
     ]);
   });
 
-  it('says for each group who comes, goes and gets another role, nested groups too', () => {
+  it('lists added, removed and changed members of each group, nested groups included', () => {
     const report: PlanReport = {
       ...EMPTY,
       memberships: [
@@ -51,7 +51,7 @@ describe('a plan in words', () => {
     ]);
   });
 
-  it('cuts what is long, each kind by itself', () => {
+  it('truncates each kind of entry separately', () => {
     const ids = ['a', 'b', 'c', 'd'];
     const report: PlanReport = {
       people: { ...NOTHING, created: named(...ids), deleted: named('z') },
@@ -73,7 +73,7 @@ describe('a plan in words', () => {
     ]);
   });
 
-  it('counts who was in a group that goes, and leaves it at that', () => {
+  it('only counts the members of a deleted group', () => {
     const report: PlanReport = {
       ...EMPTY,
       groups: { ...NOTHING, deleted: named('club', 'empty') },
@@ -87,7 +87,7 @@ describe('a plan in words', () => {
     ]);
   });
 
-  it('lets nothing of the directory loose on the terminal', () => {
+  it('escapes control characters of the directory', () => {
     const report = {
       ...EMPTY,
       people: { ...NOTHING, created: [{ id: 'a\u001b[2J', name: 'Ann\u202ea\nb' }] },

@@ -12,7 +12,7 @@ function output(stream: PassThrough): string {
 }
 
 describe('progress', () => {
-  it('is one line on a terminal, which is drawn anew and wiped at the end', async () => {
+  it('is one line on a terminal, which is redrawn, and erased at the end', async () => {
     const stream = terminal();
     const answer = await withProgress(
       (show) => {
@@ -27,7 +27,7 @@ describe('progress', () => {
     expect([answer, output(stream)]).toEqual(['done', `${WIPE}Writing${WIPE}`]);
   });
 
-  it('is wiped also when the work fails', async () => {
+  it('is erased when the work fails', async () => {
     const stream = terminal();
     await expect(withProgress(() => Promise.reject(new Error('broken')), stream, false)).rejects.toThrow();
     expect(output(stream)).toBe(WIPE);
@@ -49,7 +49,7 @@ describe('progress', () => {
   it.each<[where: string, stream: PassThrough, asJson: boolean]>([
     ['there is no terminal', new PassThrough(), false],
     ['the answer is to be JSON', terminal(), true],
-  ])('is not told where %s', async (_, stream, asJson) => {
+  ])('is not shown if %s', async (_, stream, asJson) => {
     await withProgress(
       (show) => {
         show('Reading');
@@ -61,7 +61,7 @@ describe('progress', () => {
     expect(output(stream)).toBe('');
   });
 
-  it('of a run says how much has been read, of what there was last time', () => {
+  it('of a synchronization shows the number of read entries and that of the last synchronization', () => {
     const read = (entries: number) => ({ stage: 'read', entries }) as const;
     expect(describeStep(read(12_000), 0)).toBe('12,000 entries read');
     const bar = (filled: number) => '█'.repeat(filled) + '░'.repeat(24 - filled);

@@ -25,12 +25,12 @@ const ACCOUNTS = [
 ];
 
 describe('service accounts', () => {
-  it('come in the order in which they end, then by id', () => {
+  it('are sorted by expiry, then by id', () => {
     const more = [account('zebra', null), ...ACCOUNTS];
     expect(sortByEnd(more).map(({ id }) => id)).toEqual(['reports', 'kiosk', 'library', 'archive', 'zebra']);
   });
 
-  it('stand in a table, in which those that end within fourteen days are marked', () => {
+  it('are listed in a table that marks those that expire within fourteen days', () => {
     expect(describeAccounts(ACCOUNTS, NOW, 80)).toEqual([
       '  ID       LAST USED     ENDS            SCOPES',
       '! reports  1 day ago     has ended       read directory',
@@ -44,7 +44,7 @@ describe('service accounts', () => {
     ]);
   });
 
-  it('fit into eighty columns, whatever they are called, and do nothing to a terminal', () => {
+  it('fit into eighty columns for any name, and escape control characters', () => {
     const long = account('x'.repeat(64), null, {
       name: '\u001b[31m'.repeat(40),
       scopes: ['profile', 'read', 'directory', 'write'],
@@ -54,7 +54,7 @@ describe('service accounts', () => {
     expect(lines.join('')).not.toContain('\u001b');
   });
 
-  it('are warned of only when some end soon', () => {
+  it('cause a warning only if some expire soon', () => {
     expect(warnOfEnds(ACCOUNTS.slice(2, 3), NOW)).toBeNull();
     expect(warnOfEnds(ACCOUNTS, NOW)).toMatch(/^! reports, kiosk end within 14 days: /);
   });

@@ -1,4 +1,4 @@
-/** @isolated It replaces String.prototype.normalize. */
+/** @isolated The suite replaces String.prototype.normalize. */
 import { ServiceError } from './errors.js';
 import { asLabel, foldId, foldSearch } from './fold.js';
 
@@ -29,7 +29,7 @@ describe('an id', () => {
     expect(foldId('A\u0308'.repeat(128))).toBe('ä'.repeat(128));
   });
 
-  it('that is longer is not normalized, and becomes what no id is folded to', () => {
+  it('that is longer is not normalized, and becomes a value that no id has', () => {
     const folded = [...['x'.repeat(257), 'A\u0308'.repeat(129), worstCase(LONG)].map(foldId)];
     expect(new Set(folded).size).toBe(1);
     expect(foldId(folded[0] ?? '')).not.toBe(folded[0]);
@@ -48,7 +48,7 @@ describe('the text of a search', () => {
     }
   });
 
-  it('is refused without being normalized where it is longer in any case', () => {
+  it('is rejected without normalization if it is too long in any case', () => {
     const refuse = () => {
       expect(() => foldSearch(worstCase(LONG), 'search')).toThrow('search must have 2 to 64 characters');
     };
@@ -56,7 +56,7 @@ describe('the text of a search', () => {
   });
 });
 
-it('cuts a label to what matches no label', () => {
+it('truncates a label to a value that matches no label', () => {
   expect(asLabel('1\0a')).toBe('1\uFFFDa');
   expect(asLabel('1'.repeat(LONG))).toHaveLength(256);
 });

@@ -23,7 +23,7 @@ describe('a Host header field', () => {
     'a:b:c',
     '[::1',
     'x'.repeat(301),
-  ])('%s names no host', (field) => {
+  ])('%s has no host name', (field) => {
     expect(readHost(field)).toBeNull();
   });
 });

@@ -5,12 +5,12 @@ const encode = (text: string, encoding: 'base64' | 'base64url' = 'base64url') =>
   Buffer.from(text).toString(encoding);
 
 describe('parseNodeId', () => {
-  it.each(['User', 'Group', 'Profile'] as const)('reads what nodeIdOf writes of a %s', (type) => {
+  it.each(['User', 'Group', 'Profile'] as const)('reads the result of nodeIdOf for a %s', (type) => {
     expect(parseNodeId(nodeIdOf(type, UUID))).toEqual({ type, entryUuid: UUID });
   });
 
   const known = nodeIdOf('User', UUID);
-  // The last character of 41 bytes has two bits that are not used.
+  // The last character of 41 bytes has two unused bits.
   const last = known.at(-1) ?? '';
   const twin = `${known.slice(0, -1)}${String.fromCharCode(last.charCodeAt(0) + 1)}`;
   it.each([

@@ -1,7 +1,7 @@
 import { faultOfWebsite, hideUserInformation, parseHttpUrl, parseUrl } from './url.js';
 
 describe('a URL', () => {
-  it('is one however often it is asked, whatever letters it has', () => {
+  it('is recognized repeatedly, with any letters', () => {
     for (let turn = 0; turn < 20_000; turn++) {
       if (parseHttpUrl('https://bücher.example/é') === null) throw new Error(`It is none at turn ${turn}`);
     }
@@ -12,7 +12,7 @@ describe('a URL', () => {
     expect(parseUrl(text)).toBeNull();
   });
 
-  it.each(['ldap://host', 'javascript:alert(1)'])('of the web is not «%s»', (text) => {
+  it.each(['ldap://host', 'javascript:alert(1)'])('on the web is not «%s»', (text) => {
     expect(parseHttpUrl(text)).toBeNull();
   });
 });

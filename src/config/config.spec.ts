@@ -12,17 +12,17 @@ const names = Object.keys(SETTINGS) as SettingName[];
 const problemsOf = (environment: Environment) => configProblems(() => readConfig(environment));
 
 describe('the setting NODE_ENV', () => {
-  it.each(['prod', 'Production', 'PRODUCTION', 'staging', 'live', 'dev'])('refuses %s', (name) => {
+  it.each(['prod', 'Production', 'PRODUCTION', 'staging', 'live', 'dev'])('rejects %s', (name) => {
     expect(() => readConfig({ NODE_ENV: name })).toThrow('NODE_ENV must be production, development or test');
   });
 
-  it.each([undefined, '', 'development', 'test'])('takes %s for development', (name) => {
+  it.each([undefined, '', 'development', 'test'])('accepts %s for development', (name) => {
     expect(readConfig({ NODE_ENV: name }).production).toBe(false);
   });
 });
 
 describe('the configuration', () => {
-  it('needs nothing to be set, and then is embedded and local', () => {
+  it('needs no settings, and then is embedded and local', () => {
     expect(readConfig({})).toMatchObject({
       production: false,
       baseUrl: 'http://127.0.0.1:3000',
@@ -33,7 +33,7 @@ describe('the configuration', () => {
     });
   });
 
-  it('takes an empty variable for one that is not set', () => {
+  it('takes an empty variable for an unset one', () => {
     const ordinary = names.filter((name) => !('emptyIsValue' in SETTINGS[name]));
     expect(readConfig(Object.fromEntries(ordinary.map((name) => [name, ''])))).toEqual(readConfig({}));
   });
@@ -60,11 +60,11 @@ describe('the configuration', () => {
     });
   });
 
-  it('writes an IPv6 address into the base URL as RFC 3986 wants it', () => {
+  it('writes an IPv6 address into the base URL as RFC 3986 requires', () => {
     expect(readConfig({ HOST: '::1' }).baseUrl).toBe('http://[::1]:3000');
   });
 
-  it('has an explorer, in production only where it is wanted, and a client for it where one is known', () => {
+  it('has an explorer, in production only if it is enabled, with a client if one is known', () => {
     const redirectUri = 'http://127.0.0.1:3000/explorer/callback';
     expect(readConfig({}).explorer).toEqual({ clientId: 'explorer', redirectUri });
     const production = { NODE_ENV: 'production', ALLOW_EMBEDDED: 'true', AUTH_URL: 'https://id.example.org' };
@@ -73,7 +73,7 @@ describe('the configuration', () => {
     expect(readConfig({ EXPLORER: 'false' }).explorer).toBeNull();
   });
 
-  it('has people come back to where the explorer is', () => {
+  it('has the redirect URI of the explorer', () => {
     const environment = { BASE_URL: 'https://example.org/school' };
     expect(
       problemsOf({ ...environment, EXPLORER_REDIRECT_URI: 'https://example.org/school/explorer' }),
@@ -83,7 +83,7 @@ describe('the configuration', () => {
     ]);
   });
 
-  it('gives metrics a port of their own, and in production no other', () => {
+  it('has a port of metrics in production only if it is set', () => {
     const embedded = { NODE_ENV: 'production', ALLOW_EMBEDDED: 'true' };
     const metricsOf = (environment: Environment) => readConfig(environment).monitoring.metrics;
     expect(metricsOf({})).toEqual({ kind: 'beside' });
@@ -95,7 +95,7 @@ describe('the configuration', () => {
     expect(problemsOf({ METRICS_HOST: '::1' })).toEqual(['METRICS_HOST only goes with a METRICS_PORT']);
   });
 
-  it('makes traces where somebody has named where to send them, or how', () => {
+  it('has tracing if an endpoint or a protocol is set', () => {
     const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://127.0.0.1:4318';
     const tracesOf = (environment: Environment) => readConfig(environment).monitoring.traces;
     expect(tracesOf({})).toBeNull();
@@ -108,7 +108,7 @@ describe('the configuration', () => {
     expect(tracesOf({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME: 'x' })).toEqual({ serviceName: 'x' });
   });
 
-  it('tells every problem at once, one line each', () => {
+  it('reports all problems at once, one per line', () => {
     const problems = problemsOf({
       PORT: '70000',
       BASE_URL: 'ftp://example.org',
@@ -146,7 +146,7 @@ describe('the configuration', () => {
     ['https://pages.example.org:443', false],
     ['https://*.example.org', false],
     ['https://Pages.example.org', false],
-  ])('takes origins as browsers spell them: %s', (origins, isGood) => {
+  ])('accepts origins as browsers write them: %s', (origins, isGood) => {
     expect(problemsOf({ CORS_ORIGINS: origins })).toHaveLength(isGood ? 0 : 1);
   });
 
@@ -157,7 +157,7 @@ describe('the configuration', () => {
     ['::1/129', false],
     ['10.0.0.0/', false],
     ['true', false],
-  ])('takes proxies by address or network: %s', (proxies, isGood) => {
+  ])('accepts proxies by address or network: %s', (proxies, isGood) => {
     expect(problemsOf({ TRUSTED_PROXIES: proxies })).toHaveLength(isGood ? 0 : 1);
   });
 
@@ -169,11 +169,11 @@ describe('the configuration', () => {
     ['redis://', false],
     ['redis://:100%@redis.example.org', false],
     ['redis://redis.example.org/two', false],
-  ])('takes a Redis by its URL: %s', (url, isGood) => {
+  ])('accepts a Redis by its URL: %s', (url, isGood) => {
     expect(problemsOf({ REDIS_URL: url })).toHaveLength(isGood ? 0 : 1);
   });
 
-  it('takes certificates for a Redis that shows one, and for no other', () => {
+  it('accepts certificates for a Redis with TLS only', () => {
     const file = join(mkdtempSync(join(tmpdir(), 'config-')), 'ca.pem');
     writeFileSync(file, '-----BEGIN CERTIFICATE-----\n');
     const problems = (url: string) => problemsOf({ REDIS_URL: url, REDIS_CA_FILE: file });
@@ -188,18 +188,18 @@ describe('the configuration', () => {
     ['postgres://reader@replica.example.org/directory, postgresql://127.0.0.1:5433/directory', true],
     ['replica.example.org', false],
     ['postgres://replica.example.org/directory,pglite:.data/replica', false],
-  ])('takes read replicas by their URLs: %s', (urls, isGood) => {
+  ])('accepts read replicas by their URLs: %s', (urls, isGood) => {
     const environment = { DATABASE_URL: 'postgres://127.0.0.1/directory', DATABASE_REPLICA_URLS: urls };
     expect(problemsOf(environment)).toHaveLength(isGood ? 0 : 1);
   });
 
-  it('refuses read replicas of an embedded database', () => {
+  it('rejects read replicas of an embedded database', () => {
     expect(problemsOf({ DATABASE_REPLICA_URLS: 'postgres://127.0.0.1/directory' })).toEqual([
       expect.stringMatching(/^DATABASE_REPLICA_URLS .* an embedded database has no replicas$/),
     ]);
   });
 
-  it('tells installations apart that share a Redis, and does not take replicas for several', () => {
+  it('has a prefix per installation on a shared Redis, which is the same for all replicas', () => {
     const prefixOf = (environment: Environment) =>
       readConfig({ REDIS_URL: 'redis://127.0.0.1', ...environment }).redis?.prefix;
     expect(prefixOf({ PORT: '4000' })).toBe('directory');
@@ -208,7 +208,7 @@ describe('the configuration', () => {
     expect(readConfig({}).redis).toBeNull();
   });
 
-  it('discloses the schema outside of production, and wherever that is asked for', () => {
+  it('discloses the schema outside of production, and if it is enabled', () => {
     const both = (value: string) => ({ GRAPHQL_INTROSPECTION: value, GRAPHQL_SUGGESTIONS: value });
     const disclosed = (environment: Environment) => readConfig(environment).disclosure;
     const production = { NODE_ENV: 'production', ALLOW_EMBEDDED: 'true' };
@@ -217,13 +217,13 @@ describe('the configuration', () => {
     expect([disclosed(both('false')), disclosed({ ...production, ...both('true') })]).toEqual([no, yes]);
   });
 
-  it('repeats no value of a secret', () => {
+  it('repeats no secret value', () => {
     const secrets = names.filter((name) => 'secret' in SETTINGS[name]);
     const environment = Object.fromEntries(secrets.map((name) => [name, 'hunter2']));
     expect(problemsOf(environment).join('\n')).not.toContain('hunter2');
   });
 
-  it('answers any text with a configuration or with problems', () => {
+  it('accepts any text with a configuration or with problems', () => {
     const environments = fc.dictionary(fc.constantFrom(...names), fc.string({ unit: 'binary' }));
     fc.assert(
       fc.property(environments, (environment) => {
@@ -233,7 +233,7 @@ describe('the configuration', () => {
     );
   });
 
-  it('cannot be changed, however deep', () => {
+  it('is deeply frozen', () => {
     const config = readConfig({ URL_SIGNING_KEYS: KEY });
     const thaw = (value: unknown): unknown[] =>
       typeof value !== 'object' || value === null || ArrayBuffer.isView(value)

@@ -23,7 +23,7 @@ describe('a secret in a file', () => {
     return file;
   }
 
-  it('is read without the line end that editors add', () => {
+  it('is read without a trailing line feed', () => {
     expect(readConfig({ URL_SIGNING_KEYS_FILE: write(`${KEY}\n`) }).urlSigningKeys).toEqual([
       Buffer.from(KEY, 'hex'),
     ]);
@@ -31,7 +31,7 @@ describe('a secret in a file', () => {
     expect(readConfig({ DATABASE_URL_FILE: write(`${url}\r\n`) }).database).toMatchObject({ url });
   });
 
-  it('is refused beside the secret itself, and when it is not there, no file, or empty', () => {
+  it('is rejected beside the secret itself, and if the file is missing, not a file, or empty', () => {
     expect(problemsOf({ URL_SIGNING_KEYS: KEY, URL_SIGNING_KEYS_FILE: write(KEY) })).toEqual([
       'URL_SIGNING_KEYS and URL_SIGNING_KEYS_FILE are both set: only one can be meant',
     ]);
@@ -46,7 +46,7 @@ describe('a secret in a file', () => {
     ]);
   });
 
-  it('is only looked for where a setting is secret', () => {
+  it('is read only for secret settings', () => {
     expect(readConfig({ PORT_FILE: write('4000') }).port).toBe(3000);
   });
 });
@@ -59,23 +59,23 @@ describe('production', () => {
     URL_SIGNING_KEYS: KEY,
   };
 
-  it('starts without anything embedded', () => {
+  it('starts without embedded parts', () => {
     expect(readConfig(PRODUCTION).production).toBe(true);
   });
 
-  it.each(['DATABASE_URL', 'AUTH_URL', 'URL_SIGNING_KEYS'])('refuses to do without %s', (name) => {
+  it.each(['DATABASE_URL', 'AUTH_URL', 'URL_SIGNING_KEYS'])('rejects a configuration without %s', (name) => {
     const problems = problemsOf({ ...PRODUCTION, [name]: '' });
     expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name} .*production refuses`))]);
   });
 
-  it('lets embedded parts run when that is asked for', () => {
+  it('allows embedded parts if that is set', () => {
     expect(readConfig({ NODE_ENV: 'production', ALLOW_EMBEDDED: 'true' })).toMatchObject({
       production: true,
       allowEmbedded: true,
     });
   });
 
-  it('does not call a setting embedded that is only mistyped', () => {
+  it('does not call a misspelled setting embedded', () => {
     expect(problemsOf({ ...PRODUCTION, DATABASE_URL: 'postgres//localhost' })).toEqual([
       'DATABASE_URL must be postgres://user:password@host/database or pglite:directory',
     ]);

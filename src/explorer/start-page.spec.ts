@@ -13,7 +13,7 @@ function render(environment: Record<string, string>, demoToken: string | null = 
 }
 
 describe('the start page', () => {
-  it('has commands to paste where everything is embedded', () => {
+  it('has commands to paste if everything is embedded', () => {
     const page = render({}, 'a-token');
     expect(page).toContain('TOKEN=a-token');
     expect(page).toContain('http://127.0.0.1:3000/oauth2/token');
@@ -23,7 +23,7 @@ describe('the start page', () => {
     expect(page).toContain('<a href="/explorer">explorer</a>');
   });
 
-  it('names the issuer where there is one, and no endpoint or client of the embedded provider', () => {
+  it('names an external issuer, and then no endpoint or client of the embedded provider', () => {
     const page = render({ ...PRODUCTION, AUTH_URL: 'https://id.example.org' });
     expect(page).toContain('<code>https://id.example.org</code>');
     expect(page).toContain('audience <code>https://directory.example.org/school</code>');
@@ -33,14 +33,14 @@ describe('the start page', () => {
     );
   });
 
-  it('offers the explorer to people in production only where they can sign in there', () => {
+  it('links to the explorer in production only if users can sign in there', () => {
     const link = '<a href="/school/explorer">explorer</a>';
     const environment = { ...PRODUCTION, AUTH_URL: 'https://id.example.org', EXPLORER: 'true' };
     expect(render(environment)).not.toContain(link);
     expect(render({ ...environment, EXPLORER_CLIENT_ID: 'explorer' })).toContain(link);
   });
 
-  it('knows no secrets of clients that are not those of the sample', () => {
+  it('contains no secrets of clients other than those of the sample', () => {
     const page = render({ AUTH_EMBEDDED_CLIENTS: 'clients.json', DIRECTORY_URL: 'file:own.ldif' });
     expect(page).toContain('-u CLIENT_ID:CLIENT_SECRET');
     expect(page).not.toMatch(/demo-|anna\.svensson/);

@@ -11,7 +11,7 @@ describe('the check of the issuer', () => {
 
   beforeEach(async () => {
     requests = 0;
-    // It never answers.
+    // The issuer never responds.
     issuer = createServer(() => requests++).listen(0, '127.0.0.1');
     await once(issuer, 'listening');
   });
@@ -21,7 +21,7 @@ describe('the check of the issuer', () => {
     issuer.close();
   });
 
-  it('asks once, however many ask for readiness meanwhile and soon after', async () => {
+  it('sends one request for all concurrent and immediately following checks', async () => {
     const { port } = issuer.address() as AddressInfo;
     const config = readConfig({ AUTH_URL: `http://127.0.0.1:${port}` });
     const indicator = new IssuerIndicator(config, new HealthIndicatorService());

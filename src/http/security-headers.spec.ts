@@ -1,7 +1,7 @@
 import { securityHeaders } from './security-headers.js';
 
 describe('the security headers', () => {
-  it('keep browsers to TLS where that is how clients reach the service, and say nothing of other hosts', () => {
+  it('enforce TLS if clients use it, for this host only', () => {
     expect(securityHeaders({ baseUrl: 'https://directory.example.org' })['strict-transport-security']).toBe(
       'max-age=31536000',
     );

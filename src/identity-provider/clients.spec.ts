@@ -40,7 +40,7 @@ describe('the clients file', () => {
     });
   });
 
-  it('takes a client of every kind', () => {
+  it('accepts a client of every kind', () => {
     const device = 'urn:ietf:params:oauth:grant-type:device_code';
     expect(
       problemsOf(
@@ -51,7 +51,7 @@ describe('the clients file', () => {
     ).toEqual([]);
   });
 
-  it('tells every mistake of every client in a line of its own', () => {
+  it('reports all mistakes of all clients, one per line', () => {
     expect(
       problemsOf(
         { client_secret: '', scope: 'read everything', grant_types: ['password'] },
@@ -69,13 +69,13 @@ describe('the clients file', () => {
     ]);
   });
 
-  it('tells which client has an id already', () => {
+  it('reports a duplicate client id', () => {
     expect(problemsOf(PUBLIC, CONFIDENTIAL, PUBLIC)).toEqual([
       'client 3 (app): client_id is that of client 1 already',
     ]);
   });
 
-  it('wants a secret of a confidential client, and none of a public one', () => {
+  it('requires a secret of a confidential client, and none of a public one', () => {
     expect(
       problemsOf({ ...CONFIDENTIAL, client_secret: undefined }, { ...PUBLIC, client_secret: 'x' }),
     ).toEqual([
@@ -84,7 +84,7 @@ describe('the clients file', () => {
     ]);
   });
 
-  it('refuses grants that the client cannot use', () => {
+  it('rejects grants that the client cannot use', () => {
     expect(
       problemsOf(
         { client_id: 'a', token_endpoint_auth_method: 'none', grant_types: ['client_credentials'] },
@@ -105,7 +105,7 @@ describe('the clients file', () => {
     ['https://app.example.org/#top', 'must have URLs without a fragment'],
     ['http://app.example.org/', 'must use https, or http to 127.0.0.1, [::1] or localhost'],
     ['javascript:alert(1)', 'must use https, http or a scheme with a dot in it'],
-  ])('refuses the redirect URI %s', (uri, problem) => {
+  ])('rejects the redirect URI %s', (uri, problem) => {
     expect(problemsOf({ ...PUBLIC, redirect_uris: [uri] })).toEqual([
       expect.stringContaining(`client 1 (app): redirect_uris ${problem}`),
     ]);
@@ -119,7 +119,7 @@ describe('the clients file', () => {
     'http://[::1]:8080/',
     'https://localhost/',
     'org.example.app:/callback',
-  ])('takes the redirect URI %s', (uri) => {
+  ])('accepts the redirect URI %s', (uri) => {
     expect(problemsOf({ ...PUBLIC, redirect_uris: [uri] })).toEqual([]);
   });
 
@@ -155,19 +155,19 @@ describe('reading the clients file', () => {
     ]);
   });
 
-  it('repeats nothing of a file that is not JSON', () => {
+  it('repeats no content of a file that is not JSON', () => {
     writeFileSync(file, '[\n  { "client_id": "a",\n    "client_secret": "hush" hush }\n]');
     expect(problemsOfFile(file)).toEqual([`${file}: is not JSON (line 3)`]);
   });
 
-  it('says that a file cannot be read', () => {
+  it('reports an unreadable file', () => {
     const missing = join(directory, 'missing.json');
     expect(problemsOfFile(missing)).toEqual([`${missing}: cannot be read (ENOENT)`]);
   });
 });
 
 describe('the client of the explorer', () => {
-  it('is there without being in the file, and comes back to where the explorer is', () => {
+  it('exists without an entry in the file, with the redirect URI of the explorer', () => {
     const client = explorerClient(readConfig({ BASE_URL: 'https://example.org/school' }), []);
     expect(client).toMatchObject({
       client_id: 'explorer',
@@ -177,13 +177,13 @@ describe('the client of the explorer', () => {
     });
   });
 
-  it('is the one of the file where that has one of its id, and nobody without an explorer', () => {
+  it('is that of the file if the file has its id, and does not exist without an explorer', () => {
     const { clients } = parse([{ ...PUBLIC, client_id: 'own' }]);
     expect(explorerClient(readConfig({ EXPLORER_CLIENT_ID: 'own' }), clients)).toBeNull();
     expect(explorerClient(readConfig({ EXPLORER: 'false' }), [])).toBeNull();
   });
 
-  it('may be on plain http within a network, where a native application may not', () => {
+  it('may use plain HTTP within a network, unlike a native application', () => {
     const client = explorerClient(readConfig({ BASE_URL: 'http://directory.lan:3000' }), []);
     expect(client === null ? null : clientMetadata(client)).toMatchObject({ application_type: 'web' });
   });

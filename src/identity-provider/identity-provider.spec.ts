@@ -138,7 +138,7 @@ describe('the embedded identity provider', () => {
     return payload.sub;
   }
 
-  it('names the owner of a client in its token, whether or not the mirror has the person yet', async () => {
+  it('adds the owner of a client to its token, whether or not the mirror contains the user yet', async () => {
     const { issuer, jwks } = await start();
     expect(await subjectOf(await askToken(issuer), issuer, jwks)).toBe('ADA');
     await addPerson('Ada');
@@ -153,7 +153,7 @@ describe('the embedded identity provider', () => {
     expect(await subjectOf(token, before.issuer, after.jwks)).toBe('ADA');
   });
 
-  it('begins every link with the path of the service, whatever the request says of its host', async () => {
+  it("begins every link with the path of the service, regardless of the request's host", async () => {
     const { issuer, config } = await start('/directory');
     for (const name of ['openid-configuration', 'oauth-authorization-server']) {
       const response = await fetch(`${issuer}/.well-known/${name}`, {
@@ -173,7 +173,7 @@ describe('the embedded identity provider', () => {
     expect(config.basePath).toBe('/directory');
   });
 
-  it('lets a person of the mirror sign in below the path of the service', async () => {
+  it('lets a user sign in below the path of the service', async () => {
     await addPerson('grace');
     const { issuer } = await start('/directory');
     const query = new URLSearchParams({
@@ -215,7 +215,7 @@ describe('the embedded identity provider', () => {
     expect(await response.json()).toMatchObject({ message: 'Cannot GET /oauth2' });
   });
 
-  it('asks the client to come back while the database is away', async () => {
+  it('asks the client to retry while the database is unavailable', async () => {
     const away = { read: () => Promise.reject(new ServiceUnavailableError('The database is away')) };
     const { issuer } = await start('', away);
     const response = await postToken(issuer);
@@ -223,7 +223,7 @@ describe('the embedded identity provider', () => {
     expect(response.headers.get('retry-after')).toBe('1');
   });
 
-  it('does nothing in the command line, which has nothing to listen on', async () => {
+  it('does nothing on the command line, which has no server', async () => {
     @Module({})
     class CommandLine {}
     const config = readConfig({ AUTH_EMBEDDED_CLIENTS: join(directory, 'missing.json') });
@@ -233,7 +233,7 @@ describe('the embedded identity provider', () => {
     await context.close();
   });
 
-  it('does not start on a clients file that has mistakes', async () => {
+  it('does not start with an invalid clients file', async () => {
     writeFileSync(clientsFile, '[{}]');
     try {
       await expect(start()).rejects.toBeInstanceOf(ConfigError);

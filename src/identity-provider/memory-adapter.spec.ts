@@ -1,6 +1,6 @@
 import { MemoryAdapter } from './memory-adapter.js';
 
-describe('the memory of the embedded provider', () => {
+describe('the store of the embedded provider', () => {
   it('finds an artifact by its id, its uid and its user code', async () => {
     const adapter = new MemoryAdapter('Session');
     await adapter.upsert('a', { uid: 'u', userCode: 'BCDF' }, 60);
@@ -14,14 +14,14 @@ describe('the memory of the embedded provider', () => {
     expect(await adapter.findByUid('nobody')).toBeUndefined();
   });
 
-  it('forgets an artifact when its time is over', async () => {
+  it('deletes an artifact after its expiry', async () => {
     const adapter = new MemoryAdapter('Session');
     await adapter.upsert('a', {}, 0.02);
     await new Promise((resolve) => setTimeout(resolve, 40));
     expect(await adapter.find('a')).toBeUndefined();
   });
 
-  it('keeps the artifacts that were used last when there is no room for all', async () => {
+  it('keeps the artifacts that were used last above its capacity', async () => {
     const adapter = new MemoryAdapter('Session', 2);
     for (const id of ['a', 'b', 'c']) await adapter.upsert(id, { uid: id }, 60);
     expect(await Promise.all(['a', 'b', 'c'].map((id) => adapter.find(id)))).toEqual([
@@ -31,7 +31,7 @@ describe('the memory of the embedded provider', () => {
     ]);
   });
 
-  it('keeps only as many artifacts as have a bounded size together', async () => {
+  it('keeps artifacts up to a total size', async () => {
     const adapter = new MemoryAdapter('Session', 100, 1000);
     for (const id of ['a', 'b', 'c']) await adapter.upsert(id, { uid: id, nonce: id.repeat(400) }, 60);
     const found = await Promise.all(['a', 'b', 'c'].map((id) => adapter.find(id)));
@@ -41,28 +41,28 @@ describe('the memory of the embedded provider', () => {
     expect((await adapter.find('c'))?.uid).toBe('c');
   });
 
-  it('remembers that an artifact was used', async () => {
+  it('records that an artifact was used', async () => {
     const adapter = new MemoryAdapter('Session');
     await adapter.upsert('a', {}, 60);
     await adapter.consume('a');
     expect(await adapter.find('a')).toEqual({ consumed: expect.any(Number) as number });
   });
 
-  it('lets an artifact be used once, also by requests at once', async () => {
+  it('allows one use of an artifact, also by concurrent requests', async () => {
     const adapter = new MemoryAdapter('AuthorizationCode');
     await adapter.upsert('a', {}, 60);
     const used = await Promise.allSettled([adapter.consume('a'), adapter.consume('a')]);
     expect(used.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
   });
 
-  it('knows a device code for a while after it has expired', async () => {
+  it('keeps a device code for a while after its expiry', async () => {
     const adapter = new MemoryAdapter('DeviceCode');
     await adapter.upsert('a', { userCode: 'BCDF' }, 0.02);
     await new Promise((resolve) => setTimeout(resolve, 40));
     expect(await adapter.find('a')).toEqual({ userCode: 'BCDF' });
   });
 
-  it('revokes all of a grant and nothing of another', async () => {
+  it('revokes all artifacts of a grant, and no others', async () => {
     const adapter = new MemoryAdapter('Session');
     await adapter.upsert('a', { grantId: 'g' }, 60);
     await adapter.upsert('b', { grantId: 'h' }, 60);

@@ -22,7 +22,7 @@ describe('the token endpoint', () => {
 
   afterAll(() => provider.close());
 
-  it('lets pages of the allowed origins ask for tokens, and no others', async () => {
+  it('allows pages of the configured origins to request tokens, and no others', async () => {
     const allowed = async (origin: string) => {
       const response = await fetch(`${provider.issuer}/oauth2/token`, {
         method: 'POST',

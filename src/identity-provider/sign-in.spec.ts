@@ -78,7 +78,7 @@ describe('signing in', () => {
     });
   }
 
-  it('shows who asks for what, and loads and runs nothing', async () => {
+  it('shows application and scopes, and loads and runs nothing', async () => {
     const { response, url } = await new FormBrowser(issuer).open(authorizationUrl());
     expect(url).toMatch(/\/interaction\//);
     expect(response.status).toBe(200);
@@ -91,7 +91,7 @@ describe('signing in', () => {
     expect(page).not.toContain('<script');
   });
 
-  it('gives the application a token that acts for the person', async () => {
+  it('gives the application a token for the user', async () => {
     const callback = callbackOf(await signIn(new FormBrowser(issuer), 'ada'));
     expect(callback).toMatchObject({ state: 'a-state', iss: issuer });
     const tokens = await redeem(callback['code']);
@@ -104,7 +104,7 @@ describe('signing in', () => {
     expect(decodeJwt(tokens['id_token'] ?? '')).toMatchObject({ sub: 'ada', aud: 'app', name: 'ADA' });
   });
 
-  it('lets a token be refreshed, and each refresh token be used once', async () => {
+  it('issues refresh tokens that can be used once', async () => {
     const first = await redeem(callbackOf(await signIn(new FormBrowser(issuer), 'ada'))['code']);
     const refresh = { grant_type: 'refresh_token', refresh_token: first['refresh_token'] ?? '' };
     const second = await askToken(refresh);
@@ -112,7 +112,7 @@ describe('signing in', () => {
     expect(await askToken(refresh)).toMatchObject({ error: 'invalid_grant' });
   });
 
-  it('asks again when the id is nobody’s', async () => {
+  it('asks again if the id is unknown', async () => {
     const { url, response } = await signIn(new FormBrowser(issuer), '<nobody>');
     expect(url).toMatch(/\/interaction\//);
     expect(response.status).toBe(422);
@@ -120,7 +120,7 @@ describe('signing in', () => {
     expect(page).toContain('No person in the directory has the id «&lt;nobody&gt;».');
   });
 
-  it('tells the application when the person cancels', async () => {
+  it('reports to the application that the user canceled', async () => {
     const browser = new FormBrowser(issuer);
     const { url } = await browser.open(authorizationUrl());
     expect(callbackOf(await browser.open(url, { answer: 'cancel' }))).toMatchObject({
@@ -129,19 +129,19 @@ describe('signing in', () => {
     });
   });
 
-  it('does nothing for a form that comes without the cookie of the sign-in', async () => {
+  it('does nothing for a form without the cookie of the sign-in', async () => {
     const { url } = await new FormBrowser(issuer).open(authorizationUrl());
     const { response } = await new FormBrowser(issuer).open(url, { id: 'ada', answer: 'continue' });
     expect(response.status).toBe(400);
     expect(await response.text()).toContain('This sign-in is over.');
   });
 
-  it('refuses a form that is too long', async () => {
+  it('rejects a form that is too long', async () => {
     const { response } = await signIn(new FormBrowser(issuer), 'a'.repeat(5000));
     expect(response.status).toBe(413);
   });
 
-  it('remembers who has signed in, and lets somebody else sign in after all', async () => {
+  it('remembers the user, and allows another user to sign in', async () => {
     const browser = new FormBrowser(issuer);
     await signIn(browser, 'ada');
     const { url, response } = await browser.open(authorizationUrl());
@@ -161,12 +161,12 @@ describe('signing in', () => {
     ['a scope that the client may not have', { scope: 'write' }, 'invalid_scope'],
     ['an unknown scope', { scope: 'read everything' }, 'invalid_scope'],
     ['nobody to be asked', { prompt: 'none' }, 'login_required'],
-  ])('sends the application back an error for %s', async (_case, parameters, error) => {
+  ])('redirects to the application with an error for %s', async (_case, parameters, error) => {
     const callback = callbackOf(await new FormBrowser(issuer).open(authorizationUrl(parameters)));
     expect(callback).toMatchObject({ error, state: 'a-state' });
   });
 
-  it('refuses a code with another verifier', async () => {
+  it('rejects a code with another verifier', async () => {
     const { code = '' } = callbackOf(await signIn(new FormBrowser(issuer), 'ada'));
     const body = { grant_type: 'authorization_code', code, redirect_uri: CALLBACK };
     expect(await askToken({ ...body, code_verifier: 'x'.repeat(43) })).toMatchObject({
@@ -174,7 +174,7 @@ describe('signing in', () => {
     });
   });
 
-  it('shows an error page, and redirects nowhere, for a redirect URI that is not registered', async () => {
+  it('shows an error page, without a redirect, for an unregistered redirect URI', async () => {
     const { response } = await new FormBrowser(issuer).open(
       authorizationUrl({ redirect_uri: 'https://evil.example/' }),
     );
@@ -215,7 +215,7 @@ describe('signing in', () => {
     const done = await browser.open(url, { id: 'ada', answer: 'continue' });
     expect(await done.response.text()).toContain('Your device is connected.');
 
-    // Of two polls at once, one gets a token.
+    // Of two concurrent polls, one gets a token.
     const answers = await Promise.all([askToken(poll), askToken(poll)]);
     const tokens = answers.flatMap((answer) => answer['access_token'] ?? []);
     expect(answers.map(({ error }) => error).sort()).toEqual(['invalid_grant', undefined]);
@@ -224,7 +224,7 @@ describe('signing in', () => {
     ]);
   });
 
-  it('rejects an expired code as expired, from the device and from the person who types it', async () => {
+  it('rejects an expired code as expired, from the device and from the user', async () => {
     const response = await fetch(`${issuer}/oauth2/device_authorization`, {
       method: 'POST',
       body: new URLSearchParams({ client_id: 'app', scope: 'read' }),
@@ -250,7 +250,7 @@ describe('signing in', () => {
     }
   });
 
-  it('signs out, when the person says so', async () => {
+  it('signs out after confirmation', async () => {
     const browser = new FormBrowser(issuer);
     await signIn(browser, 'ada');
     const page = await (await browser.open(`${issuer}/oauth2/logout`)).response.text();
@@ -262,7 +262,7 @@ describe('signing in', () => {
     expect(await again.response.text()).not.toContain('value="ada"');
   });
 
-  it('sends back who has answered whether to sign out, to where the application said before', async () => {
+  it('redirects after a sign-out or its refusal to the address that the application requested', async () => {
     const browser = new FormBrowser(issuer);
     const leave = (uri: string) => {
       const wish = new URLSearchParams({ client_id: 'app', post_logout_redirect_uri: uri });

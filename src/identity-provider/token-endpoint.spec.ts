@@ -54,7 +54,7 @@ describe('the token endpoint', () => {
     return ((await response.json()) as { access_token: string }).access_token;
   }
 
-  it('gives a client of client_secret_basic a token as RFC 9068 describes it', async () => {
+  it('issues a token as in RFC 9068 to a client of client_secret_basic', async () => {
     const response = await ask({ scope: 'read profile' }, basic('basic', 'basic-secret'));
     expect(response.headers.get('cache-control')).toBe('no-store');
     const answer = (await response.json()) as Record<string, string>;
@@ -78,47 +78,47 @@ describe('the token endpoint', () => {
     expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(3600);
   });
 
-  it('gives a client of client_secret_post a token', async () => {
+  it('issues a token to a client of client_secret_post', async () => {
     const token = await tokenOf(
       await ask({ client_id: 'post', client_secret: 'post-secret', scope: 'read' }),
     );
     expect(decodeProtectedHeader(token).typ).toBe('at+jwt');
   });
 
-  it('takes an id and a secret of odd characters by Basic', async () => {
+  it('accepts an id and a secret with special characters by Basic', async () => {
     const token = await tokenOf(await ask({ scope: 'read' }, basic(ODD_ID, ODD_SECRET)));
     expect(decodeJwt(token)).toMatchObject({ client_id: ODD_ID, sub: ODD_ID });
   });
 
-  it('lets a token act for the owner of its client, as the directory spells the id', async () => {
+  it("issues a token for the owner of its client, with the directory's spelling of the id", async () => {
     const token = await tokenOf(await ask({ scope: 'read' }, basic('basic', 'basic-secret')));
     expect(decodeJwt(token).sub).toBe('ada');
   });
 
-  it('lets a token act for nobody when its client has no owner', async () => {
+  it('issues a token without a user to a client without an owner', async () => {
     const token = await tokenOf(
       await ask({ client_id: 'post', client_secret: 'post-secret', scope: 'read' }),
     );
     expect(decodeJwt(token).sub).toBe('post');
   });
 
-  it('names an owner who is not in the directory: each request decides whether there is such a person', async () => {
+  it('names an owner who is not in the directory: each request resolves the user', async () => {
     const token = await tokenOf(await ask({ scope: 'read' }, basic('gone', 'x')));
     expect(decodeJwt(token).sub).toBe('who-has-left');
   });
 
-  it('gives a client that names no scope all that it is registered for', async () => {
+  it('grants all registered scopes to a client that requests none', async () => {
     const response = await ask({}, basic('basic', 'basic-secret'));
     expect(await response.clone().json()).toMatchObject({ scope: 'profile read write' });
     expect(decodeJwt(await tokenOf(response))).toMatchObject({ scope: 'profile read write' });
   });
 
-  it('takes an empty scope for one that is not named', async () => {
+  it('takes an empty scope for a missing one', async () => {
     const token = await tokenOf(await ask({ scope: '' }, basic('basic', 'basic-secret')));
     expect(decodeJwt(token)).toMatchObject({ scope: 'profile read write' });
   });
 
-  it('gives no scope to a client that is registered for none', async () => {
+  it('grants no scope to a client without registered scopes', async () => {
     const token = await tokenOf(await ask({}, basic('bare', 'x')));
     expect(decodeJwt(token)).not.toHaveProperty('scope');
   });
@@ -129,7 +129,7 @@ describe('the token endpoint', () => {
     ['post where Basic is registered', { client_id: 'basic', client_secret: 'basic-secret' }, {}],
     ['Basic where post is registered', {}, basic('post', 'post-secret')],
     ['no secret', { client_id: 'post' }, {}],
-  ])('answers %s with 401 and invalid_client', async (_case, body, headers) => {
+  ])('rejects %s with 401 and invalid_client', async (_case, body, headers) => {
     const response = await ask({ scope: 'read', ...body }, headers);
     expect(response.status).toBe(401);
     expect(await response.json()).toMatchObject({ error: 'invalid_client' });
@@ -138,7 +138,7 @@ describe('the token endpoint', () => {
   });
 
   it.each(['directory', 'everything', 'read everything', 'openid'])(
-    'answers the scope %s, which the client may not have, with invalid_scope',
+    'rejects the scope %s, which is not registered, with invalid_scope',
     async (scope) => {
       const response = await ask({ scope }, basic('basic', 'basic-secret'));
       expect(response.status).toBe(400);
@@ -146,12 +146,12 @@ describe('the token endpoint', () => {
     },
   );
 
-  it('answers another audience with invalid_target', async () => {
+  it('rejects another audience with invalid_target', async () => {
     const response = await ask({ resource: 'https://other.example/' }, basic('basic', 'basic-secret'));
     expect(await response.json()).toMatchObject({ error: 'invalid_target' });
   });
 
-  it('answers a grant that the client may not use with an error', async () => {
+  it('rejects a grant that is not registered with an error', async () => {
     const response = await ask(
       { grant_type: 'authorization_code', code: 'x' },
       basic('basic', 'basic-secret'),
@@ -159,7 +159,7 @@ describe('the token endpoint', () => {
     expect(response.status).toBe(400);
   });
 
-  it('refuses a JSON body', async () => {
+  it('rejects a JSON body', async () => {
     const response = await fetch(`${issuer}/oauth2/token`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...basic('basic', 'basic-secret') },
@@ -169,7 +169,7 @@ describe('the token endpoint', () => {
     expect(await response.json()).toMatchObject({ error: 'invalid_request' });
   });
 
-  it('takes POST only', async () => {
+  it('accepts POST only', async () => {
     const response = await fetch(`${issuer}/oauth2/token?grant_type=client_credentials`);
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe('POST');
@@ -181,7 +181,7 @@ describe('the token endpoint', () => {
     expect(JSON.stringify(publicKeys(keys))).not.toMatch(/"(d|p|q|dp|dq|qi)":/);
   });
 
-  it('answers an unknown path with 404 in JSON', async () => {
+  it('responds to an unknown path with 404 in JSON', async () => {
     const response = await fetch(`${issuer}/oauth2/nothing`);
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({ error: 'not_found' });

@@ -9,13 +9,13 @@ describe('an entry', () => {
     expect(entry.bytes('givenname')).toEqual(bytes('Ann', 'Anna'));
   });
 
-  it('has no values of an attribute that it does not have', () => {
+  it('has no values of a missing attribute', () => {
     const entry = new Entry('uid=ann', []);
     expect(entry.text('cn')).toEqual([]);
     expect(entry.bytes('cn')).toEqual([]);
   });
 
-  it('keeps an attribute with options apart, and regards neither their case nor their order', () => {
+  it('distinguishes attributes with options, regardless of their case and order', () => {
     const entry = new Entry('uid=ann', [
       ['cn', bytes('Ann')],
       ['cn;lang-fr', bytes('Anne')],
@@ -40,7 +40,7 @@ describe('an entry', () => {
     expect(entry.text('mail')).toEqual(['a', 'b']);
   });
 
-  it('replaces bytes that are not UTF-8 in text, and still gives the bytes', () => {
+  it('replaces invalid UTF-8 in text, and keeps the bytes', () => {
     const entry = new Entry('uid=ann', [['sn', [Buffer.from('ok'), Buffer.from([0xc3])]]]);
     expect(entry.text('sn')).toEqual(['ok', '\ufffd']);
     expect(entry.bytes('sn')).toHaveLength(2);

@@ -4,7 +4,7 @@ import { Limits } from './limits.js';
 
 class WrongError extends Error {}
 
-describe('failed logins, of which two are let be', () => {
+describe('failed logins, of which two are allowed,', () => {
   let logins: FailedLogins;
   const HERE = '192.0.2.1';
   const ELSEWHERE = '192.0.2.2';
@@ -35,21 +35,21 @@ describe('failed logins, of which two are let be', () => {
     expect(await logIn('2001:db8:0:1::1', wrong)).toBeInstanceOf(WrongError);
   });
 
-  it('keep out who guesses what can be guessed, from that address only', async () => {
+  it('block an attacker with guesses, from that address only', async () => {
     await logIn(HERE, wrong);
     await logIn(HERE, wrong);
     await expect(logins.rejectLocked(HERE)).rejects.toEqual(LOCKED);
     await expect(logins.rejectLocked(ELSEWHERE)).resolves.toBeUndefined();
   });
 
-  it('are none where it was not the secret that failed', async () => {
+  it('do not include failures for other reasons than the secret', async () => {
     for (let count = 0; count < 3; count++) {
       await logIn(HERE, () => Promise.reject(new Error('The database is away')));
     }
     expect(await logIn(HERE)).toBe('in');
   });
 
-  it('say when to come back', async () => {
+  it('contain the time of the next attempt', async () => {
     await logIn(HERE, wrong);
     await logIn(HERE, wrong);
     const refused = (await logIn(HERE, wrong)) as { details: { retryAfter: number } };

@@ -1,11 +1,11 @@
-/** @isolated It fakes the clock. */
+/** @isolated The suite fakes the clock. */
 import { LatencyBudget } from './redis-link.js';
 
 /** Jest's clock, so that no load of the machine changes what the tests see. Turns of the event loop stay real. */
 const passTime = (milliseconds: number) => jest.advanceTimersByTimeAsync(milliseconds);
 const nextTurn = () => new Promise((resolve) => void setImmediate(resolve));
 
-describe('a latency budget of 60 ms, of which 20 are quick', () => {
+describe('a latency budget of 60 ms, of which 20 are fast', () => {
   const giveUp = jest.fn();
   let budget: LatencyBudget;
 
@@ -19,7 +19,7 @@ describe('a latency budget of 60 ms, of which 20 are quick', () => {
     jest.useRealTimers();
   });
 
-  /** Lets time pass as it does for a process that is idle: each timer is followed by a turn. */
+  /** Advances the clock as for an idle process: each timer is followed by a turn. */
   async function wait(milliseconds: number): Promise<void> {
     for (let passed = 0; passed < milliseconds; passed += 5) {
       await nextTurn();
@@ -28,7 +28,7 @@ describe('a latency budget of 60 ms, of which 20 are quick', () => {
     await nextTurn();
   }
 
-  it('ends when no answer comes, and not before', async () => {
+  it('expires without a response, and not earlier', async () => {
     budget.begin(giveUp);
     await wait(55);
     expect(giveUp).not.toHaveBeenCalled();
@@ -36,7 +36,7 @@ describe('a latency budget of 60 ms, of which 20 are quick', () => {
     expect(giveUp).toHaveBeenCalledTimes(1);
   });
 
-  it('is not lost on many quick answers', async () => {
+  it('is not used up by many fast responses', async () => {
     for (let count = 0; count < 20; count++) {
       const noteAnswer = budget.begin(giveUp);
       await wait(10);
@@ -46,7 +46,7 @@ describe('a latency budget of 60 ms, of which 20 are quick', () => {
     expect(giveUp).not.toHaveBeenCalled();
   });
 
-  it('is used up by slow answers that follow one another', async () => {
+  it('is used up by consecutive slow responses', async () => {
     let turns = 0;
     for (; turns < 10 && giveUp.mock.calls.length === 0; turns++) {
       const noteAnswer = budget.begin(giveUp);
@@ -57,20 +57,20 @@ describe('a latency budget of 60 ms, of which 20 are quick', () => {
     expect(turns).toBe(2);
   });
 
-  it('is used up once by answers that are slow together', async () => {
+  it('is used up once by concurrent slow responses', async () => {
     const answers = Array.from({ length: 20 }, () => budget.begin(giveUp));
     await wait(30);
     for (const noteAnswer of answers) noteAnswer();
-    // Twenty times as much would be more than there is.
+    // Twenty times as much would exceed the budget.
     const noteAnswer = budget.begin(giveUp);
     await wait(25);
     noteAnswer();
     expect(giveUp).not.toHaveBeenCalled();
   });
 
-  it('does not count the time for which this process is busy itself', async () => {
+  it('does not include the time in which this process is blocked', async () => {
     const noteAnswer = budget.begin(giveUp);
-    // Before anything is written, and again while the answer is there and not read yet.
+    // Before the request is written, and again while the response is available and not read yet.
     jest.advanceTimersByTime(150);
     await nextTurn();
     jest.advanceTimersByTime(150);

@@ -1,6 +1,6 @@
 import { networkOf } from './limit.js';
 
-describe('for an address, there is counted', () => {
+describe('the unit of counting for an address', () => {
   it.each([
     ['an IPv4 address itself', '192.0.2.1', '192.0.2.1'],
     ['the same for one that is written as IPv6', '::ffff:192.0.2.1', '192.0.2.1'],

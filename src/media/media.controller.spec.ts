@@ -125,7 +125,7 @@ function expectProblem(response: Awaited<ReturnType<typeof get>>, status: number
 }
 
 describe('a signed URL', () => {
-  it('gives the picture, without its metadata', async () => {
+  it('returns the picture, without its metadata', async () => {
     const response = await get(signed());
     expect(response.statusCode).toBe(200);
     expect(response.headers).toMatchObject({
@@ -145,14 +145,14 @@ describe('a signed URL', () => {
     expect((await get(signed({ baseUrl: '' }))).rawPayload).toEqual(response.rawPayload);
   });
 
-  it('may be kept for the rest of its life, by nobody but the client', async () => {
+  it('may be cached until its expiry, by the client only', async () => {
     const { headers } = await get(signed({ now: new Date(Date.now() - 1_800_000) }));
     const [, maxAge] = /^private, max-age=(\d+)$/.exec(String(headers['cache-control'])) ?? [];
     expect(Number(maxAge)).toBeGreaterThanOrEqual(1795);
     expect(Number(maxAge)).toBeLessThanOrEqual(1860);
   });
 
-  it('gives the size it is signed for, in the format that Accept prefers', async () => {
+  it('returns the size it is signed for, in the format that Accept prefers', async () => {
     for (const [accept, type] of [
       ['image/webp,*/*;q=0.8', 'image/webp'],
       ['image/avif,image/webp,*/*;q=0.8', 'image/avif'],
@@ -164,7 +164,7 @@ describe('a signed URL', () => {
     }
   });
 
-  it('answers HEAD like GET, without the body', async () => {
+  it('responds to HEAD like to GET, without the body', async () => {
     const url = signed();
     const [whole, head] = [await get(url), await app.inject({ method: 'HEAD', url })];
     expect(head.statusCode).toBe(200);
@@ -174,7 +174,7 @@ describe('a signed URL', () => {
     }
   });
 
-  it('answers 304, without reading the picture, to whoever has it', async () => {
+  it('responds to a matching ETag with 304, without reading the picture', async () => {
     const url = signed({ size: 256 });
     const etag = String((await get(url)).headers.etag);
     statements.length = 0;
@@ -196,7 +196,7 @@ describe('a signed URL', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('a rejection', () => {
   it('is 400 without parameters', async () => {
     const path = signed().split('?')[0] ?? '';
     expectProblem(await get(path), 400, 'BAD_REQUEST');
@@ -204,7 +204,7 @@ describe('a refusal', () => {
     expectProblem(await get('/photo/v1/'), 400, 'BAD_REQUEST');
   });
 
-  it('is 403 for a changed URL, before anything is looked up', async () => {
+  it('is 403 for a changed URL, before anything is read', async () => {
     statements.length = 0;
     const url = signed({ id: 'nobody' });
     for (const changed of [
@@ -225,7 +225,7 @@ describe('a refusal', () => {
     expectProblem(await get(signed({ now: new Date(Date.now() - 3_661_000) })), 403, 'URL_EXPIRED');
   });
 
-  it('is 404 where there is no person, no picture, or one that cannot be decoded', async () => {
+  it('is 404 for an unknown user, without a picture, or with an invalid one', async () => {
     for (const url of [
       signed({ id: 'nobody' }),
       signed({ kind: 'picture' }),
@@ -244,7 +244,7 @@ describe('a refusal', () => {
     }
   });
 
-  it('is what any single changed bit leads to on the wire', async () => {
+  it('is the result of any single changed bit on the wire', async () => {
     const { port } = app.getHttpServer().address() as AddressInfo;
     const url = Buffer.from(signed({ size: 64 }), 'latin1');
     expect(await statusOf(port, url)).toBe(200);
@@ -285,13 +285,13 @@ async function getWithout(database: Error): Promise<Awaited<ReturnType<typeof ge
 }
 
 describe('a failure', () => {
-  it('of the connection to the database is 503 for a moment', async () => {
+  it('of the connection to the database causes 503', async () => {
     const response = await getWithout(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
     expectProblem(response, 503, 'SERVICE_UNAVAILABLE');
     expect(response.headers['retry-after']).toBe('1');
   });
 
-  it('of ours is masked, and logged once without the URL', async () => {
+  it('of the service is masked, and logged once without the URL', async () => {
     const response = await getWithout(new Error('a secret'));
     expectProblem(response, 500, 'INTERNAL_SERVER_ERROR');
     const log = logged.join('\n');

@@ -1,4 +1,4 @@
-/** @isolated It declares types and resolvers. */
+/** @isolated The suite declares types and resolvers. */
 import { GraphQLSchemaBuilderModule, GraphQLSchemaFactory, Query, Resolver } from '@nestjs/graphql';
 import { Test } from '@nestjs/testing';
 import { assertObjectType } from 'graphql';
@@ -13,8 +13,8 @@ class ProfileResolver {
   }
 }
 
-describe('the fields for pictures', () => {
-  it('take an optional size, may be null, and are open to whoever reached the person', async () => {
+describe('the picture fields', () => {
+  it('have an optional size, are nullable, and are readable wherever the user is', async () => {
     const module = await Test.createTestingModule({ imports: [GraphQLSchemaBuilderModule] }).compile();
     const schema = await module
       .get(GraphQLSchemaFactory)

@@ -10,17 +10,17 @@ function allowedBy(name: string): string[] {
 }
 
 describe('the auxiliary classes', () => {
-  it('allow a person what the schema does', () => {
+  it('allow the attributes of a user that the schema allows', () => {
     expect(DIRECTORY_PERSON.attributes).toEqual(allowedBy(DIRECTORY_PERSON.name));
   });
 
-  it('allow a group what the schema does, but for the owners that groupOfNames has', () => {
+  it('allow the attributes of a group that the schema allows, except the owners of groupOfNames', () => {
     const allowed = allowedBy(DIRECTORY_GROUP.name);
     expect(allowed).toContain('owner');
     expect(DIRECTORY_GROUP.attributes).toEqual(allowed.filter((attribute) => attribute !== 'owner'));
   });
 
-  it('are not given to groups where new ones do without', () => {
+  it('are not added to groups if new ones do not need them', () => {
     const groups = (classes: string) =>
       auxiliaryClassOfGroups(readConfig({ DIRECTORY_GROUP_CLASSES: classes }).directory.mapping.groups);
     expect(groups('groupOfNames,DirectoryGroup')).toBe(DIRECTORY_GROUP);

@@ -9,7 +9,7 @@ import { validateGroupChange, validatePersonChange } from './validate.js';
 const { mapping } = readConfig({}).directory;
 const group = { id: 'chess-club' };
 
-describe('what is accepted', () => {
+describe('an accepted value', () => {
   const text = fc.oneof(
     fc.constantFrom(...NAUGHTY_STRINGS),
     fc.string({ unit: 'binary', maxLength: 100 }),
@@ -23,7 +23,7 @@ describe('what is accepted', () => {
     ['familyName', 'sn'],
     ['email', 'mail'],
     ['schoolYear', 'schoolYear'],
-  ] as const)('as %s is what the mirror shows of a person who has it as %s', (field, attribute) => {
+  ] as const)('as %s is what the mirror shows for a user who has it as %s', (field, attribute) => {
     fc.assert(
       fc.property(text, (given) => {
         const wanted = accepted(() => validatePersonChange({ [field]: given }))?.[field] ?? null;
@@ -41,7 +41,7 @@ describe('what is accepted', () => {
     ['description', 'description'],
     ['website', 'labeledURI'],
     ['email', 'mail'],
-  ] as const)('as %s is what the mirror shows of a group that has it as %s', (field, attribute) => {
+  ] as const)('as %s is what the mirror shows for a group that has it as %s', (field, attribute) => {
     fc.assert(
       fc.property(text, (given) => {
         const wanted = accepted(() => validateGroupChange({ group, [field]: given }))?.[field] ?? null;

@@ -19,8 +19,8 @@ function refusedBy(act: () => unknown): string | null {
   }
 }
 
-describe('the change of a person', () => {
-  it('has what was given, without the white space around it', () => {
+describe('the change of a user', () => {
+  it('has the given values, without leading and trailing white space', () => {
     expect(
       validatePersonChange({
         name: ' Ada Martin\n',
@@ -38,7 +38,7 @@ describe('the change of a person', () => {
     });
   });
 
-  it('tells what is removed from what stays', () => {
+  it('distinguishes removed from unchanged values', () => {
     const change = validatePersonChange({ givenName: null, email: ' ' });
     expect(change).toEqual({ givenName: null, email: null });
     expect(change.schoolYear).toBeUndefined();
@@ -57,7 +57,7 @@ describe('the change of a person', () => {
     ['givenName', { givenName: 'a\u0085b' }],
     ['givenName', { givenName: '\ud800' }],
     ['schoolYear', { schoolYear: 'x'.repeat(65) }],
-  ])('is refused for its %s: %j', (argument, input) => {
+  ])('is rejected for its %s: %j', (argument, input) => {
     expect(refusedBy(() => validatePersonChange(input))).toBe(argument);
   });
 
@@ -67,7 +67,7 @@ describe('the change of a person', () => {
     'x@xn--bcher-kva.example',
     `${'x'.repeat(64)}@example.org`,
     `${'x'.repeat(64)}@${'y'.repeat(63)}.${'y'.repeat(63)}.${'y'.repeat(61)}`,
-  ])('takes the address %s', (email) => {
+  ])('accepts the address %s', (email) => {
     expect(validatePersonChange({ email })).toEqual({ email });
   });
 
@@ -83,20 +83,20 @@ describe('the change of a person', () => {
     'ada@-example.org',
     `${'x'.repeat(65)}@example.org`,
     `${'x'.repeat(64)}@${'y'.repeat(63)}.${'y'.repeat(63)}.${'y'.repeat(62)}`,
-  ])('does not take the address %s', (email) => {
+  ])('rejects the address %s', (email) => {
     expect(refusedBy(() => validatePersonChange({ email }))).toBe('email');
   });
 });
 
 describe('the change of a group', () => {
-  it('may have line feeds and tabs in the description, and nowhere else', () => {
+  it('may have line feeds and tabs in the description only', () => {
     expect(validateGroupChange({ group, description: 'one\n\ttwo' })).toEqual({ description: 'one\n\ttwo' });
     expect(refusedBy(() => validateGroupChange({ group, description: 'one\rtwo' }))).toBe('description');
     expect(refusedBy(() => validateGroupChange({ group, name: 'one\ttwo' }))).toBe('name');
   });
 
   it.each(['http://example.org', 'https://example.org/a?b#c', 'https://bücher.example/é'])(
-    'takes the web site %s',
+    'accepts the website %s',
     (website) => {
       expect(validateGroupChange({ group, website })).toEqual({ website });
     },
@@ -111,7 +111,7 @@ describe('the change of a group', () => {
     'https://user:secret@example.org',
     'https://example.org/<b>',
     'https://example.org/"x',
-  ])('does not take the web site %s', (website) => {
+  ])('rejects the website %s', (website) => {
     expect(refusedBy(() => validateGroupChange({ group, website }))).toBe('website');
   });
 
@@ -121,7 +121,7 @@ describe('the change of a group', () => {
     ['description', { description: 'x'.repeat(10_001) }],
     ['website', { website: `https://example.org/${'x'.repeat(10_000)}` }],
     ['email', { email: 'chess' }],
-  ])('is refused for its %s: %#', (argument, input) => {
+  ])('is rejected for its %s: %#', (argument, input) => {
     expect(refusedBy(() => validateGroupChange({ group, ...input }))).toBe(argument);
   });
 });
@@ -146,16 +146,16 @@ describe('a text of many combining marks', () => {
     ['description', { description: `a${marks(9000)}` }],
     ['website', { website: `http://a${marks(40)}/` }],
     ['website', { website: `http://example.org/${marks(40)}` }],
-  ])('is refused for its %s', (argument, input) => {
+  ])('is rejected for its %s', (argument, input) => {
     expect(refusedBy(() => validateGroupChange({ group, ...input }))).toBe(argument);
   });
 
-  it('is accepted where it has as many as a writing system needs', () => {
+  it('is accepted with as many as writing systems need', () => {
     const name = `e${'\u0301\u0323'.repeat(15)}x`;
     expect(validateGroupChange({ group, name })).toEqual({ name });
   });
 
-  it('costs next to nothing, however long it is', () => {
+  it('costs little, at any length', () => {
     const website = `http://a${MANY}/`;
     const parsed = millisecondsOf(() => URL.canParse(website));
     const refused = millisecondsOf(() => refusedBy(() => validateGroupChange({ group, website })));
@@ -164,7 +164,7 @@ describe('a text of many combining marks', () => {
 });
 
 describe('a new group', () => {
-  it('has nothing where nothing was given', () => {
+  it('has no value for omitted fields', () => {
     expect(validateNewGroup({ id: 'go', name: 'Go', email: '' })).toEqual({
       id: 'go',
       name: 'Go',
@@ -185,19 +185,19 @@ describe('a new group', () => {
     },
   );
 
-  it('needs a name', () => {
+  it('requires a name', () => {
     expect(refusedBy(() => validateNewGroup({ id: 'go', name: ' ' }))).toBe('name');
   });
 });
 
 describe('a clientMutationId', () => {
-  it('comes back as it is', () => {
+  it('is returned unchanged', () => {
     const clientMutationId = ' \n\ud800é'.padEnd(256, 'x');
     expect(validateClientMutationId({ clientMutationId })).toBe(clientMutationId);
     expect(validateClientMutationId({})).toBeNull();
   });
 
-  it('has no more than 256 characters', () => {
+  it('has at most 256 characters', () => {
     expect(refusedBy(() => validateClientMutationId({ clientMutationId: 'x'.repeat(257) }))).toBe(
       'clientMutationId',
     );

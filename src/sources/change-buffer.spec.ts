@@ -24,7 +24,7 @@ describe('a buffer of changes', () => {
     expect(buffer.count).toBe(0);
   });
 
-  it('keeps the identity of what is too much', () => {
+  it('keeps the identities of changes above its capacity', () => {
     const buffer = new ChangeBuffer(CAPACITY);
     for (const uuid of ['a', 'b', 'c', 'd', 'c']) buffer.put('person', uuid, entryOf(uuid));
     const { delta, unread } = buffer.take();
@@ -34,7 +34,7 @@ describe('a buffer of changes', () => {
     expect([...buffer.take().delta.people.keys()]).toEqual(['c']);
   });
 
-  it('is waited for, as long as is told', async () => {
+  it('is waited for until the timeout', async () => {
     const buffer = new ChangeBuffer(CAPACITY);
     expect(await buffer.wait(1)).toBe(false);
     const waiting = buffer.wait(60_000);
@@ -43,7 +43,7 @@ describe('a buffer of changes', () => {
     expect(await buffer.wait(1, 1)).toBe(false);
   });
 
-  it('gives what came before an error first', async () => {
+  it('returns changes before a later error', async () => {
     const buffer = new ChangeBuffer(CAPACITY);
     buffer.note();
     buffer.fail(new Error('the first'));

@@ -1,4 +1,4 @@
-/** @isolated It adds to the tables of fields. */
+/** @isolated The suite adds to the tables of fields. */
 import { readFileSync } from 'node:fs';
 import { type GraphQLSchema, isInputObjectType, isObjectType } from 'graphql';
 import { GraphQLSchemaHost } from '@nestjs/graphql';
@@ -21,7 +21,7 @@ import { TestService } from '../support/servers/service.js';
 
 const DESCRIPTION = 'A field that a test adds.';
 
-/** One field with a column, and one in JSONB for every reader. */
+/** A field with a column, and one in JSONB for both types. */
 const ADDED: FieldDefinition[] = [
   {
     name: 'phone',
@@ -58,7 +58,7 @@ function inJson(name: string, type: string, reader: FieldDefinition['reader']): 
   return { name, type, description: DESCRIPTION, attributes: [name], reader, column: null };
 }
 
-/** The one migration that a column takes. */
+/** The only migration, for the column. */
 class Phone1763683299999 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('alter table users add phone text');
@@ -69,10 +69,10 @@ class Phone1763683299999 implements MigrationInterface {
   }
 }
 
-/** What the client `demo-basic` acts for. */
+/** The user of the client `demo-basic`. */
 const OWNER = 'ada.martin';
 
-/** What stands in the entry of the owner, and what the API shows of it. */
+/** The values in the entry of the owner, and their representation in the API. */
 const ATTRIBUTES: [attribute: string, value: string][] = [
   ['telephoneNumber', ' +41 44 555 01 02 '],
   ['shortName', 'countess'],
@@ -112,7 +112,7 @@ function directory(attributes = ATTRIBUTES): string {
   return [version, `${first}\n${lines.join('\n')}`, ...groups].join('\n\n');
 }
 
-describe('fields that are added to the table', () => {
+describe('added fields', () => {
   let service: TestService;
   let schema: GraphQLSchema;
   let dataSource: DataSource;
@@ -140,7 +140,7 @@ describe('fields that are added to the table', () => {
     return isObjectType(type) || isInputObjectType(type) ? Object.keys(type.getFields()) : [];
   }
 
-  it('are in the schema: in types, filters and inputs', () => {
+  it('are in the schema: types, filters and inputs', () => {
     const names = ADDED.map(({ name }) => name);
     for (const type of ['User', 'Profile']) expect(fieldsOf(type)).toEqual(expect.arrayContaining(names));
     expect(fieldsOf('Group')).toContain('room');
@@ -217,11 +217,11 @@ describe('fields that are added to the table', () => {
       'filter of members',
       `found: group(group: {id: "club"}) { members(first: 5, filter: {phone: "${VALUES.phone}", nickname: "countess"}) { nodes { user { ${SELECTION} } } } }`,
     ],
-  ])('are shown by %s', async (_, query) => {
+  ])('are returned by %s', async (_, query) => {
     expect(leafOf(await ask(`{ ${query} }`))).toEqual(VALUES);
   });
 
-  it('are shown by profile, and those with a scope only to tokens that have it', async () => {
+  it('are returned by profile, and those with a scope only to tokens with it', async () => {
     const { badge, ...others } = VALUES;
     const names = Object.keys(others).join(' ');
     expect(await ask(`{ profile { ${names} } }`, person)).toEqual({ profile: others });
@@ -233,7 +233,7 @@ describe('fields that are added to the table', () => {
     expect(errors.map(({ extensions: { code } }) => code)).toEqual(['INSUFFICIENT_SCOPE']);
   });
 
-  it('are null, or empty, where an entry has none, also among groups', async () => {
+  it('are null or empty if an entry has no value, also for groups', async () => {
     expect(
       await ask(`{ user(user: {id: "ben"}) { ${SELECTION} } group(group: {id: "club"}) { room } }`),
     ).toEqual({
@@ -246,7 +246,7 @@ describe('fields that are added to the table', () => {
     });
   });
 
-  it('are changed by previews, one after another', async () => {
+  it('can be changed by previews, one after another', async () => {
     const data = await ask(
       `mutation {
         first: updateUser(input: {user: {id: "${OWNER}"}, nickname: "ada"}) { user { ${SELECTION} } preview { ldif } }
@@ -279,7 +279,7 @@ describe('fields that are added to the table', () => {
     ]);
   });
 
-  it('are in the report of a dry run, and a change of one is a change of the user', async () => {
+  it('are in the report of a dry run, and a change of a value is a change of the user', async () => {
     const changed = ATTRIBUTES.map(([name, value]): [string, string] =>
       name === 'shortName' ? [name, 'lady'] : [name, value],
     );
@@ -296,7 +296,7 @@ describe('fields that are added to the table', () => {
     expect(changes.nodes).toEqual([{ userId: OWNER, user: { nickname: 'lady', mobiles: [] } }]);
   });
 
-  it('are quarantined one by one where a value does not fit', async () => {
+  it('are quarantined one by one if a value is invalid', async () => {
     service.replaceDirectory(
       directory([...ATTRIBUTES.filter(([name]) => name !== 'isActive'), ['isActive', 'maybe']]),
     );
@@ -307,7 +307,7 @@ describe('fields that are added to the table', () => {
   });
 });
 
-/** The innermost object of an answer with one path. */
+/** The innermost object of a response with one path. */
 function leafOf(value: unknown): unknown {
   const [, ...selected] = SELECTION.split(' ');
   if (typeof value !== 'object' || value === null || selected.every((name) => name in value)) return value;

@@ -1,4 +1,4 @@
-/** @isolated It fakes the clock. */
+/** @isolated The suite fakes the clock. */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { followChanges, readChanges } from '../support/clients/changes.js';
@@ -12,7 +12,7 @@ import { findFaketime } from '../support/servers/system-packages.mjs';
 
 const DAY = 86_400_000;
 
-/** What Jest could fake besides the date, and what goes on. */
+/** Everything that Jest can fake except the date, which stays real. */
 const TIMERS = [
   'hrtime',
   'nextTick',
@@ -26,7 +26,7 @@ const TIMERS = [
   'clearTimeout',
 ] as const;
 
-describe('the log of changes, when a clock is wrong', () => {
+describe('the log of changes with a wrong clock', () => {
   let server: TestPostgres;
   let clock: string;
   let service: TestService;
@@ -72,12 +72,12 @@ describe('the log of changes, when a clock is wrong', () => {
     return buildLdif(people.map((id) => ({ id })));
   }
 
-  /** Of the database server, by so many days. */
+  /** Offset of the database server's clock, in days. */
   function setServerClock(days: number): void {
     writeFileSync(clock, days < 0 ? `${days}d` : `+${days}d`);
   }
 
-  /** Of this process, by so many days. */
+  /** Offset of this process's clock, in days. */
   function setOwnClock(days: number): void {
     jest.useFakeTimers({ now: Date.now() + days * DAY, doNotFake: [...TIMERS] });
   }
@@ -97,7 +97,7 @@ describe('the log of changes, when a clock is wrong', () => {
     };
   }
 
-  /** Everything is there, in an order that is that of the instants, which are near the true time. */
+  /** All changes are present, in the order of their instants, which are close to the true time. */
   async function expectWhole(): Promise<void> {
     const { ids, instants } = await readLog();
     expect(ids).toEqual(people);
@@ -106,38 +106,52 @@ describe('the log of changes, when a clock is wrong', () => {
     for (const instant of instants) expect(Math.abs(now - instant)).toBeLessThan(DAY / 24);
   }
 
-  it.each([40, -40])('of the process, for one revision: by %d days', async (days) => {
-    const { pageInfo } = await readChanges(service, authorization, 'last: 1');
-    const since = new Date(Date.now() - 60_000).toISOString();
-    setOwnClock(days);
-    await add();
-    const wrong = await readChanges(service, authorization, `first: 9, after: "${pageInfo.endCursor ?? ''}"`);
-    expect(wrong.nodes.map(({ userId }) => userId)).toEqual(people.slice(-1));
-    jest.useRealTimers();
-    await expectWhole();
-    await add();
-    await expectWhole();
-    const filtered = await readChanges(service, authorization, `first: 100, filter: {since: "${since}"}`);
-    expect(filtered.nodes.map(({ userId }) => userId)).toEqual(people);
-  });
+  it.each([40, -40])(
+    'has no gap if the clock of the process is off by %d days for one revision',
+    async (days) => {
+      const { pageInfo } = await readChanges(service, authorization, 'last: 1');
+      const since = new Date(Date.now() - 60_000).toISOString();
+      setOwnClock(days);
+      await add();
+      const wrong = await readChanges(
+        service,
+        authorization,
+        `first: 9, after: "${pageInfo.endCursor ?? ''}"`,
+      );
+      expect(wrong.nodes.map(({ userId }) => userId)).toEqual(people.slice(-1));
+      jest.useRealTimers();
+      await expectWhole();
+      await add();
+      await expectWhole();
+      const filtered = await readChanges(service, authorization, `first: 100, filter: {since: "${since}"}`);
+      expect(filtered.nodes.map(({ userId }) => userId)).toEqual(people);
+    },
+  );
 
-  it.each([40, -40])('of the database, for one revision: by %d days', async (days) => {
-    const before = new Date(Date.now() - 60_000).toISOString();
-    const { pageInfo } = await readChanges(service, authorization, 'last: 1');
-    setServerClock(days);
-    await add();
-    await service.synchronize();
-    // While it is wrong, nothing is lost, and what is new can be read.
-    expect((await readLog()).ids).toEqual(people);
-    const news = await readChanges(service, authorization, `first: 9, after: "${pageInfo.endCursor ?? ''}"`);
-    expect(news.nodes.map(({ userId }) => userId)).toEqual(people.slice(-1));
-    setServerClock(0);
-    await add();
-    await expectWhole();
-    // A client that asks for what is new since it has asked last finds it.
-    const filtered = await readChanges(service, authorization, `first: 100, filter: {since: "${before}"}`);
-    expect(filtered.nodes.map(({ userId }) => userId)).toEqual(people);
-    await add();
-    await expectWhole();
-  });
+  it.each([40, -40])(
+    'has no gap if the clock of the database is off by %d days for one revision',
+    async (days) => {
+      const before = new Date(Date.now() - 60_000).toISOString();
+      const { pageInfo } = await readChanges(service, authorization, 'last: 1');
+      setServerClock(days);
+      await add();
+      await service.synchronize();
+      // While the clock is wrong, no change is lost and new ones can be read.
+      expect((await readLog()).ids).toEqual(people);
+      const news = await readChanges(
+        service,
+        authorization,
+        `first: 9, after: "${pageInfo.endCursor ?? ''}"`,
+      );
+      expect(news.nodes.map(({ userId }) => userId)).toEqual(people.slice(-1));
+      setServerClock(0);
+      await add();
+      await expectWhole();
+      // A client that asks for changes since its last request finds them.
+      const filtered = await readChanges(service, authorization, `first: 100, filter: {since: "${before}"}`);
+      expect(filtered.nodes.map(({ userId }) => userId)).toEqual(people);
+      await add();
+      await expectWhole();
+    },
+  );
 });

@@ -6,7 +6,7 @@ import { TestService } from '../support/servers/service.js';
 
 const PEOPLE = ['anna', 'ben'].map((id) => ({ id }));
 
-describe('the cursors of a log that is restored', () => {
+describe('the cursors of a restored log', () => {
   const service = TestService.forSuite({ ldif: buildLdif(PEOPLE) });
   let authorization: string;
   let url: string;
@@ -30,7 +30,7 @@ describe('the cursors of a log that is restored', () => {
     return endCursor ?? '';
   }
 
-  /** What comes after a cursor, or the error. */
+  /** The changes after a cursor, or the error. */
   async function ask(cursor: string, end: 'after' | 'before' = 'after') {
     const size = end === 'after' ? 'first' : 'last';
     const { data, errors } = await service.query<{ changes: ChangesPage | null }>(
@@ -45,7 +45,7 @@ describe('the cursors of a log that is restored', () => {
 
   const lostAt = (argument: string) => ({ code: 'INVALID_CURSOR', argument, hasAdvice: true });
 
-  it('are refused where the database never had their revision, and go on where it had', async () => {
+  it('are rejected if the database never had their revision, and otherwise continue', async () => {
     await add('cleo');
     const kept = await latest();
     const backup = dump(url);
@@ -56,7 +56,7 @@ describe('the cursors of a log that is restored', () => {
     restore(url, backup);
     await service.until(async () => (await readRevision(service)) < number);
     expect([await ask(kept), await ask(lost)]).toEqual([[], lostAt('after')]);
-    // The same revision number and the same places in the log, for other changes.
+    // The same revision number and the same positions in the log, for other changes.
     others.pop();
     await add('emma');
     await add('finn');
@@ -67,7 +67,7 @@ describe('the cursors of a log that is restored', () => {
     expect(changes.map(summarizeChange)).toEqual(['USER_CREATED emma', 'USER_CREATED finn']);
   });
 
-  it('are refused beyond the newest change, and as the previous release gave them', async () => {
+  it('are rejected beyond the newest change, and in the format of the previous release', async () => {
     const cursor = await latest();
     const [binding, id, revision] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as [
       string,

@@ -10,13 +10,13 @@ const GROUPS: TestGroup[] = [
   { id: 'team', members: ['cleo'] },
 ];
 
-describe('changes that are past their time', () => {
+describe('expired changes', () => {
   const service = TestService.forSuite({
     ldif: buildLdif(PEOPLE, GROUPS),
     environment: { DIRECTORY_CHANGES_DAYS: '7' },
   });
   let authorization: string;
-  /** Of the first ten changes: four people, two groups, four memberships. */
+  /** Of the first ten changes: four users, two groups, four memberships. */
   let cursors: string[];
 
   beforeAll(async () => {
@@ -30,7 +30,7 @@ describe('changes that are past their time', () => {
     await age(4);
   });
 
-  /** Makes the oldest changes that are there older than they may be. */
+  /** Makes the oldest changes older than the retention period. */
   async function age(count: number): Promise<void> {
     await service.app.get(DataSource).query(
       `update changes set at = at - interval '8 days'
@@ -43,7 +43,7 @@ describe('changes that are past their time', () => {
     return rows.length;
   }
 
-  /** What a range gives: the number of changes, or why there are none. */
+  /** The number of changes in a range, or the error. */
   async function ask(range: string): Promise<number | string> {
     const { status, data, errors } = await service.query<{ changes: ChangesPage | null }>(
       `{ changes(${range}) { nodes { id } } }`,
@@ -62,7 +62,7 @@ describe('changes that are past their time', () => {
       expect(await countRows()).toBe(rows);
     });
 
-    it('are neither shown nor counted', async () => {
+    it('are neither returned nor counted', async () => {
       for (const filter of ['', ', filter: {since: "1970-01-01T00:00:00Z"}']) {
         for (const range of ['first: 6', 'last: 6']) {
           const { nodes, totalCount, pageInfo } = await readChanges(service, authorization, range + filter);
@@ -74,7 +74,7 @@ describe('changes that are past their time', () => {
       expect([later.nodes.length, later.pageInfo.hasPreviousPage]).toEqual([4, true]);
     });
 
-    it('end the cursors before the last of them', async () => {
+    it('invalidate the cursors before the last of them', async () => {
       const found: unknown[] = [];
       for (const cursor of cursors) {
         found.push([await ask(`first: 9, after: "${cursor}"`), await ask(`last: 9, before: "${cursor}"`)]);
@@ -85,7 +85,7 @@ describe('changes that are past their time', () => {
     });
   });
 
-  it('are deleted by a run that changes something, too', async () => {
+  it('are deleted by a revision, too', async () => {
     await age(3);
     service.replaceDirectory(buildLdif(PEOPLE.slice(0, 3), GROUPS));
     expect(await service.synchronize()).toMatchObject({ kind: 'applied' });
@@ -94,7 +94,7 @@ describe('changes that are past their time', () => {
     expect(await ask('first: 9, filter: {user: {id: "dan"}}')).toBe(1);
   });
 
-  it('leave a log that may be empty, and a cursor at its end that goes on', async () => {
+  it('can leave an empty log, and its cursor remains valid', async () => {
     const { endCursor } = (await readChanges(service, authorization)).pageInfo;
     await age(4);
     expect(await ask('first: 9, filter: {user: {id: "dan"}}')).toBe('NOT_FOUND');
@@ -106,7 +106,7 @@ describe('changes that are past their time', () => {
     expect(changes.map(summarizeChange)).toEqual(['USER_CREATED emma']);
   });
 
-  it('are those before others, also where a clock was put back', async () => {
+  it('include all changes before an expired one, also after a clock was set back', async () => {
     const ahead = new Date(Date.now() + 3_600_000).toISOString();
     const { pageInfo } = await readChanges(service, authorization);
     await service.app.get(DataSource).query('update changes set at = $1', [ahead]);

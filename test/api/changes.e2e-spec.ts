@@ -22,14 +22,14 @@ describe('the log of changes', () => {
   let current = start;
 
   beforeAll(async () => {
-    // Everything that goes is meant to.
+    // All deletions of these tests are intended.
     service = await TestService.start({ ldif: start, environment: { DIRECTORY_GUARD_PERCENT: '100' } });
     authorization = await service.serviceAccount('read', 'directory');
   });
 
   afterAll(() => service.stop());
 
-  // Every test begins with the same directory, and with what the log has of the others.
+  // Every test starts with the same directory, and with the log of the earlier tests.
   afterEach(() => replace(start));
 
   async function replace(ldif: string): Promise<void> {
@@ -41,14 +41,14 @@ describe('the log of changes', () => {
     return (await readChanges(service, authorization, 'last: 1')).pageInfo.endCursor;
   }
 
-  /** Takes a directory over, and tells what the log then has more than before. */
+  /** Applies a directory, and returns the new changes. */
   async function changesBy(people: TestPerson[], groups: TestGroup[]): Promise<string[]> {
     const end = await findEnd();
     await replace(buildLdif(people, groups));
     return (await followChanges(service, authorization, end)).changes.map(summarizeChange);
   }
 
-  it('begins with everybody and everything that came first, and then who is in what', async () => {
+  it('begins with all users and groups of the first revision, then their memberships', async () => {
     const { nodes, totalCount, pageInfo } = await readChanges(service, authorization);
     expect(nodes.map(summarizeChange)).toEqual([
       'USER_CREATED anna',
@@ -70,7 +70,7 @@ describe('the log of changes', () => {
     );
   });
 
-  it('takes a cursor with any filter: it is a place in the log', async () => {
+  it('accepts a cursor with any filter', async () => {
     const { endCursor } = (await readChanges(service, authorization, 'first: 6')).pageInfo;
     const filter = 'filter: {kinds: [MEMBER_ADDED], group: {id: "club"}}';
     const page = await readChanges(
@@ -82,7 +82,7 @@ describe('the log of changes', () => {
     expect(page.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false });
   });
 
-  it('tells of what goes, becomes another and comes, and of roles, in an order in which it can be applied', async () => {
+  it('contains deletions, changes, additions and roles in an order in which they can be applied', async () => {
     const people = [{ id: 'emma' }, { id: 'anna', name: 'Anne' }, ...PEOPLE.slice(1, 3)];
     const groups: TestGroup[] = [
       { ...CLUB, description: 'Plays chess', members: ['ben', '@team', 'emma'], owners: ['anna'] },
@@ -105,7 +105,7 @@ describe('the log of changes', () => {
     ]);
   });
 
-  it('tells of every membership that goes with a person, and of what comes through other groups', async () => {
+  it('contains all memberships that end with a user, and those through other groups', async () => {
     const others = PEOPLE.filter(({ id }) => id !== 'cleo');
     expect(await changesBy(others, [CLUB, TEAM])).toEqual([
       'MEMBER_REMOVED cleo in club: MEMBER to -',
@@ -119,19 +119,19 @@ describe('the log of changes', () => {
     ]);
   });
 
-  it('has nothing to tell of a role that is only held in another way', async () => {
+  it('contains no change if a role is only inherited on another path', async () => {
     expect(await changesBy(PEOPLE, [{ ...CLUB, members: ['anna', 'cleo', '@team'] }, TEAM])).toEqual([]);
     expect(await changesBy(PEOPLE, [{ ...CLUB, members: ['anna', 'cleo'] }, TEAM])).toEqual([]);
   });
 
-  it('names people and groups as they were called then, and tells of every other name', async () => {
+  it('contains the ids of users and groups at that time, and each change of an id', async () => {
     const [olga, pia, guild] = [randomUUID(), randomUUID(), randomUUID()];
     const named = (first: string, second: string, group: string): [TestPerson[], TestGroup[]] => [
       [...PEOPLE, { id: first, name: 'O', uuid: olga }, { id: second, name: 'P', uuid: pia }],
       [CLUB, TEAM, { id: group, name: 'G', uuid: guild, members: [first], owners: [second] }],
     ];
     await changesBy(...named('olga', 'pia', 'guild'));
-    // The two swap their ids, in one revision.
+    // The two swap their ids in one revision.
     expect(await changesBy(...named('pia', 'olga', 'society'))).toEqual([
       'USER_UPDATED olga, was pia',
       'USER_UPDATED pia, was olga',
@@ -151,7 +151,7 @@ describe('the log of changes', () => {
     ]);
   });
 
-  it('tells that an entry is deleted before it tells that another one gets its id', async () => {
+  it('contains the deletion of an entry before another entry gets its id', async () => {
     const named = (id: string, name: string) => ({ id, name, uuid: randomUUID() });
     const [first, second, third] = [named('olga', 'First'), named('olga', 'Second'), named('Olga', 'Third')];
     const guild = () => ({ ...named('guild', 'Guild'), members: ['olga'] });
@@ -164,7 +164,7 @@ describe('the log of changes', () => {
       'GROUP_CREATED guild',
       'MEMBER_ADDED olga in guild: - to MEMBER',
     ]);
-    // The entry with this id gets another one, and a third entry gets the id, in other letters.
+    // The entry with this id gets another one, and a third entry gets the id in other case.
     const last = [third, { ...second, id: 'pia' }];
     expect(await changesBy([...PEOPLE, ...last], [{ ...CLUB, members: ['pia'] }, TEAM])).toEqual([
       'MEMBER_REMOVED anna in club: MEMBER to -',
@@ -184,7 +184,7 @@ describe('the log of changes', () => {
     ]);
   });
 
-  it('identifies what it is about through every rename, and after it is gone', async () => {
+  it('identifies its objects through every rename and after their deletion', async () => {
     const { changes } = await followChanges(service, authorization, null);
     const uuids = await service.app
       .get(DataSource)
@@ -193,18 +193,18 @@ describe('the log of changes', () => {
       const nodeId = Buffer.from(`User:${uuid}`).toString('base64url');
       const about = changes.filter(({ userNodeId }) => userNodeId === nodeId);
       expect(about.map(({ kind }) => kind)).toContain('USER_CREATED');
-      // An entry that was gone for a while is the same one, and was another object here.
+      // An entry that returns after a deletion is the same entry, but another object in the mirror.
       for (const { user } of about) expect([null, id]).toContain(user?.id ?? null);
     }
     for (const { userId, userNodeId, groupId, groupNodeId } of changes) {
       expect([userNodeId === null, groupNodeId === null]).toEqual([userId === null, groupId === null]);
     }
-    // Two people had the id one after the other.
+    // Two users had the id one after the other.
     const created = changes.filter(({ kind, userId }) => kind === 'USER_CREATED' && userId === 'olga');
     expect(new Set(created.map(({ userNodeId }) => userNodeId)).size).toBe(created.length);
   });
 
-  it('identifies what earlier releases wrote of those who are there, or went later', async () => {
+  it('identifies the objects of changes that earlier releases wrote', async () => {
     const end = await findEnd();
     const dan = { id: 'dan2', uuid: randomUUID() };
     await changesBy([...PEOPLE, dan], [CLUB, { ...TEAM, members: ['cleo', 'dan2'] }]);
@@ -226,7 +226,7 @@ describe('the log of changes', () => {
     );
   });
 
-  it('keeps of whoever is gone nothing but the id, by which their changes are found', async () => {
+  it('keeps only the id of a deleted user, so that their changes can be found', async () => {
     const about = async (subject: string) =>
       (await readChanges(service, authorization, `first: 100, filter: {${subject}}`)).nodes;
     const stage: TestGroup = { id: 'stage', members: ['@choir', 'anna'] };
@@ -252,12 +252,12 @@ describe('the log of changes', () => {
     expect(kinds(await about('user: {id: "rosa"}, group: {id: "choir"}'))).toEqual(ofMember);
     const dataSource = service.app.get(DataSource);
     expect(await dataSource.query(`select from changes c where c::text like '%Rosalind%'`)).toEqual([]);
-    // Somebody else under the same id: whoever has it today is meant.
+    // Another user has the same id: the current one is meant.
     await changesBy([...PEOPLE, { ...rosa, uuid: randomUUID() }], [CLUB, TEAM]);
     expect((await about('user: {id: "rosa"}')).map(summarizeChange)).toEqual(['USER_CREATED rosa']);
   });
 
-  it('is narrowed by kinds and time', async () => {
+  it('is filtered by kind and time', async () => {
     const end = await findEnd();
     await changesBy(PEOPLE.slice(0, 3), [CLUB, TEAM, { id: 'band', members: ['anna'] }]);
     const all = await followChanges(service, authorization, null);
@@ -296,7 +296,7 @@ describe('the log of changes', () => {
     ['user: {id: "nobody"}', 'user'],
     ['group: {id: "nothing"}', 'group'],
     ['user: {id: "club"}', 'user'],
-  ])('says NOT_FOUND of what never was: %s', async (filter, argument) => {
+  ])('returns NOT_FOUND for an unknown object: %s', async (filter, argument) => {
     const document = `{ changes(first: 1, filter: {${filter}}) { totalCount } }`;
     const { status, data, errors } = await service.query(document, { authorization });
     expect([status, data]).toEqual([200, { changes: null }]);
@@ -305,7 +305,7 @@ describe('the log of changes', () => {
     ]);
   });
 
-  it('gives a client that follows it every change once, while revisions are applied', async () => {
+  it('returns each change once to a client that follows it during revisions', async () => {
     const end = await findEnd();
     const seen: ChangesPage['nodes'] = [];
     let isOver = false;

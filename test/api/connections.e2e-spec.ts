@@ -22,7 +22,7 @@ describe('a connection', () => {
       { people: repetitions({ usually: 120, long: 250 }), groups: 40 },
       20260301,
     );
-    // The client of the sample acts for this person, who is in every third group.
+    // The client of the sample acts for this user, who is in every third group.
     directory.people.push({ id: CHOSEN.person, name: 'Ada Martin', schoolYear: '1A' });
     directory.groups.forEach((group, index) => {
       if (index % 3 === 0) group.members?.push(CHOSEN.person);
@@ -37,28 +37,28 @@ describe('a connection', () => {
 
   afterAll(() => service.stop());
 
-  it('gives every row once and in its order, from the beginning in pages of any size', async () => {
+  it('returns every row once and in order, forward in pages of any size', async () => {
     for (const [index, listing] of listings.entries()) {
       const { ids } = await walk(service, authorization, listing, sizeOf(index), 'forwards');
       expect({ ...listing, ids }).toEqual({ ...listing, ids: listing.expected });
     }
   });
 
-  it('gives the same rows in the same order from the end', async () => {
+  it('returns the same rows in the same order backward', async () => {
     for (const [index, listing] of listings.entries()) {
       const { ids } = await walk(service, authorization, listing, sizeOf(index + 1), 'backwards');
       expect({ ...listing, ids }).toEqual({ ...listing, ids: listing.expected });
     }
   });
 
-  it('gives people their own groups like those of anybody', async () => {
+  it('returns the groups of the own profile like those of any user', async () => {
     for (const listing of profileListings) {
       const { ids } = await walk(service, profileToken, listing, 4, 'forwards');
       expect({ ...listing, ids }).toEqual({ ...listing, ids: listing.expected });
     }
   });
 
-  it('gives what lies between two cursors from either end, and says truly what lies on both sides', async () => {
+  it('returns the rows between two cursors from either end, with correct page info', async () => {
     const cursors = new Map<Listing, string[]>();
     const end = fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: null, freq: 3 });
     const ranges = fc.record({
@@ -105,7 +105,7 @@ describe('a connection', () => {
     );
   });
 
-  it('has nothing between cursors that stand the wrong way round', async () => {
+  it('is empty between cursors in reverse order', async () => {
     const [listing] = listings;
     if (listing === undefined) throw new Error('There is no listing');
     const { cursors } = await walk(service, authorization, listing, 100, 'forwards');
@@ -125,7 +125,7 @@ describe('a connection', () => {
     }
   });
 
-  it('counts and looks ahead only when somebody wants to know', async () => {
+  it('counts and reads ahead only if the fields are selected', async () => {
     const counting = /count\(\*\)/;
     for (const listing of listings.filter(({ args }) => /search|role|origin|schoolYear/.test(args))) {
       const ask = (selection: string) =>
@@ -138,7 +138,7 @@ describe('a connection', () => {
     }
   });
 
-  /** Rows of one revision changed at one instant: here they did at several. */
+  /** Rows of one revision have one instant: here they get several. */
   async function spreadUpdates({ app }: TestService): Promise<RowFacts> {
     const dataSource = app.get(DataSource);
     const facts = async (table: string) => {
@@ -176,7 +176,7 @@ async function listChanges({ app }: TestService): Promise<Listing[]> {
   ];
 }
 
-/** Sizes that do and do not divide the number of rows. */
+/** Page sizes that do and do not divide the number of rows. */
 function sizeOf(index: number): number {
   return [100, 37, 50, 99, 83][index % 5] ?? 100;
 }

@@ -12,7 +12,7 @@ const GROUPS: TestGroup[] = [
   { id: 'inner', name: 'All inside', members: ['@all'] },
 ];
 
-/** Connections by the document that asks for one with these arguments, and another order or filter of it. */
+/** Connections: a document that selects one with these arguments, and another order or filter. */
 const CONNECTIONS: Record<string, (args: string) => string> = {
   users: (args) => `{ page: users(${args}) { edges { cursor } } }`,
   'users by school year': (args) =>
@@ -44,7 +44,7 @@ describe('a cursor', () => {
     authorization = await service.serviceAccount('read', 'directory');
   });
 
-  it.each(NAMES)('of %s is refused by every other connection, order and filter', async (name) => {
+  it.each(NAMES)('of %s is rejected by every other connection, order and filter', async (name) => {
     const cursor = await firstCursor(name);
     for (const other of NAMES) {
       expect([other, await codesOf(other, 'after', cursor)]).toEqual([
@@ -54,13 +54,13 @@ describe('a cursor', () => {
     }
   });
 
-  it('is the same whether the order that goes without saying is said or not', async () => {
+  it('is the same for an omitted and an explicit default order', async () => {
     const cursor = await firstCursor('users');
     const said = `{ users(first: 1, after: "${cursor}", orderBy: {field: NAME, direction: ASC}, filter: {}) { totalCount } }`;
     expect((await service.query(said, { authorization })).errors).toEqual([]);
   });
 
-  it('is refused when it is cut off, changed or made up', async () => {
+  it('is rejected if it is truncated, changed or invented', async () => {
     const cursor = await firstCursor('users');
     const odd = [
       '',
@@ -81,7 +81,7 @@ describe('a cursor', () => {
     }
   });
 
-  it('that is forged with anything inside gives a page or is refused, and never does harm', async () => {
+  it('that is forged with any content returns a page or an error, and has no other effect', async () => {
     const bindings = new Map<string, string>();
     for (const name of NAMES) bindings.set(name, bindingOf(await firstCursor(name)));
     const value = fc.oneof(
@@ -124,7 +124,7 @@ describe('a cursor', () => {
     ['users by update', [-8.64e15, -5]],
     ['users by update', [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]],
     ['groups by size', [-Number.MAX_SAFE_INTEGER, 'a', 1]],
-  ])('of %s may stand where no row can be: %j', async (name, values) => {
+  ])('of %s can have a position without a row: %j', async (name, values) => {
     const forged = Buffer.from(JSON.stringify([bindingOf(await firstCursor(name)), ...values])).toString(
       'base64url',
     );
@@ -150,7 +150,7 @@ describe('a cursor', () => {
   }
 });
 
-describe('walking through a list while rows come and go', () => {
+describe('reading pages while rows change', () => {
   const service = TestService.forSuite({
     ldif: buildLdif(PEOPLE, GROUPS),
     environment: { DIRECTORY_GUARD_PERCENT: '100' },
@@ -164,35 +164,38 @@ describe('walking through a list while rows come and go', () => {
   it.each([
     { direction: 'forwards', size: 'first', bound: 'after', cursor: 'endCursor', more: 'hasNextPage' },
     { direction: 'backwards', size: 'last', bound: 'before', cursor: 'startCursor', more: 'hasPreviousPage' },
-  ])('repeats and skips nobody who stays, $direction', async ({ direction, size, bound, cursor, more }) => {
-    const seen: string[] = [];
-    const gone = new Set<string>();
-    let people = PEOPLE;
-    let end = '';
-    for (let page = 0; ; page++) {
-      const { group } = await service.read<{ group: { members: MembersPage } }>(
-        `{ group(group: {id: "all"}) { members(${size}: 25${end}) { nodes { user { id } } pageInfo { ${cursor} ${more} } } } }`,
-        { authorization },
-      );
-      const { nodes, pageInfo } = group.members;
-      seen.push(...nodes.map(({ user }) => user.id));
-      if (pageInfo[more] !== true) break;
-      end = `, ${bound}: "${String(pageInfo[cursor])}"`;
-      if (page > 1) continue;
-      // The one that the cursor stands on goes, and somebody comes in on either side of it.
-      const last = seen.at(-1) ?? '';
-      gone.add(last);
-      people = people.filter(({ id }) => id !== last);
-      people = [
-        ...people,
-        { id: `early-${direction}-${page}`, name: `Person 000 ${page}` },
-        { id: `late-${direction}-${page}`, name: `Person 118 ${page}` },
-      ];
-      await replace(people);
-    }
-    expect(new Set(seen).size).toBe(seen.length);
-    expect(seen).toEqual(expect.arrayContaining(PEOPLE.map(({ id }) => id).filter((id) => !gone.has(id))));
-  });
+  ])(
+    'neither repeats nor skips a row that stays, $direction',
+    async ({ direction, size, bound, cursor, more }) => {
+      const seen: string[] = [];
+      const gone = new Set<string>();
+      let people = PEOPLE;
+      let end = '';
+      for (let page = 0; ; page++) {
+        const { group } = await service.read<{ group: { members: MembersPage } }>(
+          `{ group(group: {id: "all"}) { members(${size}: 25${end}) { nodes { user { id } } pageInfo { ${cursor} ${more} } } } }`,
+          { authorization },
+        );
+        const { nodes, pageInfo } = group.members;
+        seen.push(...nodes.map(({ user }) => user.id));
+        if (pageInfo[more] !== true) break;
+        end = `, ${bound}: "${String(pageInfo[cursor])}"`;
+        if (page > 1) continue;
+        // The row of the cursor is deleted, and a row is added on each side of it.
+        const last = seen.at(-1) ?? '';
+        gone.add(last);
+        people = people.filter(({ id }) => id !== last);
+        people = [
+          ...people,
+          { id: `early-${direction}-${page}`, name: `Person 000 ${page}` },
+          { id: `late-${direction}-${page}`, name: `Person 118 ${page}` },
+        ];
+        await replace(people);
+      }
+      expect(new Set(seen).size).toBe(seen.length);
+      expect(seen).toEqual(expect.arrayContaining(PEOPLE.map(({ id }) => id).filter((id) => !gone.has(id))));
+    },
+  );
 
   interface MembersPage {
     nodes: { user: { id: string } }[];

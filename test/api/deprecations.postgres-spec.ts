@@ -1,4 +1,4 @@
-/** @isolated It declares types and resolvers. */
+/** @isolated The suite declares types and resolvers. */
 import { Module } from '@nestjs/common';
 import { Args, Field, Int, ObjectType, Query, Resolver } from '@nestjs/graphql';
 import { AppModule } from '../../src/app.module.js';
@@ -22,7 +22,7 @@ class Pet {
   nick = 'R';
 }
 
-/** The product has nothing that is deprecated. */
+/** The product has no deprecated elements. */
 @Resolver()
 class PetsResolver {
   @Public()
@@ -36,15 +36,15 @@ class PetsResolver {
 @Module({ providers: [PetsResolver] })
 class PetsModule {}
 
-describe('an answer to who uses what is deprecated', () => {
+describe('a response to a request with deprecated elements', () => {
   let service: TestService;
   let executions: Executions;
 
   beforeAll(async () => {
     const forRoot = AppModule.forRoot.bind(AppModule);
     AppModule.forRoot = (...given) => {
-      const { imports = [], ...house } = forRoot(...given);
-      return { ...house, imports: [...imports, PetsModule] };
+      const { imports = [], ...dynamicModule } = forRoot(...given);
+      return { ...dynamicModule, imports: [...imports, PetsModule] };
     };
     const environment = { CORS_ORIGINS: 'https://pages.example.org' };
     service = await TestService.start({ compared: false, environment });
@@ -53,7 +53,7 @@ describe('an answer to who uses what is deprecated', () => {
 
   afterAll(() => service.stop());
 
-  const told = ({ status, headers: { deprecation, sunset }, body }: HttpAnswer) => ({
+  const deprecationsOf = ({ status, headers: { deprecation, sunset }, body }: HttpAnswer) => ({
     status,
     deprecation,
     sunset,
@@ -67,12 +67,12 @@ describe('an answer to who uses what is deprecated', () => {
     extensions: { deprecations: [{ coordinate: 'Pet.nick', reason: NICK, sunset: '2027-01-01' }] },
   };
 
-  it('tells what, why and until when', async () => {
-    expect(told(await get(service, { query: '{ pet { nick } }' }))).toEqual(OF_NICK);
+  it('names the elements, the reasons and the dates', async () => {
+    expect(deprecationsOf(await get(service, { query: '{ pet { nick } }' }))).toEqual(OF_NICK);
   });
 
-  it('tells the earliest dates in its headers', async () => {
-    expect(told(await post(service, { query: '{ pet(length: 1) { name nick } }' }))).toEqual({
+  it('has the earliest dates in its headers', async () => {
+    expect(deprecationsOf(await post(service, { query: '{ pet(length: 1) { name nick } }' }))).toEqual({
       status: 200,
       deprecation: '@1767225600',
       sunset: 'Tue, 01 Sep 2026 00:00:00 GMT',
@@ -85,30 +85,30 @@ describe('an answer to who uses what is deprecated', () => {
     });
   });
 
-  it('is the same when it is remembered', async () => {
+  it('is the same from the cache', async () => {
     const query = '{ pet { name nick } }';
     const ask = () => post(service, { query });
     const first = await ask();
-    expect(told(first)).toEqual(OF_NICK);
+    expect(deprecationsOf(first)).toEqual(OF_NICK);
     await ask();
     const { count } = executions;
     const remembered = await ask();
     expect(executions.count).toBe(count);
     expect(remembered.body).toBe(first.body);
-    expect(told(remembered)).toEqual(OF_NICK);
+    expect(deprecationsOf(remembered)).toEqual(OF_NICK);
   });
 
-  it('tells it beside errors too, and beside a price', async () => {
+  it('names them also beside errors and a cost', async () => {
     const withError = await post(service, { query: '{ pet { nick } user(user: {id: "nobody"}) { id } }' });
     expect(withError.status).toBe(401);
     const reader = await service.serviceAccount('read');
     const query = '{ pet { nick } user(user: {id: "nobody"}) { id } }';
-    expect(told(await post(service, { query }, { authorization: reader }))).toEqual(OF_NICK);
+    expect(deprecationsOf(await post(service, { query }, { authorization: reader }))).toEqual(OF_NICK);
     const priced = '{ rateLimit(dryRun: true) { cost } pet { nick } }';
-    expect(told(await post(service, { query: priced }))).toEqual(OF_NICK);
+    expect(deprecationsOf(await post(service, { query: priced }))).toEqual(OF_NICK);
   });
 
-  it('may be read by pages of origins that are allowed', async () => {
+  it('exposes the headers to allowed origins', async () => {
     const { headers } = await post(
       service,
       { query: '{ pet { nick } }' },
@@ -117,9 +117,9 @@ describe('an answer to who uses what is deprecated', () => {
     expect(headers['access-control-expose-headers']).toMatch(/\bdeprecation\b.*\bsunset\b/);
   });
 
-  it('says nothing of it to all others', async () => {
+  it('does not name deprecated elements to other requests', async () => {
     const answer = await post(service, { query: '{ pet { name } }' });
-    expect(told(answer)).toEqual({ status: 200 });
+    expect(deprecationsOf(answer)).toEqual({ status: 200 });
     expect(answer.body).toBe('{"data":{"pet":{"name":"Rex"}}}');
   });
 });

@@ -14,9 +14,9 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   'ldap/README.md': { slapd: 'bare', ownDatabase: true },
 };
 
-/** What the last commands of a page bring about. */
+/** Effects of the last commands of a page. */
 const SAYS_IN_THE_END: Readonly<Record<string, RegExp>> = {
-  // The account that was backed up is there again.
+  // The account of the backup exists again.
   'docs/operations.md': /^ *demo\b/m,
 };
 
@@ -55,12 +55,12 @@ describe('the commands of the pages', () => {
     }
   });
 
-  /** A page has its reader take something out of what came before: `NAME=…`. */
+  /** Placeholders that a reader replaces by earlier output: `NAME=…`. */
   async function fillIn(text: string, said: string): Promise<string> {
     const [line, name = ''] = /^([A-Z_]+)=….*$/m.exec(text) ?? [];
     const take = TAKEN[name];
     if (line === undefined) return text;
-    if (take === undefined) throw new Error(`Nobody knows what to take as ${name}`);
+    if (take === undefined) throw new Error(`No value is known for ${name}`);
     return text.replace(line, `${name}='${await take(said)}'`);
   }
 

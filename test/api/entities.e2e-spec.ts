@@ -19,12 +19,12 @@ describe('the tables', () => {
     await database.drop();
   });
 
-  it('are what the entities say', async () => {
+  it('match the entities', async () => {
     const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
     expect(upQueries.map(({ query }) => query)).toEqual([]);
   });
 
-  it('can be taken away by undoing the migrations, and be made again', async () => {
+  it('can be removed by reverting the migrations, and be created again', async () => {
     const before = await describeTables();
     for (let undone = 0; undone < MIGRATIONS.length; undone++) await dataSource.undoLastMigration();
     expect(await describeTables()).toEqual([]);
@@ -32,7 +32,7 @@ describe('the tables', () => {
     expect(await describeTables()).toEqual(before);
   });
 
-  /** Columns, constraints and indexes of every table but the one that TypeORM keeps the migrations in. */
+  /** Columns, constraints and indexes of all tables except TypeORM's table of migrations. */
   async function describeTables(): Promise<unknown[]> {
     return dataSource.query<unknown[]>(`
       with ours as (

@@ -27,11 +27,11 @@ const LIMITS = {
   LIMIT_ROOT_FIELDS: '1000',
   LIMIT_TOKENS: '100000',
   LIMIT_NODES: '1000000',
-  // Statements are answered in their order, and so errors come in theirs.
+  // Statements run sequentially, so that errors have a fixed order.
   DATABASE_POOL_SIZE: '1',
 };
 
-/** What changes by being asked for. */
+/** Fields that every request changes. */
 const CHANGING = ['RateLimit.remaining', 'RateLimit.resetAt', 'ServiceAccount.lastUsedAt'];
 
 const CURSORS = `{
@@ -41,7 +41,7 @@ const CURSORS = `{
   search(query: "anna", first: 2) { edges { cursor } }
 }`;
 
-/** The smallest picture that is one. */
+/** The smallest valid picture. */
 const PHOTO = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 
 interface Asked {
@@ -50,9 +50,9 @@ interface Asked {
   readonly accept: string;
 }
 
-describe('an answer', () => {
+describe('a response', () => {
   let remembering: TestService;
-  /** Remembers nothing. */
+  /** Without the response cache. */
   let plain: TwinService;
   let compiler: CompilerSwitch;
   let executions: { plain: Executions; remembering: Executions };
@@ -97,7 +97,7 @@ describe('an answer', () => {
     await remembering.stop();
   });
 
-  /** All of an answer that can be seen; errors name the request, which has the same name each time. */
+  /** Everything of a response that a client can observe. Errors contain the request id, which is the same for each request. */
   async function ask(service: TestService | TwinService, { request, asker, accept }: Asked): Promise<string> {
     const authorization = askers[asker];
     const own: Record<string, string> = authorization === undefined ? {} : { authorization };
@@ -110,7 +110,7 @@ describe('an answer', () => {
     return `${status} ${String(headers['content-type'])}\n${body}`;
   }
 
-  /** An answer by graphql-js, and one by the compiled operation. */
+  /** A response of graphql-js, and one of the compiled operation. */
   async function answersTo(asked: Asked): Promise<[expected: string, compiled: string]> {
     compiler.isOn = false;
     const expected = await ask(plain, asked);
@@ -118,7 +118,7 @@ describe('an answer', () => {
     return [expected, await ask(plain, asked)];
   }
 
-  /** An answer, the one that is given when it is asked for again, and the one after that: out of memory, if it can be. */
+  /** A response, the response to a repetition, and the one after that, which is cached if possible. */
   async function rememberedAnswersTo(asked: Asked, isRememberable: boolean): Promise<string[]> {
     const first = await ask(remembering, asked);
     if (isRememberable) await ask(remembering, asked);
@@ -129,13 +129,13 @@ describe('an answer', () => {
     return [first, again];
   }
 
-  /** Answers that have to be equal, two by two. */
+  /** Pairs of responses that must be equal. */
   async function pairsFor(asked: Asked): Promise<[answer: string, expected: string][]> {
     const { rememberable } = executions.plain;
     const [expected, compiled] = await answersTo(asked);
     const isRememberable = executions.plain.rememberable > rememberable;
     const pairs: [string, string][] = [[compiled, expected]];
-    // What is not to be remembered is the same a second time too: a look at some of it is enough.
+    // Responses that must not be cached are equal, too: a sample is enough.
     if (isRememberable || counts.asked++ % 8 === 0) {
       const remembered = await rememberedAnswersTo(asked, isRememberable);
       pairs.push(...remembered.map((each): [string, string] => [each, expected]));
@@ -148,14 +148,14 @@ describe('an answer', () => {
     return pairs;
   }
 
-  it('has enums whose values are their names, which compiled operations do not look up', () => {
+  it('has enums whose internal values equal their names, because compiled operations do not map them', () => {
     const enums = Object.values(plain.app.get(GraphQLSchemaHost).schema.getTypeMap()).filter(isEnumType);
     const values = enums.filter(({ name }) => !name.startsWith('__')).flatMap((each) => each.getValues());
     expect(values.length).toBeGreaterThan(20);
     expect(values.map(({ value }) => value as unknown)).toEqual(values.map(({ name }) => name));
   });
 
-  it(`is the same by graphql-js, compiled, and remembered (seed ${SEED})`, async () => {
+  it(`is the same by graphql-js, compiled, and cached (seed ${SEED})`, async () => {
     const asked: fc.Arbitrary<Asked> = fc.record({
       request: randomRequests(schema, { ...known, cursors }, CHANGING),
       asker: often(
@@ -181,14 +181,17 @@ describe('an answer', () => {
       }),
       { numRuns: REQUESTS, seed: SEED },
     );
-    // Most were answered by a compiled operation, and all but a few of those that can be remembered out of memory.
+    // Most responses are compiled, and nearly all cacheable responses come from the cache.
     expect(executions.plain.compiled).toBeGreaterThan(REQUESTS / 2);
     expect(counts.rememberable).toBeGreaterThan(REQUESTS / 10);
     expect(counts.remembered).toBeGreaterThan(counts.rememberable * 0.9);
   });
 });
 
-/** The same with every boolean variable turned round; null: there is none. What was made for the one is not for the other. */
+/**
+ * The same request with all boolean variables inverted, or null if there are none. A compiled operation must not serve the other
+ * request.
+ */
 function turnConditions(asked: Asked): Asked | null {
   const { request } = asked;
   const entries = Object.entries(request.variables);

@@ -4,7 +4,10 @@ import { buildLdif } from '../support/builders/directory.js';
 import { dataOf, post } from '../support/clients/http.js';
 import { WatchedService } from '../support/watched-service.js';
 
-/** What a reader has to follow for one request. The goals are 30, 10 and 6: lower these figures with each file that is merged. */
+/**
+ * Files that a reader has to follow for one request. The goals are 30, 10 and 6: lower these figures with each file that is
+ * merged.
+ */
 const MAX_KNOWN_DOCUMENT = 56;
 const MAX_CACHED = 21;
 const MAX_RESOLVER_TO_DRIVER = 21;
@@ -32,7 +35,7 @@ describe('the files that one request executes', () => {
       environment: { AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'client', owner: 'anna' }]) },
     });
     headers = { authorization: await service.accessToken('read', 'client') };
-    // The document, the token and the compiled operation are known after three requests.
+    // Document, token and compiled operation are known after three requests.
     for (const id of ['anna', 'ben', 'cleo', 'dora', 'dora', 'dora']) await send(id);
   });
 
@@ -45,7 +48,7 @@ describe('the files that one request executes', () => {
     dataOf(await post(service, { query: QUERY, variables: { id: `club-${id}` } }, headers, agent));
   }
 
-  /** Of several requests, because timers run meanwhile. */
+  /** Of several requests, because timers run in the meantime. */
   async function filesOf(...ids: string[]): Promise<string[]> {
     const runs: string[][] = [];
     for (const id of ids) runs.push(await service.filesExecutedDuring(() => send(id)));

@@ -5,7 +5,7 @@ import { fillLargeLog } from '../support/builders/large-log.js';
 import { TestService } from '../support/servers/service.js';
 import { statementsOf } from '../support/builders/statements.js';
 
-/** Tables that grow with the directory: none is ever read from one end to the other. */
+/** Tables that grow with the directory, and must never be scanned sequentially. */
 const LARGE_TABLES = [
   'users',
   'groups',
@@ -21,7 +21,7 @@ const USERS = `nodes { id name photo } totalCount ${PAGE_INFO}`;
 const GROUPS = `nodes { id name } totalCount ${PAGE_INFO}`;
 const MEMBERSHIPS = `nodes { user { id } group { id } role { value inheritedFrom { id } } } totalCount ${PAGE_INFO}`;
 
-/** Each list with its filters and orders, to be asked for from both ends and from within. */
+/** Each list with its filters and orders, for both ends and the middle. */
 const LISTS: [root: string, list: string, args: string, selection: string][] = [
   ...[
     '',
@@ -122,7 +122,7 @@ const LISTS: [root: string, list: string, args: string, selection: string][] = [
   ]),
 ];
 
-/** What memberships carry: a page of this needs no other table. */
+/** Columns that memberships carry: such a page needs no other table. */
 const CARRIED: [root: string, list: string, args: string, selection: string][] = [
   ...['NAME', 'ROLE'].map((field): [string, string, string, string] => [
     'group(group: {id: "group-7"}) { % }',
@@ -146,7 +146,7 @@ const SINGLE = [
   '{ currentToken { userId } currentServiceAccount { id } }',
 ];
 
-describe('on a hundred thousand people', () => {
+describe('on a hundred thousand users', () => {
   const service = TestService.forSuite({ compared: false });
   let authorization: string;
   let sent: Map<string, SentStatement>;
@@ -157,7 +157,7 @@ describe('on a hundred thousand people', () => {
     sent = await collectStatements();
   });
 
-  it('no statement of the reading path reads a large table from one end to the other', async () => {
+  it('no statement of the read path scans a large table sequentially', async () => {
     const found: string[] = [];
     for (const statement of sent.values()) {
       const plan = await explain(statement);
@@ -168,27 +168,27 @@ describe('on a hundred thousand people', () => {
     expect(sent.size).toBeGreaterThan(LISTS.length);
   });
 
-  it('the rows of a page are gathered as they come out of their order and limit', async () => {
+  it('the rows of a page are aggregated in the order of their limit, without a sort', async () => {
     const pages = [...sent.values()].filter(({ text }) => text.includes('json_agg'));
     const plans = await Promise.all(pages.map(explain));
     expect(plans.filter((plan) => !/-> {2}Aggregate.*\n +-> {2}Limit/.test(plan))).toEqual([]);
     expect(plans.length).toBeGreaterThan(LISTS.length);
   });
 
-  it('a page of what memberships carry is read from them alone', async () => {
+  it('a page of carried columns is read from memberships only', async () => {
     const statements = await statementsOf(async () => {
       for (const [root, list, args, selection] of CARRIED)
         await ask(`{ ${root.replace('%', `${list}(first: 3 ${args}) { ${selection} }`)} }`);
     });
     const pages = statements.filter(({ text }) => text.includes('from effective_memberships m'));
     const plans = await Promise.all(pages.map(explain));
-    // Besides whoever the page belongs to, who is found by id.
+    // Besides the parent of the page, which is found by id.
     const joined = /Scan (?!using (?:users|groups)_id_unique ).*on (?:users|groups)\b(?! counted)/;
     expect(plans.filter((plan) => joined.test(plan))).toEqual([]);
     expect(plans.length).toBeGreaterThanOrEqual(CARRIED.length);
   });
 
-  /** The statements of every list at its beginning, at its end, and within it, by their names. */
+  /** The statements of every list at its beginning, at its end, and in the middle, by name. */
   async function collectStatements(): Promise<Map<string, SentStatement>> {
     const statements = await statementsOf(async () => {
       for (const query of SINGLE) await ask(query);
@@ -209,7 +209,7 @@ describe('on a hundred thousand people', () => {
 
   const ask = async (query: string) => JSON.stringify(await service.read(query, { authorization }));
 
-  /** The plan for whatever values: the connections of the service always use that one. */
+  /** The generic plan, which the connections of the service always use. */
   async function explain({ text, values }: SentStatement): Promise<string> {
     const runner = service.app.get(DataSource).createQueryRunner();
     try {

@@ -10,24 +10,24 @@ import { TestService } from '../support/servers/service.js';
 const ldif = buildLdif([{ id: 'zoé', name: 'Zoé' }], [{ id: 'club', members: ['zoé'] }]);
 const CLUB =
   'query Club { group(group: {id: "club"}) { name members(first: 5) { nodes { user { name } } } } }';
-/** What it says of limits differs, and what it is called. */
+/** Headers that differ: rate limits and the request id. */
 const VARYING = ['date', 'x-request-id', 'ratelimit'];
-/** Fastify answers whoever says which page they come from. */
+/** Fastify handles requests with an Origin header. */
 const BY_FASTIFY = { origin: 'https://club.example.org' };
 
-function told({ status, headers, body }: HttpAnswer) {
+function comparable({ status, headers, body }: HttpAnswer) {
   const steady = Object.entries(headers).filter(([name]) => !VARYING.includes(name));
   return { status, body, headers: Object.fromEntries(steady.sort()) };
 }
 
-describe('a question that may be answered before Fastify sees it', () => {
+describe('a request that can be answered before Fastify handles it', () => {
   const service = TestService.forSuite({
     ldif,
     compared: false,
     environment: { LIMIT_POINTS_PER_HOUR: '40' },
   });
   let authorization: string;
-  /** Statuses of those that Fastify did not see. */
+  /** Statuses of requests that Fastify did not handle. */
   const short: number[] = [];
 
   beforeAll(async () => {
@@ -47,7 +47,7 @@ describe('a question that may be answered before Fastify sees it', () => {
 
   const found = () => service.app.get(ResponseCache).statistics.hits;
 
-  /** Sends what is written, in its pieces, and reads what comes within a moment. */
+  /** Sends chunks, and reads the response. */
   async function write(...pieces: string[]): Promise<string> {
     const socket = connect(service.config.port, service.config.host);
     let received = '';
@@ -73,20 +73,20 @@ describe('a question that may be answered before Fastify sees it', () => {
     return [`POST /graphql/v1 HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n`, body];
   }
 
-  it('is answered the same both ways', async () => {
+  it('has the same response on both paths', async () => {
     const hits = found();
     const one = await post(service, { query: CLUB }, { authorization });
     const other = await post(service, { query: CLUB }, { authorization, ...BY_FASTIFY });
     expect(short).toEqual([200]);
     expect(found()).toBe(hits + 2);
-    expect(told(one)).toEqual(told(other));
+    expect(comparable(one)).toEqual(comparable(other));
     expect(one.body).toContain('Zoé');
     expect(one.headers['ratelimit']).toMatch(
       /"requests";r=\d+;t=\d+, "points";r=\d+;t=\d+;directory-cost=1$/,
     );
   });
 
-  it('is answered in its turn on a connection on which others were sent before the answer', async () => {
+  it('is answered in order on a connection with pipelined requests', async () => {
     const received = await write(
       [
         ...requestOf(CLUB, 'one'),
@@ -101,7 +101,7 @@ describe('a question that may be answered before Fastify sees it', () => {
     expect(short).toEqual([200, 200]);
   });
 
-  it('is answered too when it comes in pieces, or in chunks', async () => {
+  it('is answered if it arrives in pieces or chunks', async () => {
     const [head, body] = requestOf(CLUB, 'pieces');
     expect(await write(head, body.slice(0, 20), body.slice(20))).toContain('Zoé');
     expect(await write(head.slice(0, 40), head.slice(40) + body)).toContain('Zoé');
@@ -109,7 +109,7 @@ describe('a question that may be answered before Fastify sees it', () => {
     expect(await write(`${chunked}${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`)).toContain('Zoé');
   });
 
-  it('is refused where its target is too long, whatever it asks for', async () => {
+  it('is rejected if its target is too long', async () => {
     const headers = { 'content-type': 'application/json', authorization };
     const path = `/graphql/v1?${'x'.repeat(9000)}`;
     const answer = await send(service, {
@@ -123,7 +123,7 @@ describe('a question that may be answered before Fastify sees it', () => {
   });
 
   it.each(['application/json; a b', 'application/json; charset="utf-8"', 'Application/JSON;charset=UTF-8'])(
-    'is answered each time as it was at first when its type is %s',
+    'is answered like the first time with content type %s',
     async (type) => {
       const headers = { authorization, 'content-type': type };
       const statuses = [];
@@ -133,13 +133,13 @@ describe('a question that may be answered before Fastify sees it', () => {
     },
   );
 
-  it('is refused where its bytes are no text', async () => {
+  it('is rejected if its bytes are not valid text', async () => {
     const bytes = Buffer.concat([Buffer.from('{"query":"{ a'), Buffer.from([0xff]), Buffer.from('"}')]);
     expect(refusalOf(await post(service, bytes, { authorization }))).toEqual([400, 'BAD_REQUEST']);
     expect(short).toEqual([]);
   });
 
-  it('is refused the same both ways when there are no points left for it', async () => {
+  it('is rejected on both paths if no points are left', async () => {
     for (let time = 0; time < 50 && short.at(-1) !== 429; time++) {
       await post(service, { query: CLUB }, { authorization });
     }
@@ -148,6 +148,6 @@ describe('a question that may be answered before Fastify sees it', () => {
     expect(short.slice(-2)).toEqual([429, 429]);
     expect(refusalOf(one)).toEqual([429, 'RATE_LIMITED']);
     expect(refusalOf(other)).toEqual([429, 'RATE_LIMITED']);
-    expect(Object.keys(told(one).headers)).toEqual(Object.keys(told(other).headers));
+    expect(Object.keys(comparable(one).headers)).toEqual(Object.keys(comparable(other).headers));
   });
 });

@@ -23,12 +23,12 @@ describe('a filter', () => {
     { updatedSince: '0001-01-01T00:00:00+14:00', people: 3 },
     { updatedSince: '2020-02-29T23:59:59.999-12:00', people: 3 },
     { updatedSince: '9999-12-31T23:59:59.999Z', people: 0 },
-  ])('by the time of a change takes every instant: %j', async ({ updatedSince, people }) => {
+  ])('by the time of a change accepts every instant: %j', async ({ updatedSince, people }) => {
     expect(await countPeople({ updatedSince })).toBe(people);
   });
 
   it.each(['yesterday', '2026-02-30T00:00:00Z', '2026-01-01', '', '2026-01-01T00:00:00'])(
-    'by the time of a change refuses what is no instant: %s',
+    'by the time of a change rejects invalid instants: %s',
     async (updatedSince) => {
       const { status, errors } = await service.query(COUNT, {
         authorization,
@@ -47,7 +47,7 @@ describe('a filter', () => {
     ['1A\0', 0],
     ['\ud800', 0],
     ['x'.repeat(10_000), 0],
-  ])('by school year takes it as it is written: %j', async (schoolYear, people) => {
+  ])('by school year compares the exact text: %j', async (schoolYear, people) => {
     expect(await countPeople({ schoolYear })).toBe(people);
     const { data } = await service.query<{ group: { members: { totalCount: number } } }>(
       'query ($filter: UserMemberFilter) { group(group: {id: "club"}) { members(first: 1, filter: $filter) { totalCount } } }',
@@ -56,7 +56,7 @@ describe('a filter', () => {
     expect(data?.group.members.totalCount).toBe(people);
   });
 
-  it('that is null, in whole or in part, leaves nobody out', async () => {
+  it('that is null, in whole or in part, has no effect', async () => {
     const nothing = { search: null, schoolYear: null, memberOf: null, role: null, updatedSince: null };
     for (const filter of [null, {}, nothing]) expect(await countPeople(filter)).toBe(3);
     const data = await service.read(
@@ -71,7 +71,7 @@ describe('a filter', () => {
     });
   });
 
-  it('holds in all its parts at once', async () => {
+  it('applies all its conditions', async () => {
     const memberOf = { id: 'CLUB' };
     expect(
       await countPeople({ memberOf, role: { is: 'MEMBER', strict: true }, search: 'en', schoolYear: '1a' }),
@@ -109,7 +109,7 @@ describe('a group', () => {
     authorization = await service.serviceAccount('read');
   });
 
-  it('has the people it names and those of the groups inside it, with where their role comes from', async () => {
+  it('has direct members and members of inner groups, with the origin of their roles', async () => {
     const data = await service.read(
       `{ group(group: {id: "CLUB"}) { id members(first: 10) { totalCount nodes {
         user { id } role { value direct inheritedFrom { id } } } } } }`,

@@ -45,7 +45,7 @@ describe('own fields', () => {
     return users.nodes.map(({ id }) => id);
   };
 
-  it('have the types of their definitions, and are nullable where they may be withheld', () => {
+  it('have the types of their definitions, and are nullable if they can be withheld', () => {
     const { schema } = service.app.get(GraphQLSchemaHost);
     const typesOf = (name: string) => {
       const type = schema.getType(name);
@@ -78,7 +78,7 @@ describe('own fields', () => {
     expect(typesOf('GroupFilter')).toMatchObject({ room: 'IntFilter' });
   });
 
-  it('are read with their types, lists sorted and without duplicates', async () => {
+  it('are read with their types; lists are sorted and have no duplicates', async () => {
     const names = OWN_FIELDS_OF_USERS.map(({ name }) => name).join(' ');
     const { user, empty } = await ask(
       `{ user(user: {id: "${VIEWER}"}) { ${names} } empty: user(user: {id: "dan"}) { ${names} } }`,
@@ -109,7 +109,7 @@ describe('own fields', () => {
     });
   });
 
-  it('quarantine a value that does not fit, and keep the others', async () => {
+  it('quarantine an invalid value, and keep the others', async () => {
     const rows = await dataSource.query<unknown[]>(
       `select dn, attribute, reason from quarantined_entries order by position`,
     );

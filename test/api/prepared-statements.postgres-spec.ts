@@ -11,9 +11,9 @@ import { WatchedService } from '../support/watched-service.js';
 
 /** Documents; STATEMENT_SHAPES=20000 sends more. */
 const DOCUMENTS = Number(process.env['STATEMENT_SHAPES'] ?? 600);
-/** Clients that ask at the same time. */
+/** Concurrent clients. */
 const LANES = 8;
-/** Megabytes that a backend may take beyond what it takes at its start. */
+/** Megabytes that a backend may use in addition to those after its start. */
 const MOST = 40;
 
 let service: WatchedService;
@@ -34,7 +34,7 @@ beforeAll(async () => {
   });
   authorization = await service.accessToken('profile read directory', 'client');
   if (service.config.database.kind !== 'postgres') throw new Error('This is about a server');
-  // One connection, for all that asks.
+  // One connection for all statements.
   database = new pg.Pool({ connectionString: service.config.database.url, max: 1 });
 });
 
@@ -44,7 +44,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** Megabytes of a process that are its own, and no buffers that processes share: proc(5). 0 for a process that has ended. */
+/** Private memory of a process in megabytes, without shared buffers: proc(5). 0 for a process that has ended. */
 function megabytesOf(process: number): number {
   try {
     const [, kilobytes] = /Anonymous:\s+(\d+) kB/.exec(
@@ -52,14 +52,14 @@ function megabytesOf(process: number): number {
     ) ?? ['', 'NaN'];
     return Number(kilobytes) / 1024;
   } catch (error) {
-    // A connection without room for another statement is replaced.
+    // A connection with the maximum number of statements is replaced.
     const { code = '' } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ESRCH') return 0;
     throw error;
   }
 }
 
-/** A machine that is busy may have no connection in time: then it is told to come again. */
+/** On a busy machine, the service may have no free connection in time and rejects the request, which is then repeated. */
 async function answerOf(query: string): Promise<HttpAnswer> {
   for (;;) {
     const answer = await post(service, { query }, { authorization }, agent);
@@ -69,7 +69,7 @@ async function answerOf(query: string): Promise<HttpAnswer> {
   }
 }
 
-/** Those of the service. */
+/** Backends of the service. */
 async function listBackends(): Promise<number[]> {
   const { rows } = await database.query<{ pid: number }>(
     'select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
@@ -77,8 +77,8 @@ async function listBackends(): Promise<number[]> {
   return rows.map(({ pid }) => pid);
 }
 
-it(`${DOCUMENTS} documents that each select something else leave the backends of PostgreSQL small`, async () => {
-  // A connection on which nothing has been asked but this.
+it(`${DOCUMENTS} documents with different selections leave the backends of PostgreSQL small`, async () => {
+  // A new connection without earlier statements.
   const { rows } = await database.query<{ pid: number }>('select pg_backend_pid() as pid');
   const start = megabytesOf(rows[0]?.pid ?? 0);
   const documents = fc.sample(STATEMENT_SHAPES, { numRuns: DOCUMENTS, seed: 20_261_122 });
@@ -86,7 +86,7 @@ it(`${DOCUMENTS} documents that each select something else leave the backends of
   const ask = async (): Promise<void> => {
     while (next < documents.length) {
       const query = documents[next++] ?? '';
-      // Twice: what has come once may come again.
+      // Twice, because a repetition behaves differently.
       for (const again of ['', '#\n']) dataOf(await answerOf(again + query));
       if (next % 100 === 0) largest = Math.max(largest, ...(await listBackends()).map(megabytesOf));
     }

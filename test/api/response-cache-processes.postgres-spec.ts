@@ -11,7 +11,7 @@ const REQUESTS = repetitions({ usually: 4000, long: 10_000 });
 const CONNECTIONS = 8;
 const TYPES = ['application/json', 'application/graphql-response+json'];
 
-/** What is about one person names that person. */
+/** Data about one user contains the name of that user. */
 const nameOf = (id: string) => `The name of ${id}`;
 const PEOPLE = ['ada', 'ben'].map((id) => ({ id, name: nameOf(id), email: `${id}@example.org` }));
 const CLUBS = Array.from({ length: 20 }, (_, index) => ({
@@ -21,7 +21,7 @@ const CLUBS = Array.from({ length: 20 }, (_, index) => ({
 }));
 
 interface Asker {
-  /** Whom the token acts for; null: nobody. */
+  /** The user of the token, or null. */
   readonly person: string | null;
   readonly scopes: readonly Scope[];
 }
@@ -34,12 +34,12 @@ const ASKERS: readonly Asker[] = [
   { person: null, scopes: ['read'] },
 ];
 
-/** What may be seen by who has a scope, and by nobody else. */
+/** Data that requires a scope. */
 function by<Value>({ scopes }: Asker, scope: Scope, value: Value): Value | null {
   return scopes.includes(scope) ? value : null;
 }
 
-/** Operations, with what each asker has to be answered. */
+/** Operations, with the expected content for each token. */
 const QUESTIONS: readonly { query: string; dataFor: (asker: Asker) => Record<string, unknown> }[] = [
   {
     query: '{ profile { id name email } }',
@@ -88,7 +88,7 @@ const QUESTIONS: readonly { query: string; dataFor: (asker: Asker) => Record<str
   })),
 ];
 
-describe('answers to several people at once', () => {
+describe('concurrent responses to several users', () => {
   let service: TestService;
   let executions: Executions;
   let authorizations: string[];
@@ -116,12 +116,12 @@ describe('answers to several people at once', () => {
     await service.stop();
   });
 
-  /** All of them ask the same at about the same time, in every form. */
+  /** All clients send the same requests at about the same time, in every form. */
   async function ask(index: number): Promise<{ answer: HttpAnswer; problem: string | null }> {
     const whose = index % ASKERS.length;
     const [asker, authorization = ''] = [ASKERS[whose], authorizations[whose]];
     const question = QUESTIONS[Math.floor(index / 13) % QUESTIONS.length];
-    if (asker === undefined || question === undefined) throw new Error('There is nobody, or nothing, to ask');
+    if (asker === undefined || question === undefined) throw new Error('There are no clients or operations');
     const accept = TYPES[Math.floor(index / 5) % 2] ?? '';
     const { query } = question;
     const answer = await send(
@@ -146,7 +146,7 @@ describe('answers to several people at once', () => {
     return { answer, problem: isRight && seen === expected ? null : problem };
   }
 
-  it(`are each the asker’s own, ${REQUESTS} times over ${CONNECTIONS} connections`, async () => {
+  it(`contain only data of their token, in ${REQUESTS} requests over ${CONNECTIONS} connections`, async () => {
     const problems: string[] = [];
     let next = 0;
     let answered = 0;
@@ -159,12 +159,12 @@ describe('answers to several people at once', () => {
     };
     await Promise.all(Array.from({ length: CONNECTIONS }, askOneAfterAnother));
     expect(problems.slice(0, 5)).toEqual([]);
-    // What was answered and not executed was remembered.
+    // A response that was not executed comes from the cache.
     expect(answered - executions.count).toBeGreaterThan(REQUESTS / 2);
   });
 });
 
-/** What is withheld is null, with an error; where nothing is left there is only the error. */
+/** Withheld data is null, with an error; a response without data consists of the error. */
 function expectedOf(data: Record<string, unknown>): unknown {
   const withheld = JSON.stringify(data).split(/(?<!"photo"|"userId"):null/).length - 1;
   const isRefused = Object.values(data).every((value) => value === null);

@@ -12,7 +12,7 @@ const ldif = (name: string) =>
 const CLUB =
   '{ group(group: {id: "club"}) { name members(first: 5) { totalCount nodes { user { name photo } } } } }';
 
-describe('an answer that is asked for again', () => {
+describe('a repeated request', () => {
   const service = TestService.forSuite({
     ldif: ldif('Cleo'),
     environment: {
@@ -54,10 +54,10 @@ describe('an answer that is asked for again', () => {
       `${CLUB} # Answered before Fastify sees it.`,
       () => service.accessToken('read'),
     ],
-  ])('is the same in every byte and header for %s, and nothing is read for it', async (_who, query, as) => {
+  ])('gets the same bytes and headers for %s, without a statement', async (_who, query, as) => {
     const authorization = await as();
     const first = await send(query, authorization);
-    // What is asked for once may never be asked for again.
+    // The first response is not cached, because most requests are never repeated.
     expect((await send(query, authorization)).read).toBe(true);
     const again = await send(query, authorization);
     expect(first.read).toBe(true);
@@ -67,20 +67,20 @@ describe('an answer that is asked for again', () => {
     expect(again.headers['ratelimit']).toMatch(/directory-cost=1/);
   });
 
-  it('is remembered too where nothing has to be read for it', async () => {
+  it('is cached, too, if its operation reads nothing', async () => {
     const executions = new Executions(service.app);
     for (let time = 0; time < 4; time++) await send('{ buildInfo { version } }', reader);
     expect(executions.count).toBe(2);
   });
 
-  it('is read anew as soon as there is another revision, and then remembered at once', async () => {
+  it('is executed again after each revision, and then cached immediately', async () => {
     await send(CLUB, reader);
     await takeOver(service, ldif('Cleopatra'));
     expect((await send(CLUB, reader)).body).toContain('Cleopatra');
     expect((await send(CLUB, reader)).read).toBe(false);
   });
 
-  it('is read once for all who ask for it at the same time', async () => {
+  it('is executed once for all concurrent clients', async () => {
     await takeOver(service, ldif('Cleopatra VII'));
     const askers = await Promise.all(Array.from({ length: 20 }, () => service.serviceAccount('read')));
     let answers: { data: unknown }[] = [];
@@ -93,7 +93,7 @@ describe('an answer that is asked for again', () => {
     expect(pages.length).toBeLessThan(askers.length / 2);
   });
 
-  it('is that of the scopes of the token', async () => {
+  it('gets a response for the scopes of its token', async () => {
     const profile = await service.accessToken('profile');
     const both = await service.accessToken('profile read');
     const query = `{ profile { id user { id } } }`;
@@ -104,7 +104,7 @@ describe('an answer that is asked for again', () => {
     expect((await send(query, both)).read).toBe(false);
   });
 
-  it('is nobody else’s where it is about oneself', async () => {
+  it('does not get another user’s response if it is about the own profile', async () => {
     const scopes = 'profile read';
     const [ada, ben] = [
       await service.accessToken(scopes),
@@ -117,7 +117,7 @@ describe('an answer that is asked for again', () => {
       answers.push((JSON.parse((await send(query, person)).body) as { data: unknown }).data);
     const [ofAda, ofBen] = ['ada.martin', 'ben'].map((id) => ({ profile: { id } }));
     expect(answers).toEqual([ofAda, ofAda, ofAda, ofBen, ofBen, ofBen, ofAda, ofBen]);
-    // Both are remembered, each from the second time on that it is asked for.
+    // Both are cached on their second request.
     expect(executions.count).toBe(4);
   });
 
@@ -126,7 +126,7 @@ describe('an answer that is asked for again', () => {
     ['{ rateLimit { remaining } }', 'what is left'],
     ['{ directoryStatus { asOf } }', 'the state'],
     ['{ buildInfo { version } directoryStatus { asOf } }', 'the state, beside what is remembered alone'],
-  ])('is not remembered: %s (%s)', async (query) => {
+  ])('is not cached: %s (%s)', async (query) => {
     const executions = new Executions(service.app);
     for (let time = 1; time <= 4; time++) {
       expect((await send(query, reader)).status).toBe(200);
@@ -134,14 +134,14 @@ describe('an answer that is asked for again', () => {
     }
   });
 
-  it('is not remembered when there is an error in it', async () => {
+  it('is not cached if its response has an error', async () => {
     const query = '{ user(user: {id: "nobody"}) { id } }';
     await send(query, reader);
     await send(query, reader);
     expect((await send(query, reader)).read).toBe(true);
   });
 
-  it('has the form that is asked for', async () => {
+  it('gets the media type that it accepts', async () => {
     await send(CLUB, reader, { accept: 'application/json' });
     const { headers } = await send(CLUB, reader, { accept: 'application/graphql-response+json' });
     expect(headers['content-type']).toBe('application/graphql-response+json; charset=utf-8');

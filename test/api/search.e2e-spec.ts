@@ -3,7 +3,7 @@ import { buildLdif } from '../support/builders/directory.js';
 import { TestService } from '../support/servers/service.js';
 import { repetitions } from '../support/repetitions.js';
 
-/** Names by id: each is found by what people type for it. */
+/** Names by id: each is found by a typical search text. */
 const PEOPLE: Record<string, string> = {
   ann: 'Zacharias First',
   annika: 'Annika Zwei',
@@ -80,12 +80,12 @@ describe('a search', () => {
     ['danisch', ['danish']],
     ["o'neill", ['quotes']],
     ['"bo"', ['quotes']],
-  ])('finds %s whatever the case and accents', async (query, ids) => {
+  ])('finds %s regardless of case and accents', async (query, ids) => {
     expect(await find(query)).toEqual(ids);
   });
 
-  it('gives the one whose id it is first, then what begins so, then what has it inside', async () => {
-    // By name in each: «Annika», «Friends of Ann» begin so, and «Joanna» does not.
+  it('returns an exact id first, then names that begin with the text, then names that contain it', async () => {
+    // A word of each name matches: «Annika», «Friends of Ann» begin with the text, and «Joanna» contains it.
     expect(await find('ann')).toEqual(['ann', 'annika', 'ann-club', 'joanna']);
     expect(await find('ANN')).toEqual(['ann', 'annika', 'ann-club', 'joanna']);
   });
@@ -96,7 +96,7 @@ describe('a search', () => {
     ['[GROUP, USER, GROUP]', ['ann', 'annika', 'ann-club', 'joanna']],
     ['[]', []],
     ['null', ['ann', 'annika', 'ann-club', 'joanna']],
-  ])('for the kinds %s finds those', async (kinds, ids) => {
+  ])('returns only the kinds %s', async (kinds, ids) => {
     const { data, errors } = await ask(`search(query: "ann", kinds: ${kinds}, first: 50)`);
     expect(errors).toEqual([]);
     expect(data?.found.nodes.map(({ id }) => id)).toEqual(ids);
@@ -104,7 +104,7 @@ describe('a search', () => {
   });
 
   it.each(['[USER]', '[GROUP]', 'null'])(
-    'answers for the kinds %s where only one of them is asked for more',
+    'for the kinds %s ignores selections of the other kind',
     async (kinds) => {
       const everything = '__typename ... on User { id } ... on Group { id }';
       for (const more of [
@@ -145,11 +145,11 @@ describe('a search', () => {
     ['\u0301\u0301', []],
     ['  ', []],
     ['\t\n', []],
-  ])('takes %j as nothing but letters', async (query, ids) => {
+  ])('takes %j literally', async (query, ids) => {
     expect((await find(query)).sort()).toEqual([...ids].sort());
   });
 
-  it('of two letters, the second a space, finds words that begin with the first', async () => {
+  it('for a letter and a space finds words that begin with the letter', async () => {
     expect((await find('z ')).sort()).toEqual(['ann', 'annika', 'zak']);
   });
 
@@ -165,7 +165,7 @@ describe('a search', () => {
     ['🚀'.repeat(64), true],
     ['x'.repeat(65), false],
     ['ﷺ'.repeat(64), true],
-  ])('takes 2 to 64 characters: %s', async (query, accepted) => {
+  ])('accepts 2 to 64 characters: %s', async (query, accepted) => {
     for (const [field, argument] of FIELDS) {
       const { errors } = await ask(field, query);
       const refused = errors.map(({ extensions }) => [extensions.code, extensions['argument']]);
@@ -175,7 +175,7 @@ describe('a search', () => {
     expect(errors.map(({ extensions }) => extensions.code)).toEqual(accepted ? [] : ['BAD_USER_INPUT']);
   });
 
-  it('is the same in every list that can be searched', async () => {
+  it('finds the same in every searchable list', async () => {
     for (const query of ['ann', 'AN', 'strauß', '%%', '小龙', "o'n", '🚀👩', 'zz']) {
       const { data } = await ask('search(query: $query, kinds: [USER], first: 50)', query);
       const expected = data?.found.nodes.map(({ id }) => id).sort() ?? [];
@@ -186,7 +186,7 @@ describe('a search', () => {
     }
   });
 
-  it('never fails, whatever is typed', async () => {
+  it('never fails for any text', async () => {
     const anything = fc.oneof(
       fc.string({ unit: 'binary', minLength: 2, maxLength: 64 }),
       fc.string({ unit: 'grapheme', minLength: 2, maxLength: 20 }),
@@ -240,18 +240,21 @@ describe('a search', () => {
     ...PERSON.map((field): [string, string] => [field, '']),
     ...GROUP.map((field): [string, string] => ['', field]),
     [PERSON.join(' '), GROUP.join(' ')],
-  ])('tells of people «%s» and of groups «%s» what they tell themselves', async (person, group) => {
-    const { data } = await service.query<{ search: { nodes: object[] }; user: object; group: object }>(
-      `{
+  ])(
+    'returns for users «%s» and for groups «%s» the same values as their own fields',
+    async (person, group) => {
+      const { data } = await service.query<{ search: { nodes: object[] }; user: object; group: object }>(
+        `{
         search(query: "ann", first: 10) { nodes { ... on User { __typename ${person} } ... on Group { __typename ${group} } } }
         user(user: {id: "ann"}) { __typename ${person} }
         group(group: {id: "ann-club"}) { __typename ${group} }
       }`,
-      { authorization },
-    );
-    expect(data?.search.nodes[0]).toEqual(data?.user);
-    expect(data?.search.nodes).toContainEqual(data?.group);
-  });
+        { authorization },
+      );
+      expect(data?.search.nodes[0]).toEqual(data?.user);
+      expect(data?.search.nodes).toContainEqual(data?.group);
+    },
+  );
 
   async function findMembers(query: string): Promise<string[]> {
     const { data, errors } = await askForMembers(query);

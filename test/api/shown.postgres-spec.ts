@@ -4,7 +4,7 @@ import { TestService } from '../support/servers/service.js';
 
 const PICTURE = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 
-/** Every field of a person, a group and a role, as it can be selected alone. */
+/** Every field of a user, a group and a role, in a selection of its own. */
 const FIELDS: Record<string, Record<string, string>> = {
   User: {
     id: 'id',
@@ -60,7 +60,7 @@ const WAYS: [way: string, select: (around: string, field: string) => string][] =
   ],
 ];
 
-describe('what a page of memberships reads', () => {
+describe('a page of memberships', () => {
   let service: TestService;
   let authorization: string;
 
@@ -90,7 +90,7 @@ describe('what a page of memberships reads', () => {
 
   const read = (query: string) => service.read(query, { authorization });
 
-  it('is tried for every field there is', () => {
+  it('is tested with every field', () => {
     const { schema } = service.app.get(GraphQLSchemaHost);
     for (const [name, fields] of Object.entries(FIELDS)) {
       const type = schema.toConfig().types.find((each) => each.name === name);
@@ -99,7 +99,7 @@ describe('what a page of memberships reads', () => {
     }
   });
 
-  it.each(WAYS)('is what a person and a group are otherwise: fields selected %s', async (_way, select) => {
+  it.each(WAYS)('has the same users and groups as other fields: selected %s', async (_way, select) => {
     for (const field of USER) {
       await expectEqual(`user(user: {id: "anna"}) { found: ${field} }`, members(select('user', field)));
     }
@@ -108,7 +108,7 @@ describe('what a page of memberships reads', () => {
     }
   });
 
-  it('is what a person and a group are otherwise, also where they are listed themselves', async () => {
+  it('has the same users and groups as other fields, also if these are in the same operation', async () => {
     for (const field of USER) {
       const page = `page: users(first: 5, filter: {memberOf: {id: "club"}}) { nodes { found: ${field} } }`;
       await expectEqual(`user(user: {id: "anna"}) { found: ${field} }`, page);
@@ -123,7 +123,7 @@ describe('what a page of memberships reads', () => {
     }
   });
 
-  it('is all there is of a role', async () => {
+  it('has all fields of a role', async () => {
     const all = await read(`{ ${members(`nodes { role { ${ROLE.join(' ')} } }`)} }`);
     expect(nodesIn(all)).toEqual([
       { role: { value: 'OWNER', direct: 'MEMBER', inheritedFrom: [{ website: 'https://team.example' }] } },
@@ -136,7 +136,7 @@ describe('what a page of memberships reads', () => {
     }
   });
 
-  it('is what every place needs of a fragment that stands in several', async () => {
+  it('has the fields of a fragment that several places spread', async () => {
     const club = 'group(group: {id: "club"})';
     const document = (variables: string) => `query ($more: Boolean = ${variables}) {
       bare: ${club} { ...Members }
@@ -164,7 +164,7 @@ function members(selection: string): string {
   return `page: group(group: {id: "club"}) { list: members(first: 5) { ${selection} } }`;
 }
 
-/** Of the groups of the person, the club alone: it comes first. */
+/** Of the groups of the user, the club only: it comes first. */
 function groups(selection: string): string {
   return `page: user(user: {id: "anna"}) { list: groups(first: 1) { ${selection} } }`;
 }
@@ -173,7 +173,7 @@ function nodesIn(data: Record<string, unknown>): Record<string, unknown>[] {
   return (data['page'] as { list: { nodes: Record<string, unknown>[] } }).list.nodes;
 }
 
-/** What is called `found` on the outermost level where something is. */
+/** The value of the alias `found` at any depth. */
 function foundIn(value: unknown): unknown[] {
   if (typeof value !== 'object' || value === null) return [];
   if ('found' in value) return [value.found];

@@ -23,7 +23,7 @@ const ROLE = 'role { value direct inheritedFrom { id name } }';
 const OPERATIONS: Record<string, string> = {
   'a person': '{ user(user: {id: "p1"}) { id name photo picture updatedAt } }',
   'a group': '{ group(group: {id: "g1"}) { id name website } }',
-  'whether somebody belongs': '{ isMember(user: {id: "p1"}, group: {id: "g1"}, role: {is: ADMIN}) }',
+  'whether a user is a member': '{ isMember(user: {id: "p1"}, group: {id: "g1"}, role: {is: ADMIN}) }',
   'the state of the mirror': '{ directoryStatus { state asOf blockedReason } }',
   people: `{ users(SIZE) { totalCount ${PAGE_INFO} nodes { id name photo picture } } }`,
   'people by year': `{ users(SIZE, filter: {schoolYear: "1A", updatedSince: "2020-01-01T00:00:00Z"}, orderBy: {field: SCHOOL_YEAR}) { totalCount ${PAGE_INFO} nodes { id } } }`,
@@ -56,7 +56,7 @@ const OPERATIONS: Record<string, string> = {
 describe('an operation', () => {
   const service = TestService.forSuite({
     ldif: buildLdif(PEOPLE, GROUPS),
-    // Every answer is read.
+    // Every response is read.
     environment: { LIMIT_NODES: '100000', ANSWER_CACHE_MEGABYTES: '0' },
     compared: false,
   });
@@ -78,7 +78,7 @@ describe('an operation', () => {
     },
   );
 
-  it('that asks for no rows sends a statement for the total alone', async () => {
+  it('without nodes sends a statement for the total only', async () => {
     const [counted, ...rest] = (await send('{ users(first: 100) { totalCount } }', '')).filter(
       (text) => !text.startsWith('select revision'),
     );

@@ -12,7 +12,7 @@ import { Executions } from '../support/builders/executions.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
 
-/** What the client `demo-basic` acts for. */
+/** The user of the client `demo-basic`. */
 const OWNER = 'ada.martin';
 const GROUPS: TestGroup[] = [
   { id: 'club', name: 'Club of people', members: ['ben', 'cleo'], owners: [OWNER] },
@@ -53,7 +53,7 @@ function ask(query: string, authorization = program) {
   return service.query(query, { authorization });
 }
 
-/** That of another process. */
+/** The access log of another process. */
 function anotherLog(accessLogDays = 90): AccessLog {
   return new AccessLog(
     { ...service.config, accessLogDays },
@@ -62,7 +62,7 @@ function anotherLog(accessLogDays = 90): AccessLog {
   );
 }
 
-/** What has been counted: by field, requests and people. */
+/** The counts: by field, requests and users. */
 async function readCounts(principal: string | null = null): Promise<Record<string, [number, number]>> {
   await log.flush();
   const counts = await listCounts(dataSource.getRepository(AccessLogEntity), { ...EVER, principal });
@@ -76,7 +76,7 @@ async function readActors(): Promise<string[]> {
 }
 
 describe('the access log', () => {
-  it('counts the fields that were shown, and of how many people, and keeps nothing else', async () => {
+  it('counts the fields of a response and their users, and stores nothing else', async () => {
     await ask(`{
       users(first: 2) { nodes { id mail: email } }
       group(group: {id: "club"}) { name members(first: 10) { totalCount edges { node { user { id } role { value } } } } }
@@ -98,7 +98,7 @@ describe('the access log', () => {
     expect(JSON.stringify(rows)).not.toMatch(/ben@|cleo/);
   });
 
-  it('counts a remembered answer as often as it is given, to each who is given it', async () => {
+  it('counts a cached response each time, for each client', async () => {
     const other = await service.serviceAccount('read', 'directory');
     const query = '{ users(first: 2) { nodes { name } } }';
     const before = executions.count;
@@ -113,7 +113,7 @@ describe('the access log', () => {
     ]);
   });
 
-  it('tells people from groups, and what was found from what was not', async () => {
+  it('distinguishes users from groups, and found objects from missing ones', async () => {
     await ask(
       '{ search(query: "cl", first: 10) { nodes { ... on User { name } ... on Group { name about: description } } } }',
     );
@@ -126,7 +126,7 @@ describe('the access log', () => {
     expect(await readCounts()).not.toHaveProperty('User.familyName');
   });
 
-  it('leaves out what was left out of the answer', async () => {
+  it('does not count withheld fields', async () => {
     await ask(
       'query ($no: Boolean = false) { user(user: {id: "ben"}) { id name @include(if: $no) ...F @skip(if: true) } } fragment F on User { email }',
     );
@@ -140,7 +140,7 @@ describe('the access log', () => {
     });
   });
 
-  it('names who asks: the account, or the client and the person that it acts for', async () => {
+  it('names the client: the service account, or the application and its user', async () => {
     await ask('{ user(user: {id: "ben"}) { id } }');
     await ask('{ profile { name user { email } } }', await service.accessToken('profile read'));
     const [account] = (await readActors()).slice(-1);
@@ -154,7 +154,7 @@ describe('the access log', () => {
     expect(await readCounts(OWNER)).toEqual(await readCounts('client:demo-basic'));
   });
 
-  it('counts what a preview shows', async () => {
+  it('counts fields of previews', async () => {
     const token = await service.accessToken('profile read write');
     const { errors } = await ask(
       'mutation { updateProfile(input: {name: "Ada"}) { profile { name } preview { ldif } } }',
@@ -164,7 +164,7 @@ describe('the access log', () => {
     expect(await readCounts()).toEqual({ 'Profile.name': [1, 1], 'ChangePreview.ldif': [1, 1] });
   });
 
-  it('counts pictures that are fetched by their URLs, once for whoever keeps them', async () => {
+  it('counts pictures that are fetched by URL, once while the client caches them', async () => {
     const { data } = await service.query<{ user: { photo: string } }>(
       `{ user(user: {id: "${OWNER}"}) { photo } }`,
       { authorization: program },
@@ -180,7 +180,7 @@ describe('the access log', () => {
     ]);
   });
 
-  it('loses nothing while its table cannot be written to', async () => {
+  it('loses no count while its table cannot be written', async () => {
     await dataSource.query('alter table access_log rename to taken_away');
     await ask('{ user(user: {id: "ben"}) { id } }');
     await log.flush();
@@ -190,7 +190,7 @@ describe('the access log', () => {
     expect(await readCounts()).toEqual({ 'User.id': [2, 2] });
   });
 
-  it('adds up what several processes count at once', async () => {
+  it('adds the counts of several processes', async () => {
     const logs = Array.from({ length: 4 }, () => anotherLog());
     const access = {
       fields: Array.from({ length: 50 }, (_, index) => `User.f${index}`),
@@ -203,7 +203,7 @@ describe('the access log', () => {
     expect(new Set(Object.values(counts).map(String))).toEqual(new Set(['4,12']));
   });
 
-  it('keeps days for as long as the setting says, and none where it says so', async () => {
+  it('keeps days for the configured time, and none if it is disabled', async () => {
     const days = [89, 90, 91].map((age) => dayOf(new Date(Date.now() - age * 86_400_000)));
     await dataSource.query(
       `insert into access_log select day, 'signed-url', '', 'User.photo', 1, 1 from unnest($1::date[]) day`,
@@ -222,7 +222,7 @@ describe('the access log', () => {
 });
 
 describe('a service that ends', () => {
-  it('writes what it has counted until then', async () => {
+  it('writes its pending counts', async () => {
     await ask('{ user(user: {id: "ben"}) { id } }');
     await service.app.close();
     const afterwards = new DirectoryDataSource(service.config.database, ENTITIES);

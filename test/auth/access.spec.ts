@@ -1,4 +1,4 @@
-/** @isolated It declares types and resolvers. */
+/** @isolated The suite declares types and resolvers. */
 import { Test } from '@nestjs/testing';
 import {
   Field,
@@ -40,7 +40,7 @@ const INHERITED: Access = { kind: 'inherited' };
 const READ: Access = { kind: 'scopes', scopes: ['read'] };
 
 describe('a schema', () => {
-  it('is built when every field says what it takes to select it', () => {
+  it('is built if every field declares its access', () => {
     const pet = objectType('Pet', { name: { access: INHERITED }, owner: { access: READ } });
     const schema = finishSchema(
       new GraphQLSchema({ query: objectType('Query', { pet: { type: pet, access: PUBLIC } }) }),
@@ -48,13 +48,13 @@ describe('a schema', () => {
     expect(Object.keys(schema.getQueryType()?.getFields() ?? {})).toEqual(['pet']);
   });
 
-  it('fails for a field that does not say so', () => {
+  it('fails for a field without a declaration', () => {
     const pet = objectType('Pet', { name: { access: INHERITED }, owner: {} });
     const built = new GraphQLSchema({ query: objectType('Query', { pet: { type: pet, access: PUBLIC } }) });
     expect(() => finishSchema(built)).toThrow(/Pet\.owner does not say what a token needs/);
   });
 
-  it('fails for a field of a type that nothing leads to yet', () => {
+  it('fails for a field of a type that is not reachable', () => {
     const built = new GraphQLSchema({
       query: objectType('Query', { name: { access: PUBLIC } }),
       types: [objectType('Pet', { owner: {} })],
@@ -73,14 +73,14 @@ describe('a schema', () => {
     },
   );
 
-  it('fails for a field that needs a scope and cannot be null', () => {
+  it('fails for a non-null field with a scope', () => {
     const built = new GraphQLSchema({
       query: objectType('Query', { name: { type: new GraphQLNonNull(GraphQLString), access: READ } }),
     });
     expect(() => finishSchema(built)).toThrow(/Query\.name needs a scope and must be nullable/);
   });
 
-  it('fails for a deprecation that does not tell its dates', () => {
+  it('fails for a deprecation without dates', () => {
     const field = { type: GraphQLString, deprecationReason: 'Use another.', extensions: { access: PUBLIC } };
     const built = new GraphQLSchema({
       query: new GraphQLObjectType({ name: 'Query', fields: { name: field } }),
@@ -88,7 +88,7 @@ describe('a schema', () => {
     expect(() => finishSchema(built)).toThrow(/Query\.name is deprecated, and its reason does not end with/);
   });
 
-  it('fails once, with every field that is wrong', () => {
+  it('fails once, with all invalid fields', () => {
     const built = new GraphQLSchema({
       query: objectType('Query', { one: {}, two: { access: INHERITED }, three: { access: PUBLIC } }),
     });
@@ -123,7 +123,7 @@ class PetsResolver {
 }
 
 describe('a declaration of access', () => {
-  it('is carried by the field that it stands beside', async () => {
+  it('belongs to the field that it decorates', async () => {
     const module = await Test.createTestingModule({ imports: [GraphQLSchemaBuilderModule] }).compile();
     const schema = await module.get(GraphQLSchemaFactory).create([PetsResolver]);
     const accesses = ['Query', 'Pet'].flatMap((name) => {

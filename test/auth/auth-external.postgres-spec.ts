@@ -61,7 +61,7 @@ describe('a token of an external issuer', () => {
     challenge: expect.stringMatching(/^Bearer realm="directory", error="invalid_token"/) as string,
   };
 
-  it.each(['jwt-client', 'opaque-client'])('is accepted from %s, for the person it names', async (client) => {
+  it.each(['jwt-client', 'opaque-client'])('is accepted from %s, for its user', async (client) => {
     const authorization = await issuer.token(client, { sub: 'ANNA' });
     expect(await tokenOf(authorization)).toMatchObject({
       kind: 'ACCESS_TOKEN',
@@ -73,7 +73,7 @@ describe('a token of an external issuer', () => {
     expect(data).toEqual({ profile: { id: 'Anna' } });
   });
 
-  it.each(['jwt-client', 'opaque-client'])('of %s itself acts for nobody', async (client) => {
+  it.each(['jwt-client', 'opaque-client'])('of %s itself has no user', async (client) => {
     const authorization = await issuer.token(client);
     expect(await tokenOf(authorization)).toMatchObject({ clientId: client, userId: null });
     const { status, data, errors } = await service.query('{ profile { id } }', { authorization });
@@ -81,18 +81,18 @@ describe('a token of an external issuer', () => {
     expect(errors).toMatchObject([{ extensions: { code: 'NO_USER_CONTEXT' } }]);
   });
 
-  it('acts for the owner whom the issuer gave the client', async () => {
+  it('has the owner of its client as user', async () => {
     await issuer.registerClient({ client_id: 'owned-client', client_secret: 'owned-secret', owner: 'ben' });
     expect(await tokenOf(await issuer.token('owned-client'))).toMatchObject({ userId: 'ben' });
   });
 
-  it('acts for nobody when the directory does not know its subject', async () => {
+  it('has no user if the directory does not contain its subject', async () => {
     expect(await tokenOf(await issuer.sign({ payload: { sub: 'who-has-left' } }))).toMatchObject({
       userId: null,
     });
   });
 
-  it('is of the application that azp names where there is no client_id, as at Keycloak', async () => {
+  it('has the application of azp if there is no client_id, as from Keycloak', async () => {
     const clientOf = async (payload: SignRequest['payload']) =>
       (await tokenOf(await issuer.sign({ payload })))?.clientId;
     expect(await clientOf({ client_id: null, azp: 'page' })).toBe('page');
@@ -100,7 +100,7 @@ describe('a token of an external issuer', () => {
     expect(await clientOf({ client_id: null, azp: ['page'] })).toBeNull();
   });
 
-  it('tells the scopes that mean something here, and no others', async () => {
+  it('has only those of its scopes that the service defines', async () => {
     expect(
       await tokenOf(await issuer.sign({ payload: { scope: 'openid write  read reader' } })),
     ).toMatchObject({
@@ -132,7 +132,7 @@ describe('a token of an external issuer', () => {
     expect((await ask(await issuer.opaque({ active: true, sub: 'ben', ...members }))).status).toBe(200);
   });
 
-  it('is verified and remembered in one spelling', async () => {
+  it('is verified and cached in one spelling only', async () => {
     const authorization = await issuer.sign();
     const [scheme, token] = authorization.split(' ') as [string, string];
     expect((await ask(authorization)).status).toBe(200);
@@ -161,7 +161,7 @@ describe('a token of an external issuer', () => {
     expect((await ask(await issuer.sign(request()))).status).toBe(200);
   });
 
-  it('is accepted from an issuer that spells itself with a slash at the end', async () => {
+  it('is accepted from an issuer with a slash at the end of its URL', async () => {
     expect((await ask(await issuer.sign({ payload: { iss: `${issuer.url}/` } }))).status).toBe(200);
   });
 
@@ -193,22 +193,22 @@ describe('a token of an external issuer', () => {
       `has ${JSON.stringify(members)}`,
       { active: true, sub: 'ben', ...members },
     ]),
-  ])('is refused when introspection says that it %s', async (_case, introspection) => {
+  ])('is rejected if introspection says that it %s', async (_case, introspection) => {
     expect(await refusalOf(await issuer.opaque(introspection))).toEqual(REFUSED);
   });
 
-  it('is neither accepted nor refused when introspection cannot be understood', async () => {
+  it('is neither accepted nor rejected if the introspection response is invalid', async () => {
     for (const introspection of [{ sub: 'ben' }, { active: true, exp: 'tomorrow' }]) {
       expect(await refusalOf(await issuer.opaque(introspection))).toMatchObject({ status: 503 });
     }
   });
 
-  it('is refused when nobody issued it', async () => {
+  it('is rejected if the issuer does not know it', async () => {
     expect(await refusalOf('Bearer unknown-token')).toEqual(REFUSED);
     expect(await refusalOf('Bearer ory_at_a.b')).toEqual(REFUSED);
   });
 
-  it('is introspected once while its answer is remembered', async () => {
+  it('is introspected once while the result is cached', async () => {
     const authorization = await issuer.token('opaque-client');
     await ask(authorization);
     const before = await issuer.countRequests('/oauth2/introspect');
@@ -216,15 +216,15 @@ describe('a token of an external issuer', () => {
     expect(await issuer.countRequests('/oauth2/introspect')).toBe(before);
   });
 
-  it('that was accepted is refused once it has expired', async () => {
-    // A JWT is good for a minute more than it says, for clocks that differ.
+  it('is rejected after its expiry', async () => {
+    // A JWT is accepted for a minute after its expiry, for differences between clocks.
     const signFor = async (seconds: number) => [
       await issuer.sign({ payload: { exp: now() - 60 + seconds } }),
       await issuer.opaque({ active: true, sub: 'ben', exp: now() - 60 + seconds }),
     ];
     const areAccepted = async () =>
       (await Promise.all(tokens.map(ask))).every(({ status }) => status === 200);
-    // Only a busy machine needs more than the first few seconds to ask.
+    // Only a busy machine needs more than the first few seconds.
     let tokens = await signFor(3);
     if (!(await areAccepted())) tokens = await signFor(60);
     expect(await areAccepted()).toBe(true);
@@ -234,7 +234,7 @@ describe('a token of an external issuer', () => {
     });
   });
 
-  it('never gets the answers of another one', async () => {
+  it('never gets the responses of another one', async () => {
     const tokens = await Promise.all(
       ['Anna', 'ben', 'nobody'].flatMap((sub) => [
         issuer.sign({ payload: { sub, scope: 'read' } }),
@@ -255,7 +255,7 @@ describe('a token of an external issuer', () => {
     expect(again).toEqual(shuffled.map(({ expected }) => expected));
   });
 
-  it('may be asked about, or else `check` says why not', async () => {
+  it('can be introspected, or `check` gives the reason', async () => {
     const findingsOf = async (environment: Environment) => {
       const { stdout } = await runCommand(['check', '--json'], {
         ...issuer.environment,
@@ -286,7 +286,7 @@ describe('a token of an external issuer', () => {
 });
 
 describe('a service without an introspection client', () => {
-  it('refuses opaque tokens', async () => {
+  it('rejects opaque tokens', async () => {
     const issuer = await ExternalIssuerProcess.start();
     const service = await TestService.start({
       environment: { AUTH_URL: issuer.url, AUTH_AUDIENCE: 'urn:test:directory' },
@@ -307,7 +307,7 @@ describe('a service without an introspection client', () => {
 });
 
 describe('an issuer', () => {
-  it('whose introspection never names an audience is believed where a setting says so', async () => {
+  it('whose introspection returns no audience is accepted if a setting allows it', async () => {
     const issuer = await ExternalIssuerProcess.start();
     const service = await TestService.start({
       ldif: LDIF,
@@ -327,7 +327,7 @@ describe('an issuer', () => {
     }
   });
 
-  it('that signs with a weak key is not believed, and with its other keys it is', async () => {
+  it('that signs with a weak key is not accepted, but is with its other keys', async () => {
     const issuer = await ExternalIssuerProcess.start();
     const service = await TestService.start({ ldif: LDIF, environment: issuer.environment });
     try {

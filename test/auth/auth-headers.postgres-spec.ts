@@ -29,7 +29,7 @@ describe('the Authorization header', () => {
       .token;
   });
 
-  /** Sends header lines exactly as they are: clients would mend some of them. */
+  /** Sends header lines unchanged, because clients normalize some of them. */
   async function send(lines: readonly (string | Buffer)[], target = '/graphql/v1'): Promise<RawAnswer> {
     const head = Buffer.concat([
       Buffer.from(
@@ -193,12 +193,12 @@ describe('the Authorization header', () => {
     ['a space before the colon', () => [`Authorization : Bearer ${bearer}`], 400],
     ['more than all headers may have', () => [`Authorization: Bearer ${'x'.repeat(17_000)}`], 431],
     ['more than is read', () => [`Authorization: Bearer ${'x'.repeat(70_000)}`], 431],
-  ])('is no HTTP with %s', async (_case, lines, status) => {
+  ])('is invalid HTTP with %s', async (_case, lines, status) => {
     expect((await send(lines())).status).toBe(status);
   });
 
   it.each(['access_token', 'token', 'authorization', 'Authorization', 'bearer_token'])(
-    'is the only place: %s in the query string is not looked at',
+    'is the only place for a token: %s in the query string is ignored',
     async (name) => {
       const target = `/graphql/v1?${name}=${encodeURIComponent(bearer)}`;
       expect(await send([], target)).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
@@ -209,7 +209,7 @@ describe('the Authorization header', () => {
   );
 
   it.each(['access_token', 'token', 'authorization'])(
-    'is the only place: %s in the body is not looked at',
+    'is the only place for a token: %s in the body is ignored',
     async (name) => {
       for (const body of [
         { query: '{ currentToken { kind } }', [name]: bearer },
@@ -221,7 +221,7 @@ describe('the Authorization header', () => {
     },
   );
 
-  it('decides alone: another token in the query string and the body changes nothing', async () => {
+  it('takes precedence over tokens in the query string and the body', async () => {
     const response = await fetch(`${service.url}/graphql/v1?access_token=wrong`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}` },
@@ -230,7 +230,7 @@ describe('the Authorization header', () => {
     expect(response.status).toBe(200);
   });
 
-  it('is refused when it is bad even where no token is needed', async () => {
+  it('is rejected if it is invalid even where no token is needed', async () => {
     const { status, headers } = await service.query('{ buildInfo { version } }', {
       authorization: 'Bearer wrong',
     });
@@ -238,7 +238,7 @@ describe('the Authorization header', () => {
     expect(headers.get('www-authenticate')).toMatch(/^Bearer realm="directory", error="invalid_token"/);
   });
 
-  it('is never repeated in an answer', async () => {
+  it('is never repeated in a response', async () => {
     const secret = randomBytes(24).toString('base64url');
     for (const authorization of [`Bearer ${secret}`, `Basic ${encode(`id:${secret}`)}`, `Other ${secret}`]) {
       const { headers, errors } = await service.query('{ __typename }', { authorization });
@@ -246,7 +246,7 @@ describe('the Authorization header', () => {
     }
   });
 
-  it('with a token that the embedded provider has not signed is refused, whatever that says', async () => {
+  it('with a token that the embedded provider has not signed is rejected', async () => {
     const response = await fetch(`${service.url}/oauth2/jwks`);
     const { keys } = (await response.json()) as { keys: PublishedKey[] };
     const forgeries = forgeTokens({ token: bearer, keys, lure: 'http://127.0.0.1:9/' });
@@ -255,7 +255,7 @@ describe('the Authorization header', () => {
     expect(wrong.map(([what]) => what)).toEqual([]);
   });
 
-  it('with a wrong secret is refused no sooner than it takes to look for any account', async () => {
+  it('with a wrong secret is rejected no sooner than after reading an account', async () => {
     const known = decoded().replace(/:.*/, '');
     for (const id of [known, 'nobody-of-this-name']) {
       const times: number[] = [];
@@ -264,12 +264,12 @@ describe('the Authorization header', () => {
         expect((await send([`Authorization: Basic ${encode(`${id}:wrong`)}`])).status).toBe(401);
         times.push(performance.now() - begun);
       }
-      // Timers know whole milliseconds only.
+      // Timers have a resolution of one millisecond.
       expect(Math.min(...times)).toBeGreaterThanOrEqual(4);
     }
   });
 
-  it('with a service account is refused from a page of another site', async () => {
+  it('with a service account is rejected from a page of another site', async () => {
     const response = await fetch(`${service.url}/graphql/v1?query={__typename}`, {
       headers: { authorization: `Basic ${basic}`, 'sec-fetch-site': 'cross-site' },
     });

@@ -13,7 +13,7 @@ async function statusOf(service: TestService, authorization: string): Promise<nu
   return status;
 }
 
-describe('an issuer that changes its keys', () => {
+describe('an issuer that rotates its keys', () => {
   let issuer: ExternalIssuerProcess;
   let service: TestService;
 
@@ -27,7 +27,7 @@ describe('an issuer that changes its keys', () => {
     await issuer.stop();
   });
 
-  it('has tokens of the new key accepted at once, and those of the old one while it is published', async () => {
+  it('has tokens of the new key accepted immediately, and those of the old one while it is published', async () => {
     const seen = await issuer.sign();
     const unseen = await issuer.sign();
     expect(await statusOf(service, seen)).toBe(200);
@@ -38,7 +38,7 @@ describe('an issuer that changes its keys', () => {
     expect([await statusOf(service, seen), await statusOf(service, unseen)]).toEqual([200, 200]);
     expect(await issuer.countRequests('/oauth2/jwks')).toBe(2);
 
-    // Without a key id any key may have signed: all that are known are tried, and then newer ones.
+    // Without a key id, all known keys are tried, then fetched ones.
     const header = { kid: null };
     expect(await statusOf(service, await issuer.sign({ header }))).toBe(200);
     await issuer.rotate({ drop: false });
@@ -46,14 +46,14 @@ describe('an issuer that changes its keys', () => {
     expect(await issuer.countRequests('/oauth2/jwks')).toBe(3);
   });
 
-  it('has tokens of a withdrawn key refused, and no good one however often it changes them', async () => {
+  it('has tokens of a withdrawn key rejected, and no valid one however often it rotates', async () => {
     const [seen, old] = [await issuer.sign(), await issuer.sign()];
     expect(await statusOf(service, seen)).toBe(200);
     await issuer.rotate({ drop: true });
     expect(await statusOf(service, await issuer.sign())).toBe(200);
     expect(await statusOf(service, old)).toBe(401);
 
-    // It has been asked three times within the minute.
+    // The keys have been fetched three times within the minute.
     const last = await issuer.sign();
     for (let change = 0; change < 3; change++) {
       await issuer.rotate({ drop: true });
@@ -64,7 +64,7 @@ describe('an issuer that changes its keys', () => {
   });
 });
 
-describe('an issuer that is away', () => {
+describe('an unavailable issuer', () => {
   let issuer: ExternalIssuerProcess;
   let service: TestService;
 
@@ -81,7 +81,7 @@ describe('an issuer that is away', () => {
     issuer = await ExternalIssuerProcess.start(Number(new URL(issuer.url).port));
   }
 
-  it('shuts nobody out and lets nobody in, from the start of the service to its own return', async () => {
+  it('causes neither accepted nor rejected tokens, from the start of the service until it is available', async () => {
     const early = await issuer.sign();
     await issuer.stop();
     service = await TestService.start({ ldif: LDIF, environment: issuer.environment });
@@ -92,7 +92,7 @@ describe('an issuer that is away', () => {
     await restart();
     const jwt = await issuer.sign();
     await service.until(async () => (await statusOf(service, jwt)) === 200);
-    // Signed by the process that is no more, with a key that is gone with it.
+    // Signed by the former process, with a key that no longer exists.
     expect(await statusOf(service, early)).toBe(401);
   });
 });

@@ -12,7 +12,7 @@ canaries.add('signing key', SIGNING_KEY);
 
 const secret = canaries.add('password in a setting', 'canary-of-a-setting');
 
-describe('what a process says that cannot begin', () => {
+describe('the output of a process that fails to start', () => {
   it.each([
     ['DATABASE_URL', `postgres://directory:${secret}@127.0.0.1:1/nothing`],
     ['DATABASE_URL', `postgres://directory:${secret}@[/nothing`],
@@ -29,7 +29,7 @@ describe('what a process says that cannot begin', () => {
     ['TRUSTED_PROXIES', secret],
     ['LOG_LEVEL', secret],
     ['LIMIT_DEPTH', secret],
-  ])('has no secret of %s in it: %s', async (name, value) => {
+  ])('contains no secret of %s: %s', async (name, value) => {
     const environment = { DATABASE_URL: 'pglite:/dev/null/nothing', [name]: value };
     const { code, stdout, stderr } = await runCommand(['service-account', 'list'], environment);
     expect(code).not.toBe(0);
@@ -37,7 +37,7 @@ describe('what a process says that cannot begin', () => {
     expect(canaries.foundIn(stdout + stderr)).toEqual([]);
   });
 
-  it('has none where a look is taken at everything', async () => {
+  it('contains none with full inspection of errors', async () => {
     const { stdout, stderr } = await runCommand(['check'], {
       PORT: String(await findFreePort()),
       DATABASE_URL: `postgres://directory:${secret}@127.0.0.1:1/nothing`,
@@ -58,8 +58,8 @@ describe('what a process says that cannot begin', () => {
 
 const LEVELS = ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'] as const;
 
-describe.each(['json', 'text'] as const)('a log in the form %s', (logFormat) => {
-  it.each(LEVELS)('has of an error where it was, and nothing that is at it: %s', (level) => {
+describe.each(['json', 'text'] as const)('a log in the format %s', (logFormat) => {
+  it.each(LEVELS)('contains the location of an error, but not its properties: %s', (level) => {
     const written: string[] = [];
     const fault = Object.assign(new Error('The program is at fault'), {
       parameters: [secret],

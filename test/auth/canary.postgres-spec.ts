@@ -18,7 +18,7 @@ import { MIRROR_PASSWORD, startSlapd, type TestSlapd } from '../support/servers/
 import { variable } from '../support/servers/store.js';
 import { WatchedService } from '../support/watched-service.js';
 
-/** What nobody is to find in a log, beside what people are called. */
+/** Data that must not occur in a log, besides names of users. */
 const DATABASE_PASSWORD = 'canary-of-the-database';
 const INTROSPECTION_SECRET = 'service-secret';
 const CLIENT_SECRET = 'canary-of-a-client';
@@ -41,7 +41,7 @@ canaries.add(
   Buffer.from(SIGNING_KEY, 'hex').toString('base64').replace(/=+$/, ''),
 );
 
-/** Every error that libraries throw has some of these at it. */
+/** Properties that errors of libraries often have. */
 const FAULT = {
   parameters: [NAME, EMAIL, TELEPHONE],
   detail: `Key (email)=(${EMAIL}) already exists.`,
@@ -52,7 +52,7 @@ const FAULT = {
   cause: Object.assign(new Error('What it came from'), { secret: SIGNING_KEY }),
 };
 
-describe('a service with everything around it', () => {
+describe('a service with all its dependencies', () => {
   let issuer: ExternalIssuerProcess;
   let redis: TestRedis;
   let slapd: TestSlapd;
@@ -83,7 +83,7 @@ describe('a service with everything around it', () => {
       redis.start(),
     ]);
     service = await WatchedService.start({
-      // The server takes any password, and the service does not know that.
+      // The server accepts any password, which the service does not know.
       reachDatabase: (url) => {
         const reached = new URL(url);
         return Object.assign(reached, { password: DATABASE_PASSWORD, port: String(proxy.port) }).href;
@@ -93,7 +93,7 @@ describe('a service with everything around it', () => {
         ...issuer.environment,
         AUTH_INTROSPECTION_CLIENT_SECRET: INTROSPECTION_SECRET,
         REDIS_URL: redis.url,
-        // Nobody is there.
+        // No server listens there.
         DATABASE_REPLICA_URLS: `postgres://directory:${DATABASE_PASSWORD}@127.0.0.1:1/directory`,
         URL_SIGNING_KEYS: SIGNING_KEY,
         LOG_LEVEL: 'verbose',
@@ -111,7 +111,7 @@ describe('a service with everything around it', () => {
       canaries.add(`token (${name})`, token.replace(/^\w+ /, ''));
   });
 
-  /** By its command, which tells the token this once. */
+  /** Created by the command, which prints the token once. */
   async function createServiceAccount(): Promise<string> {
     const { database } = service.config;
     const environment = { DATABASE_URL: database.kind === 'postgres' ? database.url : '' };
@@ -134,7 +134,7 @@ describe('a service with everything around it', () => {
   const ask = (query: string, authorization?: string): Promise<HttpAnswer> =>
     post(service, { query }, authorization === undefined ? {} : { authorization });
 
-  /** The URL of the photo, whose signature nobody is to find either. */
+  /** The URL of the photo, whose signature is a secret, too. */
   async function photoUrl(): Promise<URL> {
     const { body } = await ask(PERSON, tokens.reader);
     expect(body).toContain(NAME);
@@ -142,7 +142,7 @@ describe('a service with everything around it', () => {
     return new URL(data.user.photo);
   }
 
-  it('tells who may not know them nothing of people', async () => {
+  it('returns nothing about users to tokens without the scope', async () => {
     const queries = [
       PERSON,
       '{ users(first: 9) { nodes { name email } } }',
@@ -166,7 +166,7 @@ describe('a service with everything around it', () => {
     }
   });
 
-  it('keeps to itself what was sent to it, wherever that was', async () => {
+  it('logs no secret of a request, in any position', async () => {
     const url = await photoUrl();
     const signature = canaries.add('signature', url.searchParams.get('signature') ?? '');
     expect((await send(service, { path: url.pathname + url.search })).status).toBe(200);
@@ -178,12 +178,12 @@ describe('a service with everything around it', () => {
       expect([secret, told]).toEqual([secret, []]);
     }
     expect(canaries.foundIn(service.said)).toEqual([]);
-    // Of each of them there is a line, and a span.
+    // Each request has a log line and a span.
     expect(service.said.match(/"msg":"request"/g)?.length).toBeGreaterThan(secrets.length * 30);
     expect(canaries.foundIn((await redis.keys()).join('\n'))).toEqual([]);
   });
 
-  it('tells whoever watches it how much it does, and nothing of for whom', async () => {
+  it('has metrics of its load, without data of users', async () => {
     await collector.until(({ attributes }) => attributes['http.route'] === '/photo/v1/*');
     await collector.until(({ name }) => name === 'synchronisation');
     await collector.until(({ name }) => name === 'POST identity provider');
@@ -194,13 +194,13 @@ describe('a service with everything around it', () => {
     const { body } = await send({ config: { host: '127.0.0.1', port: metricsPort } }, { path: '/metrics' });
     expect(body).toContain('directory_requests_total{route="/graphql/v1"');
     expect(canaries.foundIn(body)).toEqual([]);
-    // Nor who they are to the service.
+    // Nor principals.
     for (const told of [collector.received, body, service.said]) {
       expect(told).not.toMatch(/\b(anna|ben|reader)\b/);
     }
   });
 
-  it('says that what it depends on is away, and not what it knows of it', async () => {
+  it('reports unavailable dependencies without their data', async () => {
     const before = service.said.length;
     await redis.kill();
     await slapd.stop();
@@ -218,7 +218,7 @@ describe('a service with everything around it', () => {
     expect(canaries.foundIn(service.said)).toEqual([]);
   });
 
-  it('ends, when it is at fault itself, with where that was and nothing else', async () => {
+  it('ends after a fault of the program with the location of the fault only', async () => {
     expect(await service.fail('crash', FAULT)).toBe(1);
     expect(service.said).toContain('The program is at fault');
     expect(service.said).toMatch(/at .*watch\.mjs:\d+/);
@@ -255,7 +255,7 @@ describe('a service with its own identity provider', () => {
 
   afterAll(() => service.stop());
 
-  it('keeps to itself the secrets and the tokens of its clients', async () => {
+  it('logs neither secrets nor tokens of its clients', async () => {
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     const token = async (secret: string, more: Record<string, string> = {}) => {
       const fields = { grant_type: 'client_credentials', client_id: 'client', scope: 'read', ...more };
@@ -283,7 +283,7 @@ describe('a service with its own identity provider', () => {
     expect(canaries.foundIn(service.said)).toEqual([]);
   });
 
-  it('says where a directory file is wrong, and not what stands there', async () => {
+  it('reports the line of an error in a directory file, without its content', async () => {
     const { source } = service.config.directory;
     if (source.kind !== 'file') throw new Error('It follows no file');
     const wrong = [
@@ -301,7 +301,7 @@ describe('a service with its own identity provider', () => {
     }
   });
 
-  it('ends, when nobody waited for what failed, with where that was and nothing else', async () => {
+  it('ends after an unhandled rejection with the location of the fault only', async () => {
     expect(await service.fail('reject', FAULT)).toBe(1);
     expect(service.said).toContain('The program is at fault');
     expect(canaries.foundIn(service.said)).toEqual([]);

@@ -18,7 +18,7 @@ const FOREIGN = [
   'x@localhost',
 ];
 
-/** What the embedded provider answers, by method and path. */
+/** Endpoints of the embedded provider, by method and path. */
 const PROVIDER: [method: string, path: string][] = [
   ['GET', '/.well-known/openid-configuration'],
   ['GET', '/.well-known/oauth-authorization-server'],
@@ -34,7 +34,7 @@ const PROVIDER: [method: string, path: string][] = [
 
 const QUERY = JSON.stringify({ query: '{ groups(first: 1) { totalCount } }' });
 
-describe('what is embedded', () => {
+describe('an embedded service', () => {
   const service = TestService.forSuite({
     environment: { BASE_URL: 'http://directory.example.org', DIRECTORY_URL: 'file:sample/directory.ldif' },
     compared: false,
@@ -55,7 +55,7 @@ describe('what is embedded', () => {
   }
 
   it.each(PROVIDER)(
-    'is the provider: %s %s answers this machine, and no other name',
+    'includes the provider: %s %s is available to this machine only',
     async (method, path) => {
       for (const host of LOCAL) {
         const { status, body } = await ask(method, path, host);
@@ -77,7 +77,7 @@ describe('what is embedded', () => {
     },
   );
 
-  it('does not believe what a proxy says of the host', async () => {
+  it('ignores the host that a proxy forwards', async () => {
     const { status } = await send(service, {
       path: '/oauth2/jwks',
       headers: { host: 'evil.example', 'x-forwarded-host': 'localhost', forwarded: 'host=localhost' },
@@ -85,7 +85,7 @@ describe('what is embedded', () => {
     expect(status).toBe(403);
   });
 
-  it('is the token of the demonstration: on the start page of this machine alone', async () => {
+  it('includes the demonstration token: only on the start page of this machine', async () => {
     expect(token).not.toBe('');
     for (const host of LOCAL) expect((await ask('GET', '/', host)).body).toContain(token);
     for (const host of FOREIGN) {
@@ -95,7 +95,7 @@ describe('what is embedded', () => {
     }
   });
 
-  it('is the account of the demonstration: it is refused under other names, with any secret', async () => {
+  it('includes the demonstration account: under other host names it is rejected with any secret', async () => {
     for (const host of LOCAL) expect((await query(host, token)).status).toBe(200);
     const wrong = Buffer.from('demo:wrong').toString('base64');
     for (const host of FOREIGN) {
@@ -107,14 +107,14 @@ describe('what is embedded', () => {
     }
   });
 
-  it('is no other service account', async () => {
+  it('includes no other service account', async () => {
     const [, other = ''] = (await service.serviceAccount('read')).split(' ');
     expect((await query('evil.example', other)).status).toBe(200);
   });
 });
 
-describe('what is embedded, with ALLOW_EMBEDDED', () => {
-  it('answers under every name', async () => {
+describe('an embedded service, with ALLOW_EMBEDDED', () => {
+  it('is available under every host name', async () => {
     const service = await TestService.start({ environment: { ALLOW_EMBEDDED: 'true' }, compared: false });
     try {
       const token = (await service.app.get(DemoServiceAccount).ensure()) ?? '';
@@ -130,8 +130,8 @@ describe('what is embedded, with ALLOW_EMBEDDED', () => {
   });
 });
 
-describe('the account of the demonstration', () => {
-  it('is not made beside a directory that is not the sample', async () => {
+describe('the demonstration account', () => {
+  it('is not created with a directory other than the sample', async () => {
     const service = await TestService.start({ compared: false });
     try {
       expect(await service.app.get(DemoServiceAccount).ensure()).toBeNull();

@@ -37,7 +37,7 @@ describe('codes of the device flow', () => {
     return JSON.parse(body) as Device;
   }
 
-  /** Types a code on the page, as a browser does. */
+  /** Submits a code on the page, like a browser. */
   async function type(code: string, address: string): Promise<Response> {
     const browser = new FormBrowser(service.url, { 'x-forwarded-for': address });
     const page = await (await browser.open(`${service.url}/oauth2/device`)).response.text();
@@ -58,7 +58,7 @@ describe('codes of the device flow', () => {
     });
   }
 
-  it('are refused from an address that typed too many wrong ones, also a right one, and from no other', async () => {
+  it('are rejected from an address with too many wrong ones, even a right one, and from no other address', async () => {
     const { user_code: right } = await askForCodes();
     for (let count = 0; count < SOME; count++) {
       const response = await type('BBBB-BBBB', '192.0.2.1');
@@ -82,7 +82,7 @@ describe('codes of the device flow', () => {
     ]);
   });
 
-  it('are no more than the limit when many are typed at once', async () => {
+  it('do not exceed the limit if many are submitted at once', async () => {
     const answers = await Promise.all(Array.from({ length: 3 * SOME }, () => type('BBBB-BBBB', '192.0.2.3')));
     expect(answers.filter(({ status }) => status === 400)).toHaveLength(SOME);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(2 * SOME);
@@ -105,7 +105,7 @@ describe('codes of the device flow', () => {
     expect((await send(service, { path: '/_health' })).status).toBe(200);
   });
 
-  it('of devices are counted too; a right one is answered all the same, and people can type theirs', async () => {
+  it('of devices are counted, too; a right one is accepted, and users can submit theirs', async () => {
     const { device_code: right, user_code: typed } = await askForCodes();
     const statuses: number[] = [];
     for (let count = 0; count < SOME + 2; count++) {
@@ -121,7 +121,7 @@ describe('codes of the device flow', () => {
   });
 });
 
-describe('every answer of the embedded provider', () => {
+describe('every response of the embedded provider', () => {
   const service = TestService.forSuite({ ldif: buildLdif([{ id: 'ada' }]), compared: false });
 
   const AUTHORIZE =
@@ -138,7 +138,7 @@ describe('every answer of the embedded provider', () => {
     [400, 'GET', '/interaction/unknown', HTML],
     [400, 'POST', '/interaction/unknown', { ...HTML, ...FORM }, 'id=ada'],
     [200, 'GET', '/oauth2/device', HTML],
-    // The form that sends itself on has a script of oidc-provider.
+    // The form that submits itself has a script of oidc-provider.
     [200, 'GET', '/oauth2/device?user_code=BBBB-BBBB', HTML],
     [400, 'POST', '/oauth2/device', { ...HTML, ...FORM }, 'user_code=BBBB-BBBB'],
     [400, 'POST', '/oauth2/device', { ...HTML, ...FORM, cookie: '_session=unknown' }, 'user_code=BBBB-BBBB'],

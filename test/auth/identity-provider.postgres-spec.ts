@@ -73,7 +73,7 @@ describe('the embedded identity provider', () => {
     return askToken({ grant_type: 'client_credentials', ...body }, headers);
   }
 
-  /** What the API says of a token. */
+  /** The API's response about a token. */
   async function who(token: string | undefined) {
     const { status, data } = await service.query(WHO, { authorization: `Bearer ${token ?? ''}` });
     return { status, ...(data?.['currentToken'] as object | undefined) };
@@ -93,7 +93,7 @@ describe('the embedded identity provider', () => {
     ['its secret in the header', {}, basic('basic', 'basic-secret'), 'basic'],
     ['its secret in the body', { client_id: 'post', client_secret: 'post-secret' }, {}, 'post'],
     ['an id and a secret of odd characters', {}, basic(ODD.id, ODD.secret), ODD.id],
-  ])('gives a client with %s a token that acts for its owner', async (_case, body, headers, clientId) => {
+  ])('issues a token for its owner to a client with %s', async (_case, body, headers, clientId) => {
     const { status, body: answer } = await askForItself({ scope: 'read profile', ...body }, headers);
     expect(status).toBe(200);
     expect(answer).toMatchObject({ token_type: 'Bearer', scope: 'read profile' });
@@ -110,13 +110,13 @@ describe('the embedded identity provider', () => {
     expect(data).toEqual({ profile: { id: 'anna', user: { id: 'anna' } }, user: { id: 'ben' } });
   });
 
-  it('gives a client that names no scope a token for all that it is registered for', async () => {
+  it('issues a token with all registered scopes to a client that requests none', async () => {
     const { body } = await askForItself({}, basic('basic', 'basic-secret'));
     expect(body).toMatchObject({ scope: 'profile read' });
     expect(await who(body['access_token'])).toMatchObject({ status: 200, scopes: ['profile', 'read'] });
   });
 
-  it('gives a client a token for less than it is registered for', async () => {
+  it('issues a token with a part of the registered scopes', async () => {
     const { body } = await askForItself({ scope: 'read' }, basic('basic', 'basic-secret'));
     expect(await who(body['access_token'])).toMatchObject({ scopes: ['read'] });
   });
@@ -124,7 +124,7 @@ describe('the embedded identity provider', () => {
   it.each([
     ['has no owner, though a person is called the same', 'ben'],
     ['has an owner who is not in the directory', 'left'],
-  ])('gives a client that %s a token that acts for nobody', async (_case, client) => {
+  ])('issues a token without a user to a client that %s', async (_case, client) => {
     const { body } = await askForItself({}, basic(client, `${client}-secret`));
     expect(await who(body['access_token'])).toMatchObject({ status: 200, clientId: client, userId: null });
     const { errors } = await service.query('{ profile { id } }', {
@@ -143,13 +143,13 @@ describe('the embedded identity provider', () => {
       {},
     ],
     ['no secret', { client_id: 'post' }, {}],
-  ])('answers %s with 401', async (_case, body, headers) => {
+  ])('rejects %s with 401', async (_case, body, headers) => {
     const { status, challenge, body: answer } = await askForItself(body, headers);
     expect({ status, error: answer['error'] }).toEqual({ status: 401, error: 'invalid_client' });
     if ('authorization' in headers) expect(challenge).toMatch(/^Basic realm=/);
   });
 
-  describe('asked by an application', () => {
+  describe('for an application', () => {
     const verifier = randomBytes(32).toString('base64url');
     const challenge = createHash('sha256').update(verifier).digest('base64url');
 
@@ -191,7 +191,7 @@ describe('the embedded identity provider', () => {
       });
     }
 
-    it('signs a person in, however they spell their id, and gives a token that acts for them', async () => {
+    it('signs a user in with an id in any case, and issues a token for the user', async () => {
       const { code, state, iss } = await signIn('BEN');
       expect({ state, iss }).toEqual({ state: 'a-state', iss: service.config.baseUrl });
       const { body } = await redeem(code);
@@ -213,12 +213,12 @@ describe('the embedded identity provider', () => {
     it.each([
       ['no code challenge', { code_challenge: undefined, code_challenge_method: undefined }],
       ['a plain one', { code_challenge_method: 'plain' }],
-    ])('refuses %s', async (_case, parameters) => {
+    ])('rejects %s', async (_case, parameters) => {
       const answer = await new FormBrowser(service.config.baseUrl).open(authorizationUrl(parameters));
       expect(callbackOf(answer)).toMatchObject({ error: 'invalid_request', state: 'a-state' });
     });
 
-    it('gives nothing for a code without its verifier, with another one, or used before', async () => {
+    it('rejects a code without its verifier, with another one, or used before', async () => {
       expect((await redeem((await signIn('anna'))['code'], { code_verifier: '' })).status).toBe(400);
       const other = await redeem((await signIn('anna'))['code'], { code_verifier: 'x'.repeat(43) });
       expect(other).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
@@ -227,7 +227,7 @@ describe('the embedded identity provider', () => {
       expect(await redeem(code)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
     });
 
-    it('connects a device that waits, from another window', async () => {
+    it('connects a waiting device from another window', async () => {
       const response = await fetch(`${service.url}/oauth2/device_authorization`, {
         method: 'POST',
         body: new URLSearchParams({ client_id: 'app', scope: 'read' }),

@@ -1,4 +1,4 @@
-/** @isolated It declares types and resolvers. */
+/** @isolated The suite declares types and resolvers. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -63,7 +63,7 @@ import { readData, sendQuery } from '../support/clients/graphql.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 
-/** Lets a request pass that has the header `x-allowed`. */
+/** Accepts requests with the header `x-allowed`. */
 @Injectable()
 class HeaderGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
@@ -300,17 +300,14 @@ describe('an application with a module of another author', () => {
       expect(await get('pets/guarded', { 'x-allowed': '1' })).toMatchObject({ status: 200 });
     });
 
-    it.each(['{ guarded }', '{ guardedDirectly }'])(
-      'also for a response that was sent before: %s',
-      async (query) => {
-        for (let time = 0; time < 3; time++) await ask(query, { authorization: reader, 'x-allowed': '1' });
-        expect(await ask(query, { authorization: reader })).toMatchObject({ code: 'FORBIDDEN' });
-      },
-    );
+    it.each(['{ guarded }', '{ guardedDirectly }'])('also for a cached response: %s', async (query) => {
+      for (let time = 0; time < 3; time++) await ask(query, { authorization: reader, 'x-allowed': '1' });
+      expect(await ask(query, { authorization: reader })).toMatchObject({ code: 'FORBIDDEN' });
+    });
   });
 
-  describe('has its routes guarded', () => {
-    it('by OAuthGuard: without a token there is 401 with a challenge', async () => {
+  describe('has guards on its routes', () => {
+    it('OAuthGuard: without a token there is 401 with a challenge', async () => {
       const { status, code, headers, message } = await get('pets/caller/anna');
       expect([status, code, headers.get('www-authenticate')]).toEqual([
         401,
@@ -320,25 +317,25 @@ describe('an application with a module of another author', () => {
       expect(message).toMatch(/^The route GET \/pets\/caller\/:name needs a token/);
     });
 
-    it('by OAuthGuard: a wrong token is refused', async () => {
+    it('OAuthGuard: a wrong token is rejected', async () => {
       expect(await get('pets/caller/anna', { authorization: 'Bearer nonsense' })).toMatchObject({
         status: 401,
         code: 'UNAUTHENTICATED',
       });
     });
 
-    it('by OAuthGuard: the principal is known to the method', async () => {
+    it('OAuthGuard: the principal is available to the method', async () => {
       const { status, body } = await get('pets/caller/anna', { authorization: reader });
       expect([status, body]).toEqual([200, { caller: 'test-read', name: 'anna' }]);
     });
 
-    it('by OAuthGuard: a public route reads no token', async () => {
+    it('OAuthGuard: a public route reads no token', async () => {
       expect(await get('pets/guarded', { authorization: 'Bearer nonsense', 'x-allowed': '1' })).toMatchObject(
         { status: 200 },
       );
     });
 
-    it('by ScopesGuard', async () => {
+    it('ScopesGuard', async () => {
       const { status, code, headers, message } = await get('pets/scoped', { authorization: reader });
       expect([status, code, message, headers.get('www-authenticate')]).toEqual([
         403,
@@ -351,12 +348,12 @@ describe('an application with a module of another author', () => {
     });
   });
 
-  describe('has its root fields guarded', () => {
+  describe('has guards on its root fields', () => {
     it.each([
       ['caller', 'caller'],
       ['failureDirectly', 'failureDirectly'],
       ['buildInfo', 'buildInfo { version }'],
-    ])('by ScopesGuard: %s', async (name, selection) => {
+    ])('ScopesGuard: %s', async (name, selection) => {
       const canActivate = jest.spyOn(ScopesGuard.prototype, 'canActivate');
       await ask(`{ ${selection} }`, { authorization: reader });
       expect(canActivate.mock.calls.map(([context]) => context.getHandler().name)).toEqual([name]);
@@ -366,7 +363,7 @@ describe('an application with a module of another author', () => {
       });
     });
 
-    it('and knows the principal in them', async () => {
+    it('the principal is available to them', async () => {
       expect((await ask('{ caller }', { authorization: reader })).body).toEqual({
         caller: 'SERVICE_ACCOUNT_TOKEN',
       });
@@ -378,7 +375,7 @@ describe('an application with a module of another author', () => {
     });
   });
 
-  describe('gives its exceptions a code:', () => {
+  describe('maps its exceptions to codes:', () => {
     it.each([
       ['BAD_REQUEST', 400, new BadRequestException('no')],
       ['UNAUTHENTICATED', 401, new UnauthorizedException('no')],
@@ -403,7 +400,7 @@ describe('an application with a module of another author', () => {
         'the cause of an exception',
         new ForbiddenException({ message: 'no', internal: 'secret' }, { cause: new Error('secret') }),
       ],
-    ])('%s shows nothing', async (_what, exception) => {
+    ])('%s shows no internals', async (_what, exception) => {
       thrown.error = exception;
       const outcomes = [
         await get('pets/failure'),
@@ -415,14 +412,14 @@ describe('an application with a module of another author', () => {
       expect(outcomes.map((outcome) => outcome.code)).toEqual([code, code, code]);
     });
 
-    it('a route that asks for a login says how', async () => {
+    it('a route that requires a login sends a challenge', async () => {
       thrown.error = new UnauthorizedException();
       expect((await get('pets/failure')).headers.get('www-authenticate')).toBe('Bearer realm="directory"');
     });
   });
 });
 
-describe('what is registered for all', () => {
+describe('a global element', () => {
   @Module({
     providers: [
       PetQueries,
@@ -434,7 +431,7 @@ describe('what is registered for all', () => {
   })
   class GlobalsModule {}
 
-  it('runs on root fields that are @Direct, and for responses that were sent before', async () => {
+  it('runs on @Direct root fields, and for cached responses', async () => {
     const intercept = jest.spyOn(Shout.prototype, 'intercept');
     const app = await createAppWith(GlobalsModule, database);
     try {
@@ -463,7 +460,7 @@ describe('the start fails', () => {
     return error instanceof Error ? error.message : 'it started';
   }
 
-  it('for a route that does not declare its access, with its name', async () => {
+  it('for a route without a declaration of access, with its name', async () => {
     @Controller()
     class ForgottenController {
       @Get('forgotten')
@@ -485,7 +482,7 @@ describe('the start fails', () => {
     ]);
   });
 
-  it('for a root field that does not declare its access, with its name', async () => {
+  it('for a root field without a declaration of access, with its name', async () => {
     @Resolver()
     class ForgottenResolver {
       @Query(() => String, TEXT)
@@ -498,7 +495,7 @@ describe('the start fails', () => {
     expect(await startFailure(ForgottenModule)).toContain('Query.forgotten does not say');
   });
 
-  it('for @Direct methods with something that would not run, with their names', async () => {
+  it('for @Direct methods with elements that would not run, with their names', async () => {
     const pipe = { transform: (value: unknown) => value };
     @Resolver()
     class Wrong {

@@ -1,7 +1,7 @@
 import { buildLdif } from '../support/builders/directory.js';
 import { TestService } from '../support/servers/service.js';
 
-/** A group, where a token with `directory` alone can reach one: its members stay withheld from that token. */
+/** A group, in a position where a token with `directory` can read it, but not its members. */
 function inGroup(selection: string): string {
   return `users(first: 1) { nodes { groups(first: 2) { nodes { group { ${selection} } } } } }`;
 }
@@ -48,7 +48,7 @@ describe('a withheld field', () => {
     };
   }
 
-  /** The answer to `inGroup`, with the same for both groups. */
+  /** The response to `inGroup`, with the same data for both groups. */
   function bothGroups(group: unknown): unknown {
     return { users: { nodes: [{ groups: { nodes: [{ group }, { group }] } }] } };
   }
@@ -60,7 +60,7 @@ describe('a withheld field', () => {
     }));
   }
 
-  it('has an error under each of its aliases', async () => {
+  it('has an error for each of its aliases', async () => {
     expect(await ask(`{ ${inGroup(`a: ${MEMBERS} b: ${MEMBERS}`)} }`)).toEqual({
       status: 200,
       data: bothGroups({ a: null, b: null }),
@@ -68,7 +68,7 @@ describe('a withheld field', () => {
     });
   });
 
-  it('is not reached under the name of another field', async () => {
+  it('cannot be read under the name of another field', async () => {
     expect(await ask(`{ ${inGroup(`id: ${MEMBERS}`)} }`)).toEqual({
       status: 200,
       data: bothGroups({ id: null }),
@@ -123,7 +123,7 @@ describe('a withheld field', () => {
     ['a literal', 'query', 'members(first: 1) @include(if: false) { totalCount }'],
     ['its fragment', 'query ($no: Boolean!)', `... on Group @include(if: $no) { ${MEMBERS} }`],
     ['what is around its fragment', 'query', `... @skip(if: true) { ... on Group { ${MEMBERS} } }`],
-  ])('has no error when it is left out by %s', async (_case, operation, selection) => {
+  ])('has no error if %s omits it', async (_case, operation, selection) => {
     expect(
       await ask(`${operation} { ${inGroup(`__typename ${selection}`)} }`, directory, {
         yes: true,
@@ -136,14 +136,14 @@ describe('a withheld field', () => {
     });
   });
 
-  it('has an error when it is left out in one place and asked for in another', async () => {
+  it('has an error if it is omitted in one place and selected in another', async () => {
     const selection = `members(first: 1) @skip(if: true) { totalCount } ...G`;
     expect(await ask(`{ ${inGroup(selection)} } fragment G on Group { ${MEMBERS} }`)).toMatchObject({
       errors: withheldAt('members'),
     });
   });
 
-  it('has an error at each place where a fragment is used', async () => {
+  it('has an error for each place that spreads a fragment', async () => {
     const { errors } = await ask(
       `{ a: ${inGroup('...G')} b: ${inGroup('...G')} } fragment G on Group { ${MEMBERS} }`,
     );
@@ -153,7 +153,7 @@ describe('a withheld field', () => {
     ]);
   });
 
-  it('has an error also where there is no row to withhold it from', async () => {
+  it('has an error even if there is no row', async () => {
     expect(
       await ask(`{ users(first: 1) { nodes { groups(first: 0) { nodes { group { ${MEMBERS} } } } } } }`),
     ).toEqual({
@@ -163,13 +163,13 @@ describe('a withheld field', () => {
     });
   });
 
-  it('runs nothing of what is below it', async () => {
+  it('does not execute its selections', async () => {
     expect(await ask(`{ ${inGroup('members(first: 1, after: "no cursor") { totalCount }')} }`)).toMatchObject(
       { errors: withheldAt('members') },
     );
   });
 
-  it('at the root is null beside those that are reached', async () => {
+  it('at the root is null beside readable fields', async () => {
     expect(await ask('{ group(group: {id: "club"}) { id } users(first: 1) { totalCount } }')).toEqual({
       status: 200,
       data: { group: null, users: { totalCount: 1 } },
@@ -177,7 +177,7 @@ describe('a withheld field', () => {
     });
   });
 
-  it('at the root is null beside those that need no token', async () => {
+  it('at the root is null beside fields that need no token', async () => {
     expect(await ask('{ group(group: {id: "club"}) { id } directoryStatus { state } }')).toEqual({
       status: 200,
       data: { group: null, directoryStatus: { state: 'IDLE' } },
@@ -185,7 +185,7 @@ describe('a withheld field', () => {
     });
   });
 
-  it('at the root says nothing of what does not exist', async () => {
+  it('at the root does not disclose whether an object exists', async () => {
     const [known, unknown] = await Promise.all(
       ['club', 'nothing'].map((id) => ask(`{ group(group: {id: "${id}"}) { id } buildInfo { __typename } }`)),
     );
@@ -204,7 +204,7 @@ describe('a withheld field', () => {
       '{ users(first: 1) @skip(if: true) { totalCount } group(group: {id: "club"}) { id } }',
     ],
     ['it comes from a fragment', '{ ...R } fragment R on Query { group(group: {id: "club"}) { id } }'],
-  ])('at the root refuses the request when %s', async (_case, query) => {
+  ])('at the root causes the request to be rejected if %s', async (_case, query) => {
     const { status, data, errors } = await ask(query);
     expect({ status, data, errors }).toEqual({
       status: 403,
@@ -213,13 +213,13 @@ describe('a withheld field', () => {
     });
   });
 
-  it('counts in the operation that is named only', async () => {
+  it('counts only in the executed operation', async () => {
     const query = 'query A { users(first: 1) { totalCount } } query B { group(group: {id: "club"}) { id } }';
     const data = await service.read(query, { authorization: directory, operationName: 'A' });
     expect(data).toEqual({ users: { totalCount: 1 } });
   });
 
-  it('is read through a union by a token that reaches it, and by no other', async () => {
+  it('can be read through a union only by a token with its scope', async () => {
     const query = `{ buildInfo { __typename } search(query: "anna", first: 5) { nodes {
       __typename ... on Group { ${MEMBERS} } ... on User { id } } } }`;
     const reached = await ask(query, read);
@@ -244,7 +244,7 @@ describe('a withheld field', () => {
     ['introspection', '{ __schema { queryType { name } } __type(name: "Group") { fields { name } } }'],
     ['public fields', '{ directoryStatus { state } rateLimit { cost } buildInfo { version } }'],
     ['a field that is left out', '{ __typename users(first: 1) @include(if: false) { totalCount } }'],
-  ])('is nothing that %s alone would be: it needs no token', async (_case, query) => {
+  ])('does not include %s, which needs no token', async (_case, query) => {
     expect(await ask(query, '')).toMatchObject({ status: 200, errors: [] });
   });
 
@@ -255,7 +255,7 @@ describe('a withheld field', () => {
       'query ($yes: Boolean = true) { __typename users(first: 1) @include(if: $yes) { totalCount } }',
     ],
     ['by a fragment', '{ ...R } fragment R on Query { currentToken { kind } }'],
-  ])('asked for %s needs a token', async (_case, query) => {
+  ])('with %s needs a token', async (_case, query) => {
     expect(await ask(query, '')).toEqual({
       status: 401,
       data: undefined,

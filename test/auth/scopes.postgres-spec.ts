@@ -32,7 +32,7 @@ const SUBSETS = Array.from({ length: 2 ** SCOPES.length }, (_, bits) =>
 
 const BY_NAME = SUBSETS.map((scopes) => ({ scopes, name: scopes.join(' ') || 'no scope' }));
 
-/** The contract asks for four levels; six are those at which a person's groups have members. */
+/** The contract requires a depth of four; at six, groups of users have members. */
 const DEPTH = 6;
 
 const tree = walkQueries(schema, DEPTH);
@@ -40,13 +40,13 @@ const everywhere = flatten(tree);
 const mutations = walkMutations(schema, 5);
 const roots = [...walkQueries(schema, 1), ...walkMutations(schema, 1)];
 
-/** An operation of one root field. */
+/** An operation with one root field. */
 function printRoot(step: SchemaStep): string {
   const operation = step.coordinate.startsWith('Mutation.') ? 'mutation' : 'query';
   return `${operation} ${printSelection([step], argumentsOf)}`;
 }
 
-/** The highest fields of the tree that these scopes do not reach, and with them all that is below. */
+/** The highest fields that these scopes do not allow, together with all fields below. */
 function withheldIn(steps: readonly SchemaStep[], scopes: readonly Scope[]): SchemaStep[] {
   return steps.flatMap((step) =>
     (NEEDED[step.coordinate] ?? []).every((scope) => scopes.includes(scope))
@@ -68,7 +68,7 @@ function expectedError({ coordinate, path }: SchemaStep): ScopeError {
   };
 }
 
-/** The path says in which row a field was withheld first; here it counts that it is one error. */
+/** The path contains the row in which a field was withheld first; here only the number of errors matters. */
 function withoutIndices({ message, path = [] }: ScopeError): ScopeError {
   return { message, path: path.filter((key) => typeof key === 'string') };
 }
@@ -77,7 +77,7 @@ function byText(left: ScopeError, right: ScopeError): number {
   return JSON.stringify(left).localeCompare(JSON.stringify(right));
 }
 
-/** The mutations of the walk that name what a token with these scopes cannot read, and the argument that does. */
+/** The mutations of the walk whose arguments a token with these scopes cannot read, with that argument. */
 function unreadableAmong(scopes: readonly Scope[]): [coordinate: string, argument: string][] {
   if (scopes.includes('read') || scopes.includes('directory')) return [];
   const members: [string, string][] = [
@@ -106,7 +106,7 @@ describe('scopes', () => {
     },
   });
 
-  /** A token that acts for Anna. */
+  /** A token for Anna. */
   function tokenWith(scopes: readonly Scope[]): Promise<string> {
     return service.accessToken(scopes.join(' '), scopes.length > 0 ? 'walker' : 'bare');
   }
@@ -115,7 +115,7 @@ describe('scopes', () => {
     return errors.filter(({ extensions }) => extensions.code === 'INSUFFICIENT_SCOPE');
   }
 
-  it('are asked for by each field as the table says, and each field has its line there', () => {
+  it('are required by each field as in the table, which contains every field', () => {
     const asked = Object.values(service.app.get(GraphQLSchemaHost).schema.getTypeMap())
       .filter((type) => isObjectType(type) && !isIntrospectionType(type))
       .flatMap((type) =>
@@ -127,14 +127,14 @@ describe('scopes', () => {
     expect(Object.fromEntries(asked)).toEqual(Object.fromEntries(ACCESS));
   });
 
-  it('let a token with all of them read rows in every list and an object behind every field', async () => {
+  it('allow a token with all of them to read rows in every list and an object in every field', async () => {
     const { status, data, errors } = await service.query(printSelection(tree, argumentsOf), {
       authorization: await tokenWith(SCOPES),
     });
     expect({ status, errors }).toEqual({ status: 200, errors: [] });
     const empty = everywhere.filter(({ path, isList, isComposite, coordinate }) => {
       if (!isList && !isComposite) return false;
-      // A person's token is of no service account.
+      // A user's token has no service account.
       if (coordinate === 'Query.currentServiceAccount' || coordinate.startsWith('ServiceAccount.'))
         return false;
       return valuesAt(data, path).every((value) => value === null);
@@ -143,7 +143,7 @@ describe('scopes', () => {
   });
 
   it.each(BY_NAME)(
-    'withhold on every path, once a selection, what a token with $name does not reach',
+    'withhold on every path, once per selection, the fields that $name does not allow',
     async ({ scopes }) => {
       const answer = await service.query(printSelection(tree, argumentsOf), {
         authorization: await tokenWith(scopes),
@@ -160,7 +160,7 @@ describe('scopes', () => {
   );
 
   it.each(BY_NAME)(
-    'withhold the same from a service account with $name, which acts for nobody',
+    'withhold the same from a service account with $name, which has no user',
     async ({ scopes }) => {
       const shallow = walkQueries(schema, 4);
       const answer = await service.query(printSelection(shallow, argumentsOf), {
@@ -179,7 +179,7 @@ describe('scopes', () => {
   );
 
   it.each(BY_NAME)(
-    'let a token with $name preview what it reaches of the mutations, and run nothing else',
+    'allow a token with $name only those mutations whose arguments it can read',
     async ({ scopes }) => {
       const answer = await service.query(`mutation ${printSelection(mutations, argumentsOf)}`, {
         authorization: await tokenWith(scopes),
@@ -222,7 +222,7 @@ describe('scopes', () => {
   describe.each(READING)('with write, and %s to read', (reading) => {
     const scopes: Scope[] = reading === 'nothing' ? ['write'] : [reading, 'write'];
 
-    it.each(NAMINGS)('let $mutation name what can be read, and nothing else', async (naming) => {
+    it.each(NAMINGS)('allow $mutation only arguments that the token can read', async (naming) => {
       const { status, data, errors } = await service.query(
         `mutation { payload: ${naming.mutation} { clientMutationId preview { ldif } } }`,
         { authorization: await tokenWith(scopes) },
@@ -243,7 +243,7 @@ describe('scopes', () => {
     });
   });
 
-  it('let a service account, which has no profile, name nothing by the scopes profile and write', async () => {
+  it('allow a service account, which has no profile, no arguments by the scopes profile and write', async () => {
     const authorization = await service.serviceAccount('profile', 'write');
     const unreadable = NAMINGS.filter(({ outcomes }) => outcomes.nothing === 'unreadable');
     expect(unreadable.length).toBeGreaterThan(20);
@@ -258,31 +258,28 @@ describe('scopes', () => {
     }
   });
 
-  it.each(BY_NAME)(
-    'refuse with $name the whole request when no root field is reached',
-    async ({ scopes }) => {
-      const authorization = await tokenWith(scopes);
-      for (const step of roots) {
-        const { status, headers, data, errors } = await service.query(printRoot(step), { authorization });
-        const needed = NEEDED[step.coordinate] ?? [];
-        const isReached = needed.every((scope) => scopes.includes(scope));
-        expect({ field: step.coordinate, status }).toEqual({
-          field: step.coordinate,
-          status: isReached ? 200 : 403,
-        });
-        if (isReached) continue;
-        expect(data).toBeUndefined();
-        expect(headers.get('www-authenticate')).toBe(
-          `Bearer error="insufficient_scope", scope="${needed.join(' ')}"`,
-        );
-        expect(errors.map(({ extensions }) => extensions)).toMatchObject([
-          { code: 'INSUFFICIENT_SCOPE', requiredScopes: needed, grantedScopes: scopes },
-        ]);
-      }
-    },
-  );
+  it.each(BY_NAME)('reject with $name the whole request if it can read no root field', async ({ scopes }) => {
+    const authorization = await tokenWith(scopes);
+    for (const step of roots) {
+      const { status, headers, data, errors } = await service.query(printRoot(step), { authorization });
+      const needed = NEEDED[step.coordinate] ?? [];
+      const isReached = needed.every((scope) => scopes.includes(scope));
+      expect({ field: step.coordinate, status }).toEqual({
+        field: step.coordinate,
+        status: isReached ? 200 : 403,
+      });
+      if (isReached) continue;
+      expect(data).toBeUndefined();
+      expect(headers.get('www-authenticate')).toBe(
+        `Bearer error="insufficient_scope", scope="${needed.join(' ')}"`,
+      );
+      expect(errors.map(({ extensions }) => extensions)).toMatchObject([
+        { code: 'INSUFFICIENT_SCOPE', requiredScopes: needed, grantedScopes: scopes },
+      ]);
+    }
+  });
 
-  it('need a token first: without one every field that is not public is answered with 401', async () => {
+  it('need a token: without one, each field that is not public causes 401', async () => {
     for (const step of roots) {
       const { status, headers, errors } = await service.query(printRoot(step));
       const expected = PUBLIC.includes(step.coordinate)
@@ -297,7 +294,7 @@ describe('scopes', () => {
     }
   });
 
-  it('name every one that would have helped in the challenge', async () => {
+  it('are all named in the challenge if they would help', async () => {
     const { status, headers, errors } = await service.query(
       '{ users(first: 1) { totalCount } groups(first: 1) { totalCount } }',
       { authorization: await tokenWith(['profile']) },
@@ -305,11 +302,11 @@ describe('scopes', () => {
     expect(status).toBe(403);
     expect(headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope", scope="directory read"');
     expect(errors).toHaveLength(1);
-    // users needs one of them and groups another: each is named.
+    // users requires one of them and groups another: both are named.
     expect(errors[0]?.message).toMatch(/ Query\.users .*needs the scope.* Query\.groups .*needs the scope/);
   });
 
-  it('are named to whoever comes without a token, with the field', async () => {
+  it('are named together with the field in the response to a request without a token', async () => {
     const { status, errors } = await service.query(
       '{ buildInfo { version } users(first: 1) { totalCount } }',
     );

@@ -27,14 +27,14 @@ describe('directory service-account', () => {
   const lastLine = ({ stdout }: TestProcess) => stdout.trimEnd().split('\n').at(-1) ?? '';
   const decode = (token: string) => Buffer.from(token, 'base64').toString();
 
-  it('makes an account whose token is the last line', async () => {
+  it('creates an account, and prints its token in the last line', async () => {
     const about = ['--contact', ' it@example.org ', '--purpose', 'The year book'];
     const made = await create('--expires', '90d', ...about);
     expect(made.code).toBe(0);
     expect(decode(lastLine(made))).toMatch(/^library:dirsa_[\w-]{43}$/);
   });
 
-  it('fails where the id is taken, and calls an id that is none wrong use', async () => {
+  it('fails if the id is in use, and reports an invalid id as wrong usage', async () => {
     const taken = await create();
     expect([taken.code, taken.stdout, taken.stderr]).toEqual([
       1,
@@ -46,7 +46,7 @@ describe('directory service-account', () => {
     expect(wrong.stderr).toMatch(/^The id of a service account has [^\n]+\n$/);
   });
 
-  it('lists accounts without a secret', async () => {
+  it('lists accounts without secrets', async () => {
     expect(JSON.parse((await run('service-account', 'list', '--json')).stdout)).toEqual([
       expect.objectContaining({
         id: 'library',
@@ -63,7 +63,7 @@ describe('directory service-account', () => {
     );
   });
 
-  it('gives a new token, ends the account, and then knows it no more', async () => {
+  it('rotates the token, revokes the account, and then does not find it', async () => {
     const rotated = await run('service-account', 'rotate', 'library', '--json');
     expect(rotated.code).toBe(0);
     expect(decode((JSON.parse(rotated.stdout) as { token: string }).token)).toMatch(/^library:dirsa_/);
@@ -75,7 +75,7 @@ describe('directory service-account', () => {
     expect([again.code, again.stderr]).toEqual([1, 'There is no service account «library»\n']);
   });
 
-  it('says who has read what, and who is to be asked about it', async () => {
+  it('lists the access to personal data, with the owner of each account', async () => {
     const today = new Date().toISOString().slice(0, 10);
     const client = new pg.Client(database.url);
     await client.connect();
@@ -106,7 +106,7 @@ describe('directory service-account', () => {
     expect([wrong.code, wrong.stdout]).toEqual([2, '']);
   });
 
-  it('wants somebody to answer for an account that is made in production', async () => {
+  it('requires an owner for an account in production', async () => {
     const refused = await runCommand(
       [
         'service-account',

@@ -69,7 +69,7 @@ describe('a service account', () => {
     return dataSource.manager.findBy(ServiceAccountSecretEntity, { serviceAccountId: id });
   }
 
-  it('tells its program what it is', async () => {
+  it('can read its own properties', async () => {
     const expiresAt = new Date(Date.now() + 90 * 86_400_000);
     const { id, token } = await create({
       name: 'Réports',
@@ -98,7 +98,7 @@ describe('a service account', () => {
     });
   });
 
-  it('is null for the token of a person, which tells its client and person', async () => {
+  it('is null for the token of a user, which has client and user', async () => {
     const before = Date.now();
     const { data } = await service.query<Who>(WHO, {
       authorization: await service.accessToken('read profile'),
@@ -116,7 +116,7 @@ describe('a service account', () => {
     expect(Date.parse(expiresAt)).toBeGreaterThan(before + 3_500_000);
   });
 
-  it('acts for nobody, even when a person is called the same', async () => {
+  it('has no user, even if a user has the same id', async () => {
     const { token } = await create({ id: 'ada', scopes: ['profile'] });
     const { status, data, errors } = await service.query('{ profile { id } }', {
       authorization: `Basic ${token}`,
@@ -125,12 +125,12 @@ describe('a service account', () => {
     expect(errors).toMatchObject([{ extensions: { code: 'NO_USER_CONTEXT' } }]);
   });
 
-  it('may have no scope, and then still knows itself', async () => {
+  it('may have no scope, and can then read its own properties', async () => {
     const { id, token } = await create({ scopes: [] });
     expect((await ask(token)).data).toMatchObject({ currentServiceAccount: { id, scopes: [] } });
   });
 
-  it('has an id of its own: a second one is refused, also once the first is revoked', async () => {
+  it('has a unique id, also after the account with that id is revoked', async () => {
     const { id } = await create();
     await expect(create({ id })).rejects.toMatchObject({ code: 'CONFLICT' });
     await accounts.revoke(id);
@@ -138,13 +138,13 @@ describe('a service account', () => {
   });
 
   it.each(['', 'a', 'Upper', 'with space', 'a:b', '-first', 'é', 'x'.repeat(65)])(
-    'is not made with the id «%s»',
+    'cannot be created with the id «%s»',
     async (id) => {
       await expect(create({ id })).rejects.toMatchObject({ code: 'BAD_USER_INPUT' });
     },
   );
 
-  it('has a secret of 256 bits that scanners recognise, of which the table has the SHA-256 only', async () => {
+  it('has a secret of 256 bits in a format that secret scanners recognize, and only its SHA-256 is stored', async () => {
     const { id, token } = await create();
     const secret = secretOf(token);
     expect(secret).toMatch(/^dirsa_[A-Za-z0-9_-]{43}$/);
@@ -157,7 +157,7 @@ describe('a service account', () => {
     expect(everything).not.toContain(secret.slice('dirsa_'.length));
   });
 
-  it('that is unknown is refused like a wrong secret', async () => {
+  it('that is unknown is rejected like a wrong secret', async () => {
     const { id, token } = await create();
     const refusals = await Promise.all(
       [`${id}:wrong`, `nobody:${secretOf(token)}`, `${id}:${secretOf(token)}x`, 'demo:', ':'].map(
@@ -182,13 +182,13 @@ describe('a service account', () => {
     expect(refusals.every(({ status }) => status === 401)).toBe(true);
   });
 
-  it('is no account with the secret of another one', async () => {
+  it('does not accept the secret of another account', async () => {
     const [one, other] = [await create(), await create()];
     const mixed = Buffer.from(`${one.id}:${secretOf(other.token)}`).toString('base64');
     expect(await isAccepted(mixed)).toBe(false);
   });
 
-  it('is refused from its end on', async () => {
+  it('is rejected after its expiry', async () => {
     const { id, token } = await create({ expiresAt: new Date(Date.now() + 3_600_000) });
     expect(await isAccepted(token)).toBe(true);
     await dataSource.manager.update(
@@ -200,7 +200,7 @@ describe('a service account', () => {
     expect(await isAccepted(token)).toBe(false);
   });
 
-  it('is looked up together with others when secrets arrive faster than the database answers', async () => {
+  it('is read together with others if secrets arrive faster than the database responds', async () => {
     const { id, token } = await create();
     const verifier = service.app.get(ServiceAccountVerifier);
     let statements = 0;
@@ -218,7 +218,7 @@ describe('a service account', () => {
     expect(statements).toBe(3);
   });
 
-  it('is refused at once when it is revoked, and no other one is', async () => {
+  it('is rejected immediately after its revocation, and no other account is', async () => {
     const [revoked, other] = [await create(), await create()];
     expect(await isAccepted(revoked.token)).toBe(true);
     await accounts.revoke(revoked.id);
@@ -237,7 +237,7 @@ describe('a service account', () => {
     }
   });
 
-  it('has two tokens while it is rotated, and one afterwards', async () => {
+  it('has two tokens during a rotation, and one afterwards', async () => {
     const { id, token: old } = await create();
     const { token: fresh } = await accounts.rotate(id, 2);
     expect([await isAccepted(old), await isAccepted(fresh)]).toEqual([true, true]);
@@ -245,13 +245,13 @@ describe('a service account', () => {
     expect(await isAccepted(fresh)).toBe(true);
   });
 
-  it('is rotated at once when no overlap is wanted', async () => {
+  it('is rotated immediately if no overlap is requested', async () => {
     const { id, token: old } = await create();
     const { token: fresh } = await accounts.rotate(id, 0);
     expect([await isAccepted(old), await isAccepted(fresh)]).toEqual([false, true]);
   });
 
-  it('has two live tokens at most, the newest ones', async () => {
+  it('has at most two valid tokens, the newest ones', async () => {
     const { id, token: first } = await create();
     const { token: second } = await accounts.rotate(id, 600);
     const { token: third } = await accounts.rotate(id, 600);
@@ -263,7 +263,7 @@ describe('a service account', () => {
     ]);
   });
 
-  it('has two live tokens also when it is rotated several times at once', async () => {
+  it('has two valid tokens also after several simultaneous rotations', async () => {
     const { id } = await create();
     const rotated = await Promise.all([1, 2, 3, 4].map(() => accounts.rotate(id, 600)));
     expect(await secretsOf(id)).toHaveLength(2);
@@ -271,7 +271,7 @@ describe('a service account', () => {
     expect(accepted.filter(Boolean)).toHaveLength(2);
   });
 
-  it('does not live longer by a rotation than its token would have', async () => {
+  it('is not extended by a rotation beyond the expiry of its token', async () => {
     const { id, token } = await create();
     await accounts.rotate(id, 1);
     await accounts.rotate(id, 600);
@@ -279,7 +279,7 @@ describe('a service account', () => {
     expect(await isAccepted(token)).toBe(false);
   });
 
-  it('notes when it was used, and once a minute only', async () => {
+  it('records its last use, once a minute', async () => {
     const { id, token } = await create();
     const before = Date.now() - 1;
     await ask(token);
@@ -298,7 +298,7 @@ describe('a service account', () => {
     await service.until(async () => ((await rowOf(id)).lastUsedAt?.getTime() ?? 0) > earlier.getTime());
   });
 
-  it('notes nothing for a token that is refused', async () => {
+  it('records no use for a rejected token', async () => {
     const { id } = await create();
     await ask(Buffer.from(`${id}:wrong`).toString('base64'));
     expect((await rowOf(id)).lastUsedAt).toBeNull();

@@ -11,7 +11,7 @@ const WHO = '{ currentToken { kind } }';
 const AUDIENCE = 'urn:test:directory';
 /** Seconds. */
 const HOUR = 3600;
-/** What the requirement asks for at least. */
+/** The minimum number of the requirement. */
 const MUTATIONS = 120;
 const AT_ONCE = 8;
 
@@ -23,7 +23,7 @@ function ask(service: TestService, authorization: string): Promise<Answer> {
   return service.query(WHO, { authorization });
 }
 
-/** Asks with each token, a few at a time. */
+/** Sends a request with each token, a few at a time. */
 async function statusesOf(service: TestService, authorizations: readonly string[]): Promise<number[]> {
   const statuses: number[] = [];
   const queue = authorizations.entries();
@@ -61,11 +61,11 @@ describe('an access token', () => {
     return ((await response.json()) as { keys: PublishedKey[] }).keys;
   }
 
-  it.each(['RS256', 'ES256', 'EdDSA'])('is accepted when the issuer has signed it by %s', async (alg) => {
+  it.each(['RS256', 'ES256', 'EdDSA'])('is accepted if the issuer has signed it with %s', async (alg) => {
     expect((await ask(service, await issuer.sign({ header: { alg } }))).status).toBe(200);
   });
 
-  it('is refused when the issuer has not signed it, whatever it says', async () => {
+  it('is rejected if the issuer has not signed it, with any header', async () => {
     const token = (await issuer.sign()).slice('Bearer '.length);
     const keys = await publishedKeys();
     const { port } = lure.address() as AddressInfo;
@@ -84,7 +84,7 @@ describe('an access token', () => {
     expect((await ask(service, `Bearer ${token}`)).status).toBe(200);
   });
 
-  /** Of such a one nothing is said once the issuer was asked for its keys three times. */
+  /** For tokens with an unknown key, the result is unknown once the keys were fetched three times. */
   function isOfUnknownKey(token: Forgery[1], keys: readonly PublishedKey[]): boolean {
     try {
       const { kid, alg } = decodeProtectedHeader(token);
@@ -94,7 +94,7 @@ describe('an access token', () => {
     }
   }
 
-  it('is refused when the issuer has signed it for something else', async () => {
+  it('is rejected if the issuer has signed it for another purpose', async () => {
     const wrong = wrongTokens(issuer.url, AUDIENCE, now());
     const tokens = await Promise.all(wrong.map(([, request]) => issuer.sign(request)));
     const statuses = await statusesOf(service, tokens);
@@ -106,7 +106,7 @@ describe('an access token', () => {
     ['nbf', (shift) => ({ payload: { nbf: now() + shift } }), 59, 61],
     ['iat', (shift) => ({ payload: { iat: now() + shift } }), 59, 61],
   ])(
-    'is accepted when clocks differ by 59 seconds at its %s, and refused at 61, whatever its kind',
+    'is accepted if clocks differ by 59 seconds at its %s, and rejected at 61, for each kind of token',
     async (_claim, request, near, far) => {
       const jwt = (shift: number) => issuer.sign(request(shift));
       const opaque = (shift: number) => {
@@ -120,7 +120,7 @@ describe('an access token', () => {
     },
   );
 
-  /** Makes a token and asks with it within one second of the clock, the one that it is made for. */
+  /** Creates a token and uses it within the same second of the clock. */
   async function judgeWithinSecond(make: () => Promise<string>): Promise<number> {
     for (;;) {
       const before = now();
@@ -129,7 +129,7 @@ describe('an access token', () => {
     }
   }
 
-  it('is good only if introspection says true, and nothing like it', async () => {
+  it('is valid only if introspection returns the boolean true', async () => {
     const claims = { sub: 'anna', scope: 'read', aud: AUDIENCE, exp: now() + HOUR };
     const like = ['true', 'TRUE', 'yes', '1', '', 1, 0, -1, [], [true], {}, { active: true }, null, false];
     const tokens = await Promise.all(like.map((active) => issuer.opaque({ ...claims, active })));
@@ -137,7 +137,7 @@ describe('an access token', () => {
     expect((await ask(service, await issuer.opaque({ ...claims, active: true }))).status).toBe(200);
   });
 
-  it('that is opaque and bad is asked about once while it is sent again', async () => {
+  it('that is opaque and invalid is introspected once while it is sent again', async () => {
     const before = await issuer.countRequests('/oauth2/introspect');
     const bad = Array.from({ length: 40 }, () => 'Bearer the-same-again');
     expect(new Set(await statusesOf(service, bad))).toEqual(new Set([401]));
@@ -165,12 +165,12 @@ describe('a flood of tokens', () => {
     );
   }
 
-  /** The minutes that have begun since, for each of which three questions are allowed. */
+  /** Minutes that have started since, each of which allows three requests. */
   function allowedSince(begun: number): number {
     return 3 * Math.ceil((performance.now() - begun) / 60_000);
   }
 
-  it('with unknown keys has the issuer asked three times a minute, also while it fails', async () => {
+  it('with unknown keys causes three requests a minute to the issuer, also while it fails', async () => {
     const tokens = await signWithUnknownKeys(150);
     await issuer.pause();
     const begun = performance.now();
@@ -183,14 +183,14 @@ describe('a flood of tokens', () => {
     expect(await issuer.countRequests('/oauth2/jwks')).toBeLessThanOrEqual(allowedSince(begun));
   });
 
-  it('that are opaque and bad ends at the service, and ends no session', async () => {
+  it('that are opaque and invalid is rejected by the service, and ends no session', async () => {
     const claims = { active: true, sub: 'anna', scope: 'read' };
     const known = await issuer.opaque(claims);
     expect((await ask(service, known)).status).toBe(200);
     const before = await issuer.countRequests('/oauth2/introspect');
     const bad = Array.from({ length: 200 }, (_, index) => `Bearer made-up-${index}`);
     expect(new Set(await statusesOf(service, bad))).toEqual(new Set([401, 429]));
-    // A hundred were refused, and a few were under way when the last of them was.
+    // A hundred were rejected, and some were pending at the time of the last of them.
     expect((await issuer.countRequests('/oauth2/introspect')) - before).toBeLessThan(100 + AT_ONCE);
     expect((await ask(service, known)).status).toBe(200);
     const { status, headers, errors } = await ask(service, await issuer.opaque(claims));

@@ -23,7 +23,7 @@ const compose = readCompose();
 const kustomization = readKustomization();
 const { pod, container } = readPod();
 const REPLICAS = ['directory-1', 'directory-2'];
-/** Seconds within which a process that is told to end has ended. */
+/** Seconds within which a process ends after SIGTERM. */
 const LONGEST_END = 15;
 
 let secrets: string;
@@ -48,14 +48,14 @@ function addressOf(name: string): string {
   return networks.inside.ipv4_address;
 }
 
-/** A variable is a setting, or names the file of a secret one. */
+/** Environment variables are settings, or names of secret files. */
 function isSetting(variable: string): boolean {
   const secret = variable.replace(/_FILE$/, '');
   const settings: Record<string, object> = SETTINGS;
   return variable in settings || (secret !== variable && 'secret' in (settings[secret] ?? {}));
 }
 
-/** What is asked for from outside has to be put in: ${NAME:-default}. */
+/** Values without a default must be provided: ${NAME:-default}. */
 function interpolate(environment: Readonly<Record<string, string>>, given: Record<string, string>) {
   return Object.fromEntries(
     Object.entries(environment).map(([name, value]) => [
@@ -69,7 +69,7 @@ function interpolate(environment: Readonly<Record<string, string>>, given: Recor
 }
 
 describe('the schemas', () => {
-  it('find a field that does not exist, one of another type, and one that is missing', () => {
+  it('report an unknown field, a wrong type, and a missing field', () => {
     const [deployment] = readManifests('deployment.yaml');
     const change = (pattern: string, replacement: string) =>
       problemsOfManifest(JSON.parse(JSON.stringify(deployment).replace(pattern, replacement)) as Manifest);
@@ -84,11 +84,11 @@ describe('the schemas', () => {
 });
 
 describe('the compose file', () => {
-  it('is one, by the Compose Specification', () => {
+  it('conforms to the Compose Specification', () => {
     expect(problemsOfCompose(compose)).toEqual([]);
   });
 
-  it('mounts files that are there, or that are written by deploy/make-secrets.sh', () => {
+  it('mounts files that exist, or that deploy/make-secrets.sh writes', () => {
     const mounted = Object.values(compose.services)
       .flatMap(({ volumes = [] }) => volumes)
       .map((volume) => volume.split(':')[0] ?? '')
@@ -100,7 +100,7 @@ describe('the compose file', () => {
     expect(Object.keys(compose.secrets).filter((name) => !existsSync(join(secrets, name)))).toEqual([]);
   });
 
-  it('gives every service the secrets whose files it names', () => {
+  it('gives every service the secrets that its settings refer to', () => {
     for (const { environment = {}, secrets: given = [] } of Object.values(compose.services)) {
       const named = Object.values(environment).filter((value) => value.startsWith('/run/secrets/'));
       expect(named.filter((file) => !given.includes(file.replace('/run/secrets/', '')))).toEqual([]);
@@ -111,7 +111,7 @@ describe('the compose file', () => {
     });
   });
 
-  it('has the addresses and ports that its balancers name', () => {
+  it('uses the addresses and ports of its balancers', () => {
     for (const file of ['deploy/nginx.conf', 'deploy/haproxy.cfg']) {
       const named = readFileSync(file, 'utf8').match(/10\.[\d.]+:\d+/g) ?? [];
       expect(named).toEqual(
@@ -125,7 +125,7 @@ describe('the compose file', () => {
     }
   });
 
-  it('starts a service that may run in production', () => {
+  it('starts a service with valid production settings', () => {
     for (const name of REPLICAS) {
       const environment = interpolate(serviceOf(name).environment ?? {}, {
         AUTH_URL: 'https://login.example.org',
@@ -141,8 +141,8 @@ describe('the compose file', () => {
   });
 });
 
-describe('the compose file, to try it without a provider', () => {
-  it('starts a service that may be embedded', () => {
+describe('the compose file for a trial without a provider', () => {
+  it('starts a service that allows the embedded provider', () => {
     const environment = interpolate(serviceOf('directory-1').environment ?? {}, { ALLOW_EMBEDDED: 'true' });
     const config = readConfig(withSecrets({ ...readImageEnvironment(), ...environment }, secrets));
     expect(config).toMatchObject({ production: true, allowEmbedded: true, auth: { issuer: null } });
@@ -152,17 +152,17 @@ describe('the compose file, to try it without a provider', () => {
 describe('the manifests', () => {
   const names = readdirSync('deploy/kubernetes').filter((name) => name.endsWith('.yaml'));
 
-  it('are all applied, and all there', () => {
+  it('are all listed, and all exist', () => {
     expect([...kustomization.resources, 'kustomization.yaml'].sort()).toEqual(names.sort());
   });
 
-  it.each(kustomization.resources)('%s is what the API knows', (file) => {
+  it.each(kustomization.resources)('%s conforms to the API', (file) => {
     const manifests = readManifests(file);
     expect(manifests.length).toBeGreaterThan(0);
     expect(manifests.flatMap(problemsOfManifest)).toEqual([]);
   });
 
-  it('mount files that are written by deploy/make-secrets.sh', () => {
+  it('mount files that deploy/make-secrets.sh writes', () => {
     const items = pod.volumes.flatMap(({ secret }) => secret?.items ?? []);
     expect(items.filter(({ key }) => !existsSync(join(secrets, key)))).toEqual([]);
     const [mount] = container.volumeMounts;
@@ -171,7 +171,7 @@ describe('the manifests', () => {
     expect(pod.volumes.map(({ name }) => name)).toEqual(container.volumeMounts.map(({ name }) => name));
   });
 
-  it('name one another by the names that they have', () => {
+  it('refer to each other by existing names', () => {
     const text = readFileSync('deploy/kubernetes/deployment.yaml', 'utf8');
     const [generated] = kustomization.configMapGenerator;
     expect(generated?.envs).toEqual(['settings.env']);
@@ -192,7 +192,7 @@ describe('the manifests', () => {
     expect(policy?.spec).toMatchObject({ podSelector: { matchLabels: labels } });
   });
 
-  it('start a service that may run in production', () => {
+  it('start a service with valid production settings', () => {
     const environment = Object.fromEntries(container.env.map(({ name, value }) => [name, value]));
     const config = readConfig(
       withSecrets({ ...readImageEnvironment(), ...readSettingsFile(), ...environment }, secrets),
@@ -211,7 +211,7 @@ describe('the manifests', () => {
 });
 
 describe('both', () => {
-  it('set nothing that is no setting', () => {
+  it('use existing settings only', () => {
     const variables = [
       ...REPLICAS.flatMap((name) => Object.keys(serviceOf(name).environment ?? {})),
       ...container.env.map(({ name }) => name),
@@ -222,7 +222,7 @@ describe('both', () => {
     expect(variables.filter((name) => !isSetting(name))).toEqual([]);
   });
 
-  it('leave a process the time that it takes to end', () => {
+  it('give a process enough time to end', () => {
     for (const name of REPLICAS) {
       expect(Number(/^(\d+)s$/.exec(serviceOf(name).stop_grace_period ?? '')?.[1])).toBeGreaterThan(
         LONGEST_END,
@@ -244,7 +244,7 @@ describe('both', () => {
 });
 
 describe('the secrets', () => {
-  it('stay as they are when they are made again, and are shown to nobody else', () => {
+  it('stay the same when they are created again, and are readable by their user only', () => {
     const readAll = () =>
       readdirSync(secrets).map((name) => [name, readFileSync(join(secrets, name), 'utf8')]);
     const before = readAll();
@@ -263,7 +263,7 @@ describe('the secrets', () => {
     ).toContain('deploy/secrets');
   });
 
-  it('stop a start that cannot read one, which says so', () => {
+  it('cause an error that names an unreadable one at the start', () => {
     const directory = mkdtempSync(join(tmpdir(), 'secrets-'));
     writeFileSync(join(directory, 'empty'), '\n');
     const start = (file: string) =>

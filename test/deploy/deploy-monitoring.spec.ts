@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { type MetricFamily, readExpression, readMetricsTable } from '../support/clients/metrics.js';
 
-/** What Prometheus itself has: of each process, and of its alerts. */
+/** Metrics of Prometheus itself: those of processes and alerts. */
 const OF_PROMETHEUS = ['up', 'ALERTS'];
 const LABELS_OF_PROMETHEUS = ['job', 'instance', 'alertname', 'alertstate'];
 /** Columns of a dashboard. */
@@ -34,7 +34,7 @@ interface Dashboard {
   readonly templating: { readonly list: readonly { readonly name: string; readonly type: string }[] };
 }
 
-// What it says of the service is compared with one that runs: test/http/monitoring.postgres-spec.ts.
+// test/http/monitoring.postgres-spec.ts compares the metrics of the page with those of a running service.
 const table = readMetricsTable();
 const { groups } = parse(readFileSync('deploy/monitoring/alerts.yaml', 'utf8')) as {
   groups: { name: string; rules: Rule[] }[];
@@ -43,8 +43,8 @@ const rules = groups.flatMap(({ rules: own }) => own);
 const dashboard = JSON.parse(readFileSync('deploy/monitoring/dashboard.json', 'utf8')) as Dashboard;
 const drawn = dashboard.panels.filter(({ type }) => type !== 'row');
 
-describe('what reads the expressions', () => {
-  it('finds what is none, a metric that nobody has, and a label that it does not have', () => {
+describe('the validation of expressions', () => {
+  it('reports invalid ones, unknown metrics, and unknown labels', () => {
     expect(() => readExpression('sum((')).toThrow('no PromQL');
     expect(unknownIn('rate(directory_requests[5m])')).toEqual(['directory_requests']);
     expect(unknownIn('directory_requests_total{status="200"}')).toEqual(['status']);
@@ -54,12 +54,12 @@ describe('what reads the expressions', () => {
 });
 
 describe('the alerts', () => {
-  it('ask for what there is', () => {
+  it('use existing metrics', () => {
     expect(rules.length).toBeGreaterThan(10);
     expect(rules.filter(({ expr }) => unknownIn(expr).length > 0)).toEqual([]);
   });
 
-  it('say what is the matter and what to do, and are all on the page, in its order', () => {
+  it('have a summary and a remedy, and are all on the page, in its order', () => {
     for (const { labels, annotations } of rules) {
       expect(['critical', 'warning']).toContain(labels.severity);
       expect(annotations.summary).toMatch(/^\S.*[^.]$/);
@@ -72,13 +72,13 @@ describe('the alerts', () => {
 });
 
 describe('the dashboard', () => {
-  it('asks for what there is', () => {
+  it('uses existing metrics', () => {
     const expressions = drawn.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
     expect(expressions.length).toBeGreaterThan(30);
     expect(expressions.filter((expression) => unknownIn(expression).length > 0)).toEqual([]);
   });
 
-  it('is one: every panel has its place, its numbers and a word about them', () => {
+  it('is complete: every panel has a position, queries and a description', () => {
     expect(dashboard).toMatchObject({ title: 'Directory service', uid: 'directory-service' });
     expect(dashboard.schemaVersion).toBeGreaterThanOrEqual(39);
     expect(dashboard.templating.list.map(({ name, type }) => `${name}: ${type}`)).toEqual([
@@ -96,7 +96,7 @@ describe('the dashboard', () => {
     }
   });
 
-  it('has no panel over another, or beyond the edge', () => {
+  it('has no panel over another, or beyond the right margin', () => {
     const taken = new Set<string>();
     for (const { gridPos } of dashboard.panels) {
       expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(WIDTH);
@@ -110,7 +110,7 @@ describe('the dashboard', () => {
   });
 });
 
-/** Metrics and labels of an expression that nobody has. */
+/** Unknown metrics and labels of an expression. */
 function unknownIn(expression: string): string[] {
   const { metrics, groupedBy } = readExpression(expression);
   const known = new Set(LABELS_OF_PROMETHEUS);
@@ -123,7 +123,7 @@ function unknownIn(expression: string): string[] {
   return [...unknown, ...groupedBy.filter((label) => !known.has(label))];
 }
 
-/** Null: there is no such metric. */
+/** Null for an unknown metric. */
 function labelsOf(name: string): readonly string[] | null {
   if (OF_PROMETHEUS.includes(name)) return [];
   const isIt = (family: MetricFamily) =>

@@ -38,7 +38,7 @@ function programOf(name: string): string {
 }
 
 describe('the configuration of', () => {
-  it('nginx is one', async () => {
+  it('nginx is valid', async () => {
     const directory = mkdtempSync(join(work, 'nginx-'));
     const args = writeNginx(directory, await findFreePort(), [3001, 3002]);
     const { stderr } = await execute(programOf('nginx'), ['-t', ...args]);
@@ -46,7 +46,7 @@ describe('the configuration of', () => {
     expect(stderr).not.toMatch(/\[(warn|error|emerg)\]/);
   });
 
-  it('haproxy is one', async () => {
+  it('haproxy is valid', async () => {
     const directory = mkdtempSync(join(work, 'haproxy-'));
     const args = writeHaproxy(directory, await findFreePort(), [3001, 3002]);
     const { stdout, stderr } = await execute(programOf('haproxy'), ['-c', ...args]);
@@ -54,7 +54,7 @@ describe('the configuration of', () => {
     expect(stderr).not.toMatch(/WARNING|ALERT/);
   });
 
-  it('nginx and that of haproxy close quiet connections before a replica does', () => {
+  it('nginx and haproxy closes idle connections before a replica does', () => {
     const { server } = new HttpAdapter(readConfig({})).getInstance<FastifyInstance>();
     const [, ofNginx] = /keepalive_timeout (\d+)s/.exec(readFileSync('deploy/nginx.conf', 'utf8')) ?? [];
     const [, ofHaproxy] = /timeout server (\d+)s/.exec(readFileSync('deploy/haproxy.cfg', 'utf8')) ?? [];
@@ -63,7 +63,7 @@ describe('the configuration of', () => {
     }
   });
 
-  it('Redis asks for the password that the service has', async () => {
+  it('Redis requires the password of the service', async () => {
     const port = await findFreePort();
     const read = (name: string) => readFileSync(join(secrets, name), 'utf8').trim();
     const [, password = ''] = /^requirepass (\w{64})$/.exec(read('redis-configuration')) ?? [];
@@ -92,7 +92,7 @@ describe('the configuration of', () => {
 });
 
 describe('the directory server of the compose file', () => {
-  it('is filled once with the sample school, which the mirror reads and its own administrator changes', async () => {
+  it('is filled once with the sample school, which the mirror reads and its administrator can change', async () => {
     const port = await findFreePort();
     const environment = prepareDirectory(port);
     for (const visit of ['first', 'second']) {
@@ -114,7 +114,7 @@ describe('the directory server of the compose file', () => {
     }
   });
 
-  /** The settings of the container, with everything that it keeps below a directory of the test's own. */
+  /** The settings of the container, with all its files below a directory of the test. */
   function prepareDirectory(port: number): NodeJS.ProcessEnv {
     const data = join(work, 'openldap');
     mkdirSync(data);
@@ -138,7 +138,7 @@ describe('the directory server of the compose file', () => {
 
   const socketUrl = () => `ldapi://${encodeURIComponent(join(work, 'ldapi'))}`;
 
-  /** As whoever has a shell on the server does, without a password: gives the exit code. */
+  /** Runs a command like a shell on the server, without a password, and returns its exit code. */
   async function rename(name: string): Promise<number | null> {
     const args = ['-Q', '-Y', 'EXTERNAL', '-H', socketUrl()];
     const child = spawnBound(programOf('ldapmodify'), args, { stdio: ['pipe', 'ignore', 'ignore'] });
@@ -153,14 +153,14 @@ describe('the directory server of the compose file', () => {
       try {
         return await count(port, filter);
       } catch (error) {
-        // −1: nobody listens yet.
+        // −1: no server listens yet.
         if (server.exitCode !== null || (error as { code?: number }).code !== 255) throw error;
         await sleep(50);
       }
     }
   }
 
-  /** How many entries the account of the mirror sees. */
+  /** The number of entries that the account of the mirror sees. */
   async function count(port: number, filter: string): Promise<number> {
     const password = join(secrets, 'password-as-it-is');
     writeFileSync(password, readFileSync(join(secrets, 'ldap-password'), 'utf8').trim());

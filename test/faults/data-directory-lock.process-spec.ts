@@ -38,7 +38,7 @@ const TAKE = `
     });
   });`;
 const NOTHING = { onWait: () => undefined, onLost: () => undefined };
-/** Gives each command its own process number namespace, like a container. */
+/** Runs each command in a PID namespace of its own, like a container. */
 const NAMESPACE = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child'];
 
 class Taker {
@@ -104,7 +104,7 @@ describe('the lock of a database directory', () => {
     rmSync(parent, { recursive: true });
   });
 
-  it('makes the directory, for this user only, and is in it', async () => {
+  it('creates the directory, for this user only, with the lock inside', async () => {
     const lock = await DirectoryLock.take(directory, NOTHING);
     expect(statSync(directory).mode & 0o777).toBe(0o700);
     expect(statSync(join(directory, LOCK_FILE)).isSocket()).toBe(true);
@@ -113,7 +113,7 @@ describe('the lock of a database directory', () => {
     expect([LOCK_FILE, HOLDER_FILE].map((name) => existsSync(join(directory, name)))).toEqual([false, false]);
   });
 
-  it('is refused as long as a living process holds it, and names that process', async () => {
+  it('is held while its process lives, and the error names that process', async () => {
     const lock = await DirectoryLock.take(directory, NOTHING);
     await expect(DirectoryLock.take(directory, NOTHING)).rejects.toThrow(DatabaseStartError);
     await expect(DirectoryLock.take(directory, NOTHING)).rejects.toThrow(`in use by process ${process.pid}:`);
@@ -121,14 +121,14 @@ describe('the lock of a database directory', () => {
     (await DirectoryLock.take(directory, NOTHING)).release();
   });
 
-  it('works in a directory whose path is longer than that of a socket may be', async () => {
+  it('works in a directory whose path is longer than the maximum for sockets', async () => {
     directory = join(parent, 'a'.repeat(100), 'b'.repeat(100));
     const lock = await DirectoryLock.take(directory, NOTHING);
     await expect(DirectoryLock.take(directory, NOTHING)).rejects.toThrow('in use by process');
     lock.release();
   });
 
-  it('holds between processes that do not know the numbers of each other', async () => {
+  it('works between processes in different PID namespaces', async () => {
     const [first, second] = [await start(NAMESPACE), await start(NAMESPACE)];
     expect(await first.take()).toBe('held\n');
     // Each of them is process 1 in its namespace.
@@ -141,7 +141,7 @@ describe('the lock of a database directory', () => {
     while (outcome !== 'held\n') outcome = await second.take();
   });
 
-  it('holds while its holder is stopped, and is free at once when that is killed', async () => {
+  it('is held while its holder is paused, and is free immediately after that is killed', async () => {
     const [first, second] = [await start(), await start(NAMESPACE)];
     expect(await first.take()).toBe('held\n');
     first.signal('SIGSTOP');
@@ -168,7 +168,7 @@ describe('the lock of a database directory', () => {
     }
   });
 
-  it('has one holder, of many who take over the same at once', async () => {
+  it('has one holder if many processes take over the same lock at once', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const left = await start();
       expect(await left.take()).toBe('held\n');
@@ -181,7 +181,7 @@ describe('the lock of a database directory', () => {
     }
   });
 
-  it('is respected when a release before this one holds it', async () => {
+  it('is respected if a process of an earlier release holds it', async () => {
     const holder = spawnBound(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
     await once(holder, 'spawn');
     writeFileSync(`${directory}.lock`, `${holder.pid} 1 boot`);
@@ -197,16 +197,13 @@ describe('the lock of a database directory', () => {
     ['nothing', () => ''],
     ['nonsense', () => 'nonsense'],
     ['process 0, which would be this one', () => '0 1 boot'],
-  ])('is taken from a release before this one that left %s', async (_, contents) => {
+  ])('is taken from an earlier release that left %s', async (_, contents) => {
     writeFileSync(`${directory}.lock`, contents());
     (await DirectoryLock.take(directory, NOTHING)).release();
   });
 
   describe('of a process on another machine', () => {
-    /**
-     * Simulates a holder on another machine: nothing answers on its socket, and the file alone shows its
-     * heartbeats.
-     */
+    /** Simulates a holder on another machine: nothing answers on its socket, and only the file shows its heartbeats. */
     async function leave(): Promise<void> {
       const taker = await start();
       expect(await taker.take()).toBe('held\n');
@@ -220,7 +217,7 @@ describe('the lock of a database directory', () => {
         });
     }
 
-    it('is refused when there is a sign of life, whatever the clock there is', async () => {
+    it('is held if there is a heartbeat, independent of the clock there', async () => {
       await leave();
       let hours = 0;
       const signs = setInterval(() => {
@@ -237,7 +234,7 @@ describe('the lock of a database directory', () => {
       }
     });
 
-    it('is taken over when there is none, and it says what it waits for', async () => {
+    it('is taken over if there is none, and the log says what it waits for', async () => {
       await leave();
       const other = await start();
       expect(await other.take()).toMatch(
@@ -245,7 +242,7 @@ describe('the lock of a database directory', () => {
       );
     });
 
-    it('ends a holder that was stopped meanwhile, before it does anything else', async () => {
+    it('ends a former holder that was paused, before it does anything else', async () => {
       const stopped = await start();
       expect(await stopped.take()).toBe('held\n');
       stopped.signal('SIGSTOP');
@@ -265,7 +262,7 @@ describe('the lock of a database directory', () => {
     });
   });
 
-  it('says so when the directory cannot be created', async () => {
+  it('reports a directory that cannot be created', async () => {
     writeFileSync(directory, 'a file');
     await expect(DirectoryLock.take(directory, NOTHING)).rejects.toThrow(DatabaseStartError);
     await expect(DirectoryLock.take(join(directory, 'below'), NOTHING)).rejects.toThrow(/cannot be created/);

@@ -9,27 +9,27 @@ import { type ServiceProcess, ServiceProcesses } from '../support/servers/servic
 
 const CLIENTS = 50;
 /**
- * Requests, one after another, that a process may still answer as before once it has been sent a signal: libuv handles
- * signals after the connections of the same turn of the event loop.
+ * Number of requests that a process may still answer without noticing a signal: libuv handles signals after the connections of
+ * the same turn of the event loop.
  */
 const UNTIL_HEARD = 3;
-/** Milliseconds after which Kubernetes kills a process that has not ended; the service ends after half of that. */
+/** Milliseconds after which Kubernetes kills a process; the service ends after half of that. */
 const GRACE_PERIOD = 30_000;
 
 const QUERY = JSON.stringify({
   query: '{ user(user: {id: "anna"}) { id name groups(first: 3) { totalCount } } }',
 });
 
-describe('a process that is told to end while 50 clients go on asking', () => {
+describe('a process that receives SIGTERM while 50 clients send requests', () => {
   let replicas: ServiceProcesses;
   let replica: ServiceProcess;
-  /** When it was told; times are those of performance.now(). */
+  /** Time of the signal; times are those of performance.now(). */
   let told = 0;
-  /** When the first answer came that says that it is ending. */
+  /** Time of the first response that reports the shutdown. */
   let heard = Infinity;
   let ended = 0;
   let clients: AskingClients;
-  /** What answers to later requests said of their connections. */
+  /** The header Connection of later responses. */
   const connections: (string | undefined)[] = [];
   const readiness: number[] = [];
   let slow: Promise<string>;
@@ -60,7 +60,7 @@ describe('a process that is told to end while 50 clients go on asking', () => {
     const over = replica.process.kill('SIGTERM');
     const watching = watchReadiness();
     await clients.untilRefused();
-    // No connection is taken any more: what has begun before is still waited for.
+    // The service accepts no connections any more, and waits for pending requests.
     finished.write(QUERY.slice(10));
     await over;
     ended = performance.now();
@@ -79,7 +79,7 @@ describe('a process that is told to end while 50 clients go on asking', () => {
     return socket;
   }
 
-  /** As a balancer does, until nobody is there. */
+  /** Probes like a balancer, until no connection is accepted. */
   async function watchReadiness(): Promise<void> {
     for (;;) {
       const status = await send(replica, { path: '/_readiness' }).then(
@@ -93,25 +93,25 @@ describe('a process that is told to end while 50 clients go on asking', () => {
     }
   }
 
-  it('says at once that it is not ready, for long enough to be heard', () => {
+  it('reports immediately that it is not ready, for long enough that balancers notice', () => {
     const before = readiness.findIndex((status) => status === 503);
     expect(before).toBeGreaterThanOrEqual(0);
     expect(before).toBeLessThanOrEqual(UNTIL_HEARD);
     expect(new Set(readiness.slice(before))).toEqual(new Set([503]));
   });
 
-  it('asks every client to leave its connection', () => {
+  it('closes all connections after their next response', () => {
     expect(connections.length).toBeGreaterThan(0);
     expect(connections.filter((value) => value !== 'close')).toEqual([]);
   });
 
-  it('loses no request that it took', async () => {
+  it('loses no accepted request', async () => {
     expect(clients.failures).toEqual([]);
     expect(clients.answered).toBeGreaterThan(11 * CLIENTS);
     expect(await slow).toMatch(/^HTTP\/1\.1 200 .*"name":"anna"/s);
   });
 
-  it('ends with 0 in time, although one client never finishes its request', () => {
+  it('ends with 0 in time, although one client never completes its request', () => {
     expect(replica.process.code).toBe(0);
     expect(ended - told).toBeLessThan(GRACE_PERIOD);
   });

@@ -6,17 +6,17 @@ import { eventually } from '../support/eventually.js';
 import { post, send } from '../support/clients/http.js';
 import { WatchedService } from '../support/watched-service.js';
 
-/** Bytes that are said of it at most. */
+/** Maximum of bytes that are logged about it. */
 const SAID = 10_000;
-/** Connections that say nothing. */
+/** Idle connections. */
 const IDLE = 150;
-/** Files that a process may open beyond those that it has. */
+/** Files that a process may open in addition to the current ones. */
 const MORE_FILES = 20;
 
-describe('a process without a file left to open', () => {
+describe('a process without free file descriptors', () => {
   let service: WatchedService;
   let authorization: string;
-  /** Files that it may have open. */
+  /** Maximum number of its files. */
   let limit: number;
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
@@ -26,7 +26,7 @@ describe('a process without a file left to open', () => {
     });
     authorization = await service.accessToken('read', 'demo-basic');
     await ask();
-    // Now, because Node opens hundreds of files at once when it starts.
+    // Set now, because Node.js opens hundreds of files at its start.
     limit = service.descriptors + MORE_FILES;
     execFileSync('prlimit', ['--pid', String(service.id), `--nofile=${limit}:${limit}`]);
   });
@@ -37,7 +37,7 @@ describe('a process without a file left to open', () => {
   });
 
   let count = 0;
-  /** What nobody has asked before. */
+  /** An uncached query. */
   const ask = (through?: Agent) =>
     post(service, { query: `# ${++count}\n{ user(user: {id: "anna"}) { id } }` }, { authorization }, through);
 
@@ -48,7 +48,7 @@ describe('a process without a file left to open', () => {
     return socket;
   }
 
-  it('answers whoever is connected, and everybody again when others have gone', async () => {
+  it('serves existing connections, and accepts new ones after others are closed', async () => {
     expect((await ask(agent)).status).toBe(200);
     const usual = await service.restlessness();
     const { descriptors } = service;

@@ -12,7 +12,7 @@ const OPAQUE = { active: true, sub: 'anna', scope: 'read' };
 /** Seconds. */
 const MINUTE = 60;
 
-/** What an introspection can be misread as, and a set of keys. */
+/** Responses that a careless client could accept as an introspection result or as a key set. */
 const NONSENSE: [string, Nonsense][] = [
   ['500', { status: 500, body: JSON.stringify(OPAQUE) }],
   ['401, to a client that it does not know any more', { status: 401, body: '{"error":"invalid_client"}' }],
@@ -36,15 +36,15 @@ function tokenOf(authorization: string): string {
   return authorization.slice('Bearer '.length);
 }
 
-describe('an identity provider in trouble', () => {
+describe('a faulty identity provider', () => {
   const target = { host: '127.0.0.1', port: 0 };
   let proxy: TestProxy;
   let issuer: ExternalIssuerProcess;
   let service: TestService;
-  /** The keys alone, with a clock of their own: nobody has to wait until they may be fetched again. */
+  /** Only the keys, with a fake clock, so that no test waits until they may be fetched again. */
   let keys: IssuerKeys;
   let seconds = 0;
-  /** Tokens that nobody has sent yet, of a key that is known by then. */
+  /** Valid tokens that no request has used, of a known key. */
   let unseen: string[];
   /** Tokens that are never accepted. */
   let bad: Record<'stranger' | 'forged' | 'expired', string>;
@@ -78,7 +78,7 @@ describe('an identity provider in trouble', () => {
     await proxy.stop();
   });
 
-  /** Where it was before, if it was. */
+  /** The state before, if it was checked. */
   async function startIssuer(): Promise<void> {
     issuer = await ExternalIssuerProcess.start(target.port, `http://127.0.0.1:${proxy.port}`);
     target.port = issuer.port;
@@ -90,7 +90,7 @@ describe('an identity provider in trouble', () => {
     return status;
   }
 
-  /** «good», or the code of what is said. */
+  /** «good», or the code of the error. */
   async function judgeByKeys(authorization: string): Promise<string> {
     const token = tokenOf(authorization);
     try {
@@ -112,8 +112,8 @@ describe('an identity provider in trouble', () => {
   }
 
   /**
-   * Whoever was in stays in, nobody else comes in, nobody is told to be wrong who may be right, and once the provider
-   * is well everybody is themselves again.
+   * Known tokens stay accepted, no other token is accepted, no valid token is rejected as invalid, and after the fault all tokens
+   * are accepted again.
    */
   async function expectSafety(fail: () => void | Promise<void>, restore: () => void | Promise<void>) {
     const asked = await callers();
@@ -137,7 +137,7 @@ describe('an identity provider in trouble', () => {
     });
     expect([readiness.status, ofKnownKey, ofUnknownKey]).toEqual([200, 'good', 'SERVICE_UNAVAILABLE']);
     await restore();
-    // Connections of before may be dead, and each is found out on its own.
+    // Old connections may be dead, and each is detected separately.
     await eventually(() => statusOf(asked.unknown), 200);
     await eventually(() => statusOf(asked.madeUp), 401);
     const judgeAMinuteLater = () => {
@@ -147,7 +147,7 @@ describe('an identity provider in trouble', () => {
     await eventually(judgeAMinuteLater, 'ERR_JWKS_NO_MATCHING_KEY');
   }
 
-  it('has every token accepted while it changes its keys, and is slow', async () => {
+  it('has every valid token accepted while it rotates its keys, and is slow', async () => {
     proxy.slow(100);
     for (let change = 0; change < 2; change++) {
       const old = await Promise.all(Array.from({ length: 5 }, () => issuer.sign()));
@@ -159,7 +159,7 @@ describe('an identity provider in trouble', () => {
     proxy.mend();
   });
 
-  it('makes nobody wait who is known when it is slow', async () => {
+  it('does not delay known tokens if it is slow', async () => {
     const { remembered, jwt, unknown, madeUp } = await callers();
     proxy.slow(300);
     const order: number[] = [];
@@ -222,13 +222,13 @@ describe('an identity provider in trouble', () => {
         proxy.say('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"active":true');
       },
     ],
-  ])('that %s lets nobody in and shuts nobody out', async (_what, fail) => {
+  ])('that %s causes neither accepted nor rejected tokens', async (_what, fail) => {
     await expectSafety(fail, () => {
       proxy.mend();
     });
   });
 
-  it('that hangs lets nobody in and shuts nobody out', async () => {
+  it('that hangs causes neither accepted nor rejected tokens', async () => {
     await expectSafety(
       () => {
         issuer.freeze();
@@ -239,14 +239,17 @@ describe('an identity provider in trouble', () => {
     );
   });
 
-  it.each(NONSENSE)('that answers %s lets nobody in and shuts nobody out', async (_what, nonsense) => {
-    await expectSafety(
-      () => issuer.say(nonsense),
-      () => issuer.resume(),
-    );
-  });
+  it.each(NONSENSE)(
+    'with responses of %s causes neither accepted nor rejected tokens',
+    async (_what, nonsense) => {
+      await expectSafety(
+        () => issuer.say(nonsense),
+        () => issuer.resume(),
+      );
+    },
+  );
 
-  it('that is killed lets nobody in and shuts nobody out, and is believed when it is back', async () => {
+  it('that is killed causes neither accepted nor rejected tokens, and is trusted after its restart', async () => {
     const { remembered, jwt, unknown, madeUp, stranger } = await callers();
     await issuer.stop();
     const statuses = await Promise.all([remembered, jwt, unknown, madeUp, stranger].map(statusOf));
@@ -256,7 +259,7 @@ describe('an identity provider in trouble', () => {
     seconds += MINUTE;
     const fresh = await issuer.opaque(OPAQUE);
     await eventually(() => statusOf(fresh), 200);
-    // It has other keys now, and has forgotten whom it knew.
+    // It has new keys, and its sessions are lost.
     expect(await judgeByKeys(await issuer.sign())).toBe('good');
     await eventually(() => statusOf(unknown), 401);
   });

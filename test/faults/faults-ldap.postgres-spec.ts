@@ -12,7 +12,7 @@ import { TestService } from '../support/servers/service.js';
 import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 
 const PEOPLE = Array.from({ length: 40 }, (_, index) => `person-${index + 10}`);
-/** Bytes of a picture. */
+/** Size of a picture in bytes. */
 const WEIGHT = 50_000;
 
 const LDIF = buildLdif(
@@ -20,7 +20,7 @@ const LDIF = buildLdif(
   [{ id: 'club', members: PEOPLE }],
 );
 
-/** Of everything that is shown of people and groups. */
+/** All data of users and groups. */
 const EVERYTHING = `{
   users(first: 100) { totalCount nodes { id name email } }
   group(group: {id: "club"}) { name members(first: 100) { totalCount nodes { user { id } role { value } } } }
@@ -63,7 +63,7 @@ class Follower {
     return this.service.read(EVERYTHING, { authorization: this.authorization });
   }
 
-  /** What clients, and what balancers are told. */
+  /** The state for clients and for balancers. */
   async states(): Promise<[number, string, unknown]> {
     const response = await fetch(`${this.service.url}/_readiness`);
     const { details } = (await response.json()) as { details: { mirror: { state: string } } };
@@ -75,7 +75,7 @@ class Follower {
     if (code !== 0) throw new Error(`ldapmodify: ${stderr}`);
   }
 
-  /** Changes something, and waits until it is shown and nobody has gone. */
+  /** Changes an entry, and waits until the change is visible and nothing was deleted. */
   async untilBack(): Promise<void> {
     this.version += 1;
     const name = `Version ${this.version}`;
@@ -91,14 +91,14 @@ class Follower {
     expect(await countDeletions(this.service)).toEqual({ people: 0, memberships: 0 });
   }
 
-  /** Everything is shown as it was, and everybody is told in which state that is. */
+  /** All data is unchanged, and the state is reported. */
   async expectUnmoved(before: unknown, state: string): Promise<void> {
     await eventually(() => this.states(), [200, state, state]);
     expect(await this.read()).toEqual(before);
     expect(await countDeletions(this.service)).toEqual({ people: 0, memberships: 0 });
   }
 
-  /** Another server answers from now on. */
+  /** Replaces the server behind the proxy. */
   moveTo(port: number): void {
     this.proxy.cut();
     this.target.port = port;
@@ -106,7 +106,7 @@ class Follower {
   }
 }
 
-describe('a directory server in trouble', () => {
+describe('a faulty directory server', () => {
   let told: Follower;
   let asked: Follower;
 
@@ -119,7 +119,7 @@ describe('a directory server in trouble', () => {
     await Promise.all([told.stop(), asked.stop()]);
   });
 
-  /** The same with the one that is told of changes, and the one that has to ask. */
+  /** With notifications, and by polling. */
   async function both(test: (follower: Follower) => Promise<void>): Promise<void> {
     await Promise.all([told, asked].map(test));
   }
@@ -156,7 +156,7 @@ describe('a directory server in trouble', () => {
         proxy.say('HTTP/1.1 400 Bad Request\r\n\r\n');
       },
     ],
-  ])('that %s is waited for, and nothing is lost', async (_what, fail) => {
+  ])('that %s is waited for, and no change is lost', async (_what, fail) => {
     await both((follower) =>
       survive(
         follower,
@@ -170,7 +170,7 @@ describe('a directory server in trouble', () => {
     );
   });
 
-  it('that hangs is found out, whether it stands still or is gone without a word', async () => {
+  it('that hangs is detected, whether its process is paused or the network fails silently', async () => {
     await Promise.all([
       survive(
         told,
@@ -187,7 +187,7 @@ describe('a directory server in trouble', () => {
           asked.proxy.freeze();
         },
         () => {
-          // A machine that is back knows nothing of the connections of before.
+          // A restarted machine does not know earlier connections.
           asked.proxy.cut();
           asked.proxy.mend();
         },
@@ -203,7 +203,7 @@ describe('a directory server in trouble', () => {
     });
   });
 
-  it('that is killed while it is read leaves nothing by half', async () => {
+  it('that is killed during a full reading leaves no partial state', async () => {
     await both(async (follower) => {
       const before = await follower.read();
       follower.proxy.cut();
@@ -222,7 +222,7 @@ describe('a directory server in trouble', () => {
     });
   });
 
-  it('in whose place an empty one answers is not believed', async () => {
+  it('that was replaced by an empty one causes no deletion', async () => {
     const empty = await startSlapd({ syncprov: true });
     await both((follower) =>
       survive(
@@ -239,7 +239,7 @@ describe('a directory server in trouble', () => {
     await empty.remove();
   });
 
-  it('that says yes to everything and shows nothing is not believed', async () => {
+  it('that returns success without data causes no deletion', async () => {
     const yes = await FakeLdapServer.start(sayYes);
     await both((follower) =>
       survive(
@@ -250,7 +250,7 @@ describe('a directory server in trouble', () => {
         () => {
           follower.moveTo(follower.slapd.port);
         },
-        // The follower of a server with contextCSN waits for a server that shows none, as for one that lags.
+        // The service waits for a server without a contextCSN, like for one that lags.
         follower === told ? 'FAILING' : 'BLOCKED',
       ),
     );
@@ -258,11 +258,11 @@ describe('a directory server in trouble', () => {
   });
 });
 
-/** Ends whatever is asked with success: a bind, or a search that finds nothing (RFC 4511 §4.1.9). */
+/** Answers any request with success: a bind, or a search without results (RFC 4511 §4.1.9). */
 function sayYes(socket: Socket): void {
   const [bindRequest, bindResponse, searchRequest, searchResponse] = [0x60, 0x61, 0x63, 0x65];
   socket.on('data', (request: Buffer) => {
-    // One request at a time: its length in one octet, or in as many as the first one says, and then its number.
+    // One request at a time: its length in one octet, or in as many as the first one states, then its message id.
     const length = request.readUInt8(1);
     const at = length < 0x80 ? 2 : 2 + (length & 0x7f);
     const [id, operation] = [request.readUInt8(at + 2), request.readUInt8(at + 3)];

@@ -17,7 +17,7 @@ const CONNECTIONS = 20;
 
 const PHOTO = '{ user(user: {id: "olga"}) { photo } }';
 
-/** @param description of the club, as it is to be */
+/** @param description the new description of the club */
 const updateOf = (description: string) =>
   `mutation { updateGroup(input: {group: {id: "club"}, description: "${description}"}) { group { id } } }`;
 
@@ -26,11 +26,11 @@ let disk: SmallDisk | null = null;
 let noDisk: unknown = null;
 let proxy: TestProxy;
 let service: TestService;
-/** Of the person, and of a program, whose secret is looked up with each request. */
+/** A user's token, and a service account's, whose secret is read with each request. */
 let bearer: string;
 let basic: string;
 let photo: Buffer;
-/** Where it is, as it was told. */
+/** The URL of a photo. */
 let photoPath: string;
 let revision = 0;
 
@@ -48,7 +48,7 @@ beforeAll(async () => {
   const work = variable('TEST_WORK_DIRECTORY');
   server = await startPostgres(join(work, 'faulty-postgres'), {
     max_connections: CONNECTIONS,
-    // What is committed has to be there after a crash.
+    // Committed data must survive a crash.
     synchronous_commit: 'on',
     shared_buffers: '16MB',
   });
@@ -84,7 +84,7 @@ function mend(): void {
   disk?.free();
 }
 
-/** Whatever a test leaves behind is not for the next one. */
+/** The state of one test must not affect the next one. */
 afterEach(mend);
 
 afterAll(async () => {
@@ -97,7 +97,7 @@ afterAll(async () => {
   }
 });
 
-/** On the server itself, past the proxy. */
+/** Directly on the server, without the proxy. */
 async function administrate(...statements: string[]): Promise<void> {
   const client = new pg.Client(server.url('postgres'));
   await client.connect();
@@ -106,17 +106,17 @@ async function administrate(...statements: string[]): Promise<void> {
 }
 
 let asked = 0;
-/** What nobody has asked before, so that no answer is remembered. */
+/** A query that is not cached. */
 const read = (authorization: string) =>
   post(service, { query: `{ a${++asked}: user(user: {id: "olga"}) { name } }` }, { authorization });
 const preview = (description = 'Chess') =>
   post(service, { query: updateOf(description) }, { authorization: bearer });
-/** What everybody asks, so that its answer is remembered. */
+/** A query that is cached. */
 const readAgain = () => post(service, { query: PHOTO }, { authorization: bearer });
 const seePhoto = () => send(service, { path: photoPath });
 const readiness = () => send(service, { path: '/_readiness' });
 
-/** The database is mended by the test only after this answer: so the service does not wait for the database to come back. */
+/** The test restores the database after this response, so that the service does not wait for the database. */
 async function expectRefused(work: () => Promise<HttpAnswer>): Promise<void> {
   const answer = await work();
   expect([answer.status, answer.body]).toEqual([503, expect.stringContaining('SERVICE_UNAVAILABLE')]);
@@ -135,7 +135,7 @@ async function expectHealthy(): Promise<void> {
   }
 }
 
-/** Everything at once, as soon as it is broken. */
+/** All kinds of requests at once, immediately after the fault. */
 async function expectAway(): Promise<void> {
   await Promise.all([
     expectRefused(() => read(bearer)),
@@ -147,7 +147,7 @@ async function expectAway(): Promise<void> {
   await expectKnownAway();
 }
 
-/** Once it is known: also of what is remembered, and of pictures. */
+/** After the fault is known: also cached responses and pictures. */
 async function expectKnownAway(): Promise<void> {
   await Promise.all([
     expectRefused(() => read(bearer)),
@@ -160,18 +160,18 @@ async function expectKnownAway(): Promise<void> {
   ]);
 }
 
-/** What the server still answers is not asked for any more, as soon as it has been told that it takes no writes. */
+/** A server that becomes read-only is not read any more, either. */
 async function expectNoReader(): Promise<void> {
   await service.until(async () => (await read(bearer)).status === 503);
 }
 
-/** The number of the directory that is served. */
+/** The revision that is served. */
 async function servedTo(authorization: string): Promise<number> {
   const { status, body } = await read(authorization);
   return status === 200 ? Number(/Olga of (\d+)/.exec(body)?.[1]) : NaN;
 }
 
-/** Readers, previews and the mirror, which takes over what the directory has become meanwhile. */
+/** Readers, previews, and the mirror, which applies changes made in the meantime. */
 async function expectBack(): Promise<void> {
   await service.until(async () => {
     const [{ status }, { status: previewed }, { status: seen }, { status: again }, ...served] =
@@ -222,21 +222,21 @@ describe('a PostgreSQL that', () => {
         proxy.slow(1500);
       },
     ],
-  ])('%s is told by 503 in time, and everything is back in time', async (_, areLost, strike) => {
+  ])('%s causes 503 in time, and everything recovers in time', async (_, areLost, strike) => {
     strike();
     changeDirectory();
     await expectAway();
-    // The connections of before.
+    // Existing connections.
     if (areLost) proxy.cut();
     mend();
     await expectBack();
   });
 
-  it('answers late is not taken for one that hangs, although it accepts new connections too late', async () => {
+  it('is slow is not taken for one that hangs, although it accepts new connections too late', async () => {
     const statuses = new Set<number>();
     proxy.slow(350);
     try {
-      // Answers that are remembered send no statement: only the heartbeat finds out about the server.
+      // Cached responses send no statement: only the heartbeat notices the fault.
       for (let time = 0; time < 100; time++) {
         statuses.add((await readAgain()).status);
         await sleep(50);
@@ -248,7 +248,7 @@ describe('a PostgreSQL that', () => {
     await expectBack();
   });
 
-  it('is killed and started again keeps every revision that was served', async () => {
+  it('is killed and restarted keeps every served revision', async () => {
     const revisions = service.app.get(Revisions);
     for (let kill = 0; kill < 2; kill++) {
       changeDirectory();
@@ -265,7 +265,7 @@ describe('a PostgreSQL that', () => {
     }
   });
 
-  it('can only be read is away for everybody, and back as soon as it can be written', async () => {
+  it('becomes read-only is unavailable for all requests, and recovers when it is writable', async () => {
     const setting = 'default_transaction_read_only';
     await administrate(`alter system set ${setting} = on`, 'select pg_reload_conf()');
     try {
@@ -278,7 +278,7 @@ describe('a PostgreSQL that', () => {
     await expectBack();
   });
 
-  it('has no connection left is told by 503, and serves as soon as it has', async () => {
+  it('has no connection left causes 503, and recovers when it has', async () => {
     proxy.refuse();
     const others: pg.Client[] = [];
     for (let full = false; !full;) {
@@ -300,10 +300,10 @@ describe('a PostgreSQL that', () => {
 
   const itWithDisk = canMount ? it : it.skip;
   if (!canMount) console.warn('A disk that is full is not tried: only root can mount one');
-  itWithDisk('has no room left is away for everybody, and loses nothing', async () => {
+  itWithDisk('has a full disk is unavailable for all requests, and loses nothing', async () => {
     if (disk === null) throw noDisk;
     disk.fill();
-    // It has to be stored apart, where nothing has been stored yet.
+    // New pages are necessary, because free space in existing ones would be used first.
     const large = randomBytes(4500).toString('hex');
     try {
       await Promise.all([expectRefused(() => preview(large)), expectNotReady(), expectHealthy()]);

@@ -12,10 +12,10 @@ import { variable } from '../support/servers/store.js';
 import { findFaketime } from '../support/servers/system-packages.mjs';
 import { WatchedService } from '../support/watched-service.js';
 
-/** Milliseconds for which nothing else can happen in the process. */
+/** Milliseconds for which the event loop is blocked. */
 const HELD = 1000;
 const HOURS = 2;
-/** Requests a minute. */
+/** Requests per minute. */
 const REQUESTS = 10_000;
 /** Failed logins of an account, or from an address. */
 const LOGINS = 100;
@@ -43,7 +43,7 @@ afterAll(() => issuer.stop());
 
 const secondsNow = (hours = 0) => Math.floor(Date.now() / 1000) + hours * 3600;
 
-/** Good from an hour before until an hour after, by a clock that is wrong by so many hours. */
+/** A token that is valid for an hour before and after now, by a clock that is off by some hours. */
 function signAt(hours: number, sub = 'p0'): Promise<string> {
   const scope = 'profile read directory write';
   const [iat, exp] = [secondsNow(hours), secondsNow(hours + 1)];
@@ -88,14 +88,14 @@ describe('a process', () => {
 
   afterAll(() => service.stop());
 
-  /** By so many hours; nothing else of the machine is changed. */
+  /** Offset in hours; the rest of the machine keeps its clock. */
   function setClock(hours: number): void {
     writeFileSync(clock, hours === 0 ? '+0' : `+${hours}h`);
   }
 
   const ask = (authorization: string) => post(service, { query: NAMES }, { authorization });
 
-  /** Of twenty, the one that what else the machine does was in the way of least: one who waits in a queue waits each time. */
+  /** The smallest of twenty delays, which other load disturbs least: a queue delays each of them. */
   async function latency(): Promise<number> {
     const times: number[] = [];
     for (let time = 0; time < 20; time++) {
@@ -109,12 +109,12 @@ describe('a process', () => {
   it.each<[string, () => Promise<unknown>]>([
     ['is stopped', () => stopFor(HELD)],
     ['is kept busy by itself', () => service.hold(HELD)],
-  ])('that %s for a second loses no request, and is as quick as before', async (_, hold) => {
+  ])('that %s for a second loses no request, and is as fast as before', async (_, hold) => {
     const usual = await latency();
     const traffic = new MixedTraffic(service, callers, 4, 20);
     await sleep(500);
     const { answered } = traffic;
-    // Those who come back all at once may be told to come again.
+    // Simultaneous reconnections may be rejected for a moment.
     traffic.isTroubled = true;
     await hold();
     const { status } = await send(service, { path: '/_health' });
@@ -123,7 +123,7 @@ describe('a process', () => {
     await eventually(() => Promise.resolve(traffic.answered > answered + 20), true);
     await traffic.end();
     expect([status, traffic.problems]).toEqual([200, []]);
-    // Another time, if others kept the machine busy.
+    // Repeated, because other processes may keep the machine busy.
     await eventually(async () => (await latency()) < 3 * usual, true);
   });
 
@@ -143,10 +143,10 @@ describe('a process', () => {
     return (JSON.parse(body) as { data: Served }).data;
   }
 
-  /** The mirror follows the directory and says when, answers are right, and nothing is in a hurry. */
+  /** The mirror follows the directory and reports the time, responses are correct, and no timer runs continuously. */
   async function expectToGoOn(hours: number, usual: number): Promise<string> {
     const authorization = await signAt(hours);
-    // Although nothing has changed. The clock is that of the database, which is right.
+    // Although nothing has changed. The time is that of the database, which is correct.
     const begun = Date.now();
     await eventually(async () => {
       const { asOf } = servedBy(await ask(authorization)).directoryStatus;
@@ -162,14 +162,14 @@ describe('a process', () => {
   }
 
   let guesser = 0;
-  /** From where nobody else asks. */
+  /** An address without other requests. */
   const wrongSecret = () => {
     const authorization = `Basic ${Buffer.from(`guessed-${guesser}:guess`).toString('base64')}`;
     const path = '/graphql/v1?query={__typename}';
     return send(service, { path, headers: { authorization }, localAddress: `127.0.1.${guesser}` });
   };
 
-  it(`whose clock is moved by ${HOURS} hours, and back, goes on, and shuts nobody out or in`, async () => {
+  it(`whose clock moves by ${HOURS} hours and back continues, and accepts and rejects the same tokens`, async () => {
     guesser++;
     const usual = await service.restlessness();
     const url = await expectToGoOn(0, usual);
@@ -193,12 +193,12 @@ describe('a process', () => {
     await issuer.opaque({ ...claims, active: false }, opaque.slice('Bearer '.length));
 
     setClock(0);
-    // Nothing is believed for as long as the clock was ahead.
+    // Tokens of the time in which the clock was ahead are not valid yet.
     expect((await ask(opaque)).status).toBe(401);
     expect((await ask(ofLater)).status).toBe(401);
     servedBy(await ask(known));
     expect((await fetch(url)).status).toBe(200);
-    // It was signed by us, and has not expired.
+    // The service signed it, and it has not expired.
     expect((await fetch(later)).status).toBe(200);
     expect(Number((await wrongSecret()).headers['retry-after'])).toBeLessThanOrEqual(wait);
     const [, seconds] =

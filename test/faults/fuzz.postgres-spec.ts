@@ -12,16 +12,16 @@ import { expectSound } from '../support/builders/sound-answer.js';
 import { WatchedService } from '../support/watched-service.js';
 import { repetitions } from '../support/repetitions.js';
 
-/** `npm run fuzz` has another seed each time, and more requests. */
+/** `npm run fuzz` uses another seed each time, and more requests. */
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
 const SHORT = repetitions({ usually: 1500, long: 5000 });
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? SHORT);
-/** A run that is not the longest has each place and each of the naughty strings, with so many of the others left out. */
+/** Except in the longest run, every position is tested with every n-th of the naughty strings. */
 const SHARE = REQUESTS > 5000 ? 1 : repetitions({ usually: 24, long: 6 });
-/** Clients that ask at the same time, each with a seed of its own. */
+/** Concurrent clients, each with a seed of its own. */
 const LANES = 4;
 
-/** What databases and encoders stumble over, and a list of well-formed strings has not. */
+/** Strings that databases and encoders fail on, and that a list of well-formed strings does not contain. */
 const ILL = ['\0', 'a\0b', '\ud800', '\udc00a'];
 
 const SCOPES = 'profile read directory write';
@@ -49,7 +49,7 @@ beforeAll(async () => {
     ),
     environment: {
       AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'client', owner: 'anna' }]),
-      // The corpus has texts that are longer than most may be.
+      // The corpus contains texts that are longer than most limits.
       LIMIT_BODY_BYTES: '1000000',
     },
   });
@@ -61,16 +61,16 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** Nothing has failed without an answer that says so. */
+/** No failure without an error in the response. */
 afterEach(() => {
   expect(service.hasEnded).toBe(false);
   expect(service.said).not.toMatch(/"level":"(error|fatal)"|failed:|UnhandledPromise/);
 });
 
-/** What begins when the one before has ended. */
+/** Runs one after the other. */
 let turn: Promise<unknown> = Promise.resolve();
 
-/** Previews of the same change wait for one another, and are told to come again when that takes long: so they do not meet. */
+/** Previews of the same change wait for each other, and are rejected after a long wait: so they run sequentially. */
 function ask(request: HttpRequest): Promise<void> {
   if (request.body?.includes('mutation') !== true) return exchange(request);
   const exchanged = turn.then(() => exchange(request));
@@ -81,11 +81,11 @@ function ask(request: HttpRequest): Promise<void> {
 async function exchange(request: HttpRequest): Promise<void> {
   asked++;
   const given = { ...request, headers: { authorization, ...request.headers }, agent };
-  // A connection that was kept may be closed at the moment when something is sent on it: no answer, and no fault.
+  // The service may close a kept connection at the moment of a request: there is no response, and no fault.
   expectSound(await send(service, given).catch(() => send(service, given)));
 }
 
-it('a text in every place where a text can be gets an answer in good order', async () => {
+it('a text in every position of the schema gets a sound response', async () => {
   const builds = naughtyRequests(schema);
   for (const [place, text] of [...ILL, ...NAUGHTY_STRINGS].entries()) {
     const share = ILL.includes(text) ? 1 : SHARE;
@@ -98,17 +98,17 @@ describe('the corpus of JSON texts', () => {
   const embed = (input: string) => `{"query":"{ __typename }","variables":{"value":${input}}}`;
 
   it.each(parsing.filter(({ name }) => name.startsWith('y_')))(
-    'is read where all parsers read it: $name',
+    'is accepted where all parsers accept it: $name',
     async ({ name, input }) => {
       const answer = await post(service, embed(input), { authorization }, agent);
-      // Which is to be read, but says something else to each.
+      // Valid JSON that parsers interpret differently.
       if (name.includes('duplicated_key')) expect(refusalOf(answer)).toEqual([400, 'BAD_REQUEST']);
       else expect(dataOf(answer)).toEqual({ __typename: 'Query' });
     },
   );
 
   it.each(parsing.filter(({ name }) => name.startsWith('n_')))(
-    'is refused where none should: $name',
+    'is rejected where all parsers reject it: $name',
     async ({ input }) => {
       for (const body of [input, embed(input)]) {
         expect(refusalOf(await post(service, body, { authorization }, agent))).toEqual([400, 'BAD_REQUEST']);
@@ -117,7 +117,7 @@ describe('the corpus of JSON texts', () => {
   );
 
   it.each(parsing.filter(({ name }) => name.startsWith('i_')))(
-    'is read or refused where they differ: $name',
+    'is accepted or rejected where parsers differ: $name',
     async ({ input }) => {
       for (const body of [input, embed(input)])
         await ask({ method: 'POST', headers: { 'content-type': 'application/json' }, body });
@@ -125,7 +125,7 @@ describe('the corpus of JSON texts', () => {
   );
 });
 
-it(`${REQUESTS} requests that have gone wrong on the way get answers in good order (seed ${SEED})`, async () => {
+it(`${REQUESTS} damaged requests get sound responses (seed ${SEED})`, async () => {
   const { data } = JSON.parse((await post(service, { query: CURSORS }, { authorization })).body) as {
     data: object;
   };

@@ -27,7 +27,7 @@ beforeAll(() => {
   executions = new Executions(service.app);
 });
 
-/** By somebody who has asked for nothing yet. */
+/** From an address without earlier requests. */
 async function ask(request: HttpRequest, authorization?: string): Promise<HttpAnswer> {
   const headers = {
     ...request.headers,
@@ -36,7 +36,7 @@ async function ask(request: HttpRequest, authorization?: string): Promise<HttpAn
   return send(service, { ...request, headers });
 }
 
-/** What is refused is refused before anything is executed, or read. */
+/** Rejections happen before execution, and before anything is read. */
 async function refusalBeforeAll(work: () => Promise<HttpAnswer>): Promise<[status: number, code: string]> {
   const before = executions.count;
   const answers: HttpAnswer[] = [];
@@ -49,7 +49,7 @@ async function refusalBeforeAll(work: () => Promise<HttpAnswer>): Promise<[statu
 
 describe.each(LIMIT_CASES)('$limit $what', ({ limit, refusal, refusals, ways }) => {
   it.each(Object.entries(ways))(
-    'are answered, and one more is refused before anything is read: %s',
+    'are accepted, and one more is rejected before anything is read: %s',
     async (way, build) => {
       dataOf(await ask(build(limit)));
       expect(await refusalBeforeAll(() => ask(build(limit + 1)))).toEqual(refusals?.[way] ?? refusal);
@@ -62,7 +62,7 @@ describe(`${POINTS} points`, () => {
     ['directly', operation(HUNDRED)],
     ['through fragments', operation(`{ ...A ...A } fragment A on Query ${HUNDRED}`)],
     ['by variables', operation(HUNDRED.replace('{', 'query ($n: Int!) {').replace('100', '$n'), { n: 100 })],
-  ])('are answered, and one more is refused before anything is read: %s', async (_way, request) => {
+  ])('are accepted, and one more is rejected before anything is read: %s', async (_way, request) => {
     dataOf(await ask(request));
     const authorization = await service.serviceAccount('read');
     dataOf(await ask(operation('{ __typename }'), authorization));
@@ -71,7 +71,7 @@ describe(`${POINTS} points`, () => {
 });
 
 describe('16,384 bytes of headers', () => {
-  /** Fields of one byte each, but for the last, which make this many bytes with those that have to be there. */
+  /** Fields of one byte each; the last one fills up to this many bytes together with the required ones. */
   async function request(bytes: number, fields: number): Promise<string> {
     const authorization = await service.serviceAccount('read');
     const head = `Host: x\r\nConnection: close\r\nAuthorization: ${authorization}\r\n${'X: x\r\n'.repeat(fields - 1)}`;
@@ -83,14 +83,14 @@ describe('16,384 bytes of headers', () => {
   it.each([
     ['in one field', 1],
     ['in 2,500 fields', 2500],
-  ])('are answered, and one more is refused before anything is read: %s', async (_way, fields) => {
+  ])('are accepted, and one more is rejected before anything is read: %s', async (_way, fields) => {
     dataOf(await sendBytes(service, await request(16_384, fields)));
     const refused = await request(16_385, fields);
     expect(await refusalBeforeAll(() => sendBytes(service, refused))).toEqual([431, 'PAYLOAD_TOO_LARGE']);
   });
 });
 
-describe('a list that is left out', () => {
+describe('an omitted list', () => {
   const leftOut = [
     '... @include(if: false) { groups(first: $n) { nodes { group { id } } } }',
     'groups(first: $n) @skip(if: true) { nodes { group { id } } }',
@@ -98,7 +98,7 @@ describe('a list that is left out', () => {
   ];
   const FRAGMENT = 'fragment A on User { groups(first: $n) { nodes { group { id } } } }';
 
-  it.each(leftOut)('is not looked at, whatever its page: %s', async (inside) => {
+  it.each(leftOut)('is not counted, for any page size: %s', async (inside) => {
     const query = `query ($n: Int, $no: Boolean = false) { user(user: {id: "anna"}) { id ${inside} x: name @include(if: $no) } } ${inside.includes('...A') ? FRAGMENT : ''}`;
     const authorization = await service.serviceAccount('read');
     for (const n of [-1, 101, 2_147_483_647, null, 1]) {

@@ -7,23 +7,23 @@ import { percentile } from '../support/percentile.js';
 import { processorTime } from '../support/processor-time.mjs';
 import { type Doings, WatchedService } from '../support/watched-service.js';
 
-/** Milliseconds between hostile requests: eight clients may send as many at most by the limit of 300 a minute. */
+/** Milliseconds between hostile requests, from the limit of 300 a minute and eight clients. */
 const PAUSE = 25;
-/** The same as a multiple of what a good request takes: a machine that is slower is sent fewer. */
+/** The same as a multiple of the duration of a good request: a slower machine receives fewer. */
 const SHARE = 3;
-/** Those of one window, which is followed by one without any. */
+/** Hostile requests of one window, which is followed by a window without any. */
 const WINDOW = 32;
-/** Milliseconds that a good client thinks about an answer. */
+/** Milliseconds between a response and the next request of a good client. */
 const THOUGHT = 5;
-/** Good requests after which the service is as quick as it gets. */
+/** Good requests until the service is warm. */
 const WARM = 100;
-/** Times that a request is sent to find out what it costs: garbage collection falls into some of them. */
+/** Repetitions for a measurement of cost: garbage collection affects some of them. */
 const TIMES = 5;
-/** Processor time of a hostile request at most, as a multiple of what a good request takes. */
+/** Maximum of processor time of a hostile request, as a multiple of that of a good request. */
 const COST = 10;
-/** The latency of good requests meanwhile at most, as a multiple of what it is otherwise: the medians of both. */
+/** Maximum latency of good requests during the attack, as a multiple of the usual one; both are medians. */
 const SLOWDOWN = 3;
-/** Of requests that nobody means well with. */
+/** Of hostile requests. */
 const SHAPES = 60;
 
 const GOOD = `{
@@ -35,11 +35,11 @@ const GOOD = `{
 describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
   let service: WatchedService;
   let authorization: string;
-  /** As clients have them: one connection each. */
+  /** One connection each, like real clients. */
   const good = new Agent({ keepAlive: true, maxSockets: 1 });
   const bad = new Agent({ keepAlive: true, maxSockets: 8 });
   let sent = 0;
-  /** Milliseconds between hostile requests here. */
+  /** Milliseconds between hostile requests. */
   let pause = PAUSE;
 
   beforeAll(async () => {
@@ -47,10 +47,10 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
     const groups = Array.from({ length: 6 }, (_, at) => ({ id: `g${at}`, members: ['@club', `p${at}`] }));
     service = await WatchedService.start({
       environment: {
-        // What is not to be told there costs something.
+        // Data that costs something to withhold.
         NODE_ENV: 'production',
         ALLOW_EMBEDDED: 'true',
-        // The mirror asks the database, too, whenever it has looked at the directory.
+        // The mirror uses the database, too, after it has read the directory.
         DIRECTORY_SYNC_SECONDS: '3600',
       },
       ldif: buildLdif(people, [{ id: 'club', members: people.map(({ id }) => id) }, ...groups]),
@@ -65,7 +65,7 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
     await service.stop();
   });
 
-  /** Asks something that nobody has asked before, so that it has to be worked out. */
+  /** An uncached query. */
   async function askWell(): Promise<number> {
     const begun = performance.now();
     const answer = await post(service, { query: `#${++sent}\n${GOOD}` }, { authorization }, good);
@@ -88,7 +88,7 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
       throw new Error(`${hostile.name}: ${status} ${answer.body.slice(0, 200)}`);
   }
 
-  /** Milliseconds of processor time that the event loop of the service takes for a request: the least of several times. */
+  /** Processor time of a request on the event loop in milliseconds: the minimum of several repetitions. */
   async function costOf(request: () => Promise<unknown>): Promise<number> {
     let least = Infinity;
     for (let time = 0; time < TIMES; time++) {
@@ -99,7 +99,7 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
     return least;
   }
 
-  /** Good requests until something is over, with what each took. */
+  /** Good requests during an action, with the duration of each. */
   async function askWellUntil(over: Promise<unknown>): Promise<number[]> {
     const times: number[] = [];
     const end = { isThere: false };
@@ -112,7 +112,7 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
     return times;
   }
 
-  /** Some hostile requests at their rate. */
+  /** Hostile requests at their rate. */
   async function askBadlyAll(indices: readonly number[]): Promise<void> {
     const answers: Promise<void>[] = [];
     for (const index of indices) {
@@ -122,18 +122,18 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
     await Promise.all(answers);
   }
 
-  it('is refused with 4xx, before any resolver is called and any statement is sent', async () => {
+  it('is rejected with 4xx, before a resolver is called and a statement is sent', async () => {
     expect(HOSTILE_REQUESTS.length).toBeGreaterThanOrEqual(SHAPES);
     await askWell();
     await service.look();
     for (const index of HOSTILE_REQUESTS.keys()) await askBadly(index);
     expect(await service.look()).toMatchObject({ operations: 0, statements: 0 } satisfies Partial<Doings>);
-    // It does count.
+    // The request counts against the rate limit.
     await askWell();
     expect((await service.look()).operations).toBe(1);
   });
 
-  it('costs about as much as a good request at most', async () => {
+  it('costs at most about as much as a good request', async () => {
     const usual = await costOf(askWell);
     const dear: string[] = [];
     for (const [index, { name }] of HOSTILE_REQUESTS.entries()) {
@@ -143,7 +143,7 @@ describe(`each of ${HOSTILE_REQUESTS.length} hostile requests`, () => {
     expect(dear).toEqual([]);
   });
 
-  /** Windows with and without hostile requests take turns, so that both meet with what else the machine does. */
+  /** Windows with and without hostile requests alternate, so that other load affects both. */
   it('hardly delays good clients', async () => {
     const idle: number[] = [];
     const meanwhile: number[] = [];

@@ -6,19 +6,19 @@ import { processorTime } from '../support/processor-time.mjs';
 import { schema } from '../support/clients/scope-walk.js';
 import { WatchedService } from '../support/watched-service.js';
 
-/** Code units of a text: its bytes in UTF-8, with those around it, are what a body may have. */
+/** Code units of a text. With the rest of the request, its bytes in UTF-8 are within the limit of a body. */
 const LENGTH = 47_000;
-/** How often each is sent at most: the quickest counts. */
+/** Maximum number of repetitions: the fastest counts. */
 const ROUNDS = 3;
-/** How many times as long as the control a text may take, and milliseconds below which a control is not told apart from others. */
+/** Maximum ratio of a text to the control, and milliseconds below which controls cannot be distinguished. */
 const FACTOR = 5;
 const NOTHING = 20;
 
-/** Combining marks, those of the highest class first: Unicode has to move each one past all that stand before it. */
+/** Combining marks, highest class first: Unicode normalization has to reorder all of them. */
 const MARKS = ['\u0345', '\u0315', '\u0301', '\u0327', '\u0334'];
 const share = Math.floor(LENGTH / MARKS.length);
 const HOSTILE = MARKS.map((mark) => mark.repeat(share)).join('');
-/** As many code units, and as many bytes. */
+/** The same number of code units and bytes. */
 const CONTROL = 'ж'.repeat(HOSTILE.length);
 
 let service: WatchedService;
@@ -34,14 +34,14 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-/** Milliseconds of processor time that the event loop of the service takes for a request. */
+/** Processor time of a request on the event loop in milliseconds. */
 async function timeOf(request: HttpRequest): Promise<number> {
   const before = processorTime(service.id);
   await send(service, { ...request, headers: { authorization, ...request.headers } }).catch(() => undefined);
   return processorTime(service.id) - before;
 }
 
-it('takes no longer for marks that have to be put in order than for other letters, wherever they stand', async () => {
+it('takes no longer for marks in the wrong order than for other letters, in any position', async () => {
   const slow: string[] = [];
   for (const [place, build] of naughtyRequests(schema).entries()) {
     const times = { control: Infinity, hostile: Infinity };

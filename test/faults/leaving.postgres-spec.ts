@@ -3,14 +3,14 @@ import { buildLdif } from '../support/builders/directory.js';
 import { dataOf, post } from '../support/clients/http.js';
 import { TestService } from '../support/servers/service.js';
 
-/** More than are taken on at once. */
+/** More than the number of concurrent executions. */
 const LEAVING = 1200;
 const AT_ONCE = 40;
 
 const people = Array.from({ length: 60 }, (_, at) => ({ id: `p${at}` }));
 const QUERY = '{ group(group: {id: "club"}) { members(first: 60) { nodes { user { id name photo } } } } }';
 
-describe('clients that leave before they are answered', () => {
+describe('clients that disconnect before the response', () => {
   const service = TestService.forSuite({
     ldif: buildLdif(people, [{ id: 'club', members: people.map(({ id }) => id) }]),
     environment: { LIMIT_REQUESTS_PER_MINUTE: '100000', ANSWER_CACHE_MEGABYTES: '0' },
@@ -22,7 +22,7 @@ describe('clients that leave before they are answered', () => {
     authorization = await service.serviceAccount('read');
   });
 
-  /** Sends a request, and leaves while it is being answered. */
+  /** Sends a request, and disconnects during its execution. */
   function leave(): Promise<void> {
     return new Promise((resolve) => {
       const headers = { authorization, 'content-type': 'application/json' };
@@ -32,7 +32,7 @@ describe('clients that leave before they are answered', () => {
     });
   }
 
-  it('leave no work behind that keeps others out', async () => {
+  it('leave no work behind that blocks other clients', async () => {
     for (let left = 0; left < LEAVING; left += AT_ONCE) {
       await Promise.all(Array.from({ length: AT_ONCE }, leave));
     }

@@ -5,10 +5,10 @@ import { TestService } from '../support/servers/service.js';
 
 const QUERY = '{ user(user: {id: "anna"}) { name } }';
 
-describe('a connection to the database that was lost', () => {
+describe('a lost connection to the database', () => {
   const service = TestService.forSuite({ ldif: buildLdif([{ id: 'anna', name: 'Anna' }]) });
 
-  /** Breaks a connection off after these statements, in the middle of whatever they began. */
+  /** Closes a connection after these statements, in the middle of their transaction. */
   async function loseConnection(...statements: string[]): Promise<void> {
     const { master: pool } = service.app.get(DataSource).driver as unknown as { master: Pool };
     const client = await pool.connect();
@@ -16,7 +16,7 @@ describe('a connection to the database that was lost', () => {
     client.release(true);
   }
 
-  it('is replaced by one that gives the same answers, however often', async () => {
+  it('is replaced by one that returns the same responses, repeatedly', async () => {
     const authorization = await service.serviceAccount('read');
     for (let times = 0; times < 20; times++) {
       await loseConnection();
@@ -24,7 +24,7 @@ describe('a connection to the database that was lost', () => {
     }
   });
 
-  it('leaves nothing of the transaction that it was in', async () => {
+  it('leaves nothing of its transaction', async () => {
     const authorization = await service.serviceAccount('read');
     await loseConnection('begin', 'delete from users');
     expect(await service.read(QUERY, { authorization })).toEqual({ user: { name: 'Anna' } });

@@ -24,7 +24,7 @@ async function readReadiness(url: string): Promise<Readiness> {
   return { status: response.status, mirror: details.mirror };
 }
 
-/** The status, and how many people there are said to be. */
+/** The status, and the number of users that the API returns. */
 async function count(url: string, authorization: string): Promise<unknown[]> {
   const query = '{ users(first: 1) { totalCount } }';
   const { status, data } = await sendQuery<{ users: { totalCount: number } | null }>(url, query, {
@@ -33,7 +33,7 @@ async function count(url: string, authorization: string): Promise<unknown[]> {
   return [status, data?.users?.totalCount ?? null];
 }
 
-/** A process on the same database that follows no directory. */
+/** A process on the same database that does not synchronize. */
 async function startBeside({ config }: TestService): Promise<{ app: NestFastifyApplication; url: string }> {
   const { database } = config;
   if (database.kind !== 'postgres') throw new Error('An embedded database has one process only');
@@ -48,7 +48,7 @@ async function startBeside({ config }: TestService): Promise<{ app: NestFastifyA
   return { app, url: `http://127.0.0.1:${beside.port}` };
 }
 
-describe('a first reading from a server', () => {
+describe('a first reading of a server', () => {
   let slapd: TestSlapd;
   let proxy: TestProxy;
 
@@ -66,7 +66,7 @@ describe('a first reading from a server', () => {
     await slapd.remove();
   });
 
-  it('that has a wrong password answers nothing, here and in a process beside it', async () => {
+  it('with a wrong password serves no data, here and in a process beside it', async () => {
     const service = await TestService.start({
       environment: { ...directorySettings(slapd), DIRECTORY_BIND_PASSWORD: 'wrong' },
     });
@@ -91,7 +91,7 @@ describe('a first reading from a server', () => {
     }
   });
 
-  it('is not taken for an empty directory before its end, here and in a process beside it', async () => {
+  it('is not served as an empty directory before its end, here and in a process beside it', async () => {
     proxy.freeze();
     const port = await findFreePort();
     const starting = TestService.start({
@@ -102,7 +102,7 @@ describe('a first reading from a server', () => {
       },
     });
     const url = `http://127.0.0.1:${port}`;
-    // Nothing has come of the server yet, and the first failure is seconds away.
+    // Nothing has been received from the server yet, and the first timeout is seconds away.
     await eventually(
       () =>
         readReadiness(url).then(

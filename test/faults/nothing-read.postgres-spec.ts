@@ -14,7 +14,7 @@ const PEOPLE = buildLdif(
   [{ id: 'club', owners: ['ada.martin'] }],
 );
 
-/** What every root field is asked for, and whether it reads the directory. */
+/** Selections of all root fields, and whether they read the directory. */
 const READING: Record<string, string> = {
   users: '{ users(first: 1) { totalCount } }',
   groups: '{ groups(first: 1) { nodes { id } } }',
@@ -44,7 +44,7 @@ const ANSWERING: Record<string, string> = {
   currentServiceAccount: '{ currentServiceAccount { id } }',
 };
 
-/** A token as the embedded provider would issue one for a person, at a time when it cannot look for the person. */
+/** A token for a user as the embedded provider would issue it, while it cannot find the user. */
 async function issueToken({ app, config }: TestService, sub: string): Promise<string> {
   const { jwks } = await app.get(EmbeddedKeys).findOrCreate<ProviderKeys>('identity-provider', createKeys);
   const [key] = jwks.keys;
@@ -66,13 +66,13 @@ interface Readiness {
   details: Record<string, { status: string; state?: string; reason?: string }>;
 }
 
-describe('a service that has read nothing of its directory yet', () => {
+describe('a service that has not read its directory yet', () => {
   let service: TestService;
   let authorization: string;
   let person: string;
 
   beforeAll(async () => {
-    // Nothing listens there.
+    // No server listens there.
     const environment = { DIRECTORY_URL: `ldap://localhost:${await findFreePort()}` };
     service = await TestService.start({ environment, compared: false });
     authorization = await service.serviceAccount('read', 'profile', 'write', 'directory');
@@ -87,7 +87,7 @@ describe('a service that has read nothing of its directory yet', () => {
     return { code: response.status, retryAfter: response.headers.get('retry-after'), ...details['mirror'] };
   };
 
-  it('is asked for every root field of the schema here', () => {
+  it('is tested with every root field of the schema', () => {
     const { schema } = service.app.get(GraphQLSchemaHost);
     const fields = [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
       Object.keys(type?.getFields() ?? {}),
@@ -95,8 +95,8 @@ describe('a service that has read nothing of its directory yet', () => {
     expect([...Object.keys(READING), ...Object.keys(ANSWERING)].sort()).toEqual(fields.sort());
   });
 
-  it.each(Object.entries(READING))('does not take that for an empty directory: %s', async (field, query) => {
-    // Twice, since the second answer comes by other ways than the first.
+  it.each(Object.entries(READING))('does not serve an empty directory: %s', async (field, query) => {
+    // Twice, because the second response uses another path.
     for (let time = 1; time <= 2; time++) {
       const { status, headers, data, errors } = await service.query(query, { authorization: person });
       expect([status, headers.get('retry-after')]).toEqual([503, '1']);
@@ -107,13 +107,16 @@ describe('a service that has read nothing of its directory yet', () => {
     }
   });
 
-  it.each(Object.entries(ANSWERING))('answers what is not in the directory: %s', async (field, query) => {
-    const { status, data, errors } = await service.query(query, { authorization });
-    expect([status, errors]).toEqual([200, []]);
-    expect(data?.[field]).not.toBeNull();
-  });
+  it.each(Object.entries(ANSWERING))(
+    'serves data that is not from the directory: %s',
+    async (field, query) => {
+      const { status, data, errors } = await service.query(query, { authorization });
+      expect([status, errors]).toEqual([200, []]);
+      expect(data?.[field]).not.toBeNull();
+    },
+  );
 
-  it('answers the part of an operation that is not about the directory', async () => {
+  it('serves the part of an operation that does not read the directory', async () => {
     const { data, errors } = await service.query(
       '{ buildInfo { version } user(user: {id: "anna"}) { id } }',
       { authorization },
@@ -122,7 +125,7 @@ describe('a service that has read nothing of its directory yet', () => {
     expect(errors).toMatchObject([{ path: ['user'], extensions: { code: 'SERVICE_UNAVAILABLE' } }]);
   });
 
-  it.each(['photo', 'picture'] as const)('does not say that there is no %s', async (kind) => {
+  it.each(['photo', 'picture'] as const)('does not report a missing %s', async (kind) => {
     const [key] = service.app.get<SigningKeys>(SIGNING_KEYS);
     const signed = signUrl({ baseUrl: '', kind, id: 'anna', size: null, now: new Date(), key });
     const response = await fetch(`${service.url}${signed}`);
@@ -130,7 +133,7 @@ describe('a service that has read nothing of its directory yet', () => {
     expect(await response.json()).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
   });
 
-  it('issues no token for a person', async () => {
+  it('issues no token for a user', async () => {
     const response = await fetch(`${service.url}/oauth2/token`, {
       method: 'POST',
       headers: { authorization: `Basic ${Buffer.from('demo-basic:demo-basic-secret').toString('base64')}` },
@@ -140,7 +143,7 @@ describe('a service that has read nothing of its directory yet', () => {
     expect(await response.json()).not.toHaveProperty('access_token');
   });
 
-  it('is not ready, and says why to everyone without a name of the directory', async () => {
+  it('is not ready, and gives everyone the reason without names of the directory', async () => {
     await eventually(async () => (await readiness()).state, 'FAILING');
     expect(await readiness()).toMatchObject({
       code: 503,
@@ -151,7 +154,7 @@ describe('a service that has read nothing of its directory yet', () => {
     expect((await fetch(`${service.url}/_health`)).status).toBe(200);
   });
 
-  it('tells the details to tokens with the scope directory only', async () => {
+  it('returns the details to tokens with the scope directory only', async () => {
     const ask = async (token?: string) => {
       const { data } = await service.query<{ directoryStatus: { blockedReason: string } }>(
         '{ directoryStatus { blockedReason } }',
@@ -211,7 +214,7 @@ describe('a service whose directory', () => {
     expect((await service.synchronize({ force: true })).kind).toBe('unchanged');
   });
 
-  it('is there later is ready then, and stays so while synchronisation fails', async () => {
+  it('becomes available is ready then, and stays ready while synchronization fails', async () => {
     service = await TestService.start({ ldif: 'this is no LDIF' });
     const authorization = await service.serviceAccount('directory');
     expect(await readiness()).toEqual([503, 'down', 'FAILING']);
@@ -224,10 +227,10 @@ describe('a service whose directory', () => {
     expect(await count(authorization)).toEqual([200, 2]);
   });
 
-  it('comes to know a person whom a token acts for answers that token accordingly, each time', async () => {
+  it('gets the user of a token later applies this to the token, each time', async () => {
     const other = buildLdif([{ id: 'anna', name: 'Anna' }, { id: 'ben' }, { id: 'cleo' }, { id: 'dora' }]);
     service = await TestService.start({ ldif: other });
-    // Its client belongs to a person who is not there yet.
+    // The owner of the client is not in the directory yet.
     const authorization = await service.accessToken('profile read');
     const ask = async () => {
       const { data } = await service.query<{

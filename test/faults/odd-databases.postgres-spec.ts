@@ -25,7 +25,7 @@ async function run(url: string, ...statements: string[]): Promise<void> {
   await client.end();
 }
 
-/** The answers of a service to several requests, none of which was made before. */
+/** Responses to several uncached requests. */
 class Asking {
   private asked = 0;
 
@@ -53,8 +53,8 @@ class Asking {
   }
 }
 
-describe('a role that may not read one of the tables', () => {
-  it('fails what needs it, names no table, and answers everything else', async () => {
+describe('a role without the privilege to read one of the tables', () => {
+  it('fails operations on the table without naming it, and serves all others', async () => {
     const database = await createDatabase();
     const role = `role_${Date.now()}`;
     await run(
@@ -89,7 +89,7 @@ describe('a role that may not read one of the tables', () => {
   });
 });
 
-describe('a server that lets no session write temporary files', () => {
+describe('a server without temporary tables in sessions', () => {
   it('is read, and its revisions are noticed', async () => {
     const { service, asking } = await Asking.start();
     try {
@@ -108,7 +108,7 @@ describe('a server that lets no session write temporary files', () => {
 });
 
 describe('a database that a newer release has migrated', () => {
-  it('is served by this one, so that replicas are replaced one after the other', async () => {
+  it('works with this release, so that replicas can be replaced one after the other', async () => {
     const database = await createDatabase();
     const first = await Asking.start({ DATABASE_URL: database.url });
     await first.service.stop();
@@ -130,12 +130,12 @@ describe('a database that a newer release has migrated', () => {
   });
 });
 
-describe('two services whose databases are exchanged under their names', () => {
-  it('mix nothing, overwrite nothing, and go on with their own when these are back', async () => {
+describe('two services whose databases are exchanged', () => {
+  it('mix and overwrite nothing, and continue with their own databases afterwards', async () => {
     const one = await Asking.start({}, directoryWith('one'));
     const two = await Asking.start({}, directoryWith('two'));
     const urls = [urlOf(one.service), urlOf(two.service)] as const;
-    /** The directories that answers of each revision were from. */
+    /** The directories of the responses of each revision. */
     const seen = new Map<string, Set<string>>();
     const namesFrom = async ({ asking }: typeof one) => {
       const answer = await asking.ask(PEOPLE);
@@ -172,7 +172,7 @@ function directoryWith(name: string): string {
   );
 }
 
-/** Each of two databases gets the name of the other one. Connections are lost, as when an address changes. */
+/** Exchanges the names of two databases. Connections are lost, like after a change of an address. */
 async function exchange(first: string, second: string): Promise<void> {
   const names = [first, second].map((url) => new URL(url).pathname.slice(1));
   const [a, b] = names;

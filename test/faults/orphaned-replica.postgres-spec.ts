@@ -23,7 +23,7 @@ const QUESTIONS = [
 ];
 const REASON = 'it has a revision that the primary never had';
 
-/** A revision that the promoted server applies by itself, with other names for everything. */
+/** A revision that the promoted server applies by itself, with other names. */
 const REVISION_OF_PROMOTED = [
   `insert into revisions (applied_at, users_created, users_updated, users_deleted, groups_created, groups_updated, groups_deleted,
     memberships_added, memberships_changed, memberships_removed, confirmed)
@@ -44,7 +44,7 @@ let servers: ReplicatedPostgres;
 let orphan: ReplicaBehindProxy;
 let sound: ReplicaBehindProxy;
 let promoted: TestPostgres;
-/** On the primary; applies revisions. */
+/** Applies revisions on the primary. */
 let service: TestService;
 let environment: Record<string, string>;
 let metricsPort: number;
@@ -60,7 +60,7 @@ beforeAll(async () => {
   environment = {
     DATABASE_URL: servers.primary.url('directory'),
     DATABASE_REPLICA_URLS: servers.replicaUrls,
-    // Everything is read.
+    // All data.
     ANSWER_CACHE_MEGABYTES: '0',
   };
   service = await TestService.start({
@@ -86,7 +86,7 @@ afterAll(async () => {
   }
 });
 
-/** How many replicas are asked, as readiness reports it. */
+/** Number of replicas in use, from readiness. */
 async function countAsked(of: TestService | TwinService): Promise<unknown> {
   const { body } = await send(of, { path: '/_readiness' });
   return (JSON.parse(body) as { details: { database: { replicas: unknown } } }).details.database.replicas;
@@ -110,17 +110,17 @@ async function look(server: TestPostgres): Promise<Seen> {
   return seen;
 }
 
-/** Until the orphan has what the promoted server has. */
+/** Until the diverged replica has the data of the promoted server. */
 async function untilFollowed(): Promise<void> {
   const { id } = await look(promoted);
   await service.until(async () => (await look(orphan.server)).id === id);
 }
 
-/** Every answer has the data of the primary, and of the replicas only the sound one is asked. */
+/** Every response has the data of the primary, and only the valid replica is read. */
 async function expectSound(of: TestService | TwinService): Promise<void> {
   await untilAsked(of, 1);
   const replicas = of.app.get(Replicas);
-  // The orphan is looked at several times meanwhile.
+  // The diverged replica is checked several times in the meantime.
   for (let round = 0; round < 5; round++) {
     asked.mockClear();
     for (const query of [...QUESTIONS, ...QUESTIONS]) {
@@ -144,7 +144,7 @@ async function readUp(): Promise<Record<string, number>> {
 }
 
 describe('a replica with revisions that the primary never had', () => {
-  it('is one, with a higher number, another id and other data', async () => {
+  it('diverges, with a higher revision number, another id and other data', async () => {
     const [there, here] = [await look(orphan.server), await look(servers.primary)];
     expect(there).toMatchObject({ isReplica: true, name: 'p1 of 9000' });
     expect(here).toMatchObject({ isReplica: false, name: `p1 of ${directory}` });
@@ -152,9 +152,9 @@ describe('a replica with revisions that the primary never had', () => {
     expect(there.id).not.toBe(here.id);
   });
 
-  it('never answers, and is not current for readiness', () => expectSound(service));
+  it('is never read, and does not count as current for readiness', () => expectSound(service));
 
-  it('never answers after a restart of the service either', async () => {
+  it('is never read after a restart of the service, either', async () => {
     const again = await TwinService.start(service, environment);
     try {
       await expectSound(again);
@@ -163,9 +163,9 @@ describe('a replica with revisions that the primary never had', () => {
     }
   });
 
-  it('never answers when the primary comes to the same number by another revision', async () => {
+  it('is never read when the primary reaches the same number with another revision', async () => {
     const { number, id } = await look(orphan.server);
-    // The numbers between are left out.
+    // Without the numbers in between.
     await administrate(
       servers.primary,
       'directory',
@@ -179,7 +179,7 @@ describe('a replica with revisions that the primary never had', () => {
     await expectSound(service);
   });
 
-  it('is named once in the log, and is not up', async () => {
+  it('is logged once, and its metric is down', async () => {
     const name = `127.0.0.1:${orphan.proxy.port}`;
     const lines = () => logged.mock.calls.filter(([text]) => String(text).includes(REASON));
     await service.until(async () => (await readUp())[name] === 0);
@@ -208,7 +208,7 @@ describe('a replica with revisions that the primary never had', () => {
     expect(code).toBe(1);
   });
 
-  it('is asked once it follows the primary', async () => {
+  it('is read after it follows the primary', async () => {
     await servers.replace(orphan);
     await untilAsked(service, 2);
     expect(await readUp()).toMatchObject({ [`127.0.0.1:${orphan.proxy.port}`]: 1 });

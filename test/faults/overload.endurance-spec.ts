@@ -7,24 +7,24 @@ import { percentile } from '../support/percentile.js';
 import { processorWait } from '../support/processor-time.mjs';
 import { WatchedService } from '../support/watched-service.js';
 
-/** Clients that keep the service busy all the time, and of whom nobody waits for long. */
+/** Clients that keep the service busy, with short waiting times. */
 const CLIENTS = 12;
-/** Seconds for which it is asked for too much. */
+/** Seconds of overload. */
 const SECONDS = 60;
-/** How many times as much it is asked for as it can answer. */
+/** Load as a multiple of the capacity. */
 const TIMES = 10;
-/** The time is looked at in parts of so many seconds. */
+/** Seconds of one interval of the evaluation. */
 const PART = 5;
-/** Milliseconds within which 99 of 100 refusals are answered, on a machine that does nothing else. */
+/** Milliseconds within which 99 of 100 requests are rejected, on a machine without other load. */
 const REFUSAL = 50;
-/** Of the answers that there are otherwise. */
+/** Minimal share of the usual throughput. */
 const GOODPUT = 0.9;
-/** Milliseconds within which it is as quick as before. */
+/** Milliseconds until the service is as fast as before. */
 const CALM_AGAIN = 10_000;
 
 const people = Array.from({ length: 100 }, (_, at) => ({ id: `p${at}`, name: `Person ${at}` }));
 const groups = Array.from({ length: 40 }, (_, at) => ({ id: `g${at}`, members: people.map(({ id }) => id) }));
-/** Takes a hundred times as long as to refuse it, which has its price too: nine are refused for one that is answered. */
+/** Takes a hundred times as long as a rejection, which has its cost, too: nine are rejected for one that is served. */
 const QUERY = `{
   group(group: {id: "g0"}) { members(first: 100) { ...page } }
 }
@@ -33,7 +33,7 @@ fragment page on GroupMembershipConnection {
   totalCount nodes { role { value } user { ...person groups(first: 40) { nodes { group { id name email } } } } }
 }`;
 
-describe('ten times as many requests as can be answered', () => {
+describe('a load of ten times the capacity', () => {
   let service: WatchedService;
   let knee: number;
   let outcomes: LoadOutcome[];
@@ -43,7 +43,7 @@ describe('ten times as many requests as can be answered', () => {
   beforeAll(async () => {
     service = await WatchedService.start({
       ldif: buildLdif(people, groups),
-      // What comes from the database at once keeps everybody else waiting: with few connections that is little.
+      // Simultaneous results of the database delay all others; with few connections, they are few.
       environment: { ANSWER_CACHE_MEGABYTES: '0', DATABASE_POOL_SIZE: '2' },
     });
     const authorization = await service.accessToken('read', 'demo-basic');
@@ -77,7 +77,7 @@ describe('ten times as many requests as can be answered', () => {
 
   afterAll(() => service.stop());
 
-  it('are answered as otherwise, or refused within 50 milliseconds', () => {
+  it('gets the usual throughput, and rejections within 50 milliseconds', () => {
     const begun = outcomes[0]?.at ?? NaN;
     const parts = Array.from({ length: SECONDS / PART }, (_, part) => {
       const isWithin = ({ at }: { at: number }) => Math.floor((at - begun) / 1000 / PART) === part;
@@ -96,46 +96,46 @@ describe('ten times as many requests as can be answered', () => {
     if (!areKept) throw new Error(`Of ${knee} a second: ${described}`);
   });
 
-  it('are refused with when to come again, and none is lost', () => {
+  it('gets rejections with a time to retry, and loses no request', () => {
     const refused = outcomes.filter(({ status }) => status !== 200);
     expect(refused.length).toBeGreaterThan(outcomes.length / 2);
     const said = refused.map(({ status, code, retryAfter }) => `${status} ${code} ${retryAfter}`);
     expect(new Set(said)).toEqual(new Set(['503 SERVICE_UNAVAILABLE 1']));
   });
 
-  it('leave health and memory as they are', () => {
+  it('leaves health and memory unchanged', () => {
     expect(new Set(looks.map(({ health }) => health))).toEqual(new Set([200]));
     const sizes = looks.map(({ size }) => size);
-    // What it is at least: in between there is what has not been collected yet.
+    // The minimum: other readings include garbage.
     const third = Math.floor(sizes.length / 3);
     expect(Math.min(...sizes.slice(-third)) - Math.min(...sizes.slice(third, 2 * third))).toBeLessThan(30);
   });
 
-  it('are forgotten soon', () => {
+  it('has no effect soon after its end', () => {
     expect(afterwards).toBeLessThan(CALM_AGAIN);
   });
 });
 
 /**
- * Other suites run meanwhile: what is measured goes first, where that may be asked for. With all of its threads: it waits for
- * those that collect its garbage.
+ * Other suites run in the meantime: the measured process gets a higher priority if permitted, with all its threads, because it
+ * waits for those of the garbage collector.
  */
 function putFirst(process: number): void {
   try {
     for (const thread of readdirSync(`/proc/${process}/task`))
       setPriority(Number(thread), constants.priority.PRIORITY_HIGHEST);
   } catch {
-    // Only root may.
+    // Requires root.
   }
 }
 
-/** How a process is at a moment. */
+/** The state of a process at one moment. */
 interface Look {
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Milliseconds for which it had to wait for a processor until now. */
+  /** Milliseconds for which it has waited for a processor so far. */
   readonly waited: number;
-  /** Megabytes in memory. */
+  /** Resident memory in megabytes. */
   readonly size: number;
   /** Status of `/_health`. */
   readonly health: number;
@@ -145,7 +145,7 @@ function lookAt(service: WatchedService, health: number): Look {
   return { at: Date.now(), waited: processorWait(service.id), size: megabytesOf(service.id), health };
 }
 
-/** Which share of the time the process had for itself: others may have had the processors for the rest. NaN: nobody looked. */
+/** Share of the time in which the process could run: other processes used the processors for the rest. NaN: not measured. */
 function shareOf(looks: readonly Look[]): number {
   const [first, last] = [looks[0], looks[looks.length - 1]];
   if (first === undefined || last === undefined || first === last) return NaN;
@@ -154,9 +154,9 @@ function shareOf(looks: readonly Look[]): number {
 
 interface Described {
   readonly share: number;
-  /** How many were answered a second, of the process's own time. */
+  /** Responses per second of the process's own time. */
   readonly answered: number;
-  /** Milliseconds after which 99 of 100 others were refused, and half of them, without those in which a processor was waited for. */
+  /** 99th percentile and median of rejections in milliseconds, without the time of waiting for a processor. */
   readonly refusal: { readonly most: number; readonly half: number };
 }
 
@@ -170,7 +170,7 @@ function describePart(outcomes: readonly LoadOutcome[], share: number, parts: nu
 const meanOf = (parts: readonly { share: number }[]) =>
   parts.reduce((sum, { share }) => sum + share, 0) / parts.length;
 
-/** What a request takes that nobody else disturbs, in milliseconds. */
+/** Duration of a request without other load, in milliseconds. */
 async function quietly(what: Load): Promise<number> {
   const outcomes = await load({ ...what, seconds: 0.3 }, { clients: 1 });
   return percentile(
@@ -179,7 +179,7 @@ async function quietly(what: Load): Promise<number> {
   );
 }
 
-/** Looks twice a second how the process is. */
+/** Reads the state of the process twice a second. */
 async function watch(service: WatchedService) {
   const looks: Look[] = [];
   const look = async () => looks.push(lookAt(service, (await fetch(`${service.url}/_health`)).status));
@@ -200,7 +200,7 @@ async function watch(service: WatchedService) {
   };
 }
 
-/** What it holds in memory: proc(5). */
+/** Resident memory: proc(5). */
 function megabytesOf(process: number): number {
   const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${process}/status`, 'utf8')) ?? [];
   return Number(kilobytes) / 1024;

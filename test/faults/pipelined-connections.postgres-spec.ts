@@ -9,7 +9,7 @@ let database: TestDatabase;
 let pool: pg.Pool;
 let statements: StatementPool;
 
-/** Runs a statement, and gives the only value of its answer. */
+/** Runs a statement, and returns its only value. */
 async function ask(text: string, ...values: unknown[]): Promise<unknown> {
   const statement = { name: text.slice(0, 60), text, isShort: true, returnsRevision: false };
   const rows = await statements.read<[unknown]>(statement, values);
@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 function open(url: string, max: number): void {
   pool = new pg.Pool({ connectionString: url, ...serverPoolOptions(max, new OpenConnections()) });
-  // Of connections that nobody uses, and that are lost.
+  // Errors of idle connections, and of lost ones.
   pool.on('error', () => undefined);
   statements = new StatementPool(pool, true);
 }
@@ -39,13 +39,13 @@ beforeEach(() => {
 afterEach(() => pool.end());
 afterAll(() => database.drop());
 
-it('answers each who asks at once, on one connection, and gives it back', async () => {
+it('execute simultaneous statements on one connection, and release it', async () => {
   expect(await Promise.all(times(200, (index) => ask(ECHO, index)))).toEqual(times(200, (index) => index));
   expect([pool.totalCount, pool.idleCount]).toEqual([1, 1]);
   expect(new Set(await Promise.all(times(50, () => ask(BACKEND)))).size).toBe(1);
 });
 
-it('lets one fail alone, and keeps what has failed out of the pool', async () => {
+it('let a statement fail without the others, and remove failed connections from the pool', async () => {
   const before = await ask(BACKEND);
   const answers = await Promise.allSettled(times(20, (index) => ask('select 1 / ($1::integer - 7)', index)));
   const failed = answers.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []));
@@ -54,14 +54,14 @@ it('lets one fail alone, and keeps what has failed out of the pool', async () =>
   expect(await ask(BACKEND)).not.toBe(before);
 });
 
-it('does not wait behind what takes long', async () => {
+it('do not wait behind a slow statement', async () => {
   const other = new pg.Client({ connectionString: database.url });
   await other.connect();
   await other.query('select pg_advisory_lock(1)');
   const slow = ask('select pg_advisory_lock(1)::text');
   const order: string[] = [];
   const first = slow.then(() => order.push('slow'));
-  // Once nothing has been heard for a while, and both of them are held up, others are taken.
+  // When both connections are blocked for a while, others are used.
   for (let index = 0; index < 5; index++) {
     await sleep(30);
     await ask(ECHO, index);
@@ -73,7 +73,7 @@ it('does not wait behind what takes long', async () => {
   expect(order).toEqual(['others', 'slow']);
 });
 
-it('tells all who wait that a connection was lost, and opens another', async () => {
+it('reject all waiting statements after a connection is lost, and open another', async () => {
   const backend = await ask(BACKEND);
   const other = new pg.Client({ connectionString: database.url });
   await other.connect();
@@ -90,14 +90,14 @@ it('tells all who wait that a connection was lost, and opens another', async () 
   expect(await ask(ECHO, 1)).toBe(1);
 });
 
-it('tells all who wait that no connection can be had', async () => {
+it('reject all waiting statements if no connection can be opened', async () => {
   await pool.end();
   open('postgres://127.0.0.1:1/none', 8);
   const outcomes = await Promise.allSettled(times(5, (index) => ask(ECHO, index)));
   expect(outcomes.map(({ status }) => status)).toEqual(times(5, () => 'rejected'));
 });
 
-it('leaves a small pool to those who need a connection of their own', async () => {
+it('leave connections of a small pool to transactions', async () => {
   await pool.end();
   open(database.url, 3);
   expect(await Promise.all(times(20, (index) => ask(ECHO, index)))).toEqual(times(20, (index) => index));
@@ -108,7 +108,7 @@ describe('a statement', () => {
   const namesOf = () =>
     ask("select coalesce(array_agg(name order by name), '{}') from pg_prepared_statements");
 
-  it('stays prepared from its second use on, on connections that hold a hundred at most', async () => {
+  it('is prepared from its second use on, at most a hundred per connection', async () => {
     const [text, name] = ['select $1::integer + 1', 'select $1::integer + 1'];
     const backend = await ask(BACKEND);
     await namesOf();
@@ -123,13 +123,13 @@ describe('a statement', () => {
     const names = (await namesOf()) as string[];
     expect(names).toContain('select $1::integer + 149');
     expect(names.length).toBeLessThanOrEqual(100);
-    // A connection without room was replaced.
+    // A connection with the maximum number was replaced.
     expect(await ask(BACKEND)).not.toBe(backend);
     // The new connection prepares the statement again.
     expect(await ask('select $1::integer + 2', 5)).toBe(7);
   });
 
-  it('that is cancelled while it is being prepared takes no others along that run the same', async () => {
+  it('that is canceled during its preparation does not affect others with the same text', async () => {
     const other = new pg.Client({ connectionString: database.url });
     await other.connect();
     await other.query('create table locked (key integer); insert into locked values (7)');
@@ -144,7 +144,7 @@ describe('a statement', () => {
     };
     await eventually(waits, true);
     await other.query('select pg_cancel_backend($1)', [backend]);
-    // The first was cancelled, and the next waits in its place.
+    // The first was canceled, and the next waits in its place.
     await eventually(waits, true);
     await other.query('commit');
     await other.end();

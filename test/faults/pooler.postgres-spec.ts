@@ -28,7 +28,7 @@ describe('behind a PgBouncer', () => {
     ['transactions, in turns', 'transaction', 'server_round_robin = 1'],
     ['transactions, on one connection', 'transaction', 'default_pool_size = 1'],
     ['statements', 'statement', ''],
-  ] as const)('that pools %s the service does not start, and says why', async (_, mode, more) => {
+  ] as const)('with %s pooling the service does not start, and gives the reason', async (_, mode, more) => {
     const bouncer = await TestPgBouncer.start(mode, more);
     try {
       const environment = { DATABASE_URL: bouncer.through(database.url) };
@@ -42,7 +42,7 @@ describe('behind a PgBouncer', () => {
     }
   });
 
-  it('that pools transactions and is busy, every check finds it', async () => {
+  it('with transaction pooling, every check detects it under load', async () => {
     const bouncer = await TestPgBouncer.start('transaction', 'server_round_robin = 1');
     const url = bouncer.through(database.url);
     const others = Array.from({ length: 6 }, () => new pg.Client(url));
@@ -64,7 +64,7 @@ describe('behind a PgBouncer', () => {
     }
   });
 
-  it('that pools sessions it works, and is no longer asked once that pools transactions', async () => {
+  it('with session pooling the service works, and stops when that changes to transaction pooling', async () => {
     const bouncer = await TestPgBouncer.start('session');
     const service = await TestService.start({
       ldif: LDIF,
@@ -92,7 +92,7 @@ describe('behind a PgBouncer', () => {
     }
   });
 
-  it('that appears at the address of the database is found as soon as the service has connected again', async () => {
+  it('a pooler at the address of the database is detected at the next connection', async () => {
     const bouncer = await TestPgBouncer.start('transaction');
     const server = new URL(database.url);
     const balancer = await TcpBalancer.start(Number(server.port));
@@ -126,7 +126,7 @@ describe('behind a PgBouncer', () => {
     }
   });
 
-  it('a read replica must keep sessions too', async () => {
+  it('a read replica needs session pooling, too', async () => {
     const bouncer = await TestPgBouncer.start('transaction');
     try {
       const service = TestProcess.start('main', [], {
@@ -141,7 +141,7 @@ describe('behind a PgBouncer', () => {
     }
   });
 
-  it('a server without a pooler shares nothing, however often it is asked', async () => {
+  it('a server without a pooler is never rejected', async () => {
     for (let time = 0; time < 20; time++) expect(await sharesSessions(database.url)).toBe(false);
   });
 });

@@ -19,7 +19,7 @@ import { TestService } from '../support/servers/service.js';
 import { variable } from '../support/servers/store.js';
 import { TwinService } from '../support/twin.js';
 
-/** What the primary is asked for, and what replicas are. */
+/** Counts the statements on the primary and on the replicas. */
 const PRIMARYS = '{ directoryStatus { state } }';
 const OF_REPLICAS = '{ user(user: {id: "p1"}) { name } }';
 
@@ -28,7 +28,7 @@ let servers: ReplicatedPostgres;
 let service: TestService;
 /** Another process on the same servers. */
 let twin: TwinService;
-/** A third one, which has not been told of the replicas. */
+/** A third process without settings of replicas. */
 let alone: TwinService;
 let authorization: string;
 let revision = 1;
@@ -40,7 +40,7 @@ beforeAll(async () => {
   const environment = {
     DATABASE_URL: servers.primary.url('directory'),
     DATABASE_REPLICA_URLS: servers.replicaUrls,
-    // Everything is read.
+    // All data.
     ANSWER_CACHE_MEGABYTES: '0',
     AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'app', owner: 'p1' }]),
   };
@@ -64,7 +64,7 @@ afterAll(async () => {
 
 beforeEach(() => untilAsked(2));
 
-/** How many replicas are asked by a process, as it reports itself; NaN: it is not ready. */
+/** Number of replicas that a process uses, from its readiness; NaN: it is not ready. */
 async function countAsked(of: TestService | TwinService): Promise<number> {
   const { status, body } = await send(of, { path: '/_readiness' });
   const { details } = JSON.parse(body) as {
@@ -80,7 +80,7 @@ async function untilAsked(count: number): Promise<void> {
   }
 }
 
-/** The number of the directory that is served, and how many of the answers for it were given by a replica. */
+/** The served revision, and the share of its responses that replicas gave. */
 async function read(from: TestService | TwinService): Promise<{ number: number; byReplica: number }> {
   asked.mockClear();
   const query = '{ user(user: {id: "p1"}) { name groups(first: 1) { nodes { group { name } } } } }';
@@ -91,7 +91,7 @@ async function read(from: TestService | TwinService): Promise<{ number: number; 
   return { number: [...numbers][0] ?? NaN, byReplica: answers.filter((each) => each !== null).length };
 }
 
-/** Which replicas were asked, one after another. */
+/** The replicas in the order of the requests. */
 async function askTimes(of: TestService | TwinService, count: number): Promise<unknown[]> {
   asked.mockClear();
   for (let time = 0; time < count; time++) {
@@ -106,7 +106,7 @@ async function apply(): Promise<void> {
 }
 
 describe('read replicas', () => {
-  it('answer what tells its revision, in both processes; everything else is asked of the primary', async () => {
+  it('serve all reads with a revision, in both processes; all other statements go to the primary', async () => {
     for (const each of [service, twin]) {
       expect(await read(each)).toEqual({ number: revision, byReplica: 1 });
       expect(new Set(await askTimes(each, 4)).size).toBe(2);
@@ -114,7 +114,7 @@ describe('read replicas', () => {
     asked.mockClear();
     const status = await post(service, { query: '{ directoryStatus { state } }' }, { authorization });
     expect(dataOf(status)).toEqual({ directoryStatus: { state: 'IDLE' } });
-    // That there is nobody is not believed of a replica, which is asked all the same.
+    // An empty result of a replica is not trusted, although the replica is read.
     const nobody = await post(
       service,
       { query: '{ user(user: {id: "nobody"}) { name } }' },
@@ -128,9 +128,9 @@ describe('read replicas', () => {
     '{ users(first: 50) { totalCount pageInfo { hasNextPage } nodes { id name groups(first: 5) { nodes { group { id } } } } } }',
     '{ groups(first: 50) { totalCount nodes { id subgroups(first: 5) { nodes { id } } parents(first: 5) { totalCount } } } }',
     '{ group(group: {id: "all"}) { members(first: 7) { totalCount edges { cursor node { user { name } } } } } }',
-    '{ search(query: "everybody", first: 5) { nodes { ... on Group { id } } } }',
+    '{ search(query: "members", first: 5) { nodes { ... on Group { id } } } }',
     '{ isMember(user: {id: "p1"}, group: {id: "around"}) changes(first: 20) { totalCount edges { cursor } } }',
-  ])('answer as the primary does: %s', async (query) => {
+  ])('return the same as the primary: %s', async (query) => {
     asked.mockClear();
     const answer = dataOf(await post(twin, { query }, { authorization }));
     const given = await Promise.all(asked.mock.results.map(({ value }) => value as Promise<unknown>));
@@ -140,7 +140,7 @@ describe('read replicas', () => {
     expect(asked).toHaveBeenCalledTimes(given.length);
   });
 
-  it('have nothing to do with previews', async () => {
+  it('are not used by previews', async () => {
     const token = await service.accessToken('profile write', 'app');
     asked.mockClear();
     const query = 'mutation { updateProfile(input: {name: "New"}) { profile { name } } }';
@@ -149,10 +149,10 @@ describe('read replicas', () => {
     expect(asked).not.toHaveBeenCalled();
   });
 
-  it('are not asked for what they do not have yet, and are when they have', async () => {
+  it('are not used before they have the revision, and are used afterwards', async () => {
     await Promise.all(servers.replicas.map(({ server }) => pause(server)));
     await apply();
-    // The process that applied it, at once; the other one within a second, at worst.
+    // The process that applied it, immediately; the other one within a second at worst.
     expect(await read(service)).toEqual({ number: revision, byReplica: 0 });
     await service.until(async () => (await read(twin)).number === revision);
     expect(await read(twin)).toEqual({ number: revision, byReplica: 0 });
@@ -163,7 +163,7 @@ describe('read replicas', () => {
     await goOn(servers.replicas[1].server);
   });
 
-  it('that lag now and then never make an answer of two revisions, or one that goes back', async () => {
+  it('that lag occasionally never cause a response of two revisions, or one that goes back', async () => {
     const [here, there] = [new Asking(service, authorization), new Asking(twin, authorization)];
     try {
       for (let count = 0; count < 8; count++) {
@@ -183,12 +183,12 @@ describe('read replicas', () => {
     }
   });
 
-  it('whose answer is older than what was shown are not believed', async () => {
+  it('with responses older than served ones are not used', async () => {
     const [{ server: laggard }, { server: other, target }] = servers.replicas;
     await pause(laggard);
     await apply();
     await service.until(async () => (await countAsked(service)) === 1);
-    // Behind the address of the good one there is the other one too, as behind a balancer.
+    // Behind one address, like behind a balancer, there is the other replica, too.
     target.port = laggard.port;
     await endConnections(other, `query not like '%pg_is_in_recovery%'`);
     await service.until(async () => {
@@ -201,7 +201,7 @@ describe('read replicas', () => {
     await goOn(laggard);
   });
 
-  it('are told from other servers when they are looked at', async () => {
+  it('of other servers are detected', async () => {
     const { pool } = service.app.get<DirectoryDataSource>(DataSource);
     const [replica, other] = servers.replicas;
     for (const [url, reason] of [
@@ -216,7 +216,7 @@ describe('read replicas', () => {
     }
   });
 
-  it('that are away are left alone, said so in the log, and taken back', async () => {
+  it('that are unavailable are not used, are logged, and are used again afterwards', async () => {
     for (const { proxy } of servers.replicas) proxy.refuse();
     expect(await read(service)).toEqual({ number: revision, byReplica: 0 });
     await untilAsked(0);
@@ -230,7 +230,7 @@ describe('read replicas', () => {
     expect(await read(service)).toEqual({ number: revision, byReplica: 1 });
   });
 
-  it('that hang are waited for only until a time-out, and then not at all', async () => {
+  it('that hang are waited for until a timeout, and then not used', async () => {
     for (const { server } of servers.replicas) server.hang();
     expect((await read(service)).number).toBe(revision);
     await untilAsked(0);
@@ -238,7 +238,7 @@ describe('read replicas', () => {
     for (const { server } of servers.replicas) server.goOn();
   });
 
-  it('that are promoted go their own way, and are read again once they are replicas', async () => {
+  it('that are promoted are not used, and are used again after they are replicas', async () => {
     const [replica] = servers.replicas;
     const { server: promoted } = replica;
     await promoted.promote();
@@ -254,7 +254,7 @@ describe('read replicas', () => {
     await untilAsked(2);
   });
 
-  it('go on answering while the primary can only be read, which is no reason to leave them alone', async () => {
+  it('continue while the primary is read-only', async () => {
     const set = (...statements: string[]) =>
       statements.reduce<Promise<void>>(
         (done, each) => done.then(() => administrate(servers.primary, 'postgres', each)),
@@ -277,7 +277,7 @@ describe('read replicas', () => {
     await service.until(async () => (await status()) === 200);
   });
 
-  it('go on answering while the primary is away, in whose place nobody is', async () => {
+  it('continue while the primary is stopped', async () => {
     const token = await service.accessToken('read', 'app');
     await servers.primary.kill();
     expect(dataOf(await post(service, { query: OF_REPLICAS }, { authorization: token }))).toEqual({

@@ -11,7 +11,7 @@ const ROUNDS = repetitions({ usually: 1, long: 3 });
 /** Through each of the two balancers. */
 const REQUESTS = repetitions({ usually: 300, long: 5000 });
 const CLIENTS = 12;
-/** Milliseconds between an answer and the next request of a client. */
+/** Milliseconds between a response and the next request of a client. */
 const PAUSE = 150;
 
 const QUERY = JSON.stringify({
@@ -39,7 +39,7 @@ describe('two replicas behind balancers', () => {
     await replicas.stop();
   });
 
-  /** Clients of both balancers, who never stop. */
+  /** Clients of both balancers, which send requests continuously. */
   function startClients(): { ofNginx: AskingClients; ofHaproxy: AskingClients } {
     const authorization = replicas.each[0]?.authorization ?? '';
     const headers = { 'content-type': 'application/json', authorization };
@@ -51,7 +51,7 @@ describe('two replicas behind balancers', () => {
     return { ofNginx: askAt(nginx), ofHaproxy: askAt(haproxy) };
   }
 
-  it(`are restarted one after the other, and no request fails: ${ROUNDS} times`, async () => {
+  it(`lose no request when they restart one after the other: ${ROUNDS} times`, async () => {
     const { ofNginx, ofHaproxy } = startClients();
     const codes: (number | null)[] = [];
     for (let round = 0; round < ROUNDS; round++) {
@@ -68,18 +68,18 @@ describe('two replicas behind balancers', () => {
     for (const { port } of replicas.each) expect(nginx.countSentTo(port)).toBeGreaterThan(REQUESTS / 4);
   });
 
-  it('lose nothing but what one was answering when it is killed', async () => {
+  it('lose only the current requests of a replica that is killed', async () => {
     const { ofNginx, ofHaproxy } = startClients();
     await Promise.all([ofNginx.untilAnswered(10 * CLIENTS), ofHaproxy.untilAnswered(10 * CLIENTS)]);
     const before = performance.now();
     await replicas.each[0]?.process.kill('SIGKILL');
     const after = performance.now();
     await Promise.all([ofNginx.untilAnswered(21 * CLIENTS), ofHaproxy.untilAnswered(21 * CLIENTS)]);
-    // The proxies have looked again by then.
+    // The proxies have probed again by then.
     await sleep(1500);
     await Promise.all([ofNginx.end(), ofHaproxy.end()]);
     for (const { failures, answered } of [ofNginx, ofHaproxy]) {
-      // Begun before it was dead, and not answered before it was killed.
+      // Started before the process was dead, and not answered before it was killed.
       expect(failures.filter(({ begun, ended }) => begun > after || ended < before)).toEqual([]);
       expect(failures.length).toBeLessThanOrEqual(CLIENTS);
       expect(answered).toBeGreaterThan(20 * CLIENTS);

@@ -20,10 +20,10 @@ const WAITING = /Another process runs the synchronization/;
 const CHEAP = JSON.stringify({ query: '{ rateLimit { remaining } }' });
 const TYPE = { 'content-type': 'application/json' };
 
-/** A directory in which every name tells the number of its revision. */
+/** A directory in which each name contains the number of its revision. */
 function directoryOf(revision: number): string {
   const people = IDS.map((id) => ({ id, name: `${id} of ${revision}` }));
-  return buildLdif(people, [{ id: 'all', name: `Everybody of ${revision}`, members: IDS }]);
+  return buildLdif(people, [{ id: 'all', name: `Members of ${revision}`, members: IDS }]);
 }
 
 describe('replicas on one PostgreSQL and one Redis, behind nginx', () => {
@@ -53,7 +53,7 @@ describe('replicas on one PostgreSQL and one Redis, behind nginx', () => {
     await redis.kill();
   });
 
-  /** Sends the same so many times at once, from one address. */
+  /** Sends the same request several times at once, from one address. */
   function sendTimes(count: number, localAddress: string, headers: Record<string, string>) {
     const request = { method: 'POST', headers: { ...TYPE, ...headers }, body: CHEAP, localAddress };
     return Promise.all(Array.from({ length: count }, () => send(front, request)));
@@ -62,22 +62,22 @@ describe('replicas on one PostgreSQL and one Redis, behind nginx', () => {
   const countOf = (answers: readonly HttpAnswer[], status: number) =>
     answers.filter((answer) => answer.status === status).length;
 
-  it('are both asked, and share the points of a caller exactly', async () => {
+  it('are both used, and share the points of a client exactly', async () => {
     const answers: HttpAnswer[] = [];
     while (answers.length < POINTS + 60) answers.push(...(await sendTimes(60, '127.0.0.5', {})));
     expect([countOf(answers, 200), countOf(answers, 429)]).toEqual([POINTS, answers.length - POINTS]);
     for (const { port } of replicas.each) expect(nginx.countSentTo(port)).toBeGreaterThan(POINTS / 4);
-    // It was one address that was counted, and no other.
+    // Requests of other addresses were not counted.
     expect(countOf(await sendTimes(1, '127.0.0.6', {}), 200)).toBe(1);
   });
 
-  it('share the logins that fail', async () => {
+  it('share the failed logins', async () => {
     const guess = { authorization: `Basic ${Buffer.from('nobody:guess').toString('base64')}` };
     const answers = await sendTimes(FAILED_LOGINS + 6, '127.0.0.7', guess);
     expect([countOf(answers, 401), countOf(answers, 429)]).toEqual([FAILED_LOGINS, 6]);
   });
 
-  it('answer each request from one revision, which only one of them applies', async () => {
+  it('serve each request from one revision, which only one of them applies', async () => {
     const wrong: string[] = [];
     let newest = 0;
     const query =
@@ -100,7 +100,7 @@ describe('replicas on one PostgreSQL and one Redis, behind nginx', () => {
     expect([clients.failures, wrong.slice(0, 1)]).toEqual([[], []]);
     const waiting = replicas.each.filter(({ process }) => WAITING.test(process.stdout));
     expect(waiting).toHaveLength(1);
-    // As many revisions as there were directories: nobody applied one again.
+    // As many revisions as directories: no process applied one again.
     expect(await countRevisions()).toBe(REVISIONS);
     const data = await Promise.all(
       replicas.each.map((replica) => post(replica, { query }, { authorization })),
@@ -108,7 +108,7 @@ describe('replicas on one PostgreSQL and one Redis, behind nginx', () => {
     expect(new Set(data.map((answer) => JSON.stringify(dataOf(answer)))).size).toBe(1);
   });
 
-  it('answer the probes of deploy/, where those look', async () => {
+  it('pass the probes of deploy/ at their paths', async () => {
     const { container } = readPod();
     const probes = [container.startupProbe, container.livenessProbe, container.readinessProbe];
     for (const replica of replicas.each) {
@@ -121,7 +121,7 @@ describe('replicas on one PostgreSQL and one Redis, behind nginx', () => {
     expect(path).toBe(container.readinessProbe.httpGet.path);
   });
 
-  it('are found well by the check of the image, which finds nobody where nobody is', async () => {
+  it('pass the check of the image, which fails if no service listens', async () => {
     const [, command = ''] = /HEALTHCHECK [^[]*(\[.*\])$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
     const [, ...args] = JSON.parse(command) as string[];
     const check = (port: number | string) =>

@@ -27,14 +27,14 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-/** The line of the log about a request. */
+/** The log line of a request. */
 async function lineOf(requestId: string): Promise<Record<string, unknown> | null> {
   const line = () => service.said.split('\n').find((each) => each.includes(requestId)) ?? null;
   await eventually(() => Promise.resolve(line() !== null), true);
   return JSON.parse(line() ?? 'null') as Record<string, unknown> | null;
 }
 
-/** What every refusal has: headers, a code of the list, and a line of the log with its status. */
+/** Checks each rejection: headers, a code of the list, and a log line with its status. */
 async function expectRefusal(
   { status, headers, body }: HttpAnswer,
   expected: [number, string],
@@ -70,7 +70,7 @@ describe('a request that does not arrive in time', () => {
     await expectRefusal(await sendBytes(service, bytes), [408, 'TIMEOUT']);
   });
 
-  it('ends with 408, however often a byte of it comes', async () => {
+  it('ends with 408, even if a byte arrives from time to time', async () => {
     const socket = connect(service.config.port, service.config.host);
     socket.on('error', () => undefined);
     socket.write(`${head('/graphql/v1', 'Content-Type: application/json\r\n')}\r\n`);
@@ -80,7 +80,7 @@ describe('a request that does not arrive in time', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  it('is closed without a second answer where it was refused before its body', async () => {
+  it('is closed without a second response if it was rejected before its body', async () => {
     const bytes = `${head('/graphql/v1', 'Content-Type: text/plain\r\n')}\r\n{`;
     const socket = connect(service.config.port, service.config.host, () => socket.write(bytes));
     const answer = await text(socket);
@@ -93,21 +93,21 @@ describe('a request that does not arrive in time', () => {
     expect(status).toBe(408);
   });
 
-  it('keeps nobody else from an answer', async () => {
+  it('does not delay other requests', async () => {
     const slow = sendBytes(service, `${head('/graphql/v1', 'Content-Type: application/json\r\n')}\r\n{`);
     expect((await post(service, { query: QUERY })).status).toBe(200);
     expect((await slow).status).toBe(408);
   });
 });
 
-it('is closed when its client does not read what was asked for', async () => {
+it('is closed if its client does not read the response', async () => {
   const { port, host } = service.config;
   const socket = connect(port, host).pause();
   const closed = { byService: false };
   socket.on('error', () => (closed.byService = true));
-  // Together they are more than the buffers of both sides take.
+  // Together they are larger than the buffers of both sides.
   socket.write('GET /graphql/v1/schema.graphql HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1000));
-  // A connection that is gone refuses what is written to it.
+  // Writing to a closed connection fails.
   const isClosed = () => {
     socket.write('GET /_health HTTP/1.1\r\nHost: x\r\n\r\n');
     return Promise.resolve(closed.byService);
@@ -116,12 +116,12 @@ it('is closed when its client does not read what was asked for', async () => {
   socket.destroy();
 });
 
-it('is closed without an answer when a connection asks for nothing', async () => {
+it('is closed without a response if the connection sends no request', async () => {
   const { port, host } = service.config;
   expect(await text(connect(port, host))).toBe('');
 });
 
-describe('what Node lets through', () => {
+describe('a request that Node.js accepts', () => {
   const body = JSON.stringify({ query: QUERY });
   const request = (path: string, fields: string, version = '1.1') =>
     `POST ${path} HTTP/${version}\r\nContent-Length: ${body.length}\r\n${fields}\r\n\r\n${body}`;
@@ -147,7 +147,7 @@ describe('what Node lets through', () => {
       [431, 'PAYLOAD_TOO_LARGE'],
     ],
   ] as [string, string, [number, string]][])(
-    'is refused, whatever its path: %s',
+    'is rejected on any path: %s',
     async (_what, fields, expected) => {
       for (const path of ['/graphql/v1', '/photo/v1/anna', '/oauth2/token', '/nowhere']) {
         await expectRefusal(await sendBytes(service, request(path, fields)), expected);
@@ -155,7 +155,7 @@ describe('what Node lets through', () => {
     },
   );
 
-  it('is refused, whatever its path: Transfer-Encoding in HTTP/1.0', async () => {
+  it('is rejected on any path: Transfer-Encoding in HTTP/1.0', async () => {
     for (const path of ['/graphql/v1', '/photo/v1/anna']) {
       const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
       const bytes = `POST ${path} HTTP/1.0\r\nHost: x\r\n${JSON_TYPE}\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`;
@@ -164,7 +164,7 @@ describe('what Node lets through', () => {
   });
 
   it.each(['gzip, chunked', 'chunked, chunked'])(
-    'is refused, whatever its path: Transfer-Encoding: %s',
+    'is rejected on any path: Transfer-Encoding: %s',
     async (coding) => {
       for (const path of ['/graphql/v1', '/oauth2/token']) {
         const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
@@ -175,7 +175,7 @@ describe('what Node lets through', () => {
     },
   );
 
-  it('is refused, whatever its path: a URL of more than 8,192 bytes', async () => {
+  it('is rejected on any path: a URL of more than 8,192 bytes', async () => {
     for (const path of ['/graphql/v1', '/photo/v1/anna', '/oauth2/authorize', '/_health', '/nowhere']) {
       const target = `${path}?x=`.padEnd(8193, 'x');
       const answer = await sendBytes(service, `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
@@ -183,12 +183,12 @@ describe('what Node lets through', () => {
     }
   });
 
-  it.each(['*', 'ftp://example.org/graphql/v1'])('has nothing at the target %s', async (target) => {
+  it.each(['*', 'ftp://example.org/graphql/v1'])('gets 404 for the target %s', async (target) => {
     const answer = await sendBytes(service, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     await expectRefusal(answer, [404, 'NOT_FOUND']);
   });
 
-  it('is refused by the embedded provider where it has many parameters', async () => {
+  it('is rejected by the embedded provider if it has many parameters', async () => {
     const target = `/oauth2/authorize?${'a&'.repeat(2000)}`;
     const answer = await sendBytes(
       service,
@@ -197,13 +197,13 @@ describe('what Node lets through', () => {
     await expectRefusal(answer, [400, 'BAD_REQUEST']);
   });
 
-  it('is refused where it asks for a tunnel', async () => {
+  it('is rejected if it asks for a tunnel', async () => {
     const answer = await sendBytes(service, 'CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\n\r\n');
     await expectRefusal(answer, [405, 'METHOD_NOT_ALLOWED']);
     expect(answer.headers['allow']).toBe('GET, POST');
   });
 
-  it('is refused without a Host, whatever others have sent', async () => {
+  it('is rejected without a Host, independent of earlier requests', async () => {
     const request = (host: string) =>
       `GET /graphql/v1?query=${QUERY} HTTP/1.1\r\nConnection: close\r\n${host}\r\n`.replaceAll(
         '{ __typename }',
@@ -213,11 +213,11 @@ describe('what Node lets through', () => {
     expect((await sendBytes(service, request(''))).status).toBe(400);
   });
 
-  it('has a line of the log where it is no request at all', async () => {
+  it('is logged even if it is not a valid request', async () => {
     await expectRefusal(await sendBytes(service, 'HELLO\r\n\r\n'), [400, 'BAD_REQUEST']);
   });
 
-  it('is answered where it expects to go on', async () => {
+  it('is answered with 100 if it expects that', async () => {
     const bytes = request(
       '/graphql/v1',
       `Host: x\r\nConnection: close\r\n${JSON_TYPE}\r\nExpect: 100-continue`,
@@ -228,12 +228,12 @@ describe('what Node lets through', () => {
   });
 });
 
-it('closes connections beyond those that it may have, and takes others when some have gone', async () => {
+it('is closed above the maximum of connections, and accepted after others have closed', async () => {
   const { port, host } = service.config;
   const sockets: Socket[] = [];
   for (let count = 0; count < MOST_CONNECTIONS; count++) {
     const socket = connect(port, host).on('error', () => undefined);
-    // They stay, because each has been answered.
+    // These connections stay open, because each has had a response.
     socket.write('GET /_health HTTP/1.1\r\nHost: x\r\n\r\n');
     await new Promise((resolve) => socket.once('data', resolve));
     sockets.push(socket);

@@ -12,30 +12,30 @@ import { TestProxy } from '../support/servers/proxy.js';
 import { TestRedis } from '../support/servers/redis.js';
 import { WatchedService } from '../support/watched-service.js';
 
-/** `npm run soak` says for how long, and how often; without it, the shortest in which every fault comes once. */
+/** `npm run soak` sets duration and interval; by default, the shortest run with every fault once. */
 const SECONDS = Number(process.env['SOAK_MINUTES'] ?? 2) * 60;
 const FAULT_SECONDS = Number(process.env['SOAK_FAULT_SECONDS'] ?? 15);
-/** What a fault lasts, of the time between two. */
+/** Share of a fault in the interval between two faults. */
 const LASTS = 0.4;
-/** Seconds after which a service has been through what it does once. */
+/** Seconds of one cycle of all periodic work. */
 const WARM_SECONDS = 10;
-/** Megabytes by which it may grow. */
+/** Maximal growth in megabytes. */
 const GROWTH = 30;
-/** Milliseconds after a fault in which everything has to be as before. */
+/** Milliseconds after a fault until everything works as before. */
 const BACK = 5000;
-/** Milliseconds: what a request waits for at most, whatever is broken. */
+/** Maximal response time in milliseconds, during any fault. */
 const ANSWERED = 15_000;
 const PEOPLE = 100;
 
 interface Footprint {
-  /** What its objects take, and what the process takes altogether. */
+  /** Memory of the heap, and of the process. */
   readonly held: number;
   readonly megabytes: number;
   readonly descriptors: number;
   readonly connections: number;
 }
 
-describe('a service that is kept busy for long, with a fault now and then', () => {
+describe('a service under load for a long time, with occasional faults', () => {
   let photo: Buffer;
   let issuer: ExternalIssuerProcess;
   let redis: TestRedis;
@@ -48,7 +48,7 @@ describe('a service that is kept busy for long, with a fault now and then', () =
   let before: Footprint;
   let after: Footprint;
 
-  /** Everybody is called otherwise in each version, and all of them have the same picture. */
+  /** In each version, all users have other names, and all have the same picture. */
   const directory = () =>
     buildLdif(
       Array.from({ length: PEOPLE }, (_, at) => ({
@@ -113,7 +113,7 @@ describe('a service that is kept busy for long, with a fault now and then', () =
     };
   }
 
-  /** All of it, and what the process has on it before and after. */
+  /** All data, and resources of the process before and after. */
   async function keepBusy(): Promise<MixedTraffic> {
     const warming = new MixedTraffic(service, callers, 4, 10);
     await sleep(WARM_SECONDS * 1000);
@@ -144,7 +144,7 @@ describe('a service that is kept busy for long, with a fault now and then', () =
       await sleep(Math.max(0, next - performance.now()));
     }
     await busy.end();
-    // Connections that nobody needs are given back after a while.
+    // Idle connections are closed after a while.
     await eventually(async () => (await countConnections()) <= before.connections, true);
     after = await measure();
     const { answered, longest } = busy;
@@ -152,7 +152,7 @@ describe('a service that is kept busy for long, with a fault now and then', () =
     return busy;
   }
 
-  /** Everything is answered, and of the directory as it is. */
+  /** All requests get the current content of the directory. */
   async function isWell(): Promise<boolean> {
     const { person: authorization } = callers;
     const query = `{ user(user: {id: "p1"}) { name } directoryStatus { state } }`;
@@ -180,7 +180,7 @@ describe('a service that is kept busy for long, with a fault now and then', () =
   }
 
   async function measure(): Promise<Footprint> {
-    // Memory that is free is given back in pieces.
+    // The process returns free memory gradually.
     let held = await service.collect();
     for (let last = Infinity; service.megabytes < last - 1;) {
       last = service.megabytes;
@@ -191,7 +191,7 @@ describe('a service that is kept busy for long, with a fault now and then', () =
     return { held, megabytes, descriptors, connections: await countConnections() };
   }
 
-  it('answers everything as it is to be, and refuses what it cannot answer only while something is wrong', () => {
+  it('returns correct responses, and rejects requests only during a fault', () => {
     expect(traffic.problems).toEqual([]);
     expect(traffic.answered).toBeGreaterThan(SECONDS * 10);
     expect(traffic.statuses.get(503)).toBeGreaterThan(0);
@@ -203,12 +203,12 @@ describe('a service that is kept busy for long, with a fault now and then', () =
     expect(after.held - before.held).toBeLessThan(GROWTH);
   });
 
-  it('gives back its files and connections', () => {
+  it('releases its files and connections', () => {
     expect(after.connections).toBeLessThanOrEqual(before.connections);
     expect(after.descriptors).toBeLessThanOrEqual(before.descriptors);
   });
 
-  it('lives, has left no rejection to nobody, and is up to date', async () => {
+  it('is alive, has no unhandled rejection, and is up to date', async () => {
     expect(service.hasEnded).toBe(false);
     expect(service.said).not.toMatch(/unhandled|TypeError|RangeError/i);
     const { person: authorization } = callers;

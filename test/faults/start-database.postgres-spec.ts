@@ -2,7 +2,7 @@ import pg from 'pg';
 import { runCommand } from '../support/clients/command.js';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 
-describe('a database on a server that cannot be used', () => {
+describe('a database on an unusable server', () => {
   let database: TestDatabase;
   let client: pg.Client;
 
@@ -33,7 +33,7 @@ describe('a database on a server that cannot be used', () => {
       'migrations',
       `create table migrations (id integer, "timestamp" bigint, name text); insert into migrations values (1, 1, 'Theirs1')`,
     ],
-  ])('because another application has its table %s there is left as it is', async (table, statements) => {
+  ])('with the table %s of another application is left unchanged', async (table, statements) => {
     await client.query(statements);
     const { code, stdout, stderr } = await runCommand(['sync'], { DATABASE_URL: database.url });
     expect([code, stdout, stderr]).toEqual([
@@ -46,7 +46,7 @@ describe('a database on a server that cannot be used', () => {
     expect(rows).toEqual([]);
   });
 
-  it('is made anew where the first start was cut off', async () => {
+  it('is created again after an interrupted first start', async () => {
     await client.query(
       'create table migrations (id serial, "timestamp" bigint not null, name varchar not null)',
     );
@@ -55,7 +55,7 @@ describe('a database on a server that cannot be used', () => {
     expect(await listRelations()).toContain('users');
   });
 
-  it('with one connection only is enough', async () => {
+  it('with a maximum of one connection is sufficient', async () => {
     const { code } = await runCommand(['sync'], { DATABASE_URL: database.url, DATABASE_POOL_SIZE: '1' });
     expect(code).toBe(0);
   });
@@ -66,8 +66,8 @@ describe('a database on a server that cannot be used', () => {
       () => variable('TEST_POSTGRES_URL').replace(/[^/]*$/, 'nothing'),
       /does not exist/,
     ],
-    ['where nobody listens', () => 'postgres://user:hunter2@127.0.0.1:1/nothing', /ECONNREFUSED/],
-  ])('%s is told in one line, without a password', async (_, url, reason) => {
+    ['without a server', () => 'postgres://user:hunter2@127.0.0.1:1/nothing', /ECONNREFUSED/],
+  ])('%s is reported in one line, without a password', async (_, url, reason) => {
     const { code, stdout, stderr } = await runCommand(['service-account', 'list'], { DATABASE_URL: url() });
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^The database nothing at 127\.0\.0\.1:\d+ cannot be used: [^\n]+\n$/);

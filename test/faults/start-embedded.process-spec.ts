@@ -36,37 +36,37 @@ describe('an embedded database directory that cannot be opened', () => {
     expect(existsSync(`${directory}/.service.lock`)).toBe(false);
   }
 
-  it('because it holds something else stays as it is', async () => {
+  it('because it contains other files stays unchanged', async () => {
     mkdirSync(directory);
     writeFileSync(join(directory, 'holiday.jpg'), 'a picture');
     await expectOneLine(/does not contain a database/);
     expect(readdirSync(directory)).toEqual(['holiday.jpg']);
   });
 
-  it('because it is a file says so', async () => {
+  it('because it is a file is reported', async () => {
     writeFileSync(directory, '');
     await expectOneLine(/cannot be created/);
   });
 
-  it('because it is of another version says which', async () => {
+  it('because it is of another version is reported with the version', async () => {
     mkdirSync(directory);
     writeFileSync(join(directory, 'PG_VERSION'), '15\n');
     await expectOneLine(/is of PostgreSQL 15, and this is 18/);
   });
 
-  it('because all that is left of it is its version says that it may be damaged', async () => {
+  it('because only its version file is left is reported as possibly damaged', async () => {
     mkdirSync(join(directory, 'base'), { recursive: true });
     writeFileSync(join(directory, 'PG_VERSION'), '18\n');
     await expectOneLine(/it may be damaged. .* move it away, and the service creates a new one/);
   });
 
-  it('because its files are cut short says that it may be damaged', async () => {
+  it('because its files are truncated is reported as possibly damaged', async () => {
     expect((await open()).code).toBe(0);
     truncateSync(join(directory, 'global', 'pg_control'), 100);
     await expectOneLine(/it may be damaged/);
   });
 
-  it('because its making was cut off is made again', async () => {
+  it('because its creation was interrupted is created again', async () => {
     mkdirSync(directory);
     writeFileSync(`${directory}.unfinished`, '');
     writeFileSync(join(directory, 'PG_VERSION'), '18\n');

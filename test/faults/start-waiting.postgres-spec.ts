@@ -51,7 +51,7 @@ describe('a service that is started while its database', () => {
   const ask = (path: string, agent?: Agent): Promise<HttpAnswer> =>
     send({ config }, agent === undefined ? { path } : { path, agent });
 
-  /** Whether readiness says that the database is there, as it does before the directory has been read too. */
+  /** Whether readiness reports the database as available, as it does before the directory has been read. */
   async function seesDatabase(agent: Agent): Promise<boolean> {
     const { details } = JSON.parse((await ask('/_readiness', agent)).body) as {
       details: { database: { status: string } };
@@ -68,7 +68,7 @@ describe('a service that is started while its database', () => {
     while ((await ask('/_health').catch(() => null))?.status !== 200) await sleep(20);
   }
 
-  it('is away listens, says so, and begins when it is there, without a connection lost', async () => {
+  it('is unavailable listens, reports it, and starts when it is available, without losing a connection', async () => {
     proxy.refuse();
     const process = start();
     await untilHealthy();
@@ -103,7 +103,7 @@ describe('a service that is started while its database', () => {
 
     proxy.mend();
     while (!(await seesDatabase(agent))) await sleep(20);
-    // It goes again in the middle of the first synchronisation.
+    // The database fails again during the first synchronization.
     proxy.refuse();
     expect((await post({ config }, { query: '{ buildInfo { version } }' }, {}, agent)).status).toBe(200);
     expect(process.stdout).not.toContain('Ready at');
@@ -119,7 +119,7 @@ describe('a service that is started while its database', () => {
     expect((await process.kill('SIGTERM')).code).toBe(0);
   });
 
-  it('says nothing at all is healthy all the same, and ends when it is told to', async () => {
+  it('does not respond is healthy, and ends on SIGTERM', async () => {
     proxy.freeze();
     const process = start();
     await untilHealthy();
@@ -134,7 +134,7 @@ describe('a service that is started while its database', () => {
   it.each<[wrong: string, change: (url: URL) => void, reason: RegExp]>([
     ['does not exist', (url) => (url.pathname = '/nothing'), /database "nothing" does not exist/],
     ['does not know it', (url) => (url.username = 'stranger'), /role "stranger" does not exist/],
-  ])('%s ends with a line that says so', async (_, change, reason) => {
+  ])('%s ends with one line of the reason', async (_, change, reason) => {
     const { code, stderr } = await start(change).end();
     expect(code).toBe(1);
     expect(stderr).toMatch(/^The database \w+ at [^\n]+ cannot be used: [^\n]+\n$/);

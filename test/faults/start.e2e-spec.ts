@@ -38,13 +38,13 @@ describe('the service, started on the sample', () => {
     return /Service account «demo», token (\S+)/.exec(stdout)?.[1] ?? 'no token';
   }
 
-  /** The command is pasted into a shell, as a reader of the log does. */
+  /** The command is run in a shell, like by a reader of the log. */
   async function runCurlIn({ stdout }: TestProcess): Promise<unknown> {
     const command = /Try:\n([^]*?'\n)/.exec(stdout)?.[1] ?? 'false';
     return JSON.parse((await execute('bash', ['-c', command], { timeout: 600_000 })).stdout) as unknown;
   }
 
-  it('ends with exit code 0 when it is told to during its first synchronisation', async () => {
+  it('ends with exit code 0 on SIGTERM during its first synchronization', async () => {
     const process = start();
     for (let answered = false; !answered;) {
       await sleep(20);
@@ -57,7 +57,7 @@ describe('the service, started on the sample', () => {
     expect(process.stdout).not.toContain('Ready at');
   });
 
-  it('says what is where, and gives a command that answers the truth; the next start finds it all', async () => {
+  it('logs its URLs and a command with a correct result, and the next start finds its data', async () => {
     const first = start();
     await first.untilPrinted(/Try:\n[^]*'\n/);
     expect(first.stdout).toMatch(/Revision \d+ in \d+ ms: people \+2000/);
@@ -97,7 +97,7 @@ describe('the service, started on the sample', () => {
     expect(tokenIn(second)).toBe(tokenIn(first));
     expect(second.stdout).not.toContain('Revision');
     expect(await runCurlIn(second)).toEqual(answer);
-    // Nothing is given back, and the next one starts all the same.
+    // No resource was released, and the next process starts nevertheless.
     expect((await second.kill('SIGKILL')).code).toBeNull();
 
     const third = start();
@@ -116,7 +116,7 @@ describe('the service, started on the sample', () => {
 });
 
 describe('a port that is in use', () => {
-  it('is told in one line, and the database is given back', async () => {
+  it('is reported in one line, and the database is released', async () => {
     const database = await createDatabase();
     const server = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
@@ -133,7 +133,7 @@ describe('a port that is in use', () => {
   });
 });
 
-/** A busy machine opens a database slowly enough for the log to say so. */
+/** On a busy machine, opening a database can take long enough to be logged. */
 function withoutWaiting(log: string): string {
   return log.replace(/^.* The database is being opened.*\n/m, '');
 }

@@ -1,4 +1,4 @@
-/** @isolated It fakes the clock. */
+/** @isolated The suite fakes the clock. */
 import sharp from 'sharp';
 import { DataSource } from 'typeorm';
 import { Database } from '../../src/database/database.js';
@@ -13,7 +13,7 @@ import { TestService } from '../support/servers/service.js';
 const USER = '{ user(user: {id: "anna"}) { name } }';
 const PREVIEW = 'mutation { deleteGroup(input: {group: {id: "club"}}) { clientMutationId } }';
 const ORIGIN = 'https://pages.example';
-/** What Jest could fake besides the date, and what goes on. */
+/** Everything that Jest can fake except the date, which stays real. */
 const TIMERS = [
   'hrtime',
   'nextTick',
@@ -82,7 +82,7 @@ describe('freshness, on each kind of database', () => {
   }
 
   describe('pictures', () => {
-    it('tell it as answers do, also where there is none, and to who has them already', async () => {
+    it('report it like responses, also for missing pictures and conditional requests', async () => {
       const { revision, asOf } = await ask(USER);
       const first = await fetchFresh(urlOf('anna'));
       const etag = first.headers.get('etag') ?? '';
@@ -97,19 +97,19 @@ describe('freshness, on each kind of database', () => {
       for (const each of [first, ...others]) expect([each.revision, each.asOf]).toEqual([revision, asOf]);
     });
 
-    it('can be read by pages of other origins with it', async () => {
+    it('expose it to pages of other origins', async () => {
       const { headers } = await fetchFresh(urlOf('anna'), { headers: { origin: ORIGIN } });
       expect(headers.get('access-control-expose-headers')).toMatch(/directory-as-of.*directory-revision/);
     });
 
-    it('do not tell it when they are refused without a look', async () => {
+    it('do not report it if the URL is invalid', async () => {
       const forged = urlOf('anna').replace(/signature=.{8}/, 'signature=00000000');
       for (const url of [forged, urlOf('anna').replace(/\?.*/, '')]) {
         expect(await fetchFresh(url)).toMatchObject({ revision: null, asOf: null });
       }
     });
 
-    it('are refused where the mirror is older than Directory-Max-Staleness', async () => {
+    it('are rejected if the mirror is older than Directory-Max-Staleness', async () => {
       const etag = (await fetchFresh(urlOf('anna'))).headers.get('etag') ?? '';
       const headers = { 'directory-max-staleness': '3600' };
       expect((await fetchFresh(urlOf('anna'), { headers })).status).toBe(200);
@@ -130,7 +130,7 @@ describe('freshness, on each kind of database', () => {
       expect((await fetchFresh(urlOf('anna'))).status).toBe(200);
     });
 
-    it.each(['', '-1', '1.5', 'ten', '1, 2', '123456789012'])('refuse %p', async (value) => {
+    it.each(['', '-1', '1.5', 'ten', '1, 2', '123456789012'])('reject %p', async (value) => {
       const { status, response } = await fetchFresh(urlOf('anna'), {
         headers: { 'directory-max-staleness': value },
       });
@@ -141,7 +141,7 @@ describe('freshness, on each kind of database', () => {
     });
   });
 
-  it('is refused in two header fields, by answers and by pictures', async () => {
+  it('is rejected in two header fields, by responses and pictures', async () => {
     const headers = { 'directory-max-staleness': ['1', '2'] };
     const path = urlOf('anna').slice(service.url.length);
     const query = `/graphql/v1?query=${encodeURIComponent(USER)}`;
@@ -155,7 +155,7 @@ describe('freshness, on each kind of database', () => {
   it.each([
     ['answers', USER],
     ['previews', PREVIEW],
-  ])('bounds %s', async (_, query) => {
+  ])('accepts the bound %s', async (_, query) => {
     const bound = { 'directory-max-staleness': '3600' };
     for (let time = 0; time < 3; time++) expect((await ask(query, bound)).status).toBe(200);
     await makeOld(7200);
@@ -165,7 +165,7 @@ describe('freshness, on each kind of database', () => {
   });
 
   it.each([1, -1])(
-    'is told by the clock of the database, while that of the process is %d hours wrong',
+    'uses the clock of the database while that of the process is off by %d hours',
     async (hours) => {
       const readClock = async () => {
         const [row] = await service.app

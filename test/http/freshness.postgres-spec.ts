@@ -17,13 +17,13 @@ interface Told {
   retryAfter: string | null;
 }
 
-describe('how fresh an answer is', () => {
+describe('the freshness of a response', () => {
   const service = TestService.forSuite({ ldif: buildLdif(PEOPLE, [{ id: 'club' }]), compared: false });
   let authorization: string;
 
   beforeAll(async () => {
     authorization = await service.serviceAccount('read', 'write', 'directory');
-    // Only the test confirms the mirror from here on.
+    // From here on, only the test confirms the mirror.
     await stopFollowing(service);
   });
 
@@ -45,16 +45,16 @@ describe('how fresh an answer is', () => {
       .get(DataSource)
       .query(`update mirror_state set as_of = now() - make_interval(secs => $1)`, [seconds]);
 
-  /** By every way to an answer: for the first time, compiled, remembered, by the short way, and through Fastify. */
+  /** On every path: first request, compiled, cached, fast path, and through Fastify. */
   const WAYS: Record<string, string>[] = [{}, {}, {}, {}, { origin: 'https://pages.example' }];
 
   it.each([
     ['a person', USER],
-    ['somebody who is not there', '{ user(user: {id: "nobody"}) { name } }'],
+    ['an unknown user', '{ user(user: {id: "nobody"}) { name } }'],
     ['a list', '{ groups(first: 1) { nodes { id } } }'],
     ['changes', '{ changes(first: 1) { nodes { kind } } }'],
     ['a preview', 'mutation { deleteGroup(input: {group: {id: "club"}}) { clientMutationId } }'],
-  ])('is told by the headers of an answer about %s, by every way', async (_, query) => {
+  ])('is in the headers of a response about %s, on every path', async (_, query) => {
     const asOf = await readAsOf();
     for (const headers of WAYS) {
       const told = await ask(query, headers);
@@ -68,11 +68,11 @@ describe('how fresh an answer is', () => {
     '{ directoryStatus { state } }',
     '{ currentToken { kind } }',
     '{ no }',
-  ])('is not told where nothing of the directory is answered: %s', async (query) => {
+  ])('is not in a response without data of the directory: %s', async (query) => {
     expect(await ask(query)).toMatchObject({ revision: null, asOf: null });
   });
 
-  it('grows with every confirmation, for remembered answers too, and the revision with every change', async () => {
+  it('increases with every confirmation, for cached responses, too, and the revision with every change', async () => {
     for (let time = 0; time < 4; time++) await ask(USER);
     const before = await ask(USER);
     expect((await service.synchronize()).kind).toBe('unchanged');
@@ -90,8 +90,8 @@ describe('how fresh an answer is', () => {
     expect(after.asOf).toBe(await readAsOf());
   });
 
-  describe('is asked for by Directory-Max-Staleness:', () => {
-    it('a mirror that is fresh enough answers, and one that is too old is 503 STALE, by every way', async () => {
+  describe('is bounded by Directory-Max-Staleness:', () => {
+    it('a fresh mirror is served, and an old one causes 503 STALE, on every path', async () => {
       expect((await service.synchronize({ force: true })).kind).toBe('unchanged');
       for (let time = 0; time < 4; time++) {
         expect(await ask(USER, { 'directory-max-staleness': '3600' })).toMatchObject({
@@ -113,7 +113,7 @@ describe('how fresh an answer is', () => {
       expect((await ask(USER, { 'directory-max-staleness': '86400' })).status).toBe(200);
     });
 
-    it('what is not in the directory is answered at any age', async () => {
+    it('data outside the directory is served at any age', async () => {
       for (const query of ['{ directoryStatus { state asOf } }', '{ rateLimit(dryRun: true) { cost } }']) {
         expect(await ask(query, { 'directory-max-staleness': '0' })).toMatchObject({
           status: 200,
@@ -122,7 +122,7 @@ describe('how fresh an answer is', () => {
       }
     });
 
-    it('an instant that is still to come is as good as none', async () => {
+    it('an instant in the future has no effect', async () => {
       await makeOld(-7200);
       await eventually(
         async () => (await ask(USER, { 'directory-max-staleness': '99999999' })).codes,

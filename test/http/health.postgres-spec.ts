@@ -13,7 +13,7 @@ describe('the health of a service', () => {
     return (await (await fetch(`${service.url}/_readiness`)).json()) as Report;
   }
 
-  it('is told to everybody, and kept by nobody', async () => {
+  it('is public, and is not cached', async () => {
     for (const path of ['/_health', '/_readiness']) {
       for (const method of ['GET', 'HEAD']) {
         const response = await fetch(`${service.url}${path}`, { method });
@@ -25,13 +25,13 @@ describe('the health of a service', () => {
     expect(await (await fetch(`${service.url}/_health`)).json()).toEqual({ status: 'ok' });
   });
 
-  it('does not hang on a token, good or bad', async () => {
+  it('does not depend on a token, valid or not', async () => {
     const headers = { authorization: 'Bearer nothing' };
     expect((await fetch(`${service.url}/_health`, { headers })).status).toBe(200);
     expect((await fetch(`${service.url}/_readiness`, { headers })).status).toBe(200);
   });
 
-  it('has the process, the database, the age of the mirror and the identity provider', async () => {
+  it('contains the process, the database, the age of the mirror and the identity provider', async () => {
     const { status, details } = await report();
     expect(status).toBe('ok');
     expect(details).toEqual({
@@ -42,7 +42,7 @@ describe('the health of a service', () => {
     });
   });
 
-  it('is shown by metrics on the same port, where nothing is in production', async () => {
+  it('is also served on the port of metrics, which has no start page in production', async () => {
     const response = await fetch(`${service.url}/metrics`);
     expect([
       response.status,
@@ -52,7 +52,7 @@ describe('the health of a service', () => {
     expect(await response.text()).toContain('\ndirectory_mirror_state{state="IDLE"} 1\n');
   });
 
-  it('is not decided by the mirror: with a broken file, the service is as ready as before', async () => {
+  it('does not depend on the mirror: with a broken file, the service stays ready', async () => {
     service.replaceDirectory('this is no LDIF');
     await service.until(async () => (await report()).details['mirror']?.['state'] === 'FAILING');
     const { status, details } = await report();
@@ -61,17 +61,17 @@ describe('the health of a service', () => {
   });
 });
 
-describe('the health of a service whose issuer is away', () => {
+describe('the health of a service whose issuer is unavailable', () => {
   let service: TestService;
 
   beforeAll(async () => {
-    // Nothing listens on the port for discarding.
+    // No server listens on the discard port.
     service = await TestService.start({ environment: { AUTH_URL: 'http://127.0.0.1:9' } });
   });
 
   afterAll(() => service.stop());
 
-  it('says so, and is ready: known keys go on serving', async () => {
+  it('reports it, and is ready, because known keys stay valid', async () => {
     const response = await fetch(`${service.url}/_readiness`);
     const { details } = (await response.json()) as Report;
     expect([response.status, details['identityProvider']]).toEqual([200, { status: 'up', reachable: false }]);

@@ -8,7 +8,7 @@ import { readData } from '../support/clients/graphql.js';
 
 const PATH = '/school/directory';
 
-/** A proxy in front of a service that has a path of it, and keeps that path or takes it away. */
+/** A proxy in front of a service with a path, which keeps or removes that path. */
 async function startProxy(port: number, rewrite: (url: string) => string): Promise<Server> {
   const server = createServer((incoming, outgoing) => {
     const { method, headers, url = '/' } = incoming;
@@ -33,7 +33,7 @@ describe('a service whose BASE_URL has a path', () => {
       .jpeg()
       .toBuffer();
     servicePort = await findFreePort();
-    // The first proxy is where BASE_URL points to; the other one is reached by its port instead.
+    // BASE_URL refers to the first proxy; the other one is reached by its port.
     const keeping = await startProxy(servicePort, (url) => url);
     const stripping = await startProxy(servicePort, (url) => url.slice(PATH.length));
     proxies = [keeping, stripping];

@@ -6,7 +6,7 @@ import { TestService } from '../support/servers/service.js';
 const QUERY = '{ directoryStatus { state } }';
 const ANSWER = { directoryStatus: { state: 'IDLE' } };
 
-describe('a service that is told to end', () => {
+describe('a service that receives SIGTERM', () => {
   let service: TestService;
   let ended: Promise<void> | null = null;
 
@@ -19,7 +19,7 @@ describe('a service that is told to end', () => {
     await service.stop();
   });
 
-  it('is not ready from then on, serves what still comes, and then is gone', async () => {
+  it('is not ready from then on, serves new requests for a while, and then ends', async () => {
     expect(dataOf(await post(service, { query: QUERY }))).toEqual(ANSWER);
     const close = service.app.close.bind(service.app) as (signal: string) => Promise<void>;
     ended = close('SIGTERM');
@@ -37,7 +37,7 @@ describe('a service that is told to end', () => {
 describe('a service that has closed its database', () => {
   const service = TestService.forSuite({ ldif: buildLdif([{ id: 'anna' }]) });
 
-  it('refuses by 503 what comes after', async () => {
+  it('rejects later requests with 503', async () => {
     const authorization = await service.serviceAccount('read');
     await service.app.get(DataSource).destroy();
     expect((await post(service, { query: QUERY })).status).toBe(503);

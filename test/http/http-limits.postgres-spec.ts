@@ -7,7 +7,7 @@ const CHEAP = '{ buildInfo { __typename } }';
 const DEAR =
   '{ groups(first: 100) { nodes { parents(first: 1) { nodes { id } } subgroups(first: 1) { nodes { id } } } } }';
 
-/** The fields of an answer's limits: name of the limit → parameters. */
+/** The limits of a response: name → parameters. */
 function rateLimits(
   { headers }: HttpAnswer,
   field: 'ratelimit' | 'ratelimit-policy',
@@ -40,12 +40,12 @@ describe('a service of 5 requests a minute', () => {
     expect(rateLimits(refused, 'ratelimit')['requests']).toBe(`r=0;t=${refused.headers['retry-after']}`);
   }
 
-  it('counts for each address without a token', async () => {
+  it('counts by address without a token', async () => {
     await spend(() => get(service, { query: CHEAP }, { 'x-forwarded-for': '192.0.2.1' }));
     expect(dataOf(await get(service, { query: CHEAP }, { 'x-forwarded-for': '192.0.2.2' }))).toBeTruthy();
   });
 
-  it('counts for each principal with one, wherever it asks from', async () => {
+  it('counts by principal with a token, from any address', async () => {
     const [first, second] = [await service.serviceAccount('read'), await service.serviceAccount('read')];
     let host = 0;
     await spend(() =>
@@ -54,20 +54,20 @@ describe('a service of 5 requests a minute', () => {
     expect(dataOf(await post(service, { query: CHEAP }, { authorization: second }))).toBeTruthy();
   });
 
-  it('counts several tokens of one client as one', async () => {
+  it('counts several tokens of a client together', async () => {
     const tokens = [await service.accessToken('read'), await service.accessToken('profile read')];
     let turn = 0;
     await spend(() => get(service, { query: CHEAP }, { authorization: tokens[turn++ % 2] ?? '' }));
   });
 
-  it('counts requests that are wrong, and attempts with bad tokens', async () => {
+  it('counts invalid requests, and attempts with invalid tokens', async () => {
     await spend(() => post(service, '{', { 'x-forwarded-for': '192.0.2.3' }));
     await spend(() =>
       get(service, { query: CHEAP }, { authorization: 'Bearer x', 'x-forwarded-for': '192.0.2.4' }),
     );
   });
 
-  it('does not count what is no request to the endpoint', async () => {
+  it('does not count requests outside the endpoint', async () => {
     for (let count = 0; count < 10; count++) {
       expect((await fetch(`${service.url}/_health`)).status).toBe(200);
     }
@@ -77,7 +77,7 @@ describe('a service of 5 requests a minute', () => {
 describe('a service of 10 points an hour', () => {
   const service = TestService.forSuite({ environment: { LIMIT_POINTS_PER_HOUR: '10' } });
 
-  it('takes the price of each operation, and refuses one that is more than is left', async () => {
+  it('charges the cost of each operation, and rejects one that costs more than is left', async () => {
     const authorization = await service.serviceAccount('read');
     for (const left of [7, 4, 1]) {
       const answer = await post(service, { query: DEAR }, { authorization });
@@ -94,7 +94,7 @@ describe('a service of 10 points an hour', () => {
       const reset = refused.headers['retry-after'];
       expect(rateLimits(refused, 'ratelimit')['points']).toBe(`r=1;t=${reset};directory-cost=3`);
     }
-    // What was refused was not paid for.
+    // Rejected operations are not charged.
     const last = await post(service, { query: '{ rateLimit { limit cost remaining } }' }, { authorization });
     expect(dataOf(last)).toEqual({ rateLimit: { limit: 10, cost: 1, remaining: 0 } });
     expect(refusalOf(await post(service, { query: CHEAP }, { authorization }))).toEqual([
@@ -103,7 +103,7 @@ describe('a service of 10 points an hour', () => {
     ]);
   });
 
-  it('takes nothing for what is not run', async () => {
+  it('charges nothing for operations that are not executed', async () => {
     const authorization = await service.serviceAccount('read');
     const remaining = async () => {
       const query = '{ rateLimit(dryRun: true) { remaining } }';

@@ -10,7 +10,7 @@ const WITH_VARIABLE = 'query ($yes: Boolean!) { __typename @include(if: $yes) }'
 const service = TestService.forSuite();
 
 describe('a request by POST', () => {
-  it('has query, operationName, variables and extensions, each of the last three possibly null', async () => {
+  it('has query, operationName, variables and extensions, the last three of which can be null', async () => {
     expect(dataOf(await post(service, { query: TWO, operationName: 'two' }))).toEqual({ b: 'Query' });
     expect(dataOf(await post(service, { query: WITH_VARIABLE, variables: { yes: true } }))).toEqual({
       __typename: 'Query',
@@ -20,14 +20,14 @@ describe('a request by POST', () => {
     expect(dataOf(await post(service, { query: QUERY, operationName: '' }))).toEqual(ANSWER);
   });
 
-  it('may have extensions and unknown members, which change nothing', async () => {
+  it('may have extensions and unknown members, which are ignored', async () => {
     const persistedQuery = { version: 1, sha256Hash: '0'.repeat(64) };
     const extensions = { persistedQuery, tracing: true };
     expect(dataOf(await post(service, { query: QUERY, extensions, unknown: [1] }))).toEqual(ANSWER);
     expect(refusalOf(await post(service, { extensions }))).toEqual([400, 'BAD_REQUEST']);
   });
 
-  it('is UTF-8 where no charset is named, or where UTF-8 is, however it is spelt', async () => {
+  it('is UTF-8 without a charset, or with UTF-8 in any spelling', async () => {
     for (const type of [
       'application/json',
       'application/json;charset=utf-8',
@@ -38,13 +38,13 @@ describe('a request by POST', () => {
       'application/json; profile=x; charset=utf-8',
     ]) {
       const answer = await post(service, { query: '{ é: __typename }' }, { 'content-type': type });
-      // The name is not one of GraphQL's, and its error repeats the character as it was read.
+      // The name is invalid in GraphQL, and its error repeats the character as it was read.
       expect([type, answer.status]).toEqual([type, 400]);
       expect(answer.body).toContain('U+00E9');
     }
   });
 
-  it('is refused with 415 when its body is in another charset, coding or type, or in none', async () => {
+  it('is rejected with 415 for a body in another charset, coding or type, or without a type', async () => {
     const wrong: Record<string, string>[] = [
       { 'content-type': 'application/json; charset=iso-8859-1' },
       { 'content-type': 'application/json; charset=utf-8; charset=utf-16' },
@@ -93,11 +93,11 @@ describe('a request by POST', () => {
     ['NUL in its query', '{"query":"{ __typename #\\u0000 }"}'],
     ['bytes that are not UTF-8', Buffer.from('{"query":"{ __typename #\xff }"}', 'latin1')],
     ['UTF-16', Buffer.from('{"query":"{ __typename }"}', 'utf16le')],
-  ])('is refused with 400 when its body is, or has, %s', async (_what, body) => {
+  ])('is rejected with 400 if its body is, or has, %s', async (_what, body) => {
     expect(refusalOf(await post(service, body))).toEqual([400, 'BAD_REQUEST']);
   });
 
-  it('does not look at parameters in the URL', async () => {
+  it('ignores parameters in the URL', async () => {
     const path = '/graphql/v1?query=%7B%20a%3A%20__typename%20%7D&query=x';
     const headers = { 'content-type': 'application/json' };
     const body = JSON.stringify({ query: QUERY });
@@ -120,7 +120,7 @@ describe('a request by GET', () => {
     expect(dataOf(await get(service, empty))).toEqual(ANSWER);
   });
 
-  it('needs no header, and is not refused for one that says nothing about a GET', async () => {
+  it('needs no header, and accepts headers that have no meaning for GET', async () => {
     expect(dataOf(await get(service, { query: QUERY }, { 'content-type': 'text/plain' }))).toEqual(ANSWER);
     expect(dataOf(await get(service, { query: QUERY }, { cookie: 'session=1' }))).toEqual(ANSWER);
   });
@@ -136,12 +136,12 @@ describe('a request by GET', () => {
     ['extensions that are not JSON', 'query={__typename}&extensions=x'],
     ['two queries', 'query={__typename}&query={__typename}'],
     ['two operation names', 'query={__typename}&operationName=a&operationName=b'],
-  ])('is refused with 400 when it has %s', async (_what, parameters) => {
+  ])('is rejected with 400 if it has %s', async (_what, parameters) => {
     const answer = await send(service, { path: `/graphql/v1?${parameters}` });
     expect(refusalOf(answer)).toEqual([400, 'BAD_REQUEST']);
   });
 
-  it('is taken by any spelling of the path, and by the absolute form of the target', async () => {
+  it('is accepted with any encoding of the path, and with the absolute form of the target', async () => {
     const query = encodeURIComponent(QUERY);
     for (const path of [`/graphql/v%31?query=${query}`, `http://other.example/graphql/v1?query=${query}`]) {
       const answer = await send(service, { path });
@@ -150,7 +150,7 @@ describe('a request by GET', () => {
     }
   });
 
-  it('asks only: a mutation or a subscription by GET is 405, whether there is such a field or not', async () => {
+  it('can only contain a query: a mutation or a subscription causes 405, also with unknown fields', async () => {
     for (const query of ['mutation { deleteGroup { preview } }', 'subscription { changes }']) {
       const answer = await get(service, { query });
       expect(refusalOf(answer)).toEqual([405, 'METHOD_NOT_ALLOWED']);
@@ -159,7 +159,7 @@ describe('a request by GET', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   it('has the media type that Accept prefers, with the same statuses in both', async () => {
     const json = 'application/json; charset=utf-8';
     const graphQL = 'application/graphql-response+json; charset=utf-8';
@@ -184,14 +184,14 @@ describe('an answer', () => {
     }
   });
 
-  it('is refused with 406 to whoever accepts neither type', async () => {
+  it('is rejected with 406 if neither type is accepted', async () => {
     for (const accept of ['text/html', 'application/json;q=0', 'application/xml, text/*']) {
       expect(refusalOf(await post(service, { query: QUERY }, { accept }))).toEqual([406, 'NOT_ACCEPTABLE']);
       expect(refusalOf(await get(service, { query: QUERY }, { accept }))).toEqual([406, 'NOT_ACCEPTABLE']);
     }
   });
 
-  it('has the request id that the client sent, where it is well-formed, and else one of its own', async () => {
+  it('has the request id of the client if it is well-formed, and otherwise a new one', async () => {
     const own = await get(service, { query: QUERY }, { 'x-request-id': 'trace:1.a_b-c' });
     expect(own.headers['x-request-id']).toBe('trace:1.a_b-c');
     for (const id of ['a b', 'x'.repeat(65), '<script>', '']) {
@@ -202,7 +202,7 @@ describe('an answer', () => {
   });
 });
 
-/** What is answered for another reason than that the document is not valid, with the status of it. */
+/** Responses with errors other than an invalid document, and their statuses. */
 const AGAIN: [what: string, status: number, body: Record<string, unknown>][] = [
   ['data', 200, { query: QUERY }],
   ['data with an error', 200, { query: '{ group(group: {id: "nobody"}) { name } }' }],
@@ -225,10 +225,10 @@ const AGAIN: [what: string, status: number, body: Record<string, unknown>][] = [
   ['a mutation that is not in its scope', 403, { query: MUTATION }],
 ];
 
-describe('a document that comes again', () => {
-  it.each(AGAIN)('is answered as it was the first time: %s', async (_what, status, body) => {
+describe('a repeated document', () => {
+  it.each(AGAIN)('has the same response as the first time: %s', async (_what, status, body) => {
     const authorization = await service.accessToken('read');
-    // A document that nobody else has sent.
+    // A unique document.
     const query = `${String(body['query'])} # again`;
     const ask = async (method: 'GET' | 'POST') => {
       const headers = { authorization, 'x-request-id': 'the-same' };
@@ -254,12 +254,12 @@ describe('a document that comes again', () => {
   });
 });
 
-describe('what is no request of HTTP', () => {
+describe('an invalid HTTP request', () => {
   it.each([
     ['headers beyond what Node reads', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`, 431],
     ['no HTTP at all', 'HELLO\r\n\r\n', 400],
     ['a broken header', 'GET / HTTP/1.1\r\nHost x\r\n\r\n', 400],
-  ])('is refused in the form of GraphQL: %s', async (_what, bytes, status) => {
+  ])('is rejected with a GraphQL error: %s', async (_what, bytes, status) => {
     const code = status === 431 ? 'PAYLOAD_TOO_LARGE' : 'BAD_REQUEST';
     expect(refusalOf(await sendBytes(service, bytes))).toEqual([status, code]);
   });

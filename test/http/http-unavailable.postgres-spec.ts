@@ -7,7 +7,7 @@ import { createDatabase, type TestDatabase } from '../support/servers/store.js';
 const READ = '{ user(user: {id: "anna"}) { id } }';
 const ANNA = { user: { id: 'anna' } };
 
-describe('a service whose database is gone', () => {
+describe('a service whose database is unavailable', () => {
   let database: TestDatabase;
   let proxy: TestProxy;
   let service: TestService;
@@ -44,7 +44,7 @@ describe('a service whose database is gone', () => {
     return [status, details['database']?.status];
   }
 
-  it('says so by 503 to every kind of caller, and is itself again when the database is back', async () => {
+  it('responds with 503 to every kind of client, and recovers when the database is back', async () => {
     const basic = await service.serviceAccount('read');
     expect(dataOf(await ask(READ, basic))).toEqual(ANNA);
     expect(await readiness()).toEqual([200, 'up']);
@@ -73,7 +73,7 @@ describe('a service whose database is gone', () => {
     expect(dataOf(await ask())).toEqual(ANNA);
   });
 
-  it('is healthy, and answers what needs no database', async () => {
+  it('is healthy, and serves requests that need no database', async () => {
     proxy.cut();
     expect((await send(service, { path: '/_health' })).status).toBe(200);
     expect(dataOf(await ask('{ buildInfo { __typename } }'))).toEqual({
@@ -84,7 +84,7 @@ describe('a service whose database is gone', () => {
     });
   });
 
-  it('does not wait for a database that says nothing at all', async () => {
+  it('does not wait for a database that does not respond', async () => {
     proxy.freeze();
     expect(await readiness()).toEqual([503, 'down']);
     const answers = await Promise.all([ask(), ask('{ directoryStatus { state } }'), ask()]);

@@ -18,8 +18,8 @@ beforeAll(async () => {
   authorization = await service.serviceAccount('read');
 });
 
-describe('the status of an answer', () => {
-  it('is 200 with data, also where a field has an error', async () => {
+describe('the status of a response', () => {
+  it('is 200 with data, also if a field has an error', async () => {
     const answer = await post(service, { query: '{ user(user: {id: "nobody"}) { id } }' }, { authorization });
     expect(answer.status).toBe(200);
     const { data, errors } = JSON.parse(answer.body) as { data: unknown; errors: [{ extensions: object }] };
@@ -76,17 +76,17 @@ describe('the status of an answer', () => {
       'GRAPHQL_VALIDATION_FAILED',
     ],
     ['subscribes', { query: 'subscription { changes }' }, 'GRAPHQL_VALIDATION_FAILED'],
-  ])('is 400 when the document %s', async (_what, body, code) => {
+  ])('is 400 if the document %s', async (_what, body, code) => {
     for (const accept of ['application/json', 'application/graphql-response+json']) {
       expect(refusalOf(await post(service, body, { authorization, accept }))).toEqual([400, code]);
     }
   });
 
-  it('is 200 when there are variables that nobody asked for', async () => {
+  it('is 200 with undeclared variables', async () => {
     expect(dataOf(await post(service, { query: QUERY, variables: { unknown: 1 } }))).toEqual(ANSWER);
   });
 
-  it('is 405 for other methods, which Allow tells', async () => {
+  it('is 405 for other methods, with Allow', async () => {
     for (const method of ['PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND']) {
       const answer = await send(service, { method });
       expect([method, ...refusalOf(answer)]).toEqual([method, 405, 'METHOD_NOT_ALLOWED']);
@@ -96,7 +96,7 @@ describe('the status of an answer', () => {
     expect([head.status, head.headers.allow, head.body]).toEqual([405, 'GET, POST', '']);
   });
 
-  it('is 401 with a challenge where a token is needed and there is none', async () => {
+  it('is 401 with a challenge if a token is required and missing', async () => {
     for (const query of [
       OF_READ,
       '{ profile { id } }',
@@ -116,7 +116,7 @@ describe('the status of an answer', () => {
     ['Bearer abc', /^Bearer realm="directory", error="invalid_token", error_description="[^"]+"$/],
     [`Basic ${Buffer.from('nobody:wrong').toString('base64')}`, /^Basic realm="directory", charset="UTF-8"$/],
   ])(
-    'is 401 with a challenge for the bad token «%s», also where none is needed',
+    'is 401 with a challenge for the invalid token «%s», even if none is required',
     async (token, challenge) => {
       for (const query of [OF_READ, QUERY, '{']) {
         const answer = await get(service, { query }, { authorization: token });
@@ -126,7 +126,7 @@ describe('the status of an answer', () => {
     },
   );
 
-  it('is 403 with the scope that is missing when the token reaches none of the root fields', async () => {
+  it('is 403 with the missing scope if the token can read none of the root fields', async () => {
     const answer = await post(service, { query: '{ users(first: 1) { totalCount } }' }, { authorization });
     expect(refusalOf(answer)).toEqual([403, 'INSUFFICIENT_SCOPE']);
     expect(answer.headers['www-authenticate']).toBe('Bearer error="insufficient_scope", scope="directory"');
@@ -134,7 +134,7 @@ describe('the status of an answer', () => {
     expect(errors[0].extensions).toMatchObject({ requiredScopes: ['directory'], grantedScopes: ['read'] });
   });
 
-  it('is 403 for Basic credentials that a page of another site sends, and only for those', async () => {
+  it('is 403 for Basic credentials from a page of another site, and only for those', async () => {
     const ask = (headers: Record<string, string>) => post(service, { query: OF_READ }, headers);
     const crossSite = { 'sec-fetch-site': 'cross-site' };
     expect(refusalOf(await ask({ authorization, ...crossSite }))).toEqual([403, 'FORBIDDEN']);
@@ -163,7 +163,7 @@ describe('the status of an answer', () => {
     expect(refusalOf(await answer(16_384))).toEqual([431, 'PAYLOAD_TOO_LARGE']);
   });
 
-  it('is 400 where Host is missing or none', async () => {
+  it('is 400 if Host is missing or invalid', async () => {
     for (const host of ['Host: a b', 'Host: [', 'Host: a:b:c', 'X: y']) {
       const bytes = `GET /graphql/v1?query=%7B__typename%7D HTTP/1.1\r\n${host}\r\nConnection: close\r\n\r\n`;
       expect([host, ...refusalOf(await sendBytes(service, bytes))]).toEqual([host, 400, 'BAD_REQUEST']);
@@ -171,10 +171,10 @@ describe('the status of an answer', () => {
   });
 });
 
-describe('a path where nothing is', () => {
+describe('an unknown path', () => {
   const secret = `signature=${'ab'.repeat(32)}`;
 
-  it('is 404 in the form of GraphQL below the endpoint', async () => {
+  it('is 404 with a GraphQL error below the endpoint', async () => {
     for (const path of ['/graphql/v1/', '/graphql/v1/x', `/graphql/v1/photo?${secret}`]) {
       for (const method of ['GET', 'POST', 'PUT']) {
         const answer = await send(service, {
@@ -228,7 +228,7 @@ describe('a page of another origin', () => {
       },
     });
 
-  it('may ask when CORS_ORIGINS names it', async () => {
+  it('is allowed if CORS_ORIGINS contains its origin', async () => {
     const { status, headers } = await preflight(ORIGIN);
     expect(status).toBe(204);
     expect(headers).toMatchObject({
@@ -245,7 +245,7 @@ describe('a page of another origin', () => {
     }
   });
 
-  it('may not when it does not', async () => {
+  it('is not allowed otherwise', async () => {
     for (const origin of ['https://pages.example.evil.example', 'http://pages.example', 'null']) {
       expect((await preflight(origin)).headers).not.toHaveProperty('access-control-allow-origin');
       const answer = await post(service, { query: QUERY }, { origin });
@@ -265,7 +265,7 @@ describe('the audits of graphql-http', () => {
     return results.filter(({ status }) => status !== 'ok').map(({ id, status }) => `${status} ${id}`);
   };
 
-  it('find nothing but three recommendations not followed, with a token and without', async () => {
+  it('report only three recommendations that are not followed, with a token and without', async () => {
     const warnings = ['warn 572B', 'warn 7B9B', 'warn FDE2'];
     expect((await audit({ authorization })).sort()).toEqual(warnings);
     expect((await audit({})).sort()).toEqual(warnings);

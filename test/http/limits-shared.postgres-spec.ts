@@ -20,7 +20,7 @@ const DEAR =
   '{ groups(first: 100) { nodes { parents(first: 1) { nodes { id } } subgroups(first: 1) { nodes { id } } } } }';
 const REQUESTS = 20;
 const POINTS = 40;
-/** Requests that are sent at once, and as many after them one by one. */
+/** Number of simultaneous requests, and of sequential ones after them. */
 const AT_ONCE = 5;
 const LIMITED = [429, 'RATE_LIMITED'];
 
@@ -31,7 +31,7 @@ const warned = jest.spyOn(Logger.prototype, 'warn');
 const unhandled: unknown[] = [];
 const noteUnhandled = (error: unknown) => unhandled.push(error);
 
-/** Redis is not there yet when they start: that must do no harm. */
+/** Redis is not running yet when they start, which must have no lasting effect. */
 beforeAll(async () => {
   process.on('unhandledRejection', noteUnhandled);
   redis = await TestRedis.prepare();
@@ -57,14 +57,14 @@ afterAll(async () => {
 });
 
 let lastAddress = 0;
-/** Nobody has asked from there before. */
+/** An address without previous requests. */
 const newAddress = () => ({ 'x-forwarded-for': `192.0.2.${++lastAddress}` });
 const wrongSecret = (id: string) => ({
   authorization: `Basic ${Buffer.from(`${id}:guess`).toString('base64')}`,
 });
 const ask = (service: TestService, headers: Record<string, string>, query = CHEAP) =>
   post(service, { query }, headers);
-/** In turns. */
+/** In turn. */
 const replica = (index: number) => (index % 2 === 0 ? first : second);
 
 /** Parameters of RateLimit by the name of the limit: what is left, and the seconds. */
@@ -83,8 +83,8 @@ async function isShared(service: TestService): Promise<boolean> {
 const untilShared = () => first.until(async () => (await isShared(first)) && (await isShared(second)));
 const untilAway = () => first.until(async () => !(await isShared(first)) && !(await isShared(second)));
 
-describe('without its Redis, a service', () => {
-  it('starts, says so once, and counts on its own', async () => {
+describe('a service without its Redis', () => {
+  it('starts, logs it once, and counts on its own', async () => {
     const said = warned.mock.calls.filter(([text]) => String(text).startsWith('Redis is unavailable'));
     expect(said).toHaveLength(2); // Once by each of the two.
     const headers = newAddress();
@@ -92,7 +92,7 @@ describe('without its Redis, a service', () => {
     expect(left(await ask(second, headers), 'requests')).toBe(REQUESTS - 1);
   });
 
-  it('shares limits within two seconds of its coming', async () => {
+  it('shares limits within two seconds after Redis is available', async () => {
     await redis.start();
     await untilShared();
     const headers = newAddress();
@@ -102,7 +102,7 @@ describe('without its Redis, a service', () => {
 });
 
 describe('two replicas', () => {
-  it('tell what the other one has taken', async () => {
+  it('report what the other one has counted', async () => {
     const headers = newAddress();
     for (let index = 0; index < 6; index++) {
       const answer = await ask(replica(index), headers);
@@ -115,7 +115,7 @@ describe('two replicas', () => {
     }
   });
 
-  it('answer exactly as many requests as are allowed, however many come at once', async () => {
+  it('accept exactly the allowed number of simultaneous requests', async () => {
     const headers = newAddress();
     const answers = await Promise.all(
       Array.from({ length: 2 * REQUESTS }, (_, index) => ask(replica(index), headers)),
@@ -131,19 +131,19 @@ describe('two replicas', () => {
     expect(remaining.sort((a, b) => a - b)).toEqual(Array.from({ length: REQUESTS }, (_, index) => index));
   });
 
-  it('take exactly as many points as there are', async () => {
+  it('charge exactly the available points', async () => {
     const authorization = await first.serviceAccount('read');
     const prices = Array.from({ length: REQUESTS - 1 }, (_, index) =>
       ask(replica(index), { authorization }, DEAR),
     );
     const answers = await Promise.all(prices);
-    // Thirteen times three leave one, which is enough for something cheap and not refunded by who was refused.
+    // Thirteen times three leave one, which is enough for a cheap operation; rejected requests do not refund more.
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(13);
     const last = await ask(second, { authorization });
     expect(dataOf(last)).toEqual({ rateLimit: { remaining: 0 } });
   });
 
-  it('take no points for a request that is one too many, and leave them to others', async () => {
+  it('charge no points for a request above the limit of requests', async () => {
     const counts = new SharedCounts({ url: redis.url, prefix: 'both', certificates: null });
     await counts.start();
     const requests = new Limit('requests', 1, 60);
@@ -165,7 +165,7 @@ describe('two replicas', () => {
     counts.stop();
   });
 
-  it('tell what is left when it is too little for a price', async () => {
+  it('report the remaining points if they are fewer than the cost', async () => {
     const headers = { authorization: await first.serviceAccount('read') };
     for (let index = 0; index < 13; index++) await ask(replica(index), headers, DEAR);
     const refused = await ask(first, headers, DEAR);
@@ -180,7 +180,7 @@ describe('two replicas', () => {
     expect(await leftFor('2001:db8:0:2::1', 0)).toBe(REQUESTS - 1);
   });
 
-  it('count requests that come to no price, and refuse those beyond', async () => {
+  it('count requests without a cost, and reject those above the limit', async () => {
     const headers = newAddress();
     const wrong = [
       (service: TestService) => post(service, '{', headers),
@@ -199,7 +199,7 @@ describe('two replicas', () => {
     expect(refusalOf(await ask(second, headers))).toEqual(LIMITED);
   });
 
-  it('take nothing for a rehearsal', async () => {
+  it('charge nothing for a dry run', async () => {
     const headers = { authorization: await first.serviceAccount('read') };
     const query = '{ rateLimit(dryRun: true) { remaining cost } groups(first: 100) { totalCount } }';
     for (let index = 0; index < 4; index++) {
@@ -208,7 +208,7 @@ describe('two replicas', () => {
     }
   });
 
-  it('ask Redis once for each limit, remembered or not', async () => {
+  it('send one command to Redis per limit, cached or not', async () => {
     const headers = newAddress();
     const calls = async () => {
       const stats = await redis.ask('INFO', 'commandstats');
@@ -221,7 +221,7 @@ describe('two replicas', () => {
     expect((await calls()) - before).toBe(4 * 2 + 1);
   });
 
-  it('keep nothing in Redis that says who it is about', async () => {
+  it('store nothing in Redis that identifies a client', async () => {
     const keys = await redis.keys();
     expect(keys.length).toBeGreaterThan(5);
     for (const key of keys) {
@@ -230,8 +230,8 @@ describe('two replicas', () => {
   });
 });
 
-describe('logins that fail', () => {
-  it('are refused from the eleventh on, whichever replica is asked, and keep no right secret out', async () => {
+describe('failed logins', () => {
+  it('are rejected from the eleventh on by either replica, but not with the right secret', async () => {
     const authorization = await first.serviceAccount('read');
     const id = Buffer.from(authorization.slice(6), 'base64').toString().split(':')[0] ?? '';
     const address = newAddress();
@@ -243,13 +243,13 @@ describe('logins that fail', () => {
       const refused = await ask(service, { ...address, ...wrongSecret(id) });
       expect(refusalOf(refused)).toEqual(LIMITED);
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(800);
-      // From the address that the wrong ones come from, and from others.
+      // From the address of the wrong ones, and from others.
       expect((await ask(service, { ...address, authorization })).status).toBe(200);
       expect((await ask(service, { ...newAddress(), authorization })).status).toBe(200);
     }
   });
 
-  it('lock no account, however many addresses they come from', async () => {
+  it('lock no account, from any number of addresses', async () => {
     const authorization = await first.serviceAccount('read');
     const id = Buffer.from(authorization.slice(6), 'base64').toString().split(':')[0] ?? '';
     for (let index = 0; index < 30; index++) {
@@ -258,7 +258,7 @@ describe('logins that fail', () => {
     for (const service of [first, second]) expect((await ask(service, { authorization })).status).toBe(200);
   });
 
-  it('are counted for the address that they come from, exactly, whatever account is tried', async () => {
+  it('are counted by address, exactly, for all accounts together', async () => {
     const headers = newAddress();
     const answers = await Promise.all(
       Array.from({ length: 16 }, (_, index) =>
@@ -296,7 +296,7 @@ describe('logins that fail', () => {
     }
   });
 
-  it('are counted for clients and people that do not exist, in one with all others of their address', async () => {
+  it('are counted together by address for unknown clients and users', async () => {
     const headers = newAddress();
     const tryClient = (id: string) =>
       send(first, {
@@ -324,7 +324,7 @@ describe('logins that fail', () => {
   });
 });
 
-/** What can happen to a Redis, and how it is mended. */
+/** Faults of a Redis, and how they end. */
 const TROUBLES: [what: string, begin: () => unknown, mend: () => unknown][] = [
   [
     'hangs',
@@ -349,7 +349,7 @@ const TROUBLES: [what: string, begin: () => unknown, mend: () => unknown][] = [
   ['is slow', () => redis.ask('CLIENT', 'PAUSE', '600', 'ALL'), () => undefined],
 ];
 
-/** Half of them at once, and how many of them waited for Redis in vain. */
+/** Half of the requests at once, and the number of requests that waited for Redis in vain. */
 async function askTenTimes(
   headers: Record<string, string>,
 ): Promise<[answers: HttpAnswer[], inVain: number]> {
@@ -365,7 +365,7 @@ async function askTenTimes(
 }
 
 describe.each(TROUBLES)('a Redis that %s', (_what, begin, mend) => {
-  it('holds up nobody for long, leaves limits to each process, and is in use again when it is mended', async () => {
+  it('delays no request for long, leaves limits to each process, and is used again after the fault', async () => {
     const headers = newAddress();
     expect(left(await ask(first, headers), 'requests')).toBe(REQUESTS - 1);
     const authorization = await first.serviceAccount('read');
@@ -373,10 +373,10 @@ describe.each(TROUBLES)('a Redis that %s', (_what, begin, mend) => {
 
     await begin();
     const [during, inVain] = await askTenTimes(headers);
-    // Together and once: the requests after them do not wait at all.
+    // Together and once: later requests do not wait at all.
     expect(inVain).toBeLessThanOrEqual(AT_ONCE);
     expect(during.map(({ status }) => status)).toEqual(during.map(() => 200));
-    // It goes on from what was last heard of all.
+    // Counts continue from the last known ones.
     expect(Math.min(...during.map((each) => left(each, 'requests')))).toBe(REQUESTS - 11);
     expect((await ask(second, goodLogin)).status).toBe(200);
 
@@ -389,7 +389,7 @@ describe.each(TROUBLES)('a Redis that %s', (_what, begin, mend) => {
 });
 
 describe('while Redis is unavailable', () => {
-  it('logins stay limited in each process', async () => {
+  it('logins are limited by each process', async () => {
     await redis.kill();
     await untilAway();
     const headers = newAddress();
@@ -402,8 +402,8 @@ describe('while Redis is unavailable', () => {
   });
 });
 
-describe('a Redis that takes its time for every answer', () => {
-  it('is not waited for each time, and asked about two limits at once', async () => {
+describe('a slow Redis', () => {
+  it('is waited for once, and is asked about two limits at once', async () => {
     let delay = 0;
     let asked = '';
     const line = createServer((socket) => {
@@ -427,7 +427,7 @@ describe('a Redis that takes its time for every answer', () => {
       asked = '';
       const answer = counts.take(takings);
       if (answer === null) break;
-      // Neither waits for the other: what has come of them by then came before any answer.
+      // Neither waits for the other: both were sent before any response.
       const alone = answer.then(
         () => 'answered',
         () => 'away',
@@ -446,7 +446,7 @@ describe('a Redis that takes its time for every answer', () => {
 });
 
 describe('a Redis that is emptied', () => {
-  it('counts anew, and gets its script again', async () => {
+  it('counts from zero, and receives its script again', async () => {
     const headers = newAddress();
     await ask(first, headers);
     await redis.ask('FLUSHALL');
@@ -456,8 +456,8 @@ describe('a Redis that is emptied', () => {
   });
 });
 
-describe('an account that may do nothing but count', () => {
-  it('is enough', async () => {
+describe('an account with the necessary commands only', () => {
+  it('is sufficient', async () => {
     const rights = ['+hello', '+eval', '+get', '+incrby', '+pexpire', '+pttl', '~own:*'];
     await redis.ask('ACL', 'SETUSER', 'counter', 'on', '>count-well', ...rights);
     const url = redis.url.replace(`:${REDIS_PASSWORD}`, 'counter:count-well');
@@ -468,20 +468,20 @@ describe('an account that may do nothing but count', () => {
 });
 
 describe('two installations', () => {
-  it('share a Redis and no limits', async () => {
+  it('can share a Redis without sharing limits', async () => {
     const takeAs = (prefix: string) => take({ url: redis.url, prefix, certificates: null });
     expect([await takeAs('one'), await takeAs('other'), await takeAs('one')]).toEqual([2, 2, 4]);
   });
 });
 
-describe('a Redis that speaks TLS', () => {
-  it('is used when its certificate is one to trust, and only then', async () => {
+describe('a Redis with TLS', () => {
+  it('is used only if its certificate is trusted', async () => {
     const encrypted = await TestRedis.prepare();
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'redis-'));
     const { url, certificate } = await encrypted.startEncrypted(directory);
     try {
       const config = { url, prefix: 'tls', certificates: certificate };
-      // On a busy machine the first handshake may be late, and Redis is then away for a moment.
+      // On a busy machine the first handshake may be late, and Redis is then unavailable for a moment.
       let attempt = 0;
       await eventually(() => take({ ...config, prefix: `tls-${++attempt}` }), 2);
       expect(await new SharedCounts(config).examine()).toBeNull();
@@ -498,7 +498,7 @@ describe('a Redis that speaks TLS', () => {
   });
 });
 
-/** Takes 2 of 5, and says how many are taken then. */
+/** Charges 2 of 5, and returns the number charged so far. */
 async function take(config: RedisConfig): Promise<number | undefined> {
   const counts = new SharedCounts(config);
   await counts.start();
@@ -511,8 +511,8 @@ async function take(config: RedisConfig): Promise<number | undefined> {
   }
 }
 
-describe('the whole of it', () => {
-  it('has left nothing unhandled, and no secret in the log', () => {
+describe('after all tests,', () => {
+  it('there is no unhandled rejection, and no secret in the log', () => {
     expect(unhandled).toEqual([]);
     expect(JSON.stringify(warned.mock.calls)).not.toContain(REDIS_PASSWORD);
   });

@@ -44,20 +44,20 @@ describe('the depth of an operation', () => {
     expect(refusalOf(await ask(`{ group(group: {id: "club"}) { ${nested(13)} } }`))).toEqual(TOO_COMPLEX);
   });
 
-  it('is counted through fragments, and not for them', async () => {
+  it('includes fields in fragments, without a level for the fragment', async () => {
     const through = (levels: number) =>
       `{ ...A } fragment A on Query { ... on Query { group(group: {id: "club"}) { ...B } } } fragment B on Group { ${nested(levels)} }`;
     expect((await ask(through(12))).status).toBe(200);
     expect(refusalOf(await ask(through(13)))).toEqual(TOO_COMPLEX);
   });
 
-  it('is not counted for what @skip leaves out', async () => {
+  it('does not include fields that @skip omits', async () => {
     const query = `query ($no: Boolean!) { group(group: {id: "club"}) { id ... @include(if: $no) { ${nested(13)} } } }`;
     expect(dataOf(await ask(query, { no: false }))).toEqual({ group: { id: 'club' } });
     expect(refusalOf(await ask(query, { no: true }))).toEqual(TOO_COMPLEX);
   });
 
-  it('leaves introspection alone', async () => {
+  it('is not limited for introspection', async () => {
     const query = getIntrospectionQuery({
       specifiedByUrl: true,
       directiveIsRepeatable: true,
@@ -70,7 +70,7 @@ describe('the depth of an operation', () => {
 });
 
 describe('the aliases of an operation', () => {
-  it('are at most 30, whichever level they are on', async () => {
+  it('are at most 30 on all levels together', async () => {
     const aliased = (count: number) =>
       `{ group(group: {id: "club"}) { ${repeat(count, (at) => `a${at}: id`)} } }`;
     expect((await ask(aliased(30))).status).toBe(200);
@@ -80,7 +80,7 @@ describe('the aliases of an operation', () => {
     expect(refusalOf(await ask(names(31)))).toEqual(TOO_COMPLEX);
   });
 
-  it('are counted wherever a fragment is used', async () => {
+  it('are counted for each spread of a fragment', async () => {
     const query = (uses: number) =>
       `{ group(group: {id: "club"}) { ${repeat(uses, () => '...F')} } } fragment F on Group { ${repeat(10, (at) => `a${at}: id`)} }`;
     expect((await ask(query(3))).status).toBe(200);
@@ -95,7 +95,7 @@ describe('the root fields of an operation', () => {
     expect(refusalOf(await ask(roots(21)))).toEqual(TOO_COMPLEX);
   });
 
-  it('are counted through fragments, and one that is named twice once', async () => {
+  it('include those in fragments; duplicates count once', async () => {
     const query = `{ ...A ...B } fragment A on Query { ${repeat(11, (at) => `a${at}: buildInfo { version }`)} }
       fragment B on Query { ${repeat(10, (at) => `b${at}: buildInfo { version }`)} }`;
     expect(refusalOf(await ask(query))).toEqual(TOO_COMPLEX);
@@ -113,7 +113,7 @@ describe('the tokens of a document', () => {
     expect(refusalOf(await ask(tokens(3)))).toEqual(TOO_COMPLEX);
   });
 
-  it('may be fewer where comparing them takes long', async () => {
+  it('may be limited further if validation would be slow', async () => {
     expect(refusalOf(await ask(`{${' __typename'.repeat(990)} }`))).toEqual(TOO_COMPLEX);
   });
 });
@@ -126,7 +126,7 @@ describe('the requested nodes of an operation', () => {
     return dataOf(await ask(asked, variables));
   };
 
-  it('are at most 10,000, multiplied where connections nest', async () => {
+  it('are at most 10,000, multiplied for nested connections', async () => {
     // 99 members with 100 groups each, and one with 1 more elsewhere, are 99 + 9,900 + 1.
     const exactly = `{ group(group: {id: "club"}) { members(first: 99) { nodes { user { groups(first: 100) { totalCount } } } } }
       groups(first: 1) { totalCount } }`;
@@ -135,14 +135,14 @@ describe('the requested nodes of an operation', () => {
     expect(refusalOf(await ask(members(100, 'groups(last: 100) { totalCount }')))).toEqual(TOO_COMPLEX);
   });
 
-  it('are counted by what variables say, also by their defaults', async () => {
+  it('are computed from variables, also from their defaults', async () => {
     const query = `query ($n: Int = 100) { group(group: {id: "club"}) { members(first: $n) { nodes { user { groups(first: $n) { totalCount } } } } } }`;
     expect((await ask(query, { n: 99 })).status).toBe(200);
     expect(refusalOf(await ask(query))).toEqual(TOO_COMPLEX);
     expect(refusalOf(await ask(query, { n: 100 }))).toEqual(TOO_COMPLEX);
   });
 
-  it('make the price, a point for each hundred begun and at least one', async () => {
+  it('determine the cost: a point per hundred or part of it, and at least one', async () => {
     for (const [query, nodeCount, cost] of [
       ['{ __typename }', 0, 1],
       ['{ groups(first: 0) { totalCount } }', 0, 1],
@@ -164,7 +164,7 @@ describe('rateLimit', () => {
     rateLimit: { limit: number; cost: number; remaining: number; resetAt: string; nodeCount: number };
   }
 
-  it('is true: what remains falls by what an operation costs', async () => {
+  it('is correct: the remaining points decrease by the cost of an operation', async () => {
     const before = dataOf(await ask(QUERY)) as unknown as RateLimit;
     const after = dataOf(await ask(QUERY)) as unknown as RateLimit;
     expect(after.rateLimit).toMatchObject({ cost: 2, nodeCount: 200, limit: before.rateLimit.limit });
@@ -174,7 +174,7 @@ describe('rateLimit', () => {
     expect(seconds).toBeLessThanOrEqual(3601);
   });
 
-  it('runs nothing else and takes nothing for a rehearsal, whose price it tells all the same', async () => {
+  it('does not execute or charge a dry run, but returns its cost', async () => {
     const rehearsed = QUERY.replace('rateLimit', 'rateLimit(dryRun: $dry)').replace(
       '{',
       'query ($dry: Boolean) {',
@@ -189,8 +189,8 @@ describe('rateLimit', () => {
   });
 });
 
-describe('fragments that use one another many times', () => {
-  it('are refused in a moment', async () => {
+describe('fragments that spread each other many times', () => {
+  it('are rejected quickly', async () => {
     const levels = 40;
     const doubling = repeat(
       levels,
@@ -213,7 +213,7 @@ describe('first and last', () => {
     ['it is no whole number', '(first: 1.5)'],
     ['it is beyond 32 bits', '(first: 4294967297)'],
     ['both are, one by a variable', '(first: 1, last: 1, after: $a)'],
-  ])('are refused by the rules for documents when %s', async (_when, args) => {
+  ])('are rejected by validation of the document if %s', async (_when, args) => {
     const variable = args.includes('$a') ? 'query ($a: String) ' : '';
     expect(refusalOf(await ask(`${variable}{ groups${args} { totalCount } }`))).toEqual(INVALID);
   });
@@ -227,12 +227,12 @@ describe('first and last', () => {
     ['it is a text', { first: '1' }],
     ['it is no whole number', { last: 1.5 }],
     ['it is beyond 32 bits', { first: 4294967297 }],
-  ])('are refused when they come by variables and %s', async (_when, variables) => {
+  ])('are rejected with variables if %s', async (_when, variables) => {
     const query = 'query ($first: Int, $last: Int) { groups(first: $first, last: $last) { totalCount } }';
     expect(refusalOf(await ask(query, variables))).toEqual(BAD_INPUT);
   });
 
-  it('are refused when one is a literal and the other comes by a variable', async () => {
+  it('are rejected if one is a literal and the other is a variable', async () => {
     const query = 'query ($last: Int) { groups(first: 1, last: $last) { totalCount } }';
     expect(refusalOf(await ask(query, { last: 1 }))).toEqual(BAD_INPUT);
     for (const variables of [{}, { last: null }]) {
@@ -261,7 +261,7 @@ describe('first and last', () => {
     }
   });
 
-  it('are looked at on every connection, and not where a directive leaves it out', async () => {
+  it('are checked on every connection, except on those that a directive omits', async () => {
     for (const inside of ['members', 'parents', 'subgroups']) {
       const query = `{ group(group: {id: "club"}) { ${inside} { totalCount } } }`;
       expect(refusalOf(await ask(query))).toEqual(INVALID);

@@ -45,7 +45,7 @@ describe('a photo', () => {
     return response.json();
   }
 
-  it('is fetched by its URL alone, and kept for the rest of its life', async () => {
+  it('is available by its URL alone, and cached until the URL expires', async () => {
     const url = await signedUrl();
     expect(url).toMatch(
       new RegExp(`^${service.config.baseUrl}/photo/v1/anna\\?expires=\\d{10}&signature=[0-9a-f]{64}$`),
@@ -72,7 +72,7 @@ describe('a photo', () => {
     expect((await sharp(await response.arrayBuffer()).metadata()).width).toBe(64);
   });
 
-  it('is not sent again to whoever has it, nor with a HEAD', async () => {
+  it('is not sent again for a matching ETag or a HEAD request', async () => {
     const url = await signedUrl();
     const head = await fetch(url, { method: 'HEAD' });
     const etag = head.headers.get('etag') ?? '';
@@ -82,7 +82,7 @@ describe('a photo', () => {
     expect([again.status, again.headers.get('etag')]).toEqual([304, etag]);
   });
 
-  it('is refused when anything of its URL was changed', async () => {
+  it('is rejected if its URL was changed', async () => {
     const url = new URL(await signedUrl('(size: 128)'));
     for (const [name, value] of [
       ['signature', '0'.repeat(64)],
@@ -101,7 +101,7 @@ describe('a photo', () => {
     expect(await refusal(`${url.origin}${url.pathname}`)).toMatchObject({ status: 400, code: 'BAD_REQUEST' });
   });
 
-  it('is refused once its URL has expired', async () => {
+  it('is rejected if its URL has expired', async () => {
     const signedAgo = (seconds: number) =>
       signUrl({
         baseUrl: service.config.baseUrl,
@@ -115,7 +115,7 @@ describe('a photo', () => {
     expect(await refusal(signedAgo(3700))).toMatchObject({ status: 403, code: 'URL_EXPIRED' });
   });
 
-  it('is null for a person without one, and gone when the directory has it no more', async () => {
+  it('is null for a user without one, and 404 after it was removed', async () => {
     expect(await urlOf('ben')).toBeNull();
     const url = await signedUrl();
     service.replaceDirectory(buildLdif([{ id: 'anna' }, { id: 'ben' }]));

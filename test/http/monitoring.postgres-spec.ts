@@ -38,7 +38,7 @@ beforeAll(async () => {
       OTEL_SERVICE_NAME: 'directory-under-test',
       LOG_REQUESTS: 'true',
       METRICS_PORT: String(metricsPort),
-      // Nobody is there.
+      // No server listens there.
       DATABASE_REPLICA_URLS: 'postgres://directory@127.0.0.1:1/directory',
     },
   });
@@ -51,7 +51,7 @@ afterAll(async () => {
 });
 
 function lines(): Line[] {
-  // The last may not be whole yet.
+  // The last line may be incomplete.
   return service.said
     .split('\n')
     .slice(0, -1)
@@ -72,8 +72,8 @@ const ask = (requestId: string, headers: Record<string, string> = {}, query = QU
 const askMetrics = (path = '/metrics', method = 'GET') =>
   send({ config: { host: '127.0.0.1', port: metricsPort } }, { path, method });
 
-describe('the line about a request', () => {
-  it('says what it is called, what it cost and how it was answered', async () => {
+describe('the log line of a request', () => {
+  it('contains the operation name, the cost and the status', async () => {
     for (const id of ['first', 'second', 'remembered']) expect((await ask(id)).status).toBe(200);
     const known = {
       level: 'info',
@@ -94,7 +94,7 @@ describe('the line about a request', () => {
     expect(await lineOf('remembered')).toMatchObject({ ...known, statements: 0 });
   });
 
-  it('tells of nothing what stands in the URL, in the document and in the way of the token', async () => {
+  it('contains nothing of the URL, the document and the kind of token', async () => {
     const name = 'a'.repeat(41);
     await ask('long', {}, `query ${name} { user(user: {id: "anna"}) { id } users(first: 1) { totalCount } }`);
     await send(service, { path: '/photo/v1/anna?signature=x', headers: { 'x-request-id': 'photo' } });
@@ -114,7 +114,7 @@ describe('the line about a request', () => {
     expect(service.said).not.toMatch(/anna|aaaa/);
   });
 
-  it('is written once for a connection that is cut before its answer, as 499', async () => {
+  it('is written once with 499 for a connection that closes before the response', async () => {
     const token = await issuer.opaque({ active: true, scope: 'read', sub: 'anna', client_id: 'x' });
     const body = JSON.stringify({ query: QUERY });
     issuer.freeze();
@@ -128,7 +128,7 @@ describe('the line about a request', () => {
     } finally {
       issuer.wake();
     }
-    // By then what it asked for has come, and nobody takes it.
+    // The response is ready by then, and has no recipient.
     expect((await ask('not-cut', { authorization: token })).status).toBe(200);
     await lineOf('not-cut');
     expect(await lineOf('cut')).toMatchObject({ status: 499 });
@@ -136,7 +136,7 @@ describe('the line about a request', () => {
     expect(counted.map(({ value }) => value)).toEqual([1]);
   });
 
-  it('has an id of its own where the one that was sent could be anything', async () => {
+  it('has a generated id if that of the client is malformed', async () => {
     for (const id of ['x'.repeat(65), 'a b', 'a"b', 'a\u00e9']) {
       const { headers } = await ask(id);
       expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
@@ -156,7 +156,7 @@ describe('the metrics', () => {
     table = readMetricsTable();
   });
 
-  it('are on their own port, and nowhere else', async () => {
+  it('are available on their own port only', async () => {
     const { status, headers } = await askMetrics('/metrics?x=y');
     expect([status, headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
     expect((await askMetrics('/')).status).toBe(404);
@@ -164,7 +164,7 @@ describe('the metrics', () => {
     expect((await send(service, { path: '/metrics' })).status).toBe(404);
   });
 
-  it('count what was asked', async () => {
+  it('count requests', async () => {
     const of = (body: string) => (name: string, labels: Record<string, string>) =>
       readSamples(body)
         .filter((sample) => sample.name === name)
@@ -190,7 +190,7 @@ describe('the metrics', () => {
     expect(after('directory_replica_up', {})).toBe(0);
   });
 
-  it('are those of the table', () => {
+  it('match the table', () => {
     const shown = families.map(({ name, type, help }) => ({ name, type, help }));
     expect(table.map(({ name, type, help }) => ({ name, type, help }))).toEqual(shown);
     const labels = families.filter((family) => family.labels !== null);
@@ -202,7 +202,7 @@ describe('the metrics', () => {
 });
 
 describe('the alerts and the dashboard', () => {
-  it('ask for values of labels that there are', async () => {
+  it('use existing values of labels', async () => {
     const samples = readSamples((await askMetrics()).body);
     const texts = ['alerts.yaml', 'dashboard.json'].map((name) =>
       readFileSync(`deploy/monitoring/${name}`, 'utf8').replaceAll('\\"', '"'),
@@ -229,7 +229,7 @@ describe('the alerts and the dashboard', () => {
 });
 
 describe('a trace', () => {
-  it('goes from whoever asks over the operation to its statements, and has nothing of people in it', async () => {
+  it('contains the caller, the operation and its statements, and no personal data', async () => {
     const traceId = 'c0ffee'.padEnd(32, '0');
     const parent = 'beef'.padEnd(16, '0');
     const traceparent = `00-${traceId}-${parent}-01`;
@@ -270,7 +270,7 @@ describe('a trace', () => {
     expect(collector.received).not.toMatch(/\b(anna|ben)\b/i);
   });
 
-  it('has the operation of a document that is known, and of one that is remembered', async () => {
+  it('contains the operation of a known document, and of a cached one', async () => {
     const query = 'query Known($id: String!) { user(user: {id: $id}) { id } }';
     const askFor = async (id: string, time: string) => {
       const traceparent = `00-${time.padEnd(32, '0')}-${'2'.repeat(16)}-01`;
@@ -294,7 +294,7 @@ describe('a trace', () => {
     });
   });
 
-  it('is made of a run of the synchronisation', async () => {
+  it('is recorded for a synchronization', async () => {
     const run = await collector.until(({ name }) => name === 'synchronisation');
     expect(run.attributes).toMatchObject({
       'directory.run.scope': 'all',
@@ -302,7 +302,7 @@ describe('a trace', () => {
     });
   });
 
-  it('is passed on to the identity provider', async () => {
+  it('is propagated to the identity provider', async () => {
     const traceId = 'facade'.padEnd(32, '0');
     const token = await issuer.opaque({ active: true, scope: 'read', sub: 'ben', client_id: 'x' });
     const traceparent = `00-${traceId}-${'1'.repeat(16)}-01`;
@@ -319,7 +319,7 @@ describe('a trace', () => {
 });
 
 describe('the log', () => {
-  it('has every line also when the process comes to a bad end', async () => {
+  it('is complete after a crash of the process', async () => {
     const ids = Array.from({ length: 60 }, (_, index) => `last-${index}`);
     await Promise.all(ids.map((id) => ask(id)));
     expect(await service.fail('crash', {})).toBe(1);

@@ -18,10 +18,10 @@ const GROUPS = [
   { id: 'club', members: ['anna'], owners: ['cleo'] },
   { id: 'team', members: ['ben', '@club'], admins: ['dan'] },
 ];
-/** What the server has unless a test says otherwise. */
+/** The default configuration of the server. */
 const SOUND: SlapdOptions = { syncprov: true, limits: `dn.exact="${MIRROR_DN}" size=unlimited` };
 
-describe('an examination of a directory server', () => {
+describe('diagnostics of a directory server', () => {
   let slapd: TestSlapd;
 
   beforeAll(async () => {
@@ -30,7 +30,7 @@ describe('an examination of a directory server', () => {
 
   afterAll(() => slapd.remove());
 
-  /** What is found, each on a line. */
+  /** The findings, one per line. */
   async function examine(settings: Environment = {}): Promise<string[]> {
     const { directory } = readConfig({
       DIRECTORY_URL: slapd.url,
@@ -44,7 +44,7 @@ describe('an examination of a directory server', () => {
     return findings.map(({ what, result, text }) => `${result} ${what}: ${text ?? ''}`);
   }
 
-  it('tells what is there, and how changes come to be known', async () => {
+  it('report its content, and how changes are detected', async () => {
     expect(await examine()).toEqual([
       `ok directory server: ${slapd.url}, not encrypted, OpenLDAP`,
       `ok directory account: ${MIRROR_DN}`,
@@ -56,7 +56,7 @@ describe('an examination of a directory server', () => {
     ]);
   });
 
-  it('tells how the connection is kept safe', async () => {
+  it('report how the connection is secured', async () => {
     const ca = join(slapd.directory, 'trusted.pem');
     writeFileSync(ca, slapd.ca);
     expect(await examine({ DIRECTORY_STARTTLS: 'true', DIRECTORY_CA_FILE: ca })).toContain(
@@ -73,7 +73,7 @@ describe('an examination of a directory server', () => {
     ]);
   });
 
-  it('tells a server that is not there from an account that is not let in', async () => {
+  it('distinguish an unreachable server from a rejected account', async () => {
     const url = `ldap://127.0.0.1:${await findFreePort()}`;
     expect(await examine({ DIRECTORY_URL: url })).toEqual([
       `problem directory server: ${url}: No connection to ${url.slice(7)}: ECONNREFUSED`,
@@ -83,7 +83,7 @@ describe('an examination of a directory server', () => {
     ]);
   });
 
-  it('tells a base that is not there, and looks at the rest', async () => {
+  it('report a missing base, and check the rest', async () => {
     const found = await examine({ DIRECTORY_GROUPS_BASE: 'ou=clubs' });
     expect(found).toContain(
       `problem directory bases: ou=clubs,${SUFFIX}: The directory server answered noSuchObject (32): it does not exist, or the account may not read it`,
@@ -97,7 +97,7 @@ describe('an examination of a directory server', () => {
   it.each([
     ['changes are told', true],
     ['changes are asked for', false],
-  ])('tells what to add to slapd.conf for an account with a limit, where %s', async (_, syncprov) => {
+  ])('contain the lines of slapd.conf for a limited account, with %s', async (_, syncprov) => {
     await slapd.restart({ syncprov, limits: `dn.exact="${MIRROR_DN}" size=3` });
     const found = await examine();
     await slapd.restart(SOUND);
@@ -109,7 +109,7 @@ describe('an examination of a directory server', () => {
     expect(found).toContain(`ok groups: 2 below ou=groups,${SUFFIX}`);
   });
 
-  it('tells why changes have to be asked for', async () => {
+  it('report why changes have to be polled', async () => {
     expect(await examine({ DIRECTORY_ENTRY_UUID: 'entryDN' })).toContain(
       'ok changes: asked for every 30 s. Pushed changes are identified by entryUUID, but DIRECTORY_ENTRY_UUID is entryDN',
     );
@@ -121,7 +121,7 @@ describe('an examination of a directory server', () => {
     );
   });
 
-  it('tells which attributes are hidden from the account', async () => {
+  it('report the attributes that are hidden from the account', async () => {
     const read = `by dn.exact="${MIRROR_DN}" read by anonymous auth by * none`;
     const hidden = ['entryUUID', 'modifyTimestamp', 'member', 'groupAdmin', 'owner'];
     await slapd.restart({

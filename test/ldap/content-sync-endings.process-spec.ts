@@ -33,7 +33,7 @@ async function modify(...records: string[][]): Promise<void> {
   expect(stderr).toBe('');
 }
 
-describe('losing the server', () => {
+describe('the end of a server', () => {
   async function followUntilLost(lose: () => Promise<void>, port = slapd.port) {
     const connection = await connectTo(port);
     const events = followContent(connection, { ...REQUEST, persist: true });
@@ -52,7 +52,7 @@ describe('losing the server', () => {
     expect(String(lost)).toMatch(/Ldap(Closed|Result)Error/);
   });
 
-  it('is noticed when it is killed, and found out when it knows less than before', async () => {
+  it('is noticed when it is killed, and so is a loss of its latest changes', async () => {
     const replica = new LdapReplica(() => slapd);
     const connection = await connectTo(slapd.port);
     const events = followContent(connection, { ...REQUEST, persist: true });
@@ -68,7 +68,7 @@ describe('losing the server', () => {
     const lost = errorOf(take());
     await slapd.stop('SIGKILL');
     expect(await lost).toBeInstanceOf(LdapClosedError);
-    // What OpenLDAP does not write down at once is how far it has come.
+    // OpenLDAP does not write its contextCSN immediately.
     await slapd.start();
     const error = await errorOf(replica.refresh());
     expect(error).toBeInstanceOf(ContentSyncRefusedError);
@@ -79,7 +79,7 @@ describe('losing the server', () => {
     expect(replica.names).toEqual(['ann', 'club', 'eve', 'fay', 'kid']);
   });
 
-  it('is noticed when the network is cut', async () => {
+  it('is noticed when the network fails', async () => {
     const proxy = await TestProxy.start({ host: '127.0.0.1', port: slapd.port });
     const lost = await followUntilLost(() => {
       proxy.cut();
@@ -89,7 +89,7 @@ describe('losing the server', () => {
     expect(lost).toBeInstanceOf(LdapClosedError);
   });
 
-  it('in the middle of a refresh is noticed even when nobody says so', async () => {
+  it('during a refresh is noticed even without a message', async () => {
     const proxy = await TestProxy.start({ host: '127.0.0.1', port: slapd.port });
     const connection = await connectTo(proxy.port);
     proxy.freeze();
@@ -100,12 +100,12 @@ describe('losing the server', () => {
   });
 });
 
-describe('a server that does not let us', () => {
+describe('a server that does not allow', () => {
   afterEach(() =>
     slapd.restart({ syncprov: true, acl: undefined, limits: `dn.exact="${MIRROR_DN}" size=unlimited` }),
   );
 
-  it('because it has no content synchronisation is told apart', async () => {
+  it('content synchronization is distinguished', async () => {
     await slapd.restart({ syncprov: false });
     for (const persist of [false, true]) {
       const error = await errorOf(new LdapReplica(() => slapd).refresh({ persist }));
@@ -114,7 +114,7 @@ describe('a server that does not let us', () => {
     }
   });
 
-  it('see anything but people still tells of people', async () => {
+  it('access to anything except users still sends users', async () => {
     await slapd.restart({
       acl: [
         'access to attrs=userPassword by anonymous auth by * none',
@@ -128,7 +128,7 @@ describe('a server that does not let us', () => {
     expect(await errorOf(new LdapReplica(() => slapd).refresh())).toMatchObject({ code: 32 });
   });
 
-  it('read everything says what to change', async () => {
+  it('complete reading is reported with a remedy', async () => {
     await slapd.restart({ limits: `dn.exact="${MIRROR_DN}" size=3` });
     for (const persist of [false, true]) {
       const error = await errorOf(new LdapReplica(() => slapd).refresh({ persist }));
@@ -139,8 +139,8 @@ describe('a server that does not let us', () => {
   });
 });
 
-describe('a server that ends the synchronisation', () => {
-  /** `refreshDelete` without anything in it: the refresh is over. */
+describe('a server that ends the synchronization', () => {
+  /** An empty `refreshDelete`: the end of the refresh. */
   const refreshed = message(2, ber(0x79, octets('1.3.6.1.4.1.4203.1.9.1.4', 0x80), octets(ber(0xa1), 0x81)));
 
   it.each([
@@ -149,9 +149,9 @@ describe('a server that ends the synchronisation', () => {
     ['as if that were all', [refreshed, result(2)], LdapClosedError],
     ['before it has begun', [result(2, 53)], ContentSyncRefusedError],
     ['with something that is none', [entry(2, 'cn=a')], LdapProtocolError],
-  ])('%s is told apart', async (_, answer, kind) => {
+  ])('%s is distinguished', async (_, answer, kind) => {
     const fake = await FakeLdapServer.start((socket) => {
-      // The first request is for what the server says of itself, which is nothing.
+      // The first request reads the root DSE, which is empty.
       socket.once('data', () => {
         socket.write(result(1));
         socket.once('data', () => socket.write(Buffer.concat(answer)));

@@ -40,7 +40,7 @@ async function modify(...records: string[][]): Promise<void> {
 describe('a refresh', () => {
   const replica = new LdapReplica(() => slapd);
 
-  it('without a cookie brings everything, and a cookie', async () => {
+  it('without a cookie returns everything, and a cookie', async () => {
     await replica.refresh();
     expect(replica.names).toEqual(['ann', 'bob', 'cid', 'club', 'dan', 'eve']);
     expect(replica.kinds).toEqual([...Array<string>(6).fill('entry'), 'refreshed']);
@@ -48,14 +48,14 @@ describe('a refresh', () => {
     expect([...replica.entries.keys()][0]).toMatch(/^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/);
   });
 
-  it('when nothing has changed brings nothing, and leaves the cookie as it is', async () => {
+  it('without changes returns nothing, and keeps the cookie', async () => {
     const before = { names: replica.names, cookie: replica.cookie };
     await replica.refresh();
     expect(replica.kinds).toEqual(['refreshed']);
     expect({ names: replica.names, cookie: replica.cookie }).toEqual(before);
   });
 
-  it('brings what was changed, added, renamed and deleted, and nothing else', async () => {
+  it('returns only changed, added, renamed and deleted entries', async () => {
     const [uuid] = [...replica.entries].find(([, { dn }]) => dn === personDn('cid')) ?? [''];
     await modify(
       setSnLines('ann', 'New'),
@@ -70,7 +70,7 @@ describe('a refresh', () => {
     expect(replica.kinds.sort()).toEqual(['deleted', 'entry', 'entry', 'entry', 'refreshed']);
   });
 
-  it('tells of an entry that the filter no longer chooses as of one that is gone', async () => {
+  it('reports an entry that no longer matches the filter as deleted', async () => {
     const request = { filter: parseFilter('(sn=New)') };
     const chosen = new LdapReplica(() => slapd);
     await chosen.refresh(request);
@@ -80,7 +80,7 @@ describe('a refresh', () => {
     expect(chosen.names).toEqual(['dan']);
   });
 
-  it('after the server has forgotten what was deleted says what is present still', async () => {
+  it('after the loss of the session log lists the remaining entries', async () => {
     const [uuid] = [...replica.entries].find(([, { dn }]) => dn === personDn('eve')) ?? [''];
     await replica.refresh();
     await modify(removalLines('dan'), setSnLines('kid', 'New'));
@@ -92,15 +92,15 @@ describe('a refresh', () => {
     expect(replica.entries.has(uuid)).toBe(true);
   });
 
-  it('from a cookie of long ago brings everything anew', async () => {
+  it('from an old cookie returns everything again', async () => {
     replica.cookie = Buffer.from('rid=000,csn=20200101000000.000000Z#000000#000#000000');
     replica.entries.set('gone', { dn: personDn('gone'), sn: undefined });
     await replica.refresh();
     expect(replica.names).toEqual(['ann', 'club', 'eve', 'fay', 'kid']);
   });
 
-  it.each([false, true])('from a cookie of nobody has to begin again (persist: %s)', async (persist) => {
-    // The last one is of a time to come: the server has lost what its reader knows.
+  it.each([false, true])('from an unknown cookie has to start again (persist: %s)', async (persist) => {
+    // The last cookie is of a future time: the server has lost what its reader knows.
     for (const cookie of [
       'garbage',
       'x'.repeat(5000),
@@ -113,7 +113,7 @@ describe('a refresh', () => {
     }
   });
 
-  it('of what is not there says so', async () => {
+  it('of a missing base is an error', async () => {
     const error = await errorOf(new LdapReplica(() => slapd).refresh({ base: `ou=nowhere,${BASE_DN}` }));
     expect(error).toBeInstanceOf(LdapResultError);
     expect(error).toMatchObject({ code: 32 });
@@ -126,7 +126,7 @@ describe('following', () => {
   const stop = new AbortController();
   const replica = new LdapReplica(() => slapd);
 
-  /** Takes events until one has been taken that is wanted. */
+  /** Reads events until an expected one. */
   async function follow(isWanted: (event: ContentEvent) => boolean): Promise<ContentEvent> {
     for (;;) {
       const { value } = await events.next();
@@ -138,7 +138,7 @@ describe('following', () => {
 
   beforeAll(async () => {
     connection = await connectTo(slapd.port);
-    // Silence is no fault once the content is there.
+    // Silence is not an error after the refresh.
     events = followContent(connection, { ...REQUEST, persist: true, signal: stop.signal, idleTimeout: 200 });
     await follow(({ kind }) => kind === 'refreshed');
   });
@@ -153,7 +153,7 @@ describe('following', () => {
     expect(replica.cookie).not.toBeNull();
   });
 
-  it('brings every change as it happens, each with its cookie', async () => {
+  it('returns every change when it happens, each with a cookie', async () => {
     const changes: [string[], ContentEvent['kind'], string[]][] = [
       [additionLines('gus'), 'entry', ['ann', 'club', 'eve', 'fay', 'gus', 'kid']],
       [setSnLines('gus', 'New'), 'entry', ['ann', 'club', 'eve', 'fay', 'gus', 'kid']],
@@ -175,7 +175,7 @@ describe('following', () => {
     }
   });
 
-  it('brings every one of many changes', async () => {
+  it('returns every one of many changes', async () => {
     const ids = Array.from({ length: 200 }, (_, index) => `many-${index}`);
     await modify(...ids.map(additionLines));
     await follow((event) => event.kind === 'entry' && event.entry.dn === personDn('many-199'));
@@ -184,7 +184,7 @@ describe('following', () => {
     expect(replica.names).toEqual(['ann', 'club', 'eve', 'fay', 'kid']);
   });
 
-  it('leaves a cookie to go on from, with a refresh', async () => {
+  it('returns a cookie from which a refresh continues', async () => {
     await modify(setSnLines('eve', 'New'));
     const other = new LdapReplica(() => slapd);
     other.cookie = replica.cookie;
@@ -193,7 +193,7 @@ describe('following', () => {
     await follow(({ kind }) => kind === 'entry');
   });
 
-  it('goes on while nothing happens, beside other searches, until its signal', async () => {
+  it('continues without changes, beside other searches, until its signal', async () => {
     const next = events.next();
     const other = connection.search({ ...REQUEST, filter: parseFilter('(uid=ann)') });
     expect((await other.next()).value).toMatchObject({ kind: 'entry' });

@@ -35,7 +35,7 @@ describe.each([
 
   afterAll(() => directory.stop());
 
-  it('has a mirror all the same, which follows changes', async () => {
+  it('has a mirror nevertheless, which follows changes', async () => {
     expect(await readIds(directory.service)).toEqual(['anna', 'ben', 'cleo', 'dan']);
     await directory.change(
       rename('anna', 'Anna Berg'),
@@ -54,8 +54,8 @@ describe.each([
   });
 });
 
-describe('a server that follows its content in another database only', () => {
-  it('is asked', async () => {
+describe('a server that notifies of changes in another database only', () => {
+  it('is polled', async () => {
     const acl = [AUTH, `access to * ${READ}`, 'moduleload syncprov'];
     const directory = await FollowedDirectory.start({
       ldif: buildLdif(PEOPLE, GROUPS),
@@ -87,7 +87,7 @@ describe('a base below the suffix of the server', () => {
     person('dora', `ou=class,${archive}`),
   ].join('\n');
 
-  it('shows whoever comes from elsewhere together with what they stand below, and leaves with it', async () => {
+  it('shows users who move into it, and removes them when they leave', async () => {
     const directory = await FollowedDirectory.start({ ldif }, { DIRECTORY_BASE_DN: school });
     try {
       expect(await readIds(directory.service)).toEqual(['anna']);
@@ -102,7 +102,7 @@ describe('a base below the suffix of the server', () => {
 });
 
 describe('a service that is started while a plan is held', () => {
-  it('holds it still, and goes on when the server shows everything again', async () => {
+  it('still holds it, and continues when the server shows everything again', async () => {
     const everything = [AUTH, `access to * ${READ}`];
     const acl = [AUTH, `access to dn.children="ou=people,${BASE_DN}" by * none`, `access to * ${READ}`];
     const directory = await FollowedDirectory.start({ ldif: buildLdif(PEOPLE, GROUPS), acl: everything });

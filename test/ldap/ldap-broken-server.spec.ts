@@ -83,7 +83,7 @@ describe('a server that does not speak LDAP', () => {
     ],
     ['sends a part of an attribute', entry(1, 'cn=a', { 'member;range=0-1499': ['cn=b'] })],
     ['gives a message no number', entry(0, 'cn=a')],
-  ])('%s, and that ends the connection', async (_, bytes) => {
+  ])('%s, which ends the connection', async (_, bytes) => {
     const connection = await connectTo(answerWith(bytes));
     const [first, second] = await Promise.all([
       errorOf(collect(connection.search(REQUEST))),
@@ -95,7 +95,7 @@ describe('a server that does not speak LDAP', () => {
     expect(await errorOf(collect(connection.search(REQUEST)))).toBe(first);
   });
 
-  it('gets nothing but LdapErrors out of us, whatever bytes are changed', async () => {
+  it('causes only LdapErrors, for any changed bytes', async () => {
     const good = Buffer.concat([
       entry(1, 'cn=a', { cn: ['a', 'b'], jpegPhoto: [Buffer.alloc(200, 0xff)] }),
       message(1, ber(0x79, octets('1.2.3', 0x80), octets('x', 0x81))),
@@ -122,8 +122,8 @@ describe('a server that does not speak LDAP', () => {
   });
 });
 
-describe('a server that breaks off', () => {
-  it('in the middle of a message leaves what came before, and an error', async () => {
+describe('a server that disconnects', () => {
+  it('in the middle of a message leaves the earlier entries, and an error', async () => {
     const connection = await connectTo(async (socket) => {
       await once(socket, 'data');
       socket.end(Buffer.concat([entry(1, 'cn=a'), entry(1, 'cn=b').subarray(0, -1)]));
@@ -133,7 +133,7 @@ describe('a server that breaks off', () => {
     expect(await errorOf(messages.next())).toBeInstanceOf(LdapClosedError);
   });
 
-  it('with a reset is told to everybody who waits', async () => {
+  it('with a reset causes an error for all pending requests', async () => {
     const connection = await connectTo(async (socket) => {
       await once(socket, 'data');
       socket.resetAndDestroy();
@@ -143,14 +143,14 @@ describe('a server that breaks off', () => {
     expect(connection.isOpen).toBe(false);
   });
 
-  it('with a notice of disconnection is told with its reason', async () => {
+  it('with a notice of disconnection causes an error with its reason', async () => {
     const connection = await connectTo(answerWith(result(0, 52, 'bye', 0x78, NOTICE)));
     const error = await errorOf(collect(connection.search(REQUEST)));
     expect(error).toBeInstanceOf(LdapClosedError);
     expect(error.message).toBe('The directory server sent a Notice of Disconnection: unavailable (52)');
   });
 
-  it('is found out when nothing comes any more', async () => {
+  it('silently is detected by a timeout', async () => {
     const half = result(1).subarray(0, -1);
     for (const script of [() => undefined, answerWith(half), answerWith(entry(1, 'cn=a'))]) {
       const connection = await connectTo(script);
@@ -161,7 +161,7 @@ describe('a server that breaks off', () => {
   });
 });
 
-describe('a server that is slow', () => {
+describe('a slow server', () => {
   it('is understood byte by byte', async () => {
     const answer = [
       entry(1, 'cn=a', { cn: ['x'.repeat(300)] }),
@@ -181,7 +181,7 @@ describe('a server that is slow', () => {
     connection.close();
   });
 
-  it('may say things in between that nobody knows', async () => {
+  it('may send unknown messages in between', async () => {
     const unknown = octets('1.2.3', 0x8a);
     const connection = await connectTo(
       answerWith(result(0, 0, '', 0x78, unknown), entry(1, 'cn=a'), result(1)),
@@ -191,7 +191,7 @@ describe('a server that is slow', () => {
   });
 });
 
-describe('a server with a lot to say', () => {
+describe('a server with much data', () => {
   it('may send a value of 16 MB', async () => {
     const value = Buffer.alloc(16_000_000, 'x');
     const connection = await connectTo(answerWith(entry(1, 'cn=a', { jpegPhoto: [value] }), result(1)));
@@ -201,8 +201,8 @@ describe('a server with a lot to say', () => {
   });
 });
 
-describe('a client that is slow', () => {
-  it('makes the server wait, and gets everything in the end', async () => {
+describe('a slow client', () => {
+  it('applies backpressure, and receives everything in the end', async () => {
     const count = 1000;
     const large = entry(1, 'cn=a', { jpegPhoto: [Buffer.alloc(100_000)] });
     let written = 0;
@@ -220,7 +220,7 @@ describe('a client that is slow', () => {
       before = written;
       await sleep(200);
     }
-    // What we keep, and what the buffers of the two sockets hold.
+    // The client's memory, and the buffers of the two sockets.
     expect(written).toBeLessThan(count / 2);
     expect(await collect(messages)).toHaveLength(count);
     connection.close();
@@ -245,7 +245,7 @@ describe('a client that is slow', () => {
   });
 });
 
-describe('a server with another one behind it', () => {
+describe('a server with references to another one', () => {
   it('has its references counted, and not followed', async () => {
     const reference = message(1, ber(0x73, 'ldap://other/dc=b'));
     const connection = await connectTo(answerWith(reference, entry(1, 'cn=a'), reference, result(1)));
@@ -257,7 +257,7 @@ describe('a server with another one behind it', () => {
     connection.close();
   });
 
-  it('that answers with a referral is an error which says so', async () => {
+  it('that responds with a referral causes an error that says so', async () => {
     const connection = await connectTo(
       answerWith(result(1, 10, 'elsewhere', 0x65, ber(0xa3, 'ldap://other'))),
     );

@@ -27,13 +27,13 @@ async function connectTo(script: Script, options: Partial<ConnectionOptions> = {
 describe('connecting', () => {
   const options = { host: '127.0.0.1', port: 1, tls: 'none' } as const;
 
-  it('to where nothing listens says where and why', async () => {
+  it('to a closed port reports address and reason', async () => {
     const error = await errorOf(LdapConnection.connect(options));
     expect(error).toBeInstanceOf(LdapConnectError);
     expect(error.message).toBe('No connection to 127.0.0.1:1: ECONNREFUSED');
   });
 
-  it('with a DN and no password is refused before there is a connection', async () => {
+  it('with a DN and no password is rejected before a connection is opened', async () => {
     const error = await errorOf(LdapConnection.connect({ ...options, bindDn: 'cn=mirror' }));
     expect(error.message).toBe('There is no password for cn=mirror');
   });
@@ -42,7 +42,7 @@ describe('connecting', () => {
     ['the bind', { bindDn: 'cn=a', bindPassword: 'b', timeouts: { bind: 50 } }],
     ['StartTLS', { tls: 'starttls', timeouts: { tls: 50 } }],
     ['TLS', { tls: 'ldaps', timeouts: { tls: 50 } }],
-  ] as const)('gives up when nobody answers %s', async (_, wanted) => {
+  ] as const)('times out without a response %s', async (_, wanted) => {
     expect(await errorOf(connectTo(() => undefined, wanted))).toBeInstanceOf(LdapTimeoutError);
   });
 
@@ -72,7 +72,7 @@ describe('connecting', () => {
     ['takes its leave', LdapClosedError, result(0, 52, '', 0x78, NOTICE)],
     ['speaks no LDAP', LdapProtocolError, Buffer.from('220 mail.example.org')],
     ['says yes, and speaks no TLS', LdapTlsError, null],
-  ])('by StartTLS ends when the server %s', async (_, kind, answer) => {
+  ])('by StartTLS fails if the server %s', async (_, kind, answer) => {
     const error = await errorOf(
       connectTo(
         async (socket) => {
@@ -88,7 +88,7 @@ describe('connecting', () => {
     expect(error).toBeInstanceOf(kind);
   });
 
-  it('by TLS ends when the server closes, or resets', async () => {
+  it('by TLS fails if the server closes or resets the connection', async () => {
     for (const end of ['end', 'resetAndDestroy'] as const) {
       const error = await errorOf(
         connectTo(
@@ -107,7 +107,7 @@ describe('connecting', () => {
   it.each([
     ['no certificate', 'x'],
     ['a broken one', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'],
-  ])('with an authority that is %s says so', async (_, ca) => {
+  ])('with an authority that is %s reports it', async (_, ca) => {
     expect(await errorOf(connectTo(() => undefined, { tls: 'ldaps', ca }))).toBeInstanceOf(LdapTlsError);
   });
 });

@@ -28,11 +28,11 @@ import {
   type TestSlapd,
 } from '../support/servers/slapd.mjs';
 
-/** Somebody who may read, and whom the server sets limits. */
+/** An account with read access, and with limits of the server. */
 const GUEST_DN = personDn('guest');
 const GUEST_PASSWORD = 'guest-secret';
 const CROWD = 1200;
-/** Larger than any picture of a person, with every byte there is. */
+/** Larger than any picture of a user, with every byte value. */
 const PICTURE = Buffer.from(Array.from({ length: 3_000_000 }, (_, index) => (index * 31) & 0xff));
 
 let slapd: TestSlapd;
@@ -103,13 +103,13 @@ describe('connecting', () => {
     connected.close();
   });
 
-  it.each(['starttls', 'ldaps'] as const)('by %s trusts nobody but the authority it is told', async (tls) => {
+  it.each(['starttls', 'ldaps'] as const)('by %s trusts the configured authority only', async (tls) => {
     const error = await errorOf(connect({ tls, ca: undefined }));
     expect(error).toBeInstanceOf(LdapTlsError);
     expect(error.message).toContain('not signed by an authority that is trusted here');
   });
 
-  it('by ldaps to another name than that of the certificate is refused', async () => {
+  it('by ldaps with another name than that of the certificate is rejected', async () => {
     const proxy = createServer((socket) => {
       socket.pipe(connectTcp(slapd.tlsPort, '127.0.0.1')).pipe(socket);
       socket.on('error', () => undefined);
@@ -122,12 +122,12 @@ describe('connecting', () => {
     expect(error.message).toBe('No TLS with 127.0.0.2: its certificate is not for 127.0.0.2');
   });
 
-  it('by TLS to a port without says so', async () => {
+  it('by TLS to a port without TLS reports it', async () => {
     const error = await errorOf(connect({ tls: 'ldaps', port: slapd.port }));
     expect(error).toBeInstanceOf(LdapTlsError);
   });
 
-  it('with a wrong password says who, and never the password', async () => {
+  it('with a wrong password reports the DN, and never the password', async () => {
     const error = await errorOf(connect({ bindPassword: 'guessed-password' }));
     expect(error).toBeInstanceOf(LdapResultError);
     expect(error).toMatchObject({ code: 49, codeName: 'invalidCredentials' });
@@ -144,17 +144,17 @@ describe('connecting', () => {
 });
 
 describe('values', () => {
-  it('of 3 MB arrive as they are', async () => {
+  it('of 3 MB arrive unchanged', async () => {
     expect((await readOne(personDn('large'))).bytes('jpegPhoto')[0]?.equals(PICTURE)).toBe(true);
   });
 
-  it('arrive all, when there are 10,000', async () => {
+  it('arrive completely if there are 10,000', async () => {
     const group = await readOne(`cn=everybody,ou=groups,${SUFFIX}`);
     expect(group.text('member')).toHaveLength(10_000);
     expect(new Set(group.text('member')).size).toBe(10_000);
   });
 
-  it('arrive with their options, and with bytes that are no text', async () => {
+  it('arrive with their options, and with bytes that are not text', async () => {
     const certificate = new X509Certificate(readFileSync(join(slapd.directory, 'server.pem'))).raw;
     const bytes = Buffer.from([0x41, 0xff, 0x00, 0xc3, 0x28]);
     const { stderr } = await slapd.modify(
@@ -183,7 +183,7 @@ describe('values', () => {
 });
 
 describe('searches', () => {
-  it('run side by side on one connection', async () => {
+  it('run concurrently on one connection', async () => {
     const ids = Array.from({ length: 50 }, (_, index) => `crowd-${index}`);
     const found = await Promise.all(ids.map((id) => collect(connection.search(search(`(uid=${id})`)))));
     expect(found.map(([first]) => (first?.kind === 'entry' ? first.entry.dn : null))).toEqual(
@@ -191,7 +191,7 @@ describe('searches', () => {
     );
   });
 
-  it('take turns when they are read in turns', async () => {
+  it('take turns if they are read in turn', async () => {
     const searches = [search('(uid=crowd-1*)'), search('(uid=crowd-2*)')].map((each) =>
       connection.search(each),
     );
@@ -208,7 +208,7 @@ describe('searches', () => {
     expect(counts).toEqual([311, 111]);
   });
 
-  it('that are left early leave the connection as it was', async () => {
+  it('that are abandoned leave the connection usable', async () => {
     for (let time = 0; time < 20; time++) {
       for await (const message of connection.search(search('(objectClass=*)', ['*']))) {
         expect(message.kind).toBe('entry');
@@ -218,7 +218,7 @@ describe('searches', () => {
     expect(await collect(connection.search(search('(uid=guest)')))).toHaveLength(2);
   });
 
-  it('that fail say how, and leave the connection as it was', async () => {
+  it('that fail report the error, and leave the connection usable', async () => {
     const error = await errorOf(collect(connection.search(search('(cn=a)', [], `ou=nowhere,${SUFFIX}`))));
     expect(error).toMatchObject({ code: 32, codeName: 'noSuchObject' });
     expect(error.message).toBe('The directory server answered noSuchObject (32)');
@@ -234,18 +234,18 @@ describe('searches', () => {
 });
 
 describe('reading in pages', () => {
-  it('gives every entry once', async () => {
+  it('returns every entry once', async () => {
     const entries = await collect(readPaged(connection, search('(uid=crowd-*)', ['uid'])));
     expect(new Set(entries.map((entry) => entry.text('uid')[0])).size).toBe(CROWD);
     expect(entries).toHaveLength(CROWD);
   });
 
-  it.each([1, 7, CROWD, CROWD + 1])('gives the same in pages of %i', async (pageSize) => {
+  it.each([1, 7, CROWD, CROWD + 1])('returns the same in pages of %i', async (pageSize) => {
     const entries = await collect(readPaged(connection, search('(uid=crowd-1*)'), { pageSize }));
     expect(entries).toHaveLength(311);
   });
 
-  it('beyond the limit of the account says what to change', async () => {
+  it('beyond the limit of the account reports a remedy', async () => {
     const guest = await connect({ bindDn: GUEST_DN, bindPassword: GUEST_PASSWORD });
     const error = await errorOf(collect(readPaged(guest, search('(uid=crowd-*)'))));
     expect(error).toBeInstanceOf(LimitExceededError);
@@ -255,7 +255,7 @@ describe('reading in pages', () => {
     guest.close();
   });
 
-  it('beyond a limit of the indexes says what to change, too', async () => {
+  it('beyond a limit of the indexes reports a remedy, too', async () => {
     await slapd.restart({ limits: `dn.exact="${MIRROR_DN}" size.unchecked=10` });
     const limited = await connect();
     const error = await errorOf(collect(readPaged(limited, search('(description=*)'))));
@@ -265,8 +265,8 @@ describe('reading in pages', () => {
   });
 });
 
-describe('a server that tells of itself', () => {
-  it('tells what it has and can', async () => {
+describe("a server's root DSE", () => {
+  it('contains its naming contexts and features', async () => {
     const root = await connect({ bindDn: ROOT_DN, bindPassword: ROOT_PASSWORD });
     const { namingContexts, supportedControls, vendorName } = await readRootDse(root);
     expect(namingContexts).toEqual([SUFFIX]);
@@ -275,7 +275,7 @@ describe('a server that tells of itself', () => {
     root.close();
   });
 
-  it('tells whether anything has changed', async () => {
+  it('shows whether anything has changed', async () => {
     const root = await connect({ bindDn: ROOT_DN, bindPassword: ROOT_PASSWORD });
     const before = await readContext(root, SUFFIX);
     expect(before).toEqual({ csns: [expect.stringMatching(/^\d{14}\.\d{6}Z#/)], isBehind: false });

@@ -9,7 +9,7 @@ import { readLeftOut } from '../support/clients/mirror.js';
 
 const LARGE_GROUP = 10_000;
 
-/** Noise is what JPEG makes nothing smaller of. */
+/** JPEG does not compress noise. */
 async function noisePhoto(): Promise<Buffer> {
   const side = 1200;
   const photo = await sharp(randomBytes(side * side * 3), { raw: { width: side, height: side, channels: 3 } })
@@ -24,9 +24,9 @@ const modify = (dn: string, ...lines: string[]) => `dn: ${dn}\nchangetype: modif
 const base64 = (bytes: Buffer) => bytes.toString('base64');
 
 describe.each([
-  ['told', true],
+  ['notified', true],
   ['asked for', false],
-])('unusual entries, where changes are %s,', (_, syncprov) => {
+])('unusual entries, if changes are %s,', (_, syncprov) => {
   let directory: FollowedDirectory;
 
   beforeAll(async () => {
@@ -40,7 +40,7 @@ describe.each([
     );
     directory = await FollowedDirectory.start(
       { ldif, syncprov },
-      // Octets may be anything; what a directory takes for text is UTF-8.
+      // Octet strings may contain any bytes; directory strings are UTF-8.
       { DIRECTORY_USER_GIVEN_NAME: 'profilePicture', DIRECTORY_USER_PICTURE: 'audio' },
     );
   });
@@ -56,7 +56,7 @@ describe.each([
   const columnOf = (table: 'users' | 'groups', id: string, column: string) => async () =>
     (await readRow(table, id))[column];
 
-  it('a group that names ten thousand takes in one more, and lets one go', async () => {
+  it('a group of ten thousand members gets one more, and loses one', async () => {
     await directory.change(modify(groupDn('large'), 'add: member', `member: ${personDn('ben')}`));
     await eventually(() => readMembers(directory.service, 'large'), ['anna MEMBER', 'ben MEMBER']);
     await directory.change(modify(groupDn('large'), 'delete: member', `member: ${personDn('anna')}`));
@@ -65,7 +65,7 @@ describe.each([
     expect(skipped?.dangling).toBe(LARGE_GROUP - 1);
   });
 
-  it('a photo of three megabytes is kept byte for byte, and so is the next one', async () => {
+  it('a photo of three megabytes is stored byte for byte, and so is the next one', async () => {
     const photos = [await noisePhoto(), await noisePhoto()];
     for (const photo of photos) {
       await directory.change(modify(personDn('anna'), 'replace: jpegPhoto', `jpegPhoto:: ${base64(photo)}`));
@@ -80,7 +80,7 @@ describe.each([
     expect(kept).toEqual([{ length: photos[1]?.length }]);
   });
 
-  it('bytes that are no text leave out the attribute, until they are', async () => {
+  it('an attribute with invalid text is skipped until it is valid', async () => {
     const add = (bytes: Buffer) =>
       directory.change(
         modify(personDn('ben'), 'replace: profilePicture', `profilePicture:: ${base64(bytes)}`),
@@ -97,7 +97,7 @@ describe.each([
     await eventually(columnOf('users', 'ben', 'given_name'), 'Bén');
   });
 
-  it('values in a language are not the values', async () => {
+  it('values with a language option are ignored', async () => {
     await directory.change(
       modify(
         personDn('ben'),
@@ -119,7 +119,7 @@ describe.each([
     expect(await readRow('groups', 'small')).toMatchObject({ description: 'plain', member_count: 0 });
   });
 
-  it('references to other servers are not followed, and break nothing', async () => {
+  it('references to other servers are not followed, and have no effect', async () => {
     await directory.change(
       `dn: ou=elsewhere,ou=people,${BASE_DN}\nchangetype: add\nobjectClass: referral\nobjectClass: extensibleObject\nou: elsewhere\nref: ldap://127.0.0.1:1/ou=elsewhere\n`,
       modify(personDn('ben'), 'replace: sn\nsn: Later'),

@@ -7,7 +7,7 @@ import { readPaged } from '../../src/ldap/client/paged-search.js';
 import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, SUFFIX, type TestSlapd } from '../support/servers/slapd.mjs';
 import { repetitions } from '../support/repetitions.js';
 
-/** Attributes that are compared by caseIgnoreMatch, and have no order. */
+/** Attributes with the matching rule caseIgnoreMatch, and without an order. */
 const ATTRIBUTES = ['cn', 'sn', 'givenName', 'title'];
 const CHARACTERS = ['a', 'b', 'A', 'B', 'é', 'É', 'e\u0301', 'ß', 'ø', '*', '(', ')', '\\', ',', ' ', '1'];
 const COUNT = 60;
@@ -15,7 +15,7 @@ const COUNT = 60;
 const text = fc
   .array(fc.constantFrom(...CHARACTERS), { minLength: 1, maxLength: 4 })
   .map((pieces) => pieces.join(''));
-/** A value has more in it than space. */
+/** A value consists of more than space. */
 const value = text.filter((each) => each.trim() !== '');
 const base64 = (each: string) => Buffer.from(each).toString('base64');
 const escaped = (each: string) => Buffer.from(each).toString('hex').replace(/../g, '\\$&');
@@ -100,7 +100,7 @@ async function choose(written: string): Promise<Entry[]> {
 
 const names = (chosen: readonly Entry[]) => chosen.map(({ dn }) => dn).sort();
 
-it('chooses on a server what it chooses in a file', async () => {
+it('selects the same entries on a server and in a file', async () => {
   expect(entries).toHaveLength(COUNT);
   await fc.assert(
     fc.asyncProperty(filter, async (written) => {
@@ -110,7 +110,7 @@ it('chooses on a server what it chooses in a file', async () => {
   );
 });
 
-it('takes bytes that are no text to the server as they are', async () => {
+it('sends bytes that are not text to the server unchanged', async () => {
   const record = `dn: uid=p0,ou=people,${SUFFIX}\nchangetype: modify\nadd: userPassword\nuserPassword:: ${Buffer.from([0xff, 0x00, 0xc3]).toString('base64')}\n`;
   expect((await slapd.modify(record)).stderr).toBe('');
   await slapd.restart({ acl: ['access to * by * read'] });
@@ -119,7 +119,7 @@ it('takes bytes that are no text to the server as they are', async () => {
   expect(await choose('(userPassword=\\ff\\00)')).toEqual([]);
 });
 
-it('knows orders, and what is nearly the same', async () => {
+it('supports ordering and approximate matches', async () => {
   expect(names(await choose('(&(createTimestamp>=20000101000000Z)(uid=p1))'))).toHaveLength(1);
   expect(await choose('(createTimestamp<=20000101000000Z)')).toEqual([]);
   expect(names(await choose('(uid~=p1)'))).toContain(`uid=p1,ou=people,${SUFFIX}`);

@@ -22,7 +22,7 @@ const CASES: [string, Refusals, string | undefined, string[]][] = [
   ['inappropriateMatching for >=', { comparison: 18, pages: null }, undefined, [COMPARISON]],
   ['unavailableCriticalExtension for pages', { comparison: null, pages: 12 }, undefined, [PAGES]],
   ['unwillingToPerform for both', { comparison: 53, pages: 53 }, undefined, [PAGES, COMPARISON]],
-  // Here slapd itself refuses.
+  // Here slapd itself rejects the search.
   [
     'adminLimitExceeded for pages',
     { comparison: null, pages: null },
@@ -31,7 +31,7 @@ const CASES: [string, Refusals, string | undefined, string[]][] = [
   ],
 ];
 
-describe.each(CASES)('a server that is asked for changes and answers %s', (_, refusals, limits, told) => {
+describe.each(CASES)('a polled server that responds with %s', (_, refusals, limits, told) => {
   let slapd: TestSlapd;
   let proxy: RefusingProxy;
   let service: TestService;
@@ -67,7 +67,7 @@ describe.each(CASES)('a server that is asked for changes and answers %s', (_, re
     expect(proxy.refused.pages > 0).toBe(refusals.pages !== null);
   });
 
-  it('is examined, and what it refuses is told', async () => {
+  it('is checked, and its rejection is reported', async () => {
     const { directory } = readConfig({
       ...directorySettings(slapd),
       DIRECTORY_URL: `ldap://127.0.0.1:${proxy.port}`,

@@ -36,7 +36,7 @@ describe('a directory behind TLS', () => {
   it.each([
     ['StartTLS', starttls, 'ben'],
     ['ldaps', ldaps, 'cleo'],
-  ])('is followed by %s where its authority is trusted', async (_, settings, id) => {
+  ])('is followed by %s if its authority is trusted', async (_, settings, id) => {
     await withService({ ...settings(), DIRECTORY_CA_FILE: caFile }, async (service) => {
       const before = await readIds(service);
       await slapd.modify(
@@ -49,7 +49,7 @@ describe('a directory behind TLS', () => {
   it.each([
     ['StartTLS', starttls],
     ['ldaps', ldaps],
-  ])('is not read by %s where its authority is not trusted', async (_, settings) => {
+  ])('is not read by %s if its authority is not trusted', async (_, settings) => {
     await withService(settings(), async (service) => {
       const { state, blockedReason } = await readStatus(service);
       expect(state).toBe('FAILING');

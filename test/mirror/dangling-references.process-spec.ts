@@ -10,7 +10,7 @@ import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, SUFFIX } from '../support/serve
 const PEOPLE: TestPerson[] = Array.from({ length: 19 }, (_, index) => ({ id: `person-${index}` }));
 const IDS = PEOPLE.map(({ id }) => id);
 
-/** Nineteen references that lead to somebody, in a group that also names others. */
+/** Nineteen valid references, in a group with further ones. */
 const withOthers = (...others: string[]) => buildLdif(PEOPLE, [{ id: 'club', members: [...IDS, ...others] }]);
 
 async function examineLdif(ldif: string): Promise<string[]> {
@@ -29,12 +29,12 @@ async function examineLdif(ldif: string): Promise<string[]> {
   }
 }
 
-describe('an examination of the references of groups', () => {
+describe('diagnostics of the references of groups', () => {
   const warned = (text: string) => [`warning ${text} name no mirrored entry, and are ignored`];
 
   it.each([
-    ['says nothing where all lead to somebody', withOthers(), []],
-    ['says nothing of 5 % that lead to nobody', withOthers('gone'), []],
+    ['says nothing if all entries exist', withOthers(), []],
+    ['says nothing if 5 % of the entries are missing', withOthers('gone'), []],
     ['warns of more', withOthers('gone', 'left'), warned('2 of 21 DNs in groups (9.5 %)')],
     ['says nothing of a group that names itself', buildLdif(PEOPLE, [{ id: 'empty' }]), []],
     [
@@ -58,9 +58,9 @@ describe('an examination of the references of groups', () => {
   });
 
   it.each([
-    ['tells', true],
-    ['is asked for', false],
-  ])('warns of a server that %s changes, and where people are hidden', async (_, syncprov) => {
+    ['notifies of', true],
+    ['is polled for', false],
+  ])('warns of a server that %s changes, and of hidden users', async (_, syncprov) => {
     const slapd = await startSlapd({ ldif: withOthers('gone', 'left'), syncprov });
     try {
       const examine = async (settings: Record<string, string>) => {

@@ -29,7 +29,7 @@ function buildSchool({ classMembers }: { classMembers: string[] }): string {
   );
 }
 
-describe('a person who comes into a group three deep', () => {
+describe('a user who joins a group inside two others', () => {
   const service = TestService.forSuite({ ldif: buildSchool({ classMembers: ['p1'] }) });
   let before: Set<string>;
 
@@ -38,7 +38,7 @@ describe('a person who comes into a group three deep', () => {
     await takeOver(service, buildSchool({ classMembers: ['p1', NEWCOMER.id] }));
   });
 
-  it('is in that group and in all around it', async () => {
+  it('is a member of that group and all outer groups', async () => {
     const roles = await readEffectiveRoles(service);
     const inherited = (from: string) => ({ value: 'MEMBER', direct: null, inheritedFrom: [from] });
     expect(['class', 'year', 'school'].map((group) => roles[group]?.[NEWCOMER.id])).toEqual([
@@ -49,7 +49,7 @@ describe('a person who comes into a group three deep', () => {
     expect(await findInconsistencies(service)).toEqual([]);
   });
 
-  it('has no other row written or locked than those that are about them', async () => {
+  it('changes and locks only rows of this user and these groups', async () => {
     const after = await listVersions(service);
     const touched = after.filter((version) => !before.has(version)).map((version) => version.split(':')[0]);
     expect(touched.sort()).toEqual([
@@ -80,12 +80,12 @@ describe.each([
     most: Infinity,
     crowd: gather,
   },
-])('worked out anew for $what', ({ size, steps, most, crowd }) => {
-  it('roles and counters are what they would be by hand', async () => {
+])('recomputed roles for $what', ({ size, steps, most, crowd }) => {
+  it('equal those of a reference implementation', async () => {
     const start = crowd(randomDirectory(size, 5), steps);
     const service = await TestService.start({
       ldif: buildLdif(start.people, start.groups),
-      // Every change is meant here.
+      // All deletions of these tests are intended.
       environment: { DIRECTORY_GUARD_PERCENT: '100' },
     });
     try {
@@ -107,12 +107,12 @@ describe.each([
   });
 });
 
-/** As it is. */
+/** Unchanged. */
 function spread(directory: RandomDirectory): RandomDirectory {
   return directory;
 }
 
-/** With every fifth of the people in every group, and others at the next step. */
+/** With a fifth of the users in every group, and others in the next step. */
 function gather({ people, groups }: RandomDirectory, step: number): RandomDirectory {
   const crowded = groups.map((group, at) => {
     const crowd = people.filter((_, index) => (index + at + step) % 5 === 0).map(({ id }) => id);
@@ -122,7 +122,7 @@ function gather({ people, groups }: RandomDirectory, step: number): RandomDirect
 }
 
 describe('several plans in one transaction', () => {
-  it('build on one another, and nothing of them stays when it is rolled back', async () => {
+  it('include the earlier ones, and leave nothing after a rollback', async () => {
     const service = await TestService.start({ ldif: buildSchool({ classMembers: ['p1'] }) });
     try {
       const before = await readEffectiveRoles(service);
@@ -150,7 +150,7 @@ describe('several plans in one transaction', () => {
   });
 });
 
-/** Makes and applies a plan of one change, as whoever previews one does. */
+/** Plans and applies one change, like a preview. */
 async function change(
   manager: EntityManager,
   kind: 'memberships' | 'nestings',
@@ -194,7 +194,7 @@ const EMPTY: Plan = {
   hash: '',
 };
 
-/** Directories of which some of the people and groups are missing. */
+/** Directories that lack some of the users and groups. */
 function someOf(size: { people: number; groups: number }): fc.Arbitrary<RandomDirectory> {
   return fc
     .tuple(directories(size), fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 3 }))
@@ -204,7 +204,7 @@ function someOf(size: { people: number; groups: number }): fc.Arbitrary<RandomDi
     }));
 }
 
-/** Every row that roles are kept in, with what PostgreSQL changes of it when it is written (xmin) or locked (xmax). */
+/** Every row of roles, with the system columns that change when it is written (xmin) or locked (xmax). */
 async function listVersions({ app }: TestService): Promise<string[]> {
   const rows: { version: string }[] = await app.get(DataSource).query(`
     select format('person %s: %s %s %s', id, ctid, xmin, xmax) as version from users

@@ -9,7 +9,7 @@ import { buildLdif, personDn, type TestGroup, type TestPerson } from '../support
 import { stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
 
-/** Whom the client `demo-basic` acts for, with values that stand nowhere else. */
+/** The user of the client `demo-basic`, with values that occur nowhere else. */
 const ADA = {
   id: 'ada.martin',
   name: 'Augusta Marigold',
@@ -22,7 +22,7 @@ const ADA = {
 const OTHERS: TestPerson[] = [{ id: 'ben' }, { id: 'cleo' }];
 const GROUPS: TestGroup[] = [{ id: 'club', members: ['ben', ADA.id], owners: [ADA.id] }];
 
-describe('somebody who is gone from the directory', () => {
+describe('a user who was deleted from the directory', () => {
   let service: TestService;
   let dataSource: DataSource;
   let traces: Record<string, string>;
@@ -53,7 +53,7 @@ describe('somebody who is gone from the directory', () => {
 
   afterAll(() => service.stop());
 
-  /** Is asked for, asks, and makes previews. */
+  /** The user is read, sends requests, and makes previews. */
   async function leaveTraces(): Promise<void> {
     const authorization = await service.accessToken('profile read write');
     const answers = await Promise.all(
@@ -66,7 +66,7 @@ describe('somebody who is gone from the directory', () => {
     await service.app.get(AccessLog).flush();
   }
 
-  /** In which columns of which tables anything of her stands: every row of the database as text. */
+  /** Columns that contain data of the user, found by searching every row of the database as text. */
   async function findTraces(): Promise<string[]> {
     const columns = await dataSource.query<{ table: string; column: string }[]>(`
       select table_name as "table", column_name as "column" from information_schema.columns
@@ -87,29 +87,29 @@ describe('somebody who is gone from the directory', () => {
     return found.flat();
   }
 
-  it('stands in the tables before', async () => {
+  it('occurs in the tables before', async () => {
     const found = await findTraces();
     for (const kind of Object.keys(traces)) {
       expect(found.filter((each) => each.endsWith(`: ${kind}`))).not.toEqual([]);
     }
   });
 
-  it('is in none afterwards, but for the id in what tells that she went, and that she asked', async () => {
+  it('occurs in none afterwards, except for the id in the log of changes and in the access log', async () => {
     service.replaceDirectory(buildLdif(OTHERS, [{ id: 'club', members: ['ben'] }]));
     expect((await service.synchronize()).kind).toBe('applied');
     expect(await findTraces()).toEqual([
       'access_log.acting_for: id',
       'changes.id_folded: id',
       'changes.user_id: id',
-      // By which an identity, and no name, is known: what the client that keeps a copy removes.
+      // Stable keys that contain no name: a client with a copy needs them for the deletion.
       'changes.user_uuid: uuid',
     ]);
   });
 
-  it('is in none at all when these are past their time', async () => {
+  it('occurs in no table after the retention period', async () => {
     await dataSource.query("update changes set at = at - interval '31 days'");
     await dataSource.query('update access_log set day = day - 91');
-    // Each process looks through them when it has begun, and then once a day.
+    // Each process deletes expired rows after its start, and then once a day.
     await new AccessLog(
       service.config,
       dataSource.getRepository(AccessLogEntity),
@@ -119,7 +119,7 @@ describe('somebody who is gone from the directory', () => {
     expect(await findTraces()).toEqual([]);
   });
 
-  it('is named by the directory for as long as a group there does so', async () => {
+  it('is mentioned as a dangling reference while a group of the directory contains the user', async () => {
     service.replaceDirectory(buildLdif(OTHERS, [{ id: 'club', members: ['ben', ADA.id] }]));
     await service.synchronize();
     expect(await findTraces()).toEqual(['unresolved_references.dn_key: key of the DN']);

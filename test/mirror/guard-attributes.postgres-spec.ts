@@ -33,7 +33,7 @@ interface Vanished {
   attribute: string;
 }
 
-/** The directory when the first so many entries of a kind do not have an attribute any more. */
+/** A directory in which the first entries of a type lack an attribute. */
 function without({ people = 0, groups = 0, attribute }: Vanished): string {
   const [version = '', ...records] = buildLdif(PEOPLE, GROUPS).split('\n\n');
   const isWithout = (index: number) =>
@@ -43,7 +43,7 @@ function without({ people = 0, groups = 0, attribute }: Vanished): string {
   return [version, ...kept].join('\n\n');
 }
 
-describe('a directory in which an attribute vanishes from entries that stay', () => {
+describe('a directory that loses an attribute of existing entries', () => {
   let service: TestService;
 
   beforeEach(async () => {
@@ -52,7 +52,7 @@ describe('a directory in which an attribute vanishes from entries that stay', ()
 
   afterEach(() => service.stop());
 
-  it('is held for each attribute of people, and goes on by itself when the attribute is back', async () => {
+  it('is held for each attribute of users, and continues when the attribute is back', async () => {
     const revision = await readRevision(service);
     for (const attribute of ['givenName', 'sn', 'mail', 'schoolYear', 'jpegPhoto', 'profilePicture']) {
       const { blockedReason } = await replaceUntil(service, without({ people: 40, attribute }), 'BLOCKED');
@@ -64,7 +64,7 @@ describe('a directory in which an attribute vanishes from entries that stay', ()
     expect(await readRevision(service)).toBe(revision);
   });
 
-  it('is held for each attribute of groups, those that name members among them', async () => {
+  it('is held for each attribute of groups, including those with members', async () => {
     const revision = await readRevision(service);
     for (const attribute of ['displayName', 'description', 'labeledURI', 'mail', 'groupAdmin', 'owner']) {
       const { blockedReason } = await replaceUntil(service, without({ groups: 4, attribute }), 'BLOCKED');
@@ -76,7 +76,7 @@ describe('a directory in which an attribute vanishes from entries that stay', ()
     expect(await readRevision(service)).toBe(revision);
   });
 
-  it('is held when it vanishes from one after another, until exactly that is confirmed', async () => {
+  it('is held when entries lose it one after another, until exactly that plan is confirmed', async () => {
     await takeOver(service, without({ people: 2, attribute: 'mail' }));
     await takeOver(service, without({ people: 3, attribute: 'mail' }));
     const { blockedReason } = await replaceUntil(
@@ -89,14 +89,14 @@ describe('a directory in which an attribute vanishes from entries that stay', ()
     );
     const { blockedPlan } = await service.app.get(MirrorState).get();
     expect(await service.synchronize({ confirm: blockedPlan ?? '' })).toMatchObject({ kind: 'applied' });
-    // What was confirmed does not count; what was lost before still does.
+    // Confirmed losses do not count; earlier ones still do.
     const next = await replaceUntil(service, without({ people: 5, attribute: 'mail' }), 'BLOCKED');
     expect(next.blockedReason).toMatch(
       /^It would take the attribute mail from 1 of 36 people after 3 shortly/,
     );
   });
 
-  it('is let through for three of each attribute, and where values only change', async () => {
+  it('is not held for three of each attribute, and for changed values', async () => {
     await takeOver(service, without({ people: 3, groups: 3, attribute: 'mail' }));
     await takeOver(service, without({ people: 3, groups: 3, attribute: '(mail|schoolYear|description)' }));
     const changed = PEOPLE.map((person) => ({ ...person, givenName: 'Other', schoolYear: '2031' }));

@@ -3,7 +3,7 @@ import { buildLdif, type TestGroup } from '../support/builders/directory.js';
 import { readRevision, readStatus, replaceUntil, takeOver } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
 
-/** Few enough that three are more than 5 %. */
+/** A size of which three are more than 5 %. */
 const PEOPLE = Array.from({ length: 40 }, (_, index) => `person-${String(index).padStart(2, '0')}`);
 const GROUPS: TestGroup[] = [
   { id: 'all', members: PEOPLE.slice(20) },
@@ -36,7 +36,7 @@ describe('a directory that loses much at once', () => {
     return data?.[kind]?.totalCount ?? -1;
   }
 
-  it('may lose three people, and a fourth within the window is held until exactly that is confirmed', async () => {
+  it('may lose three users; a fourth within the window is held until exactly that plan is confirmed', async () => {
     await takeOver(service, ldifOf(PEOPLE.slice(2), GROUPS));
     await takeOver(service, ldifOf(PEOPLE.slice(3), GROUPS));
     expect(await count('users')).toBe(37);
@@ -61,7 +61,7 @@ describe('a directory that loses much at once', () => {
     expect(await readRevision(service)).toBe((revision ?? 0) + 1);
   });
 
-  it('is held with every change that comes with the loss, and goes on once the loss is mended', async () => {
+  it('is held with all changes of the same plan, and continues when the entries are back', async () => {
     const renamed = buildLdif(
       PEOPLE.slice(10).map((id) => ({ id, name: `New ${id}` })),
       GROUPS,
@@ -75,7 +75,7 @@ describe('a directory that loses much at once', () => {
     expect(await readRevision(service)).toBe(revision);
   });
 
-  it('may lose three groups and three members, and not four of either', async () => {
+  it('may lose three groups and three members, but not four of either', async () => {
     const members = (kept: number) => [{ id: 'all', members: PEOPLE.slice(20, 20 + kept) }];
     await takeOver(service, ldifOf(PEOPLE, [...members(17), ...GROUPS.slice(4)]));
     expect(await count('groups')).toBe(8);

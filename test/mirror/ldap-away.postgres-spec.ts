@@ -16,7 +16,7 @@ const LDIF = [
 const move = (dn: string, superior: string) =>
   `dn: ${dn}\nchangetype: moddn\nnewrdn: ${dn.split(',')[0] ?? ''}\ndeleteoldrdn: 1\nnewsuperior: ${superior}\n`;
 
-describe('a server whose clock is a day ahead, and changes while the service is away', () => {
+describe('a server whose clock is a day ahead, and changes while the service is stopped', () => {
   let slapd: ReplicatedSlapd;
   let follower: ReplicatedFollower;
 
@@ -30,7 +30,7 @@ describe('a server whose clock is a day ahead, and changes while the service is 
     await slapd.stop();
   });
 
-  it('is seen to have moved people out of the base, and into it', async () => {
+  it('shows users who moved out of the base, and into it', async () => {
     await slapd.change(0, modify('anna', 'Anna'));
     const [, contextCsn = ''] =
       /contextCSN: (\d{14})/.exec(await slapd.at(0).search({ scope: 'base', attributes: ['contextCSN'] })) ??
@@ -50,7 +50,7 @@ describe('a server whose clock is a day ahead, and changes while the service is 
     expect(await follower.readIds()).toEqual(['anna', 'cleo', 'dan', 'eva', 'fred']);
   });
 
-  it('is mirrored when its clock is put right, though its changes look old', async () => {
+  it('is mirrored after its clock is corrected, though new changes have older times', async () => {
     await follower.pause();
     await slapd.at(0).restart({ clock: '+0d' });
     await slapd.change(

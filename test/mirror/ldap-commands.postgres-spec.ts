@@ -47,8 +47,8 @@ describe('the commands on a directory server', () => {
   it.each([
     ['the server is not there', { DIRECTORY_URL: 'ldap://127.0.0.1:1' }, 'No connection to 127.0.0.1:1'],
     ['the password is wrong', { DIRECTORY_BIND_PASSWORD: 'guessed' }, 'rejects the bind of cn=mirror,'],
-    ['nobody is below the base', { DIRECTORY_PEOPLE_BASE: 'ou=staff' }, 'noSuchObject (32)'],
-  ])('fail with the reason where %s', async (_, settings, reason) => {
+    ['there is no user below the base', { DIRECTORY_PEOPLE_BASE: 'ou=staff' }, 'noSuchObject (32)'],
+  ])('fail with the reason if %s', async (_, settings, reason) => {
     const failed = await run(['sync'], settings);
     expect([failed.code, failed.stderr]).toEqual([1, '']);
     expect(failed.stdout).toMatch(/^Nothing was changed: .*\nnpm run directory -- check finds the cause\n$/);
@@ -56,13 +56,13 @@ describe('the commands on a directory server', () => {
     expect(failed.stdout).not.toContain('guessed');
   });
 
-  it('call a base that is no DN wrong use', async () => {
+  it('report a base that is not a DN as wrong usage', async () => {
     const failed = await run(['sync'], { DIRECTORY_PEOPLE_BASE: 'staff' });
     expect([failed.code, failed.stdout]).toEqual([2, '']);
     expect(failed.stderr).toMatch(/^DIRECTORY_PEOPLE_BASE and DIRECTORY_BASE_DN make no DN: [^\n]+\n$/);
   });
 
-  it('examine the server, and take it over', async () => {
+  it('check the server, and synchronize it', async () => {
     const checked = await run(['check', '--json']);
     expect(checked.code).toBe(1);
     expect(json(checked).findings).toEqual(
@@ -85,7 +85,7 @@ describe('the commands on a directory server', () => {
     expect(again.stdout).not.toMatch(/\n(WARNING|PROBLEM)/);
   });
 
-  it('say what would change, by ids and names, fields and roles', async () => {
+  it('report what would change: ids, names, fields and roles', async () => {
     const modify = (dn: string, ...lines: string[]) =>
       [`dn: ${dn}`, 'changetype: modify', ...lines, ''].join('\n');
     const photo = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'teal' } })
@@ -150,19 +150,19 @@ describe('the commands on a directory server', () => {
 });
 
 /**
- * How many people go by a plan that is held, and by those before it: they are deleted one after another, and the first
- * three are let through where the service takes them over before the others have gone.
+ * Number of users deleted by the held plan and earlier ones: they are deleted one after another, and the service applies the
+ * first three deletions if it reads them before the others.
  */
 function countHeld(reason: unknown): number {
-  const told =
+  const description =
     /^It would delete (\d+) of \d+ people(?: after (\d+) shortly before)?: at most 3 are let through$/;
-  const [, deleted = 0, before = 0] = told.exec(String(reason)) ?? [];
+  const [, deleted = 0, before = 0] = description.exec(String(reason)) ?? [];
   return Number(deleted) + Number(before);
 }
 
 describe.each([
-  ['a directory that tells of changes', true],
-  ['a directory that has to be asked', false],
+  ['a directory with notifications', true],
+  ['a directory without notifications', false],
 ])('a mass deletion on %s', (_, syncprov) => {
   const people = Array.from({ length: 40 }, (_, index) => `person-${index + 10}`);
   let directory: FollowedDirectory;
@@ -177,7 +177,7 @@ describe.each([
 
   afterAll(() => directory.stop());
 
-  /** The command in a process beside the service, which an embedded database would not let in. */
+  /** The command in a process beside the service, which an embedded database does not allow. */
   async function sync(options: { dryRun: true } | { confirm: string }): Promise<Answer> {
     const { service, slapd } = directory;
     const { database } = service.config;
@@ -187,14 +187,14 @@ describe.each([
     return json(await runCommand(['sync', '--json', ...args], environment));
   }
 
-  it('is held until exactly that is confirmed, once, and then the service goes on by itself', async () => {
+  it('is held until exactly that plan is confirmed, once, and the service continues afterwards', async () => {
     const { service } = directory;
     const state = service.app.get(MirrorState);
     await directory.change(...people.slice(0, 10).map((id) => `dn: ${personDn(id)}\nchangetype: delete\n`));
     await eventually(async () => countHeld((await readStatus(service)).blockedReason), 10);
     const { blockedPlan } = await state.get();
     const confirm = blockedPlan ?? '';
-    // What was told piece by piece is the plan that reading everything comes to.
+    // The plan of several notifications equals that of a full reading.
     expect(await sync({ dryRun: true })).toMatchObject({ kind: 'planned', hash: confirm });
     expect(await sync({ confirm })).toMatchObject({ kind: 'applied', hash: confirm });
     expect(await service.synchronize({ confirm, force: true })).toMatchObject({

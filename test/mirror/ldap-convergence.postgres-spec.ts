@@ -13,12 +13,12 @@ import { TestService } from '../support/servers/service.js';
 import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 import { repetitions } from '../support/repetitions.js';
 
-/** Another one by the environment, to look for what this one does not find. */
+/** A seed of the environment, to search for further failures. */
 const SEED = Number(process.env['TEST_SEED'] ?? 20_261_121);
 const STEPS = Number(process.env['TEST_STEPS'] ?? 8);
 
 const UNITS = ['ou=a,ou=people', 'ou=b,ou=a,ou=people', 'ou=sub,ou=groups', 'ou=away'];
-/** Who is there at first, and one whom no change touches: a directory without people is held. */
+/** Initial users, and one that no change affects, because a directory without users is held. */
 const PEOPLE = ['p0', 'p1', 'p2', 'p3', 'p4', 'stays'].map(
   (cn, index) =>
     `dn: cn=${cn},ou=${['a,ou=', 'b,ou=a,ou=', ''][index % 3] ?? ''}people,${BASE_DN}\nobjectClass: inetOrgPerson\nuid: ${cn}\ncn: ${cn}\nsn: ${cn}\n`,
@@ -36,9 +36,9 @@ const ATTRIBUTES = ['*', 'entryUUID'];
 
 const STEP = fc.record({
   changes: changesInOneGo(),
-  /** Each by a client of its own. */
+  /** Each with its own client. */
   atOnce: fc.boolean(),
-  /** Milliseconds from its beginning. */
+  /** Milliseconds from the start. */
   cutAfter: fc.nat(120),
 });
 type Step = typeof STEP extends fc.Arbitrary<infer Each> ? Each : never;
@@ -86,8 +86,8 @@ describe.each([
   const dump = async () => parseDump(await slapd.search({ attributes: ATTRIBUTES }));
 
   /**
-   * What a run over the whole directory would still have to do. What nobody can see is left out where it cannot be
-   * known: a group that names somebody who is not mirrored is rewritten without a word.
+   * Differences that a full synchronization would still find. The test ignores those that cannot be known: the server rewrites a
+   * group with a reference to an entry that is not mirrored without a notification.
    */
   async function readRest(): Promise<unknown> {
     const outcome = await service.synchronize({ dryRun: true });
@@ -96,7 +96,7 @@ describe.each([
     return { isEmpty: isEmpty(plan), unseen: refint ? [] : plan.unresolved };
   }
 
-  /** Waits until the mirror is what the server holds, and nothing is left to be done. */
+  /** Waits until the mirror equals the content of the server, and no work is left. */
   async function expectConvergence(): Promise<void> {
     const wanted = expectMirror(await dump());
     const latest = performance.now() + LONGEST_WAIT;
@@ -121,7 +121,7 @@ describe.each([
             proxy.cut();
           })
         : null;
-    // One that has become impossible is refused, which is an answer like any other.
+    // A change that has become impossible is rejected, which is a valid outcome.
     if (atOnce) await Promise.all(changes.map((change) => slapd.modify(change(entries))));
     else for (const change of changes) await slapd.modify(change(entries));
     await cut;
@@ -129,7 +129,7 @@ describe.each([
   }
 
   it.each(Array.from({ length: repetitions({ usually: 1, long }) }, (_, run) => SEED + run))(
-    'end with what ldapsearch shows (seed %i)',
+    'lead to the output of ldapsearch (seed %i)',
     async (seed) => {
       for (const step of fc.sample(STEP, { numRuns: STEPS, seed })) {
         await apply(step);
@@ -138,7 +138,7 @@ describe.each([
     },
   );
 
-  it(`end so too when they do not wait for the mirror (seed ${SEED})`, async () => {
+  it(`lead to it also without waiting for the mirror (seed ${SEED})`, async () => {
     for (const step of fc.sample(STEP, { numRuns: STEPS * 2, seed: SEED })) await apply(step);
     await expectConvergence();
   });

@@ -20,55 +20,58 @@ describe.each([
     'glued',
     { DIRECTORY_PEOPLE_BASE: '', DIRECTORY_GROUPS_BASE: '' },
   ],
-] as const)('a directory that tells of groups only, with people in %s without syncprov', (_, kind, bases) => {
-  let directory: FollowedDirectory;
+] as const)(
+  'a directory that notifies of groups only, with users in %s without syncprov',
+  (_, kind, bases) => {
+    let directory: FollowedDirectory;
 
-  beforeAll(async () => {
-    directory = await FollowedDirectory.start(
-      { ldif: buildLdif(PEOPLE, GROUPS), peopleDatabase: kind },
-      bases,
-    );
-  });
+    beforeAll(async () => {
+      directory = await FollowedDirectory.start(
+        { ldif: buildLdif(PEOPLE, GROUPS), peopleDatabase: kind },
+        bases,
+      );
+    });
 
-  afterAll(() => directory.stop());
+    afterAll(() => directory.stop());
 
-  const nameOf = async (id: string) => (await readNames(directory.service))[id] ?? null;
+    const nameOf = async (id: string) => (await readNames(directory.service))[id] ?? null;
 
-  it('is read whole', async () => {
-    await eventually(
-      () => readStatus(directory.service).then(({ state, blockedReason }) => [state, blockedReason]),
-      ['IDLE', null],
-    );
-    expect(await readIds(directory.service)).toEqual(['anna', 'ben', 'cleo']);
-    expect(await readMembers(directory.service, 'club')).toEqual(['anna MEMBER', 'ben MEMBER']);
-    expect((await readLeftOut(directory.service)).quarantined).toEqual([]);
-  });
+    it('is read completely', async () => {
+      await eventually(
+        () => readStatus(directory.service).then(({ state, blockedReason }) => [state, blockedReason]),
+        ['IDLE', null],
+      );
+      expect(await readIds(directory.service)).toEqual(['anna', 'ben', 'cleo']);
+      expect(await readMembers(directory.service, 'club')).toEqual(['anna MEMBER', 'ben MEMBER']);
+      expect((await readLeftOut(directory.service)).quarantined).toEqual([]);
+    });
 
-  it('is asked for changes of both parts', async () => {
-    await directory.change(rename('anna', 'Anna Berg'));
-    await eventually(() => nameOf('anna'), 'Anna Berg');
-    await directory.change(
-      `dn: ${groupDn('club')}\nchangetype: modify\nadd: owner\nowner: ${personDn('cleo')}\n`,
-      `dn: ${personDn('ben')}\nchangetype: delete\n`,
-    );
-    await eventually(() => readMembers(directory.service, 'club'), ['anna MEMBER', 'cleo OWNER']);
-    expect(await readIds(directory.service)).toEqual(['anna', 'cleo']);
-    expect(await readStatus(directory.service)).toMatchObject({ state: 'IDLE', blockedReason: null });
-  });
+    it('is polled for changes of both parts', async () => {
+      await directory.change(rename('anna', 'Anna Berg'));
+      await eventually(() => nameOf('anna'), 'Anna Berg');
+      await directory.change(
+        `dn: ${groupDn('club')}\nchangetype: modify\nadd: owner\nowner: ${personDn('cleo')}\n`,
+        `dn: ${personDn('ben')}\nchangetype: delete\n`,
+      );
+      await eventually(() => readMembers(directory.service, 'club'), ['anna MEMBER', 'cleo OWNER']);
+      expect(await readIds(directory.service)).toEqual(['anna', 'cleo']);
+      expect(await readStatus(directory.service)).toMatchObject({ state: 'IDLE', blockedReason: null });
+    });
 
-  it('is examined in the same way', async () => {
-    const { directory: config } = readConfig({ ...directorySettings(directory.slapd), ...bases });
-    if (config.source.kind === 'file') throw new Error('It is a file');
-    const findings = await checkDirectory(config, config.source, new AbortController().signal);
-    expect(findings.filter(({ result }) => result === 'problem')).toEqual([]);
-    expect(findings.find(({ what }) => what === 'people')?.text).toMatch(/^2 below /);
-    expect(findings.find(({ what }) => what === 'changes')?.text).toMatch(
-      /^asked for every 1 s\. The directory server (refuses content synchronization: \w+ \(12\), for|omits) ou=people,/,
-    );
-  });
-});
+    it('is checked in the same way', async () => {
+      const { directory: config } = readConfig({ ...directorySettings(directory.slapd), ...bases });
+      if (config.source.kind === 'file') throw new Error('It is a file');
+      const findings = await checkDirectory(config, config.source, new AbortController().signal);
+      expect(findings.filter(({ result }) => result === 'problem')).toEqual([]);
+      expect(findings.find(({ what }) => what === 'people')?.text).toMatch(/^2 below /);
+      expect(findings.find(({ what }) => what === 'changes')?.text).toMatch(
+        /^asked for every 1 s\. The directory server (refuses content synchronization: \w+ \(12\), for|omits) ou=people,/,
+      );
+    });
+  },
+);
 
-describe.each(['glued', 'separate'] as const)('a directory with people in a %s database', (kind) => {
+describe.each(['glued', 'separate'] as const)('a directory with users in a %s database', (kind) => {
   let directory: FollowedDirectory;
 
   beforeAll(async () => {
@@ -87,7 +90,7 @@ describe.each(['glued', 'separate'] as const)('a directory with people in a %s d
     return [state, blockedReason];
   };
 
-  it('is followed where both databases tell of changes, also across connections', async () => {
+  it('is followed if both databases notify of changes, also across connections', async () => {
     await directory.change(rename('anna', 'Anna Berg'));
     await eventually(() => nameOf('anna'), 'Anna Berg');
     for (const name of ['Anna Bach', 'Anna Boll']) {
@@ -98,7 +101,7 @@ describe.each(['glued', 'separate'] as const)('a directory with people in a %s d
     }
   });
 
-  it('is followed when the people no longer tell of theirs, and their contextCSN is out of date', async () => {
+  it("is followed after the users' database stops notifications with an outdated contextCSN", async () => {
     await directory.slapd.restart({ peopleSyncprov: false });
     const describeClub = (text: string) =>
       `dn: ${groupDn('club')}\nchangetype: modify\nreplace: description\ndescription: ${text}\n`;

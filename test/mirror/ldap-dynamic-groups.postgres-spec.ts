@@ -5,7 +5,7 @@ import { FollowedDirectory } from '../support/servers/ldap.js';
 import { readMembers } from '../support/builders/ldap-mirror.js';
 import { readRevision, readStatus } from '../support/clients/mirror.js';
 
-/** Whom `sn` chooses; cleo is not among them. */
+/** Users with the matching `sn`; cleo does not match. */
 const URL = `ldap:///ou=people,${BASE_DN}??sub?(sn=Staff)`;
 const LDIF = [
   buildLdif(
@@ -25,8 +25,8 @@ const replace = (dn: string, attribute: string, value: string) =>
   `dn: ${dn}\nchangetype: modify\nreplace: ${attribute}\n${attribute}: ${value}\n`;
 
 describe.each([
-  ['told', true],
-  ['asked for', false],
+  ['notified', true],
+  ['polled', false],
 ])('a dynamic group of a directory whose changes are %s', (_, syncprov) => {
   let directory: FollowedDirectory;
 
@@ -41,7 +41,7 @@ describe.each([
 
   const membersOf = (id: string) => readMembers(directory.service, id);
 
-  /** Every removal of a membership that was applied. */
+  /** Every removal of a membership by a revision. */
   async function readRemovals(): Promise<number> {
     const [row]: { removed: number }[] = await directory.service.app
       .get(DataSource)
@@ -54,7 +54,7 @@ describe.each([
     expect(await membersOf('club')).toEqual(['anna MEMBER', 'ben MEMBER', 'cleo MEMBER']);
   });
 
-  it('keeps them when its entry is changed', async () => {
+  it('keeps its members when its entry changes', async () => {
     const before = await readRevision(directory.service);
     await directory.change(replace(groupDn('staff'), 'description', 'Changed'));
     await eventually(async () => (await readRevision(directory.service)) > before, true);
@@ -62,7 +62,7 @@ describe.each([
     expect(await readRemovals()).toBe(0);
   });
 
-  it('has a person who comes, and one who comes to match', async () => {
+  it('gets users who are added or start to match', async () => {
     await directory.change(person('dan', 'Staff'));
     await eventually(() => membersOf('staff'), ['anna MEMBER', 'ben MEMBER', 'dan MEMBER']);
     await directory.change(replace(personDn('cleo'), 'sn', 'Staff'));
@@ -72,7 +72,7 @@ describe.each([
     expect(await readRemovals()).toBe(0);
   });
 
-  it('loses a person who no longer matches, and nobody else', async () => {
+  it('loses only users who no longer match', async () => {
     await directory.change(replace(personDn('anna'), 'sn', 'Guest'));
     await eventually(() => membersOf('staff'), ['ben MEMBER', 'cleo MEMBER', 'dan MEMBER']);
     expect(await readRemovals()).toBe(1);
@@ -81,7 +81,7 @@ describe.each([
     expect(await readRemovals()).toBeLessThanOrEqual(2);
   });
 
-  it('is found when it comes, and follows its own search', async () => {
+  it('is found when it is added, and follows its own search', async () => {
     await directory.change(
       `dn: ${groupDn('guests')}\nchangetype: add\nobjectClass: groupOfURLs\ncn: guests\nmemberURL: ldap:///ou=people,${BASE_DN}??sub?(sn=Guest)\n`,
     );

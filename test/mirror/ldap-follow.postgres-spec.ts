@@ -10,8 +10,8 @@ const GROUPS = [
 ];
 
 describe.each([
-  ['a directory that tells of changes', true],
-  ['a directory that has to be asked', false],
+  ['a directory with notifications', true],
+  ['a directory without notifications', false],
 ])('%s', (_, syncprov) => {
   let directory: FollowedDirectory;
   let authorization: string;
@@ -47,14 +47,14 @@ describe.each([
     expect(await readStatus(directory.service)).toMatchObject({ state: 'IDLE', blockedReason: null });
   });
 
-  it('shows a changed person', async () => {
+  it('shows a changed user', async () => {
     await directory.change(
       `dn: ${personDn('anna')}\nchangetype: modify\nreplace: displayName\ndisplayName: Anna Berg\n`,
     );
     await eventually(() => nameOf('anna'), 'Anna Berg');
   });
 
-  it('shows who comes, and in groups that named them before', async () => {
+  it('shows added users, also in groups that referred to them before', async () => {
     await directory.change(
       `dn: ${groupDn('team')}\nchangetype: modify\nadd: groupAdmin\ngroupAdmin: ${personDn('finn')}\n`,
       `dn: ${personDn('finn')}\nchangetype: add\nobjectClass: inetOrgPerson\nuid: finn\ncn: Finn\nsn: Finn\n`,
@@ -66,7 +66,7 @@ describe.each([
     expect(await membersOf('team')).toEqual(['dan MEMBER', 'finn ADMIN']);
   });
 
-  it('shows who goes', async () => {
+  it('shows deleted users', async () => {
     await directory.change(`dn: ${personDn('finn')}\nchangetype: delete\n`);
     await eventually(() => membersOf('team'), ['dan MEMBER']);
     expect(await nameOf('finn')).toBeNull();

@@ -5,11 +5,11 @@ import { countDeletions, readIds, readPeople } from '../support/builders/ldap-mi
 import { readStatus } from '../support/clients/mirror.js';
 import { MIRROR_DN } from '../support/servers/slapd.mjs';
 
-/** Of forty, two may go within ten minutes, and three always. */
+/** Of forty, two may be deleted within ten minutes, and three in any case. */
 const PEOPLE = Array.from({ length: 30 }, (_, index) => `p${index + 10}`);
 const CLASS = Array.from({ length: 10 }, (_, index) => `c${index + 10}`);
 const YEAR = `ou=2026,ou=people,${BASE_DN}`;
-const EVERYBODY = [...PEOPLE, ...CLASS].sort();
+const ALL_USERS = [...PEOPLE, ...CLASS].sort();
 
 const LDIF = [
   buildLdif(
@@ -30,9 +30,9 @@ const hide = (what: string) => [OPEN[0] ?? '', `access to ${what} by * none`, OP
 const remove = (id: string) => `dn: ${personDn(id)}\nchangetype: delete\n`;
 
 describe.each([
-  ['told', true],
-  ['asked for', false],
-])('the guard, where changes are %s,', (_, syncprov) => {
+  ['notified', true],
+  ['polled', false],
+])('the deletion guard, if changes are %s,', (_, syncprov) => {
   let directory: FollowedDirectory;
 
   beforeAll(async () => {
@@ -54,7 +54,7 @@ describe.each([
     ],
     ['all people', `dn.children="ou=people,${BASE_DN}"`, 'The directory no longer contains people'],
   ])(
-    'holds what a server that suddenly hides %s looks like, and lets go when it shows them',
+    'holds the plan after a server hides %s, and releases it when they are visible again',
     async (_what, hidden, reason) => {
       const before = await readPeople(directory.service);
       await directory.slapd.restart({ acl: hide(hidden) });
@@ -67,20 +67,20 @@ describe.each([
     },
   );
 
-  it('lets a few go one after another, and holds those after them', async () => {
+  it('allows a few deletions one after another, and holds further ones', async () => {
     for (const [index, id] of ['p10', 'p11', 'p12'].entries()) {
       await directory.change(remove(id));
-      await eventually(async () => (await readIds(directory.service)).length, EVERYBODY.length - index - 1);
+      await eventually(async () => (await readIds(directory.service)).length, ALL_USERS.length - index - 1);
     }
     await directory.change(remove('p13'));
     await eventually(readState, [
       'BLOCKED',
       'It would delete 1 of 37 people after 3 shortly before: at most 3 are let through',
     ]);
-    expect((await readIds(directory.service)).length).toBe(EVERYBODY.length - 3);
+    expect((await readIds(directory.service)).length).toBe(ALL_USERS.length - 3);
   });
 
-  it('keeps everything else waiting, and applies all of it once the plan is confirmed', async () => {
+  it('holds all later changes, and applies them after the confirmation', async () => {
     await directory.change(
       remove('p14'),
       `dn: ${personDn('p20')}\nchangetype: modify\nreplace: displayName\ndisplayName: Anna\n`,
@@ -94,7 +94,7 @@ describe.each([
     expect(await directory.service.synchronize({ confirm })).toMatchObject({ kind: 'applied' });
     expect(await readState()).toEqual(['IDLE', null]);
     expect(await readIds(directory.service)).toEqual(
-      EVERYBODY.filter((id) => !['p10', 'p11', 'p12', 'p13', 'p14'].includes(id)),
+      ALL_USERS.filter((id) => !['p10', 'p11', 'p12', 'p13', 'p14'].includes(id)),
     );
     await directory.change(
       `dn: uid=new,${YEAR}\nchangetype: add\nobjectClass: inetOrgPerson\nuid: new\ncn: new\nsn: new\n`,

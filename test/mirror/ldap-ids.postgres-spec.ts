@@ -12,16 +12,16 @@ const group = (above: string) =>
 const giveId = (cn: string, uid: string) =>
   `dn: ${personDn(cn)}\nchangetype: modify\nreplace: uid\nuid: ${uid}\n`;
 
-/** The ids are no part of the DNs: they can be taken from one and given to another. */
+/** The DNs do not contain ids, so that ids can move between entries. */
 const CONTENT = [person('one', 'u1'), person('two', 'u2'), person('three', 'u3'), group('ou=groups,')]
   .map((record) => record.replace('changetype: add\n', ''))
   .join('\n');
 const SUB = `dn: ou=sub,ou=groups,${BASE_DN}\nobjectClass: organizationalUnit\n`;
 
 describe.each([
-  ['told', true],
-  ['asked for', false],
-])('ids, where changes are %s,', (_, syncprov) => {
+  ['notified', true],
+  ['polled', false],
+])('ids, if changes are %s,', (_, syncprov) => {
   let directory: FollowedDirectory;
 
   beforeAll(async () => {
@@ -33,7 +33,7 @@ describe.each([
 
   afterAll(() => directory.stop());
 
-  /** Who has which id, by the name that is left alone. */
+  /** Users by id, identified by a constant name. */
   const readOwners = async () =>
     Object.entries(await readPeople(directory.service)).map(([id, { dn, key }]) => [id, dn, key]);
   const reasons = async () => {
@@ -41,7 +41,7 @@ describe.each([
     return quarantined.map(({ dn, reason }) => `${dn} ${reason}`).sort();
   };
 
-  it('that two people swap are theirs, and they stay who they are', async () => {
+  it('can be swapped by two users, who keep their identities', async () => {
     const { u1, u2, u3 } = await readPeople(directory.service);
     await directory.change(giveId('one', 'u2'), giveId('two', 'u1'));
     await eventually(readOwners, [
@@ -52,7 +52,7 @@ describe.each([
     expect(await countDeletions(directory.service)).toEqual({ people: 0, memberships: 0 });
   });
 
-  it('that go round are those of whom they have come to', async () => {
+  it('can be exchanged in a cycle', async () => {
     const [two, one, three] = Object.values(await readPeople(directory.service)).map(({ key }) => key);
     await directory.change(giveId('one', 'u3'), giveId('two', 'u2'), giveId('three', 'u1'));
     await eventually(readOwners, [
@@ -62,7 +62,7 @@ describe.each([
     ]);
   });
 
-  it('that two people have, but for case, are nobody’s, and the others go on', async () => {
+  it('that two users share, ignoring case, belong to neither, and other changes are applied', async () => {
     await directory.change(person('four', 'U1'), person('five', 'u5'));
     await eventually(() => readIds(directory.service), ['u2', 'u3', 'u5']);
     expect(await reasons()).toEqual(
@@ -71,13 +71,13 @@ describe.each([
     expect(await readStatus(directory.service)).toMatchObject({ state: 'IDLE' });
   });
 
-  it('are somebody’s again when the other one gets another', async () => {
+  it('belong to one user again when the other gets another id', async () => {
     await directory.change(giveId('four', 'u4'));
     await eventually(() => readIds(directory.service), ['u1', 'u2', 'u3', 'u4', 'u5']);
     expect(await reasons()).toEqual([]);
   });
 
-  it('are somebody’s again when one of three is left', async () => {
+  it('belong to one user again when one of three is left', async () => {
     await directory.change(giveId('four', 'u1'), giveId('five', 'u1'));
     await eventually(() => readIds(directory.service), ['u2', 'u3']);
     await directory.change(`dn: ${personDn('four')}\nchangetype: delete\n`);
@@ -86,7 +86,7 @@ describe.each([
     await eventually(async () => (await readPeople(directory.service))['u1']?.dn, personDn('five'));
   });
 
-  it('of groups are told apart in the same way', async () => {
+  it('of groups are handled in the same way', async () => {
     await directory.change(group('ou=sub,ou=groups,'));
     await eventually(() => readIds(directory.service, 'groups'), []);
     await directory.change(`dn: cn=club,ou=groups,${BASE_DN}\nchangetype: delete\n`);

@@ -13,9 +13,9 @@ import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';
 
 const KILLS = repetitions({ usually: 2, long: 16 });
-/** Milliseconds from when changes are being followed to the latest kill. */
+/** Maximum of milliseconds between the first change and a kill. */
 const LATEST = 400;
-/** Milliseconds from one change to the next: less than a revision takes, and the service is not kept from running. */
+/** Milliseconds between two changes: shorter than a revision, and long enough for the service to run. */
 const PAUSE = 20;
 
 const PEOPLE = Array.from({ length: 300 }, (_, index) => `person-${index}`);
@@ -34,7 +34,7 @@ const LDIF = buildLdif(
 
 const any = (ids: readonly string[]) => ids[Math.floor(Math.random() * ids.length)] ?? '';
 
-/** Changes of people, each of whom is seldom changed again, and of a group that always has one half of them. */
+/** Changes of users, each of whom changes rarely, and of a group that always has one of two halves of them. */
 function changes(version: number): string {
   const renamed = Array.from(
     { length: 8 },
@@ -50,7 +50,7 @@ function changes(version: number): string {
   ].join('\n');
 }
 
-describe('a service that is killed while changes come in', () => {
+describe('a service that is killed during changes', () => {
   let slapd: TestSlapd;
   let database: TestDatabase;
   let dataSource: DirectoryDataSource;
@@ -79,7 +79,7 @@ describe('a service that is killed while changes come in', () => {
     return service;
   }
 
-  /** Changes the directory again and again, until it is told to stop. */
+  /** Changes the directory until it is stopped. */
   async function keepChanging({ aborted }: { aborted: () => boolean }): Promise<void> {
     for (let version = 1; !aborted(); version++) {
       await slapd.modify(changes(version));
@@ -87,7 +87,7 @@ describe('a service that is killed while changes come in', () => {
     }
   }
 
-  /** What nobody may ever see: half of a revision, or counters of another one. */
+  /** Invalid states: a partial revision, or counters of another one. */
   async function findBroken(): Promise<unknown[]> {
     const parities: { group: string; parities: number[] }[] = await dataSource.query(`
       select g.id as "group", array_agg(distinct substring(u.id from 8)::integer % 2) as parities
@@ -100,7 +100,7 @@ describe('a service that is killed while changes come in', () => {
     return [...parities, ...counted, ...(await readInconsistencies(dataSource))];
   }
 
-  it('has done all of a revision or nothing, and goes on from there', async () => {
+  it('has committed or rolled back each revision, and continues', async () => {
     let isOver = false;
     const changing = keepChanging({ aborted: () => isOver });
     for (let kill = 0; kill < KILLS; kill++) {

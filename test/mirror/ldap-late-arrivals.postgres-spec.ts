@@ -20,7 +20,7 @@ const setName = (id: string, name: string, ...more: string[]) =>
     '',
   ].join('\n');
 
-/** Of this server modifyTimestamp is all that says when an entry was changed. */
+/** The only information of this server about the time of a change is modifyTimestamp. */
 const WITHOUT_CSN: SlapdOptions = {
   acl: [
     'access to attrs=userPassword by anonymous auth by * none',
@@ -32,7 +32,7 @@ const WITHOUT_CSN: SlapdOptions = {
 describe.each([
   ['entryCSN', {}],
   ['modifyTimestamp alone', WITHOUT_CSN],
-])('a server that is asked for changes, and shows them by %s', (_, options) => {
+])('a server that is polled, and shows changes by %s', (_, options) => {
   let directory: FollowedDirectory;
 
   beforeAll(async () => {
@@ -43,7 +43,7 @@ describe.each([
 
   const nameOf = async (id: string) => (await readNames(directory.service))[id];
 
-  /** As replication does: the change has the time at which it was made elsewhere. */
+  /** Like replication: the time of the change is that at another server. */
   function changeLate(id: string, name: string, time: string): void {
     const args = ['-x', '-H', directory.slapd.url, '-D', ROOT_DN, '-w', ROOT_PASSWORD, '-e', '!relax'];
     const input = setName(id, name, '-', 'replace: modifyTimestamp', `modifyTimestamp: ${time}`);
@@ -51,14 +51,14 @@ describe.each([
     if (status !== 0) throw new Error(stderr);
   }
 
-  it('is seen to have changed where the time of the change is an old one', async () => {
-    // Later than the time at which the directory was filled, so that the following looks ask for what comes after it.
+  it('shows changes with an old time', async () => {
+    // Later than the initial content, so that the next polls read newer entries only.
     await sleep(1100);
     await directory.change(setName('anna', 'Anna Berg'));
     await eventually(() => nameOf('anna'), 'Anna Berg');
     changeLate('ben', 'Ben Late', '20200101000000Z');
     await eventually(() => nameOf('ben'), 'Ben Late');
-    // The next one is older still, as of another server whose clock is wrong.
+    // The next change is even older, like that of a server with a wrong clock.
     changeLate('ben', 'Ben Later', '20190101000000Z');
     await eventually(() => nameOf('ben'), 'Ben Later');
     expect(await readStatus(directory.service)).toMatchObject({ state: 'IDLE', blockedReason: null });

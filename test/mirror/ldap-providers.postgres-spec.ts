@@ -8,7 +8,7 @@ import { ReplicatedSlapd } from '../support/servers/replicated-slapd.js';
 import { TcpBalancer } from '../support/servers/tcp-balancer.js';
 
 const PLACES = [0, 1, 2];
-/** Nobody changes them: they must never be seen to go. */
+/** Entries that never change: they must never be deleted. */
 const CROWD = Array.from({ length: 60 }, (_, index) => `crowd-${index}`);
 const LDIF = buildLdif(
   [...PLACES.map((place) => ({ id: `pivot-${place}` })), ...CROWD.map((id) => ({ id }))],
@@ -16,8 +16,8 @@ const LDIF = buildLdif(
 );
 
 /**
- * Changes of each kind. Every server has people and a group of its own: changes of one entry on two servers at once are
- * lost by the servers themselves.
+ * Changes of each kind. Every server has its own users and group, because the servers themselves lose concurrent changes of one
+ * entry.
  */
 async function changeOn(slapd: ReplicatedSlapd, place: number, round: string): Promise<void> {
   const [group, id] = [`club-${place}`, `${round}-${place}`];
@@ -41,7 +41,7 @@ async function changeOn(slapd: ReplicatedSlapd, place: number, round: string): P
 
 const nameOf = (follower: ReplicatedFollower, id: string) => async () => (await follower.readNames())[id];
 
-/** Who stays is never seen to go and come again: then the row would be another one. */
+/** The rows of unchanged users are never replaced. */
 async function readKeys(follower: ReplicatedFollower): Promise<unknown[]> {
   const people = await follower.readPeople();
   return CROWD.map((id) => people[id]?.key);
@@ -50,10 +50,10 @@ async function readKeys(follower: ReplicatedFollower): Promise<unknown[]> {
 describe('three providers that replicate each other', () => {
   let slapd: ReplicatedSlapd;
   let balancer: TcpBalancer;
-  /** In front of the third one alone: the second address of the service behind the balancer. */
+  /** In front of the third server only: the second address of the service with a balancer. */
   let third: TcpBalancer;
   let haproxy: LdapHaproxy;
-  /** One behind a balancer, with a second address; one behind haproxy. */
+  /** One service with a balancer and a second address, and one with haproxy. */
   let followers: [ReplicatedFollower, ReplicatedFollower];
   let keys: unknown[][];
 
@@ -85,7 +85,7 @@ describe('three providers that replicate each other', () => {
     await haproxy.use(...places);
   }
 
-  /** And old ones are broken. */
+  /** Existing connections are closed. */
   async function moveTo(...places: number[]): Promise<void> {
     await letMoveTo(...places);
     balancer.breakConnections();
@@ -97,7 +97,7 @@ describe('three providers that replicate each other', () => {
     expect(await Promise.all(followers.map(readKeys))).toEqual(keys);
   }
 
-  it('are mirrored exactly when writes go to all of them and connections move between them', async () => {
+  it('are mirrored exactly while all are written and connections move between them', async () => {
     for (let round = 0; round < 6; round++) {
       await moveTo((round + 1) % 3);
       await Promise.all(PLACES.map((place) => changeOn(slapd, place, `moving-${round}`)));
@@ -109,14 +109,14 @@ describe('three providers that replicate each other', () => {
     await expectAllToEqual(0);
     for (const follower of followers) {
       expect(Object.keys(await follower.readNames()).filter((id) => id.startsWith('kept-'))).toHaveLength(24);
-      // No more than was taken away in the directory, where people leave their group before they go.
+      // No more deletions than in the directory, where users leave their group before they are deleted.
       const { people, memberships } = await follower.countLosses();
       expect(people).toBeLessThanOrEqual(24);
       expect(memberships).toBeLessThanOrEqual(48);
     }
   });
 
-  it('are followed further when the one that is followed is killed in the middle of writes', async () => {
+  it('are followed when the current one is killed during writes', async () => {
     await moveTo(0);
     await expectAllToEqual(0);
     await letMoveTo(...PLACES);
@@ -130,7 +130,7 @@ describe('three providers that replicate each other', () => {
     await slapd.at(0).stop('SIGKILL');
     await writing;
     await changeOn(slapd, 1, 'meanwhile');
-    // What only the dead server has is waited for; everything else goes on at once.
+    // Only changes of the dead server are delayed; all others are applied at once.
     for (const follower of followers) {
       await eventually(async () => {
         const { state, reason } = await follower.readStatus();
@@ -144,7 +144,7 @@ describe('three providers that replicate each other', () => {
     await expectAllToEqual(1);
   });
 
-  it('are followed further when the one that is followed stands still', async () => {
+  it('are followed when the current one hangs', async () => {
     // Closed at first: otherwise the service may follow the third server by its second address.
     third.use();
     await moveTo(0);
@@ -153,7 +153,7 @@ describe('three providers that replicate each other', () => {
     slapd.at(0).freeze();
     try {
       await haproxy.use(...PLACES);
-      // New connections of the other one go there too: only its second address leads to another server.
+      // New connections of the other service go there, too: only its second address leads to another server.
       await slapd.change(1, modify('pivot-1', 'While it stands still'));
       await eventually(
         () =>
@@ -176,7 +176,7 @@ describe('three providers that replicate each other', () => {
     await expectAllToEqual(0);
   });
 
-  it('are followed further while one of them starts again and again', async () => {
+  it('are followed while one of them restarts repeatedly', async () => {
     await moveTo(0);
     await expectAllToEqual(0);
     for (let round = 0; round < 5; round++) {
@@ -212,7 +212,7 @@ describe('a provider and a consumer behind one address, with clocks that are day
     await slapd.stop();
   });
 
-  it('are mirrored exactly when connections move between them', async () => {
+  it('are mirrored exactly while connections move between them', async () => {
     const keys = await readKeys(follower);
     for (let round = 0; round < 6; round++) {
       balancer.use(slapd.at(round % 3).port);

@@ -29,10 +29,10 @@ function move(dn: string, rdn: string, superior?: string): string {
 }
 
 describe.each([
-  { way: 'told', syncprov: true, refint: true },
-  { way: 'told', syncprov: true, refint: false },
-  { way: 'asked', syncprov: false, refint: true },
-])('where changes are $way and the overlay refint is there: $refint', ({ syncprov, refint }) => {
+  { way: 'notified', syncprov: true, refint: true },
+  { way: 'notified', syncprov: true, refint: false },
+  { way: 'polled', syncprov: false, refint: true },
+])('changes that are $way, overlay refint: $refint', ({ syncprov, refint }) => {
   let directory: FollowedDirectory;
 
   beforeAll(async () => {
@@ -44,11 +44,11 @@ describe.each([
 
   afterAll(() => directory.stop());
 
-  /** What the group's entry says: the overlay rewrites it, and without it the old name stays. */
+  /** The reference in the group's entry: the overlay rewrites it, otherwise the old DN stays. */
   const membersAfter = (withRefint: string[], without: string[]) =>
     eventually(() => readMembers(directory.service, 'club'), refint ? withRefint : without);
 
-  it('a person who is renamed stays the same person, with photo and time of creation', async () => {
+  it('a renamed user keeps the row, with photo and time of creation', async () => {
     const { anna } = await readPeople(directory.service);
     await directory.change(move(personDn('anna'), 'uid=annika'));
     await eventually(() => readIds(directory.service), ['annika', 'ben', 'dora', 'emil']);
@@ -57,7 +57,7 @@ describe.each([
     await membersAfter(['annika MEMBER', 'dora MEMBER', 'emil MEMBER'], ['dora MEMBER', 'emil MEMBER']);
   });
 
-  it('a person who is moved among the people stays the same person', async () => {
+  it('a user who moves within the users keeps the row', async () => {
     const { annika } = await readPeople(directory.service);
     const dn = `uid=annika,${ALUMNI}`;
     await directory.change(move(personDn('annika'), 'uid=annika', ALUMNI));
@@ -65,7 +65,7 @@ describe.each([
     await membersAfter(['annika MEMBER', 'dora MEMBER', 'emil MEMBER'], ['dora MEMBER', 'emil MEMBER']);
   });
 
-  it('everybody below something that is renamed stays the same, though no message tells of them', async () => {
+  it('entries below a renamed entry keep their rows, though no notification mentions them', async () => {
     const before = await readPeople(directory.service);
     await directory.change(move(`ou=class,${YEAR}`, 'ou=former', ALUMNI));
     const wanted = Object.fromEntries(
@@ -78,7 +78,7 @@ describe.each([
     await membersAfter(['annika MEMBER', 'dora MEMBER', 'emil MEMBER'], []);
   });
 
-  it('what was renamed and is renamed back is as it was', async () => {
+  it('an entry that is renamed back is unchanged', async () => {
     await directory.change(
       move(`ou=former,${ALUMNI}`, 'ou=class', YEAR),
       move(`uid=annika,${ALUMNI}`, 'uid=anna', `ou=people,${BASE_DN}`),
@@ -87,11 +87,11 @@ describe.each([
       () => readMembers(directory.service, 'club'),
       ['anna MEMBER', 'dora MEMBER', 'emil MEMBER'],
     );
-    // Each of the three once, where nobody rewrites the group.
+    // Each of the three once, because the group is not rewritten.
     expect(await countDeletions(directory.service)).toEqual({ people: 0, memberships: refint ? 0 : 3 });
   });
 
-  it('whoever leaves the people is gone, and is there again on coming back', async () => {
+  it('a user who moves out of the base is deleted, and is added after moving back', async () => {
     const { anna, ...others } = await readPeople(directory.service);
     await directory.change(
       move(personDn('anna'), 'uid=anna', ELSEWHERE),

@@ -6,7 +6,7 @@ import { ReplicatedFollower } from '../support/servers/replicated-follower.js';
 import { ReplicatedSlapd } from '../support/servers/replicated-slapd.js';
 import { TcpBalancer } from '../support/servers/tcp-balancer.js';
 
-/** Enough that a transfer of all of them is told from one of a few. */
+/** Large enough to tell a complete transfer from a partial one. */
 const CROWD = Array.from({ length: 200 }, (_, index) => `crowd-${index}`);
 const LDIF = buildLdif(
   ['anna', 'ben', 'cleo', 'dan', 'eva', ...CROWD].map((id) => ({ id })),
@@ -54,7 +54,7 @@ describe('two providers behind one address', () => {
     await slapd.converge();
   }
 
-  /** A session that goes on with a cookie, on this server. */
+  /** A session that resumes with a cookie, on this server. */
   async function reconnectTo(index: number): Promise<void> {
     const { port } = slapd.at(index);
     const before = balancer.given.get(port) ?? 0;
@@ -67,7 +67,7 @@ describe('two providers behind one address', () => {
   it.each([
     ['the same server', 0],
     ['the other server', 1],
-  ])('transfer only what has changed when the service starts again, on %s', async (_, index) => {
+  ])('transfer only the changes when the service starts again, on %s', async (_, index) => {
     await changeOn(0, `while-connected-${index}`);
     await changeOn(1, `beside-${index}`);
     await follower.expectToEqual(slapd, 0);
@@ -78,7 +78,7 @@ describe('two providers behind one address', () => {
     await follower.resume();
     await follower.expectToEqual(slapd, index);
     expect(balancer.people - people).toBeLessThan(CROWD.length / 4);
-    // A server that gets no cookie sends each entry, by its name at least.
+    // Without a cookie, a server sends at least the name of each entry.
     expect(balancer.synchronized - synchronized).toBeLessThan(CROWD.length / 2);
   });
 
@@ -87,13 +87,13 @@ describe('two providers behind one address', () => {
     ['the first', 'the second', 0, 1],
     ['the second', 'the first', 1, 0],
     ['the second', 'the second', 1, 1],
-  ])('of which %s is followed: show what is written on %s', async (_, __, followed, written) => {
+  ])('of which %s is followed, show changes of %s', async (_, __, followed, written) => {
     await reconnectTo(followed);
     await changeOn(written, `${followed}${written}`);
     await follower.expectToEqual(slapd, followed);
   });
 
-  it.each([0, 1])('are asked over one connection (%i)', async (index) => {
+  it.each([0, 1])('are polled over one connection (%i)', async (index) => {
     balancer.use(slapd.at(0).port, slapd.at(1).port);
     const before = [...balancer.given.values()].reduce((sum, each) => sum + each, 0);
     balancer.breakConnections();
@@ -125,7 +125,7 @@ describe('a consumer that lags behind its provider', () => {
     await slapd.stop();
   });
 
-  it('deletes nothing, is waited for, and is followed once it has caught up', async () => {
+  it('deletes nothing, is waited for, and is followed when it has caught up', async () => {
     slapd.hold(1);
     slapd.hold(2);
     await slapd.change(0, add('newcomer'), join('newcomer'), modify('anna', 'Anna'), remove('dan'));
@@ -144,7 +144,7 @@ describe('a consumer that lags behind its provider', () => {
     expect(await follower.readIds()).toEqual(known);
   });
 
-  it('is passed over for the next server that is up to date', async () => {
+  it('is skipped in favor of the next server that is up to date', async () => {
     slapd.hold(1);
     slapd.release(2);
     await slapd.converge([0, 2]);
@@ -161,7 +161,7 @@ describe('a consumer that lags behind its provider', () => {
     expect((await follower.readNames())['ben']).toBe('Ben Berg');
   });
 
-  it('deletes nothing when it has been filled in part only, and does not say how far it is', async () => {
+  it('deletes nothing if it is filled partially and has no contextCSN', async () => {
     // It is the one that is followed, and the provider is preferred.
     balancer.use(slapd.at(0).port);
     await slapd.at(2).restart();
@@ -189,7 +189,7 @@ describe('a consumer that lags behind its provider', () => {
   });
 });
 
-describe('consumers that tell nothing by themselves, behind one address', () => {
+describe('consumers without notifications, behind one address', () => {
   let slapd: ReplicatedSlapd;
   let balancer: TcpBalancer;
   let follower: ReplicatedFollower;
@@ -209,7 +209,7 @@ describe('consumers that tell nothing by themselves, behind one address', () => 
     await slapd.stop();
   });
 
-  it('are waited for when they lag, and nobody is deleted', async () => {
+  it('are waited for when they lag, and no user is deleted', async () => {
     await follower.expectToEqual(slapd, 1);
     slapd.hold(2);
     await slapd.change(0, add('newcomer'), join('newcomer'), modify('anna', 'Anna'));

@@ -14,57 +14,54 @@ const rename = (id: string, name: string) =>
 
 const BEHIND = /^The directory server is behind what is known since \d{4}-\S+Z \(server ID 0\)/;
 
-describe('a server that is put back to an earlier state', () => {
+describe('a server that is restored to an earlier state', () => {
   it.each([
     ['of a server that was stopped', 'SIGTERM'],
     ['of a server that ran, whose contextCSN is older than its entries', 'SIGKILL'],
-  ] as const)(
-    'is followed back when an operator confirms it, and on from there (a copy %s)',
-    async (_, signal) => {
-      const ldif = buildLdif(['anna', 'ben', 'cleo'].map((id) => ({ id })));
-      const directory = await FollowedDirectory.start({ ldif }, { DIRECTORY_BEHIND_SECONDS: '3' });
-      try {
-        const { service, slapd } = directory;
-        const names = () => readNames(service);
-        const data = join(slapd.directory, 'data');
-        await directory.change(rename('anna', 'Anna'));
-        await eventually(names, { anna: 'Anna', ben: 'ben', cleo: 'cleo' });
-        const before = await readPeople(service);
-        const isStopped = signal === 'SIGTERM';
-        if (isStopped) await slapd.stop();
-        cpSync(data, `${data}.before`, { recursive: true });
-        if (isStopped) await slapd.start();
+  ] as const)('is followed back after a confirmation, and from there on (a copy %s)', async (_, signal) => {
+    const ldif = buildLdif(['anna', 'ben', 'cleo'].map((id) => ({ id })));
+    const directory = await FollowedDirectory.start({ ldif }, { DIRECTORY_BEHIND_SECONDS: '3' });
+    try {
+      const { service, slapd } = directory;
+      const names = () => readNames(service);
+      const data = join(slapd.directory, 'data');
+      await directory.change(rename('anna', 'Anna'));
+      await eventually(names, { anna: 'Anna', ben: 'ben', cleo: 'cleo' });
+      const before = await readPeople(service);
+      const isStopped = signal === 'SIGTERM';
+      if (isStopped) await slapd.stop();
+      cpSync(data, `${data}.before`, { recursive: true });
+      if (isStopped) await slapd.start();
 
-        await directory.change(rename('ben', 'Ben'), `dn: ${personDn('cleo')}\nchangetype: delete\n`);
-        await eventually(names, { anna: 'Anna', ben: 'Ben' });
-        await slapd.stop(signal);
-        rmSync(data, { recursive: true });
-        cpSync(`${data}.before`, data, { recursive: true });
-        await slapd.start();
-        const readState = async () => (await service.app.get(MirrorState).get()).state;
-        const readReason = async () => (await service.app.get(MirrorState).get()).reason;
-        await eventually(async () => BEHIND.test((await readReason()) ?? ''), true);
-        await eventually(readState, SyncState.BLOCKED);
-        expect(await readReason()).toMatch(BEHIND);
-        expect(await names()).toEqual({ anna: 'Anna', ben: 'Ben' });
+      await directory.change(rename('ben', 'Ben'), `dn: ${personDn('cleo')}\nchangetype: delete\n`);
+      await eventually(names, { anna: 'Anna', ben: 'Ben' });
+      await slapd.stop(signal);
+      rmSync(data, { recursive: true });
+      cpSync(`${data}.before`, data, { recursive: true });
+      await slapd.start();
+      const readState = async () => (await service.app.get(MirrorState).get()).state;
+      const readReason = async () => (await service.app.get(MirrorState).get()).reason;
+      await eventually(async () => BEHIND.test((await readReason()) ?? ''), true);
+      await eventually(readState, SyncState.BLOCKED);
+      expect(await readReason()).toMatch(BEHIND);
+      expect(await names()).toEqual({ anna: 'Anna', ben: 'Ben' });
 
-        const { blockedPlan } = await service.app.get(MirrorState).get();
-        const outcome = await service.synchronize({ confirm: blockedPlan ?? '' });
-        expect(outcome.kind).toBe('applied');
-        await eventually(names, { anna: 'Anna', ben: 'ben', cleo: 'cleo' });
-        expect(Object.keys(await readPeople(service))).toEqual(Object.keys(before));
+      const { blockedPlan } = await service.app.get(MirrorState).get();
+      const outcome = await service.synchronize({ confirm: blockedPlan ?? '' });
+      expect(outcome.kind).toBe('applied');
+      await eventually(names, { anna: 'Anna', ben: 'ben', cleo: 'cleo' });
+      expect(Object.keys(await readPeople(service))).toEqual(Object.keys(before));
 
-        await directory.change(rename('cleo', 'Cleo'));
-        await eventually(names, { anna: 'Anna', ben: 'ben', cleo: 'Cleo' });
-        await eventually(readState, SyncState.IDLE);
-        expect(await readStatus(service)).toMatchObject({ state: 'IDLE', blockedReason: null });
-      } finally {
-        await directory.stop();
-      }
-    },
-  );
+      await directory.change(rename('cleo', 'Cleo'));
+      await eventually(names, { anna: 'Anna', ben: 'ben', cleo: 'Cleo' });
+      await eventually(readState, SyncState.IDLE);
+      expect(await readStatus(service)).toMatchObject({ state: 'IDLE', blockedReason: null });
+    } finally {
+      await directory.stop();
+    }
+  });
 
-  it('is followed at once when no person and no group is different', async () => {
+  it('is followed immediately if no user and no group differs', async () => {
     const directory = await FollowedDirectory.start({ ldif: buildLdif([{ id: 'anna' }]) });
     try {
       const { service, slapd } = directory;

@@ -14,12 +14,12 @@ import { TestProxy } from '../support/servers/proxy.js';
 import { synchronizerOf, TestService } from '../support/servers/service.js';
 import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 
-/** Bytes of what is in every entry beside the rest. */
+/** Additional bytes of every entry. */
 const WEIGHT = 40_000;
 const PEOPLE = Array.from({ length: 150 }, (_, index) => `person-${index + 100}`);
 const LIMITS = `dn.exact="${MIRROR_DN}" size=unlimited time=unlimited`;
 
-/** A picture of one pixel, with as many bytes after it: no more is looked at than the head. */
+/** A picture of one pixel, followed by as many bytes, because only the head is parsed. */
 function picture(weight: number): Buffer {
   const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
   return Buffer.concat([pixel, randomBytes(weight)]);
@@ -38,13 +38,13 @@ async function change(slapd: TestSlapd, ...records: string[]): Promise<void> {
 }
 
 describe.each([
-  ['told', true],
-  ['asked for', false],
-])('a server in trouble, where changes are %s,', (_, syncprov) => {
+  ['notified', true],
+  ['polled', false],
+])('a server in trouble, if changes are %s,', (_, syncprov) => {
   let slapd: TestSlapd;
   let proxy: TestProxy;
   let service: TestService;
-  /** The service as it runs now. */
+  /** The current process of the service. */
   let app: TestService['app'];
 
   beforeAll(async () => {
@@ -72,7 +72,7 @@ describe.each([
       return ids.map((id) => names[id] ?? null);
     };
 
-  /** Whether a run over the whole directory would have nothing to do. */
+  /** Whether a full synchronization would find no difference. */
   async function isCaughtUp(): Promise<boolean> {
     const outcome = await synchronizerOf(app, service.config).run(openSource(service.config.directory), {
       dryRun: true,
@@ -86,7 +86,7 @@ describe.each([
     await app.get(MirrorService).start();
   }
 
-  /** A server that is asked tells the second of a change: as long as it lasts, what was changed in it is read again. */
+  /** A polled server reports the second of a change: until it is over, changes in it are read again. */
   const untilLittleIsRead = () =>
     eventually(async () => {
       const before = proxy.received;
@@ -94,7 +94,7 @@ describe.each([
       return proxy.received - before < WHOLE / 10;
     }, true);
 
-  it('that is not there when the service starts is waited for', async () => {
+  it('is waited for if it is not available at the start', async () => {
     proxy.cut();
     service = await TestService.start({
       environment: {
@@ -108,7 +108,7 @@ describe.each([
     expect(await readIds({ app })).toEqual([]);
   });
 
-  it('shows nothing by half when the connection breaks while everything is read', async () => {
+  it('shows no partial state when the connection breaks during a full reading', async () => {
     proxy.mend();
     while (proxy.received < WHOLE / 2) await sleep(1);
     proxy.cut();
@@ -119,7 +119,7 @@ describe.each([
     expect(await readState()).toEqual(WELL);
   });
 
-  it('that limits what the account may read says so, and how that is mended', async () => {
+  it('that limits what the account may read is reported, with the remedy', async () => {
     const before = await readPeople({ app });
     await slapd.restart({ limits: `dn.exact="${MIRROR_DN}" size=100` });
     await eventually(
@@ -133,12 +133,12 @@ describe.each([
     expect(await readPeople({ app })).toEqual(before);
   });
 
-  it('that is stopped is waited for, and asked only for what has changed', async () => {
+  it('that is stopped is waited for, and is asked for changes only', async () => {
     await untilLittleIsRead();
     const before = proxy.received;
     proxy.cut();
     await change(slapd, rename('person-100', 'Anna'), remove('person-101'));
-    // What it remembers of changes is gone with that, and everybody who is still there is told by name.
+    // The session log is lost with the restart, and all existing entries are listed by name.
     await slapd.restart();
     proxy.mend();
     await eventually(namesOf('person-100', 'person-101'), ['Anna', null]);
@@ -149,7 +149,7 @@ describe.each([
     expect(proxy.received - before).toBeLessThan(WHOLE / 10);
   });
 
-  it('that does not know the account any more says so, and is tried until it does', async () => {
+  it('that rejects the account is reported, and is retried until it accepts', async () => {
     const setPassword = (password: string) =>
       change(
         slapd,
@@ -164,7 +164,7 @@ describe.each([
     await eventually(readState, WELL);
   });
 
-  it('is asked only for what has changed since the service was stopped', async () => {
+  it('is asked only for the changes since the service was stopped', async () => {
     await app.close();
     await change(slapd, rename('person-102', 'Ben'), remove('person-103'));
     const before = proxy.received;
@@ -173,7 +173,7 @@ describe.each([
     expect(proxy.received - before).toBeLessThan(WHOLE / 10);
   });
 
-  it('is caught up with piece by piece after a long absence', async () => {
+  it('is caught up with in batches after a long absence', async () => {
     const before = await readRevision({ app });
     await app.close();
     for (const id of PEOPLE.slice(-45)) {
@@ -188,7 +188,7 @@ describe.each([
     expect((await readRevision({ app })) - before).toBeGreaterThan(1);
   });
 
-  it('that was killed, and has forgotten what was deleted, is compared with the mirror', async () => {
+  it('that was killed and has lost the log of deletions is compared with the mirror', async () => {
     proxy.cut();
     await change(slapd, rename('person-104', 'Cleo'), remove('person-105'));
     await slapd.stop('SIGKILL');

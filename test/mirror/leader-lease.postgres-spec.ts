@@ -14,16 +14,16 @@ import {
 import { type ServiceProcess, ServiceProcesses } from '../support/servers/service-processes.js';
 import { TestService } from '../support/servers/service.js';
 
-/** Milliseconds between two looks of a process that waits at the lease. */
+/** Milliseconds between two attempts of a waiting process at the lease. */
 const LOOK = 3000;
 const QUESTION = '{ user(user: {id: "anna"}) { name } }';
-/** Looks by which a leader that hangs is certainly replaced: those of 30 seconds. */
+/** Number of attempts after which a hanging leader is certainly replaced: those of 30 seconds. */
 const MOST_LOOKS = (2 * EXPECTED_LEASE_MS) / LOOK;
 
-describe('of two processes on one database', () => {
+describe('two processes on one database', () => {
   let processes: ServiceProcesses;
   let observer: Observer;
-  /** Holds locks that an apply needs, late in its transaction. */
+  /** Holds locks that a revision needs, late in its transaction. */
   let locking: Observer;
   let version = 1;
 
@@ -45,7 +45,7 @@ describe('of two processes on one database', () => {
     return `Anna ${version}`;
   }
 
-  /** The process that leads by its own account, and the other one. */
+  /** The current leader and the other process. */
   async function findLeader(): Promise<{ leader: ServiceProcess; other: ServiceProcess }> {
     const [first, second] = processes.each;
     if (first === undefined || second === undefined) throw new Error('There are not two processes');
@@ -58,7 +58,7 @@ describe('of two processes on one database', () => {
     return isFirst === 1 ? { leader: first, other: second } : { leader: second, other: first };
   }
 
-  it('the one that leads is replaced when it hangs, and follows when it goes on', async () => {
+  it('replace a hanging leader, which follows afterwards', async () => {
     const { leader, other } = await findLeader();
     const { revisions } = await observer.contents();
     const before = await observer.lease();
@@ -79,7 +79,7 @@ describe('of two processes on one database', () => {
     expect((await observer.lease()).token).toBe(before.token + 1);
   });
 
-  it('the one that hangs in the middle of applying a change is replaced, and nothing of the change stays', async () => {
+  it('replace a leader that hangs within a revision, of which nothing remains', async () => {
     const { leader } = await findLeader();
     const { revisions } = await observer.contents();
     const waited = countWaiting(leader);
@@ -90,7 +90,7 @@ describe('of two processes on one database', () => {
     process.kill(leader.process.id, 'SIGSTOP');
     try {
       const name = replaceDirectory();
-      // Its statement ends, and its transaction stays open: it holds what the next leader needs.
+      // Its statement ends, and its transaction stays open and holds locks that the next leader needs.
       await locking.run('rollback');
       expect(await observer.countLooksUntilTakenOver(token)).toBeLessThanOrEqual(MOST_LOOKS);
       await eventually(() => observer.contents(), { name, revisions: revisions + 1 });
@@ -102,7 +102,7 @@ describe('of two processes on one database', () => {
     await eventually(() => observer.contents(), { name, revisions: revisions + 2 });
   });
 
-  it('the one that hangs while a statement of it runs is replaced too', async () => {
+  it('replace a leader that hangs during a statement', async () => {
     const { leader } = await findLeader();
     const { revisions } = await observer.contents();
     const before = await observer.lease();
@@ -112,7 +112,7 @@ describe('of two processes on one database', () => {
     await eventually(() => observer.countBlockedBy(locking), 1);
     process.kill(leader.process.id, 'SIGSTOP');
     try {
-      // The statement never ends by itself: the next leader waits behind the same lock, and no longer behind this one.
+      // The statement does not end by itself: the next leader waits for the same lock, but not for this one.
       await eventually(async () => (await observer.lease()).token, before.token + 1);
       await eventually(() => observer.countBlockedBy(locking), 1);
       await locking.run('rollback');
@@ -124,7 +124,7 @@ describe('of two processes on one database', () => {
     expect(await observer.contents()).toEqual({ name, revisions: revisions + 1 });
   });
 
-  it('the one whose lock was lost in the middle of applying a change applies nothing', async () => {
+  it('apply nothing after the lock of the leader was lost within a revision', async () => {
     await findLeader();
     const { revisions } = await observer.contents();
     const before = await observer.lease();
@@ -140,7 +140,7 @@ describe('of two processes on one database', () => {
   it.each([
     ['the table', 'lock table leader_lease'],
     ['the row', 'select from leader_lease for update'],
-  ])('the one whose lease is locked (%s) reports it, and both go on answering', async (_, lock) => {
+  ])('report a locked lease (%s), and both serve requests', async (_, lock) => {
     const { leader, other } = await findLeader();
     const { authorization } = leader;
     const before = await observer.contents();
@@ -158,7 +158,7 @@ describe('of two processes on one database', () => {
     expect(await readMetric(leader, 'directory_mirror_lock_wait_seconds')).toBeGreaterThan(0);
     const name = replaceDirectory();
     await eventually(async () => (await observer.countBlockedBy(locking)) > 0, true);
-    // Each process has at most one session that waits to lead and one with a change: no further one is left behind.
+    // Each process has at most one session that waits for the lead and one with a change.
     for (let time = 0; time < 20; time++) {
       expect(await observer.countBlockedBy(locking)).toBeLessThanOrEqual(4);
       for (const each of [leader, other]) {
@@ -174,7 +174,7 @@ describe('of two processes on one database', () => {
     }
   });
 
-  it('the one that waits for a lock says so wherever it is asked, and ends when it is told to', async () => {
+  it('report a wait for a lock in all places, and end on SIGTERM', async () => {
     const { leader, other } = await findLeader();
     const before = await observer.contents();
     await locking.run('begin; lock table revisions in share mode');
@@ -192,10 +192,10 @@ describe('of two processes on one database', () => {
     expect(await readMetric(leader, 'directory_mirror_lock_wait_seconds')).toBeGreaterThan(0);
     expect(await readMetric(other, 'directory_mirror_lock_wait_seconds')).toBe(0);
 
-    // It ends although the lock is still held.
+    // The process ends although the lock is still held.
     expect((await leader.process.kill('SIGTERM')).code).toBe(0);
     expect(await observer.contents()).toEqual(before);
-    // The other one waits for the same lock, and has the change when it is free.
+    // The other process waits for the same lock, and applies the change when it is released.
     await eventually(() => observer.countBlockedBy(locking), 1);
     await locking.run('rollback');
     await eventually(() => observer.contents(), { name, revisions: before.revisions + 1 });
@@ -203,8 +203,8 @@ describe('of two processes on one database', () => {
   });
 });
 
-describe('a process that believes that it leads', () => {
-  it('applies nothing once another one has the lease', async () => {
+describe('a process that has lost the lease without noticing', () => {
+  it('applies nothing after another process has the lease', async () => {
     const service = await TestService.start({ ldif: directoryOfVersion(1) });
     const { database } = service.config;
     const observer = await Observer.open(database.kind === 'postgres' ? database.url : '');
@@ -214,7 +214,7 @@ describe('a process that believes that it leads', () => {
       await observer.run('update leader_lease set token = token + 1, holder = gen_random_uuid()');
       service.replaceDirectory(directoryOfVersion(2));
       await eventually(() => observer.contents(), { name: 'Anna 2', revisions: first.revisions + 1 });
-      // It did not apply the change by the lease that it had lost, but by one that it has taken since.
+      // It applied the change with a new lease, not with the lost one.
       const after = await observer.lease();
       expect(after.token).toBe(before.token + 2);
       expect(after.holder).not.toBe(before.holder);
@@ -224,14 +224,14 @@ describe('a process that believes that it leads', () => {
     }
   });
 
-  it('leaves the lead to a process of a release that knows no lease', async () => {
+  it('leaves the lead to a process of a release without the lease', async () => {
     const processes = await ServiceProcesses.start(1, directoryOfVersion(1));
     const [service] = processes.each;
     const observer = await Observer.open(processes.database.url);
     const old = new pg.Client(processes.database.url);
     await old.connect();
     try {
-      // It waits for the advisory lock, which is all that it knows.
+      // That process waits for the advisory lock only.
       const leading = old.query('select pg_advisory_lock($1)', [LEADER_LOCK]);
       await observer.end(await observer.leaderSession());
       await leading;

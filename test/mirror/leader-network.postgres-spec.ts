@@ -12,7 +12,7 @@ const WAITS = {
   blockedReason: 'A change waits for a lock that another session of the database holds',
 };
 
-/** Defaults of a role by which instants, bytes and numbers look different, sessions end, and transactions fail. */
+/** Defaults of a role that change the format of instants, bytes and numbers, end sessions, and make transactions fail. */
 const ODD_DEFAULTS = {
   datestyle: `'German, DMY'`,
   timezone: `'Africa/Monrovia'`,
@@ -26,7 +26,7 @@ const ODD_DEFAULTS = {
   search_path: 'odd, public',
 };
 
-describe('the only process on a database whose role has odd defaults', () => {
+describe('a single process on a database whose role has unusual defaults', () => {
   let server: TestPostgres;
   let proxy: TestProxy;
   let processes: ServiceProcesses;
@@ -75,7 +75,7 @@ describe('the only process on a database whose role has odd defaults', () => {
     return `Anna ${version}`;
   }
 
-  /** A change is under way, and waits for a lock that the test holds. */
+  /** A change is being applied, and waits for a lock that the test holds. */
   async function beginChange(lock: string): Promise<string> {
     await locking.run(`begin; ${lock}`);
     const name = replaceDirectory();
@@ -89,7 +89,7 @@ describe('the only process on a database whose role has odd defaults', () => {
     const { token } = await observer.lease();
     const wanted = replaceDirectory();
     await eventually(name, wanted);
-    // Longer than the role lets a session be idle.
+    // Longer than the idle timeout of the role.
     await observer.run('select pg_sleep(8)');
     expect((await observer.lease()).token).toBe(token);
     expect(await readServiceStatus(service)).toEqual({ state: 'IDLE', blockedReason: null });
@@ -98,7 +98,7 @@ describe('the only process on a database whose role has odd defaults', () => {
   it.each([
     ['the state of the mirror', 'select from mirror_state for update'],
     ['a table of the mirror', 'lock table users in share mode'],
-  ])('says that a change waits for a lock on %s', async (_, lock) => {
+  ])('reports that a change waits for a lock on %s', async (_, lock) => {
     const wanted = await beginChange(lock);
     await eventually(() => readServiceStatus(service), WAITS);
     expect(await readMetric(service, 'directory_mirror_lock_wait_seconds')).toBeGreaterThan(0);
@@ -107,14 +107,14 @@ describe('the only process on a database whose role has odd defaults', () => {
     await eventually(() => readServiceStatus(service), { state: 'IDLE', blockedReason: null });
   });
 
-  it('goes on when the connection of a change is lost without a word', async () => {
+  it('continues after the connection of a change is lost silently', async () => {
     const wanted = await beginChange('lock table revisions in share mode');
     for (const port of await observer.portsBlockedBy(locking)) proxy.forget(port);
     await locking.run('rollback');
     await eventually(name, wanted);
   });
 
-  it('goes on when all its connections are lost without a word, in the middle of a change and at rest', async () => {
+  it('continues after all its connections are lost silently, during a change and without one', async () => {
     const wanted = await beginChange('lock table revisions in share mode');
     proxy.freeze();
     proxy.mend();
@@ -125,7 +125,7 @@ describe('the only process on a database whose role has odd defaults', () => {
     await eventually(name, replaceDirectory());
   });
 
-  it('ends when it is told to, although a change waits for a lock and the server takes no more connections', async () => {
+  it('ends on SIGTERM although a change waits for a lock and the server accepts no connections', async () => {
     await beginChange('select from mirror_state for update');
     await administrate(server, 'postgres', 'alter database directory connection limit 0');
     await administrate(server, 'postgres', 'alter role odd nosuperuser');

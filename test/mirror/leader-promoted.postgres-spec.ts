@@ -4,7 +4,7 @@ import { TestProxy } from '../support/servers/proxy.js';
 import { endConnections, ReplicatedPostgres } from '../support/servers/replicated-postgres.js';
 import { TestService } from '../support/servers/service.js';
 
-it('applies nothing on a promoted replica by a lease and a lock of the server before', async () => {
+it('applies nothing on a promoted replica with a lease and a lock of the former primary', async () => {
   const servers = await ReplicatedPostgres.start();
   const { primary } = servers;
   const [replica] = servers.replicas;
@@ -22,7 +22,7 @@ it('applies nothing on a promoted replica by a lease and a lock of the server be
   try {
     await eventually(() => promoted.contents(), { name: 'Anna 1', revisions: 1 });
     await replica.server.promote();
-    // What is opened from now on leads to the promoted server; the session with the lock stays where it is.
+    // New connections lead to the promoted server; the session with the lock stays on the old one.
     target.port = replica.server.port;
     const holdsLock = `pid in (select pid from pg_locks where locktype = 'advisory' and objid = ${LEADER_LOCK})`;
     await endConnections(primary, `${isOfService} and not ${holdsLock}`);

@@ -9,7 +9,7 @@ const PEOPLE: TestPerson[] = [
 ];
 const GOOD = buildLdif(PEOPLE, [{ id: 'club', members: ['anna', 'ben'] }]);
 
-describe('a directory file that cannot be used', () => {
+describe('an invalid directory file', () => {
   const service = TestService.forSuite({ ldif: GOOD, environment: { DIRECTORY_SYNC_SECONDS: '1' } });
   let authorization: string;
 
@@ -33,7 +33,7 @@ describe('a directory file that cannot be used', () => {
   }
 
   it.each([
-    ['a line that is none', 'dn: uid=secret\n\nconfidential\n', 'LDIF line 3: '],
+    ['an invalid line', 'dn: uid=secret\n\nconfidential\n', 'LDIF line 3: '],
     [
       'base64 that is none',
       'version: 1\n\ndn: uid=x\ncn:: confidential!\n',
@@ -46,23 +46,20 @@ describe('a directory file that cannot be used', () => {
       `${GOOD}\n${GOOD.split('\n').slice(2).join('\n')}`,
       'a dn that occurs in the file already',
     ],
-  ])(
-    'with %s is refused with the line and none of its contents, and answers stay',
-    async (_, ldif, reason) => {
-      const revision = await readRevision(service);
-      const { asOf } = await readStatus(service);
-      const status = await replaceUntil(service, ldif, 'FAILING');
-      expect(status.blockedReason).toContain(reason);
-      expect(status.blockedReason).not.toMatch(/confidential|secret/);
-      expect(status.asOf).toBe(asOf);
-      await expectEverybodyIsServed();
+  ])('with %s is rejected with the line, and responses stay the same', async (_, ldif, reason) => {
+    const revision = await readRevision(service);
+    const { asOf } = await readStatus(service);
+    const status = await replaceUntil(service, ldif, 'FAILING');
+    expect(status.blockedReason).toContain(reason);
+    expect(status.blockedReason).not.toMatch(/confidential|secret/);
+    expect(status.asOf).toBe(asOf);
+    await expectEverybodyIsServed();
 
-      expect(await replaceUntil(service, GOOD, 'IDLE')).toMatchObject({ blockedReason: null });
-      expect(await readRevision(service)).toBe(revision);
-    },
-  );
+    expect(await replaceUntil(service, GOOD, 'IDLE')).toMatchObject({ blockedReason: null });
+    expect(await readRevision(service)).toBe(revision);
+  });
 
-  it('because it is not there makes synchronisation fail until it is back', async () => {
+  it('that is missing makes synchronization fail until it is back', async () => {
     const file = service.directoryFile;
     renameSync(file, `${file}.away`);
     await service.until(async () => (await readStatus(service)).state === 'FAILING');
@@ -76,9 +73,9 @@ describe('a directory file that cannot be used', () => {
 
   it.each([
     ['nothing', ''],
-    ['nobody', 'version: 1\n'],
+    ['no users', 'version: 1\n'],
     ['groups only', buildLdif([], [{ id: 'club' }])],
-  ])('because it has %s in it is held, and everybody is still served', async (_, ldif) => {
+  ])('with %s is held, and all users are still served', async (_, ldif) => {
     const status = await replaceUntil(service, ldif, 'BLOCKED');
     expect(status.blockedReason).toBe('The directory no longer contains people');
     await expectEverybodyIsServed();

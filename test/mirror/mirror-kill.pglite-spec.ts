@@ -11,12 +11,12 @@ import { spawnBound } from '../support/spawn-bound.mjs';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 
 const KILLS = repetitions({ usually: 12, long: 20 });
-/** A process is killed once it has said that it has written so often, at most, and so many milliseconds after. */
+/** A process is killed after at most this many writes, and some milliseconds later. */
 const WRITTEN = 3;
 const LATER = 60;
 const PEOPLE = Array.from({ length: 60 }, (_, index) => `person-${index}`);
 
-/** Every person is called otherwise in each version, and another half of them is in the groups. */
+/** In each version, all users have other names, and another half of them is in the groups. */
 function ldifOf(version: number): string {
   return buildLdif(
     PEOPLE.map((id) => ({ id, name: `Version ${version}` })),
@@ -37,7 +37,7 @@ interface Contents {
   accounts: string[];
 }
 
-/** A process that writes, and says what it has. */
+/** A process that writes, and prints what it has written. */
 class Writer {
   private said = '';
   private readonly ended: Promise<unknown>;
@@ -47,13 +47,13 @@ class Writer {
     this.ended = once(child, 'close');
   }
 
-  /** What was there when it began. */
+  /** The content at its start. */
   async contents(): Promise<Contents> {
     await this.untilWritten(0);
     return (this.lines()[0] as { contents: Contents }).contents;
   }
 
-  /** Until it has said so often that something is written; fails when it ends before. */
+  /** Waits for a number of printed writes; fails if the process ends before. */
   async untilWritten(times: number): Promise<void> {
     while (this.lines().length <= times) {
       await Promise.race([once(this.child.stdout ?? this.child, 'data'), this.ended]);
@@ -61,7 +61,7 @@ class Writer {
     }
   }
 
-  /** @returns what it had said to be written by then */
+  /** @returns the number of printed writes at that time */
   async kill(): Promise<{ revision: number; accounts: string[] }> {
     this.child.kill('SIGKILL');
     await this.ended;
@@ -72,7 +72,7 @@ class Writer {
     };
   }
 
-  /** Those that it could finish. */
+  /** Writes that it could finish. */
   private lines(): unknown[] {
     return this.said
       .split('\n')
@@ -84,7 +84,7 @@ class Writer {
 describe('an embedded database', () => {
   let database: TestDatabase;
   let work: string;
-  /** What was said to be written. */
+  /** Writes that were printed. */
   let revision = 0;
   const accounts: string[] = [];
 
@@ -129,7 +129,7 @@ describe('an embedded database', () => {
     expect(known).toEqual(expect.arrayContaining(accounts));
   }
 
-  it(`has whole revisions and whatever was said to be written, also when it is killed ${KILLS} times while it writes`, async () => {
+  it(`has whole revisions and all printed writes after ${KILLS} kills during writes`, async () => {
     for (let kill = 0; kill < KILLS; kill++) {
       const writer = start();
       const contents = await writer.contents();
@@ -148,7 +148,7 @@ describe('an embedded database', () => {
     expect(ids).toEqual(expect.arrayContaining(accounts));
   });
 
-  it('is opened by one of two that start at once where one was killed', async () => {
+  it('is opened by one of two processes that start at once after a kill', async () => {
     const killed = start();
     await killed.contents();
     await killed.kill();

@@ -11,11 +11,11 @@ import { spawnBound } from '../support/spawn-bound.mjs';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 
 const KILLS = repetitions({ usually: 5, long: 52 });
-/** Revisions that a process applies at most before one is interrupted. */
+/** Maximum number of revisions before a kill. */
 const MOST_REVISIONS = 4;
 const PEOPLE = Array.from({ length: 200 }, (_, index) => `person-${index}`);
 
-/** Every person is called otherwise in each version, and another half of them is in the groups. */
+/** In each version, all users have other names, and another half of them is in the groups. */
 function ldifOf(version: number): string {
   return buildLdif(
     PEOPLE.map((id) => ({ id, name: `Version ${version}` })),
@@ -26,7 +26,7 @@ function ldifOf(version: number): string {
   );
 }
 
-describe('a process that applies one revision after the other', () => {
+describe('a process that applies revisions continuously', () => {
   let database: TestDatabase;
   let client: pg.Client;
   let work: string;
@@ -55,7 +55,7 @@ describe('a process that applies one revision after the other', () => {
     });
   }
 
-  /** What is there, each with what it has to be in a whole revision of either version. */
+  /** The current content, each value with its values in a whole revision of either version. */
   async function readContents() {
     const { rows } = await client.query<Record<string, unknown>>(`
       select (select array_agg(distinct name) from users) as names,
@@ -66,7 +66,7 @@ describe('a process that applies one revision after the other', () => {
         (select sum(group_count)::integer from users) as held,
         (select count(*)::integer from memberships) as direct,
         (select revision = (select max(id) from revisions) from mirror_state) as latest,
-        (select count(distinct user_key)::integer from changes where revision = (select max(id) from revisions)) as told`);
+        (select count(distinct user_key)::integer from changes where revision = (select max(id) from revisions)) as reported`);
     return rows[0];
   }
 
@@ -78,10 +78,10 @@ describe('a process that applies one revision after the other', () => {
     held: PEOPLE.length,
     direct: PEOPLE.length / 2,
     latest: true,
-    told: PEOPLE.length,
+    reported: PEOPLE.length,
   });
 
-  it(`leaves whole revisions, wherever it is killed, and the next one goes on: ${KILLS} times`, async () => {
+  it(`leaves whole revisions when it is killed at any time, and the next process continues: ${KILLS} times`, async () => {
     const seen = new Set<number>();
     for (let kill = 0; kill < KILLS; kill++) {
       const child = start();
@@ -93,7 +93,7 @@ describe('a process that applies one revision after the other', () => {
         begun = performance.now();
         await Promise.race([once(lines, 'line'), ended]);
       }
-      // Somewhere in the next one, which takes about as long as the last.
+      // At a random time in the next revision, which takes about as long as the last one.
       await sleep(Math.random() * (performance.now() - begun));
       child.kill('SIGKILL');
       expect(await ended).toEqual([null, 'SIGKILL']);

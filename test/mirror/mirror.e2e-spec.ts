@@ -68,7 +68,7 @@ describe('a directory file that changes', () => {
     return rows[0]?.createdAt ?? null;
   }
 
-  it('is taken over as one revision', async () => {
+  it('is applied as one revision', async () => {
     const before = await readRevision(service);
     await takeOver(service, buildLdif(withPerson('anna', { name: 'Zoë', email: 'zoe@example.org' }), GROUPS));
     expect(await ask('{ user(user: {id: "anna"}) { name email } }')).toEqual({
@@ -78,7 +78,7 @@ describe('a directory file that changes', () => {
     expect(await readRevision(service)).toBe(before + 1);
   });
 
-  it('is never seen half', async () => {
+  it('is never visible partially', async () => {
     let isOver = false;
     const seen = new Set<string>();
     const reader = async () => {
@@ -100,9 +100,9 @@ describe('a directory file that changes', () => {
     expect(seen).toContain('A3 A3 A3');
   });
 
-  it('renames a person whose entryUUID stays: the row goes on, and groups are believed', async () => {
+  it('keeps the row of a renamed user with the same entryUUID, and the groups of the file', async () => {
     const before = await createdAtOf('anna');
-    // The group goes on naming the old DN, which is nobody's any more.
+    // The group still contains the old DN, which no entry has any more.
     await takeOver(service, buildLdif(withPerson('anna', { id: 'anna.b' }), GROUPS));
     expect(await createdAtOf('anna.b')).toEqual(before);
     expect(await createdAtOf('anna')).toBeNull();
@@ -118,7 +118,7 @@ describe('a directory file that changes', () => {
     expect(await namesIn('club')).toEqual(['Anna', 'Ben', 'cleo', 'dan']);
   });
 
-  it('swaps two ids in one go', async () => {
+  it('swaps two ids in one revision', async () => {
     await takeOver(
       service,
       buildLdif(
@@ -131,7 +131,7 @@ describe('a directory file that changes', () => {
     );
   });
 
-  it('takes people who are gone out of every group and every count', async () => {
+  it('removes deleted users from all groups and counters', async () => {
     await takeOver(
       service,
       buildLdif(
@@ -152,7 +152,7 @@ describe('a directory file that changes', () => {
     });
   });
 
-  it('takes a group that is gone out of the groups around it', async () => {
+  it('removes a deleted group from its outer groups', async () => {
     await takeOver(service, buildLdif(PEOPLE, [GROUPS[0] ?? { id: 'club' }]));
     expect(await namesIn('club')).toEqual(['Anna', 'Ben']);
     expect(await ask('{ user(user: {id: "cleo"}) { groups(first: 5) { totalCount } } }')).toEqual({
@@ -171,7 +171,7 @@ describe('a directory file that changes', () => {
     });
   });
 
-  it('adds, changes and removes photos, and keeps none that nobody has', async () => {
+  it('adds, changes and removes photos, and keeps no unused ones', async () => {
     const paint = (background: string) =>
       sharp({ create: { width: 8, height: 8, channels: 3, background } })
         .jpeg()
@@ -212,7 +212,7 @@ describe('a directory file that changes', () => {
     expect(await countPictures()).toBe(0);
   });
 
-  it('makes no revision when it says the same in other words, and is as fresh as now', async () => {
+  it('makes no revision if only the LDIF syntax differs, and updates the time of synchronization', async () => {
     const before = await readRevision(service);
     const begun = new Date().toISOString();
     service.replaceDirectory(
@@ -222,13 +222,13 @@ describe('a directory file that changes', () => {
     expect(await readRevision(service)).toBe(before);
   });
 
-  it('is confirmed again and again while nothing changes', async () => {
+  it('is confirmed repeatedly while it does not change', async () => {
     const { asOf } = await readStatus(service);
     await service.until(async () => ((await readStatus(service)).asOf ?? '') > (asOf ?? ''));
     expect(await readStatus(service)).toMatchObject({ state: 'IDLE', blockedReason: null });
   });
 
-  it('is not taken over while somebody is still writing it', async () => {
+  it('is not applied while it is being written', async () => {
     const before = await readRevision(service);
     const lines = buildLdif(withPerson('finn', { name: 'Last' }), GROUPS).split('\n');
     const file = service.directoryFile;
@@ -252,11 +252,11 @@ describe('a directory file that changes', () => {
   });
 });
 
-/** A time that can be set again exactly. */
+/** A time that can be set exactly. */
 const WHOLE_SECOND = new Date('2026-01-01T00:00:00Z');
 
 describe('a second start', () => {
-  it('does not read a file that has not changed', async () => {
+  it('does not read an unchanged file', async () => {
     const ldif = buildLdif(PEOPLE, GROUPS);
     const service = await TestService.start({ ldif });
     try {
@@ -266,7 +266,7 @@ describe('a second start', () => {
       await service.until(async () => (await service.app.get(MirrorState).get()).fingerprint !== fingerprint);
       const before = await service.app.get(MirrorState).get();
       await service.app.close();
-      // What is in the file now would fail: but it has the same size and time, and nobody looks inside.
+      // Reading the file would fail, but its size and time are the same, so it is not read.
       writeFileSync(file, 'x'.repeat(ldif.length));
       utimesSync(file, WHOLE_SECOND, WHOLE_SECOND);
 

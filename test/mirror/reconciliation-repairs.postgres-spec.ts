@@ -1,4 +1,4 @@
-/** @isolated It replaces setTimeout. */
+/** @isolated The suite replaces setTimeout. */
 import { DataSource } from 'typeorm';
 import { EntryComparer } from '../../src/mirror/reconcile/entry-comparer.js';
 import { MirrorState } from '../../src/mirror/status/mirror-state.js';
@@ -22,7 +22,7 @@ import { createDatabase } from '../support/servers/store.js';
 const GIF = Buffer.from('R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==', 'base64');
 const OTHER_GIF = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 
-/** A comparison of everything takes place all the time, or never in the course of a test. */
+/** A reconciliation runs continuously, or never during a test. */
 const OFTEN = '1';
 const NEVER = '86400';
 
@@ -46,7 +46,7 @@ function intervals({ identities, contents }: { identities: string; contents: str
 const query = <Row>({ app }: Pick<TestService, 'app'>, sql: string): Promise<Row[]> =>
   app.get(DataSource).query(sql);
 
-/** Waits for a comparison that has begun later than this. */
+/** Waits for a reconciliation that starts later than this. */
 async function untilReconciled(service: TestService, kind: 'identities' | 'contents'): Promise<void> {
   const readRuns = async () => {
     const rows = await query<{ runs: number }>(
@@ -59,7 +59,7 @@ async function untilReconciled(service: TestService, kind: 'identities' | 'conte
   await eventually(async () => (await readRuns()) >= runs + 2, true);
 }
 
-/** Puts other contents into the database of a server, which says nothing of it: entryCSN and times stay as they are. */
+/** Changes the database of a server without a notification: entryCSN and times stay the same. */
 async function edit({ slapd }: FollowedDirectory, change: (dump: string) => string): Promise<void> {
   const dump = await slapd.dump();
   await slapd.stop();
@@ -67,7 +67,7 @@ async function edit({ slapd }: FollowedDirectory, change: (dump: string) => stri
   await slapd.start();
 }
 
-/** How often everything is read while something is done. */
+/** Number of full readings during an action. */
 async function countWholeReadings(work: () => Promise<void>): Promise<number> {
   let count = 0;
   const listener = {
@@ -88,10 +88,10 @@ async function countWholeReadings(work: () => Promise<void>): Promise<number> {
   return count;
 }
 
-/** Milliseconds after which the service gives up an LDAP server that sends nothing. */
+/** Milliseconds after which the service gives up on a silent LDAP server. */
 const SILENCE = 45_000;
 
-describe('a comparison of the contents of a server with the mirror', () => {
+describe('a reconciliation of the contents of a server with the mirror', () => {
   let directory: FollowedDirectory;
 
   afterEach(() => directory.stop());
@@ -112,7 +112,7 @@ describe('a comparison of the contents of a server with the mirror', () => {
     expect(photos).toEqual([{ count: 60, photo: other?.sha256 }]);
   });
 
-  it('brings back a photo that was in quarantine', async () => {
+  it('restores a photo that was in quarantine', async () => {
     const broken = Buffer.from('no picture');
     await start({ identities: NEVER, contents: OFTEN }, { ldif: buildLdif([{ id: 'anna', photo: broken }]) });
     const { service } = directory;
@@ -124,7 +124,7 @@ describe('a comparison of the contents of a server with the mirror', () => {
     expect(await query(service, 'select attribute from quarantined_entries')).toEqual([]);
   });
 
-  it('brings back two people of one id when one of them has lost it, and then the other', async () => {
+  it('restores two users with the same id when one of them has lost it, and then the other', async () => {
     const anna = { id: 'anna', uuid: '00000000-0000-4000-8000-000000000001' };
     const other = `\ndn: cn=other,ou=people,${BASE_DN}\nobjectClass: inetOrgPerson\ncn: Other\nsn: Other\nuid: anna\n`;
     await start({ identities: NEVER, contents: OFTEN }, { ldif: buildLdif([anna, { id: 'ben' }]) + other });
@@ -137,7 +137,7 @@ describe('a comparison of the contents of a server with the mirror', () => {
     expect(await query(service, 'select reason from quarantined_entries')).toEqual([]);
   });
 
-  it('does not read everything again because of many entries that are in quarantine', async () => {
+  it('does not cause a full reading if many entries are in quarantine', async () => {
     const same = Array.from(
       { length: 1002 },
       (_, index) =>
@@ -159,7 +159,7 @@ describe('a comparison of the contents of a server with the mirror', () => {
     expect(await readNames(service)).toEqual({ anna: 'anna' });
   });
 
-  it('heals more than 1,000 differences by one reading of everything, and says how many', async () => {
+  it('repairs more than 1,000 differences by one full reading, and reports their number', async () => {
     const people = numbered(2000, { email: 'old@example.org' });
     await start({ identities: NEVER, contents: OFTEN }, { ldif: buildLdif(people) });
     const { service, slapd } = directory;
@@ -183,7 +183,7 @@ describe('a comparison of the contents of a server with the mirror', () => {
     expect(checked.stdout).toMatch(/reconciliation: identities of 2000 entries compared at \S+Z/);
   });
 
-  it('lets other work of the process have its turn after every few entries', async () => {
+  it('yields to other work of the process after every few entries', async () => {
     const groups = Array.from({ length: 60 }, (_, index) => ({
       id: `g${index}`,
       members: numbered(100).map(({ id }) => id),
@@ -236,7 +236,7 @@ describe('a comparison of the contents of a server with the mirror', () => {
   }
 });
 
-describe('a server that cannot be what it was', () => {
+describe('a server with an impossible state', () => {
   const PEOPLE = ['anna', 'ben', 'cleo', 'dan'].map((id) => ({ id, email: `${id}@example.org` }));
   const LDIF = buildLdif(PEOPLE, [{ id: 'club', members: ['anna', 'ben'] }]);
   const readMails = (service: Pick<TestService, 'app'>) =>
@@ -245,7 +245,7 @@ describe('a server that cannot be what it was', () => {
     );
   const EDITED = ['berta@example.org', 'ben@example.org', 'cleo@example.org', 'dan@example.org'];
   const editMail = (dump: string) => dump.replace('mail: anna@', 'mail: berta@');
-  it('has its contents compared at once after its contextCSN went back and on again', async () => {
+  it('is compared immediately after its contextCSN went back and forward again', async () => {
     const directory = await follow({ identities: NEVER, contents: NEVER }, { ldif: LDIF });
     try {
       const { service } = directory;
@@ -259,7 +259,7 @@ describe('a server that cannot be what it was', () => {
     }
   });
 
-  it('has its contents compared by the next process when the one that saw it going back has ended', async () => {
+  it('is compared by the next process if the one that noticed the older state has ended', async () => {
     const database = await createDatabase();
     const directory = await FollowedDirectory.start(
       { ldif: LDIF },
@@ -288,11 +288,11 @@ describe('a server that cannot be what it was', () => {
     }
   });
 
-  it('has its contents compared at once when its server IDs have changed', async () => {
+  it('is compared immediately after its server IDs have changed', async () => {
     const directory = await follow({ identities: NEVER, contents: NEVER }, { ldif: LDIF });
     try {
       const { service, slapd } = directory;
-      // The service is away, as it were, until the server has the new ID and has used it.
+      // The service sees no change until the server has used its new ID.
       const { port } = slapd;
       const dump = await slapd.dump();
       await slapd.stop();
@@ -307,7 +307,7 @@ describe('a server that cannot be what it was', () => {
     }
   });
 
-  it('loses nobody when it lists entries that it does not find by entryUUID', async () => {
+  it('loses no user if it lists entries that it does not find by entryUUID', async () => {
     const directory = await follow({ identities: OFTEN, contents: OFTEN }, { ldif: LDIF, unindexed: true });
     try {
       const { service, slapd } = directory;
@@ -316,7 +316,7 @@ describe('a server that cannot be what it was', () => {
       const dump = await slapd.dump();
       await slapd.stop();
       await slapd.restore(editMail(dump));
-      // As when the index is added to the configuration, and slapindex is forgotten.
+      // As after adding the index to the configuration without slapindex.
       await slapd.restart({ unindexed: false });
       expect(await slapd.search({ filter: `(entryUUID=${uuid})`, attributes: ['uid'] })).toBe('');
       await eventually(() => readMails(service), EDITED);
@@ -328,7 +328,7 @@ describe('a server that cannot be what it was', () => {
     }
   });
 
-  /** Puts an older backup back, in which a value was changed beside the server besides. */
+  /** Restores an older backup with one more silently changed value. */
   async function putBack(directory: FollowedDirectory): Promise<void> {
     const { service, slapd } = directory;
     const backup = await slapd.dump();
@@ -354,9 +354,9 @@ describe('a server that cannot be what it was', () => {
   }
 });
 
-describe('a comparison that does not come to its end', () => {
+describe('an interrupted reconciliation', () => {
   const PEOPLE = numbered(2000, { email: 'old@example.org' });
-  /** Three people go, and nobody is told. */
+  /** Three users are deleted without a notification. */
   const SILENT = ['p1000', 'p1001', 'p1002']
     .map((id) => `dn: ${personDn(id)}\nchangetype: delete\n`)
     .join('\n');
@@ -375,7 +375,7 @@ describe('a comparison that does not come to its end', () => {
     };
     const service = await TestService.start({ environment, compared: false });
     await untilReconciled(service, 'contents');
-    // Each piece of an answer waits, and the comparison of 2,000 entries has many.
+    // Each part of a response is delayed, and the reconciliation of 2,000 entries has many.
     proxy.slow(50);
     await untilUnderWay(proxy);
     await slapd.changeSilently(SILENT);
@@ -383,7 +383,7 @@ describe('a comparison that does not come to its end', () => {
     return { slapd, proxy, database, environment, service };
   }
 
-  /** Some of the entries have been sent, and others have not: all of them take more than half a megabyte. */
+  /** Some of the entries have been sent: all of them take more than half a megabyte. */
   async function untilUnderWay(proxy: TestProxy): Promise<void> {
     const { received } = proxy;
     await eventually(() => Promise.resolve(proxy.received > received + 100_000), true);
@@ -409,8 +409,8 @@ describe('a comparison that does not come to its end', () => {
     }
   });
 
-  it('ends with the application, and leaves what differs to the next process', async () => {
-    // The time limit for a silent server never passes: only the end of the application can end the wait.
+  it('ends with the application, and leaves differences to the next process', async () => {
+    // The timeout for a silent server never passes: only the end of the application can end the wait.
     const start = globalThis.setTimeout;
     const withoutLimit = (...[run, delay, ...values]: Parameters<typeof setTimeout>) =>
       start(run, delay === SILENCE ? 10 * 86_400_000 : delay, ...values);

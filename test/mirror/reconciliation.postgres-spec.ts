@@ -22,11 +22,11 @@ import { repetitions } from '../support/repetitions.js';
 const GIF = Buffer.from('R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==', 'base64');
 const OTHER_GIF = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 
-/** A comparison of everything takes place all the time, or never in the course of a test. */
+/** A reconciliation runs continuously, or never during a test. */
 const OFTEN = '1';
 const NEVER = '86400';
 
-/** In a row, while everything is compared all the time. */
+/** Sequential, while reconciliations run continuously. */
 const CHANGES = repetitions({ usually: 20, long: 60 });
 const PEOPLE = ['anna', 'ben', 'cleo', 'dan', 'eve', 'finn'];
 const LDIF = buildLdif(
@@ -38,8 +38,8 @@ const rename = (id: string, name: string) =>
   `dn: ${personDn(id)}\nchangetype: modify\nreplace: displayName\ndisplayName: ${name}\n`;
 
 describe.each([
-  ['tells of changes', true],
-  ['is asked for changes', false],
+  ['notifies of changes', true],
+  ['is polled for changes', false],
 ])('a mirror of a server that %s', (_, syncprov) => {
   let directory: FollowedDirectory;
 
@@ -63,11 +63,11 @@ describe.each([
       return rows[0]?.runs ?? 0;
     };
     const runs = await read();
-    // The one that is under way may have begun before.
+    // The current reconciliation may have started before.
     await eventually(async () => (await read()) >= runs + 2, true);
   };
 
-  it('comes right after a backup of the server was restored and changed before anyone looked', async () => {
+  it('is correct immediately after a backup of the server was restored and changed', async () => {
     await start({ identities: NEVER, contents: NEVER });
     const { slapd } = directory;
     const backup = await slapd.dump();
@@ -84,7 +84,7 @@ describe.each([
     const { port } = slapd;
     await slapd.stop();
     await slapd.restore(backup);
-    // Its contextCSN is newer than all that the service knows by the time that this one is back.
+    // Its contextCSN is newer than all that the service knows when the server is back.
     await slapd.restart({ port: undefined });
     await directory.change(rename('dan', 'Dan'));
     await slapd.restart({ port });
@@ -98,7 +98,7 @@ describe.each([
     await eventually(async () => (await readStatus(directory.service)).state, 'IDLE');
   });
 
-  it('finds contents that differ although the server says that the entries were not changed', async () => {
+  it('finds contents that differ although the server reports no change', async () => {
     await start({ identities: NEVER, contents: OFTEN });
     const { slapd } = directory;
     await untilReconciled('contents');
@@ -126,7 +126,7 @@ describe.each([
     const samples = readSamples(await (await fetch(`${directory.service.url}/metrics`)).text());
     const valueOf = (name: string, kind: string) =>
       samples.find((sample) => sample.name === name && sample.labels['kind'] === kind)?.value;
-    // The group may have been found by either, since identities compare all of groups.
+    // Either reconciliation may have found the group, because that of identities compares groups completely.
     const [ofIdentities = 0, ofContents = 0] = ['identities', 'contents'].map((kind) =>
       valueOf('directory_mirror_healed_entries_total', kind),
     );
@@ -145,7 +145,7 @@ describe.each([
     );
   });
 
-  it('compares identities in the background, and heals what is put aside too', async () => {
+  it('compares identities in the background, and repairs skipped entries, too', async () => {
     const odd = `\ndn: cn=nobody,ou=people,${BASE_DN}\nobjectClass: inetOrgPerson\ncn: Gina\nsn: Gina\n`;
     await start({ identities: OFTEN, contents: NEVER }, LDIF + odd);
     await untilReconciled('identities');
@@ -169,7 +169,7 @@ describe.each([
     expect(await readStatus(directory.service)).toMatchObject({ state: 'IDLE', blockedReason: null });
   });
 
-  it('finds an entry that has another DN, and keeps its identity', async () => {
+  it('finds an entry with another DN, and keeps its row', async () => {
     await start({ identities: OFTEN, contents: NEVER });
     await untilReconciled('identities');
     const { slapd } = directory;
@@ -186,7 +186,7 @@ describe.each([
     expect((await countDeletions(directory.service)).people).toBe(0);
   });
 
-  it('finds pictures that come and go without a word', async () => {
+  it('finds pictures that are added or removed without a notification', async () => {
     await start({ identities: NEVER, contents: OFTEN });
     await untilReconciled('contents');
     const { slapd } = directory;
@@ -211,7 +211,7 @@ describe.each([
     );
   });
 
-  it('holds an attribute that the server suddenly hides, and goes on when it is shown again', async () => {
+  it('holds an attribute that the server suddenly hides, and continues when it is visible again', async () => {
     await start({ identities: NEVER, contents: OFTEN });
     await untilReconciled('contents');
     const before = await readMirror(directory.service.app.get(DataSource));
@@ -229,7 +229,7 @@ describe.each([
       };
       const reason = `It would take the attribute ${attribute} from 6 of 6 people: at most 3 are let through`;
       await eventually(read, ['BLOCKED', reason]);
-      // It stays so, also for the sessions that follow.
+      // It stays so for the next sessions.
       await directory.slapd.restart();
       const blockedRuns = () => runs.ended.get('blocked') ?? 0;
       const earlier = blockedRuns();
@@ -242,7 +242,7 @@ describe.each([
     expect(await countDeletions(directory.service)).toEqual({ people: 0, memberships: 0 });
   });
 
-  it('never goes back to what a comparison has read before a change', async () => {
+  it('never applies an older reading after a newer change', async () => {
     await start({ identities: OFTEN, contents: OFTEN });
     const seen: string[] = [];
     for (let index = 0; index < CHANGES; index++) {

@@ -10,7 +10,7 @@ import { TwinService } from '../support/twin.js';
 
 const QUESTION = '{ user(user: {id: "p1"}) { name } }';
 
-describe('a database that is restored under a service that goes on', () => {
+describe('a database that is restored under a running service', () => {
   /** Applies revisions. */
   let service: TestService;
   let twin: TwinService;
@@ -39,7 +39,7 @@ describe('a database that is restored under a service that goes on', () => {
     return user.name;
   }
 
-  /** Waits until both processes answer with a directory, and then holds them to it, remembered or not. */
+  /** Waits until both processes serve a directory, and then compares all their responses with it, cached or not. */
   async function expectBoth(number: number): Promise<void> {
     for (const each of [service, twin]) {
       await service.until(async () => (await nameFrom(each)) === `p1 of ${number}`);
@@ -53,19 +53,19 @@ describe('a database that is restored under a service that goes on', () => {
     return readRevision(service);
   }
 
-  it('answers with what was restored, though its number is lower, and with what comes then', async () => {
+  it('serves the restored content, though its revision number is lower, and later changes', async () => {
     const kept = directory;
     const backup = dump(url);
     const lost = await apply();
     await expectBoth(directory);
     restore(url, backup);
     await expectBoth(kept);
-    // The number of the revision that was lost is given again.
+    // The number of the lost revision is used again.
     expect(await apply()).toBe(lost);
     await expectBoth(directory);
   });
 
-  it('tells two revisions with the same number apart', async () => {
+  it('distinguishes two revisions with the same number', async () => {
     await expectBoth(directory);
     const number = await readRevision(service);
     await replaceRevision(number, 'p1 of 9999');
@@ -75,7 +75,7 @@ describe('a database that is restored under a service that goes on', () => {
     await expectBoth(directory);
   });
 
-  /** As after a restore and another revision, between two looks at the database. */
+  /** Like a restore and another revision between two heartbeats. */
   async function replaceRevision(number: number, name: string): Promise<void> {
     const client = new pg.Client(url);
     await client.connect();
@@ -99,8 +99,8 @@ describe('a database that is restored under a service that goes on', () => {
   }
 });
 
-describe('a database that is restored step by step, while the service follows its directory', () => {
-  it('answers nothing before it is complete, and goes on then', async () => {
+describe('a database that is restored step by step while the service follows its directory', () => {
+  it('serves no data before it is complete, and continues then', async () => {
     const service = await TestService.start({
       ldif: directoryOf(1),
       environment: { AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'app', owner: 'p1' }]) },

@@ -10,11 +10,11 @@ import { TwinService } from '../support/twin.js';
 
 const REVISIONS = 50;
 
-describe('the revision that is read', () => {
+describe('the revision of a response', () => {
   /** Applies revisions. */
   let service: TestService;
   let twin: TwinService;
-  /** What another process on the same database knows. */
+  /** The knowledge of another process on the same database. */
   let other: Revisions;
 
   beforeAll(async () => {
@@ -30,7 +30,7 @@ describe('the revision that is read', () => {
     await service.stop();
   });
 
-  it('is never an older one, nor two in one answer, however often it is asked for while it changes', async () => {
+  it('never goes back, and is the only one of a response, during concurrent changes', async () => {
     const authorization = await service.serviceAccount('read', 'directory');
     const [here, there] = [new Asking(service, authorization), new Asking(twin, authorization)];
     try {
@@ -39,7 +39,7 @@ describe('the revision that is read', () => {
         expect((await service.synchronize()).kind).toBe('applied');
         expect(service.app.get(Revisions).current?.number).toBe(revision);
         here.expect(revision);
-        // Another process learns of it within a second, at worst: with time for a busy machine.
+        // Another process learns of it within a second, plus time for a busy machine.
         if (revision % 5 === 0) await service.until(() => Promise.resolve(there.newest === revision));
       }
       await service.until(() => Promise.resolve(there.newest === REVISIONS + 1));
@@ -48,12 +48,12 @@ describe('the revision that is read', () => {
     }
     for (const { problems, asked, unanswered, executions } of [here, there]) {
       expect(problems.slice(0, 3)).toEqual([]);
-      // What was not executed was remembered.
+      // A response that was not executed comes from the cache.
       expect(asked - unanswered - executions.count).toBeGreaterThan(REVISIONS);
     }
   });
 
-  it('is the only one in an answer, even if the directory changes after each statement', async () => {
+  it('is the only one of a response, even if the directory changes after each statement', async () => {
     const authorization = await service.serviceAccount('read', 'directory');
     const database = service.app.get(Database);
     const read = database.read.bind(database);
@@ -61,7 +61,7 @@ describe('the revision that is read', () => {
     let isChanging = false;
     const spy = jest.spyOn(database, 'read').mockImplementation(async (statement, values) => {
       const rows = await read(statement, values);
-      // A synchronization reads too.
+      // A synchronization reads, too.
       if (!isChanging) {
         isChanging = true;
         service.replaceDirectory(directoryOf(++revision));
@@ -85,7 +85,7 @@ describe('the revision that is read', () => {
 
   it('is not known while it changes', async () => {
     const known = other.current;
-    if (known === null) throw new Error('It has not been told');
+    if (known === null) throw new Error('No revision was published');
     let finish: (revision: Revision) => void = () => undefined;
     const changed = other.change(() => new Promise<Revision>((resolve) => (finish = resolve)));
     expect(other.current).toBeNull();
@@ -94,7 +94,7 @@ describe('the revision that is read', () => {
     expect(other.current).toEqual(known);
   });
 
-  it('is not known without the database, and is again when that is back', async () => {
+  it('is not known without the database, and is known when it is back', async () => {
     const { database } = service.config;
     if (database.kind !== 'postgres') throw new Error('This is for a server');
     const client = new pg.Client(database.url);

@@ -15,7 +15,7 @@ interface Members {
 }
 const ROLE = 'role { value direct inheritedFrom { id } }';
 
-describe('roles through groups inside groups', () => {
+describe('roles through nested groups', () => {
   const directory = randomDirectory({ people: 30, groups: 20 }, 7);
   const expected = heldRoles(directory.groups);
   const service = TestService.forSuite({ ldif: buildLdif(directory.people, directory.groups) });
@@ -25,11 +25,11 @@ describe('roles through groups inside groups', () => {
     authorization = await service.serviceAccount('read', 'directory');
   });
 
-  it('are the highest over all ways, with what is given by name and the groups that the rest comes from', async () => {
+  it('are the highest over all paths, with the direct role and the groups of inherited roles', async () => {
     expect(await readRoles(service, authorization)).toEqual(plain(expected));
   });
 
-  it('are told alike from the side of the person', async () => {
+  it('are the same from the side of the user', async () => {
     for (const { id } of directory.people.slice(0, 10)) {
       const { data } = await service.query<{ user: { groups: { nodes: Record<string, unknown>[] } } }>(
         `{ user(user: {id: "${id}"}) { groups(first: 100) { nodes { group { id } ${ROLE} } } } }`,
@@ -48,7 +48,7 @@ describe('roles through groups inside groups', () => {
   });
 
   it.each(ROLES.flatMap((is) => [false, true].map((strict) => ({ is, strict }))))(
-    'answer isMember and every filter by role: %j',
+    'match isMember and every filter by role: %j',
     async ({ is, strict }) => {
       const fits = (role: HeldRole | undefined) =>
         role !== undefined && (strict ? role.value === is : ROLES.indexOf(role.value) >= ROLES.indexOf(is));
@@ -79,7 +79,7 @@ describe('roles through groups inside groups', () => {
     },
   );
 
-  it('answer isMember without a role for whoever belongs at all, and ids without regard to case', async () => {
+  it('match isMember without a role for any member, with ids in any case', async () => {
     const [group, people] = [...expected].find(([, held]) => held.size > 0) ?? [
       '',
       new Map<string, HeldRole>(),
@@ -103,7 +103,7 @@ describe('roles through groups inside groups', () => {
     ['users(first: 1, filter: {memberOf: {id: "nothing"}}) { totalCount }', 'memberOf'],
     ['groups(first: 1, filter: {hasMember: {id: "nobody"}}) { totalCount }', 'hasMember'],
     ['groups(first: 1, filter: {parent: {id: "nothing"}}) { totalCount }', 'parent'],
-  ])('say NOT_FOUND of what is not there: %s', async (field, argument) => {
+  ])('return NOT_FOUND for unknown ids: %s', async (field, argument) => {
     const { status, data, errors } = await service.query(`{ asked: ${field} }`, { authorization });
     expect([status, data]).toEqual([200, { asked: null }]);
     expect(errors.map(({ extensions }) => [extensions.code, extensions['argument']])).toEqual([
@@ -114,7 +114,7 @@ describe('roles through groups inside groups', () => {
   it.each([
     'users(first: 1, filter: {role: {is: OWNER}}) { totalCount }',
     'groups(first: 1, filter: {role: {is: OWNER}}) { totalCount }',
-  ])('cannot be asked about without saying whose or of what: %s', async (field) => {
+  ])('require a user and a group: %s', async (field) => {
     const { data, errors } = await service.query(`{ asked: ${field} }`, { authorization });
     expect(data).toEqual({ asked: null });
     expect(errors.map(({ extensions }) => [extensions.code, extensions['argument']])).toEqual([
@@ -123,19 +123,19 @@ describe('roles through groups inside groups', () => {
   });
 });
 
-describe('after the directory has changed', () => {
-  it('roles, counts and names are as they would be in a mirror made anew', async () => {
+describe('after changes of the directory', () => {
+  it('roles, counters and names equal those of a new mirror', async () => {
     const size = { people: 14, groups: 9 };
     const start = randomDirectory(size, 11);
     const service = await TestService.start({
       ldif: buildLdif(start.people, start.groups),
-      // Every change is meant here.
+      // All deletions of these tests are intended.
       environment: { DIRECTORY_GUARD_PERCENT: '100' },
     });
     try {
       const authorization = await service.serviceAccount('read', 'directory');
       await stopFollowing(service);
-      // Some of the people and groups of each go, some come back, and all may be named and nested anew.
+      // Some of the users and groups of each kind are deleted, some come back, and all can be renamed and nested differently.
       const change = fc
         .tuple(directories(size), fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 3 }))
         .map(([{ people, groups }, peopleGone, groupsGone]) => ({
@@ -156,10 +156,10 @@ describe('after the directory has changed', () => {
   });
 });
 
-/** The smallest picture that is one. */
+/** The smallest valid picture. */
 const PHOTO = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 
-/** One thing at a time: here the mirror works out the least anew. */
+/** One change at a time, so that the mirror recomputes as little as possible. */
 function* smallChanges({ people, groups }: RandomDirectory): Generator<RandomDirectory> {
   for (const [index, group] of groups.slice(0, repetitions({ usually: 2, long: 4 })).entries()) {
     const others = groups.filter((each) => each !== group);
@@ -174,7 +174,7 @@ function* smallChanges({ people, groups }: RandomDirectory): Generator<RandomDir
   }
 }
 
-/** Everybody's role in every group, as the endpoint tells it. */
+/** The roles of all users in all groups, as the API returns them. */
 async function readRoles(service: TestService, authorization: string): Promise<Record<string, unknown>> {
   const { groups } = await service.read<{ groups: { nodes: { id: string; members: Members }[] } }>(
     `{ groups(first: 50) { nodes { id members(first: 100) { nodes { user { id } ${ROLE} } } } } }`,

@@ -56,18 +56,18 @@ describe('two processes on one database', () => {
     return data?.user?.name;
   }
 
-  it('follow the directory one at a time, and both answer what the one has taken over', async () => {
+  it('follow the directory one at a time, and both serve the same revision', async () => {
     const [first, second] = processes;
     expect(first?.process.stdout).not.toMatch(WAITING);
     await second?.process.untilPrinted(WAITING);
-    // Remembered by both, and forgotten by both.
+    // Cached by both, and invalidated by both.
     await eventually(() => nameAt(1), 'Anna');
     await rename('Anna Berg');
     await eventually(() => nameAt(0), 'Anna Berg');
     await eventually(() => nameAt(1), 'Anna Berg');
   });
 
-  it('go on with the other one when the first is killed', async () => {
+  it('continue with the other one when the first is killed', async () => {
     await processes[0]?.process.kill('SIGKILL');
     await rename('Anna Holm');
     await eventually(() => nameAt(1), 'Anna Holm');

@@ -30,14 +30,14 @@ describe('an example of the reference', () => {
     askers = await makeAskers(service);
   });
 
-  it('is there for every query and mutation', () => {
+  it('exists for every query and mutation', () => {
     const roots = [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
       Object.keys(type?.getFields() ?? {}),
     );
     expect(REFERENCE_EXAMPLES.map(({ name }) => name).sort()).toEqual(roots.sort());
   });
 
-  it.each(REFERENCE_EXAMPLES)('has the answer that it shows: $name', async (example) => {
+  it.each(REFERENCE_EXAMPLES)('has the current response: $name', async (example) => {
     const { document, variables, as } = example;
     const body = { query: document, variables };
     const answer = dataOf(await post(service, body, as === null ? {} : askers[as]));
@@ -47,7 +47,7 @@ describe('an example of the reference', () => {
 });
 
 describe('the schema as text', () => {
-  it('is that of the file, and may be kept', async () => {
+  it('matches the file, and may be cached', async () => {
     const { status, headers, body } = await send(service, { path: SDL });
     expect(status).toBe(200);
     expect(headers).toMatchObject({
@@ -73,7 +73,7 @@ describe('the pages of the schema', () => {
   const anchorOf = (coordinate: string) =>
     coordinate.replace(/^(Query|Mutation)\./, '').replace(/[(:)]/g, (sign) => (sign === '(' ? '.' : ''));
 
-  it('have a place for everything that it declares', () => {
+  it('have a place for every element', () => {
     const anchors = contractElementsOf(schema)
       .map(({ coordinate }) => anchorOf(coordinate))
       .filter((anchor) => !['Query', 'Mutation'].includes(anchor));
@@ -81,7 +81,7 @@ describe('the pages of the schema', () => {
     expect(anchors.filter((anchor) => html.split(` id="${anchor}"`).length !== 2)).toEqual([]);
   });
 
-  it.each(Object.entries(NEEDED))('say what it needs: %s', (coordinate, scopes = []) => {
+  it.each(Object.entries(NEEDED))('contain the requirements: %s', (coordinate, scopes = []) => {
     const [, section = ''] = html.split(` id="${anchorOf(coordinate)}"`);
     const [, said = ''] = /<em>(.+)<\/em>/.exec(section) ?? [];
     expect([...said.matchAll(/<code>(\w+)<\/code>/g)].map(([, scope]) => scope)).toEqual(scopes);
@@ -92,7 +92,7 @@ describe('the links of the pages', () => {
   const urlOf = (path: string) => `http://reference.test/reference${path}`;
   const all = (html: string, pattern: RegExp) => [...html.matchAll(pattern)].map(([, value = '']) => value);
 
-  it('lead to places that are there', async () => {
+  it('are not broken', async () => {
     const anchors = new Map<string, string[]>();
     const links = new Set<string>();
     for (const path of PAGES) {
@@ -134,7 +134,7 @@ describe('the pages', () => {
   afterEach(() => visit.end());
 
   it.each(['', '/queries', '/objects', '/errors'])(
-    'can be read by everybody, on a phone, in the dark and in the light: %s',
+    'are accessible, on a phone, in dark and in light: %s',
     async (path) => {
       if (path !== '') await page.goto(addressOf(path));
       await expectFittingWidth(page);
@@ -144,7 +144,7 @@ describe('the pages', () => {
     },
   );
 
-  it('are searched for names, parts of names, and what is said about them', async () => {
+  it('are found by names, parts of names, and descriptions', async () => {
     await page.keyboard.press('/');
     const field = page.getByRole('searchbox', { name: 'Search' });
     const first = page.locator('#search-results a').first();
@@ -162,13 +162,13 @@ describe('the pages', () => {
     await page.waitForURL(addressOf('/objects#ChangePreview.ldif'));
   });
 
-  it('explain every code of an error where its address says', async () => {
+  it('explain every error code at its URL', async () => {
     await page.goto(addressOf('/errors#NO_USER_CONTEXT'));
     expect(await page.locator(':target + p').textContent()).toContain('needs the user of the token');
   });
 });
 
-describe('where the schema is not told', () => {
+describe('without introspection', () => {
   let secretive: TwinService;
 
   beforeAll(async () => {
@@ -184,7 +184,7 @@ describe('where the schema is not told', () => {
     }
   });
 
-  it('there is the page of errors, which tells nothing of it', async () => {
+  it('there is the page of errors, without names of the schema', async () => {
     const { status, body } = await send(secretive, { path: '/reference/errors' });
     expect(status).toBe(200);
     expect(body).not.toMatch(/href="[^"#]*(queries|objects|schema)/);

@@ -2,10 +2,13 @@ import { escapeDnValue } from '../../src/ldap/naming/dn.js';
 import { BASE_DN } from '../support/builders/directory.js';
 import { ldifOf, type Mutation, RoundTrip, SENTINEL } from '../support/clients/round-trip.js';
 
-/** What a directory answers to what has gone stale: noSuchAttribute, attributeOrValueExists, noSuchObject, entryAlreadyExists, assertionFailed. */
+/**
+ * Result codes of a directory for outdated records: noSuchAttribute, attributeOrValueExists, noSuchObject, entryAlreadyExists,
+ * assertionFailed.
+ */
 const STALE = [16, 20, 32, 68, 122];
 
-/** An id is shown without the white space around it. */
+/** An id is shown without leading and trailing white space. */
 const ODD_PERSON = ' Zoë, "née" <Ø>;+\\#= ';
 const ODD_GROUP = 'Gruppe ö, "ä" + 2';
 
@@ -91,7 +94,7 @@ const member = (verb: 'add' | 'update' | 'remove', groupId: string, id: string, 
   payload: verb === 'remove' ? 'group { id }' : 'membership { role { value } }',
 });
 
-/** Each of them is possible once those before it have been made. */
+/** Each mutation requires the earlier ones. */
 const CHANGES: Mutation[] = [
   user('plain', { schoolYear: '2B', name: 'Plain', givenName: 'P', email: 'plain@example.org' }),
   user('plain', { schoolYear: null, givenName: null, email: null }),
@@ -129,7 +132,7 @@ const CHANGES: Mutation[] = [
   },
   member('add', 'inside', SENTINEL),
   member('add', 'inside', 'me', 'OWNER'),
-  // Named before it is there: it comes inside by being made, and is named once.
+  // Referenced before its creation: it becomes a member when it is created, and is referenced once.
   {
     field: 'createGroup',
     input: { id: 'future', name: 'Future', parent: { id: ODD_GROUP } },
@@ -139,7 +142,7 @@ const CHANGES: Mutation[] = [
   { field: 'deleteGroup', input: { group: { id: ODD_GROUP } }, payload: 'deletedGroupId' },
 ];
 
-describe('a preview of odd entries', () => {
+describe('a preview of unusual entries', () => {
   let trip: RoundTrip;
 
   beforeEach(async () => {
@@ -148,13 +151,13 @@ describe('a preview of odd entries', () => {
 
   afterEach(() => trip.stop());
 
-  it('shows what the API answers once it is applied, all at once', async () => {
+  it('shows the state after all records are applied at once', async () => {
     const { promised, answered, codes } = await trip.perform(CHANGES);
     expect(codes).toEqual([]);
     expect(answered).toEqual(promised);
   });
 
-  it('shows that one by one, and a second time the directory refuses each', async () => {
+  it('shows the state after each record, and the directory rejects each record a second time', async () => {
     for (const change of CHANGES) {
       const { promised, answered, codes, ldif } = await trip.perform([change]);
       expect([change.input, codes]).toEqual([change.input, []]);
@@ -164,7 +167,7 @@ describe('a preview of odd entries', () => {
     }
   });
 
-  it('is refused by the directory when somebody else has been there in the meantime', async () => {
+  it('is rejected by the directory after a concurrent change', async () => {
     const texts = CHANGES.slice(0, 12).filter((_, index) => ![1, 3, 5, 10].includes(index));
     const previews = await Promise.all(texts.map((change) => trip.preview([change])));
     const replace = (dn: string, name: string, value: string) =>

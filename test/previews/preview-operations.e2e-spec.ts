@@ -30,7 +30,7 @@ describe('an operation of previews', () => {
     answered = await read();
   });
 
-  // Whatever a test did: nothing of it stays.
+  // After each test, nothing of its changes remains.
   afterEach(async () => {
     expect(await checksums(service)).toEqual(stored);
   });
@@ -42,7 +42,7 @@ describe('an operation of previews', () => {
   const rolesIn = ({ members }: SeenGroup) =>
     members.nodes.map(({ user, role }) => `${user.id} ${role.value} ${role.direct ?? '-'}`).sort();
 
-  it('builds one upon another', async () => {
+  it('applies its mutations one after another', async () => {
     const { data, errors } = await preview(
       service,
       'olga',
@@ -97,7 +97,7 @@ describe('an operation of previews', () => {
     expect(group('again').parents.nodes).toEqual([]);
   });
 
-  it('goes on after an error as if that mutation had not been', async () => {
+  it('continues after an error as if that mutation had not been executed', async () => {
     const change =
       'updateGroup(input: {group: {id: "club"}, description: "Same"}) { group { description } preview { ldif } }';
     const { data: without } = await preview(service, 'olga', `mutation { it: ${change} }`);
@@ -123,7 +123,7 @@ describe('an operation of previews', () => {
     expect(data?.['after']).toEqual({ group: { description: 'Other' } });
   });
 
-  it('is seen by nobody else while it lasts', async () => {
+  it('is invisible to others', async () => {
     const mutations = Array.from(
       { length: 5 },
       (_, index) =>
@@ -137,7 +137,7 @@ describe('an operation of previews', () => {
     for (const { errors } of await Promise.all(operations)) expect(errors).toEqual([]);
   });
 
-  it('is one of ten at once on the same group, and all are answered as if alone', async () => {
+  it('on a group is independent of nine concurrent ones', async () => {
     const mutation = `mutation ($name: String!) {
       updateGroup(input: {group: {id: "club"}, name: $name}) { group { name } }
       removeGroupMember(input: {group: {id: "club"}, user: {id: "mia"}}) { group { ${MEMBERS} } }
@@ -156,7 +156,7 @@ describe('an operation of previews', () => {
     }
   });
 
-  it('leaves nothing behind when its client goes away', async () => {
+  it('leaves nothing behind when its client disconnects', async () => {
     const query = `mutation { ${Array.from({ length: 10 }, (_, index) => `m${index}: createGroup(input: {id: "left-${index}", name: "Left"}) { group { id } }`).join(' ')} }`;
     const body = JSON.stringify({ query });
     const { host, port } = service.config;

@@ -6,7 +6,7 @@ import { statementsOf } from '../support/builders/statements.js';
 import { flatten, printSelection, walkMutations } from '../support/clients/schema-walk.js';
 import { argumentsOf, schema } from '../support/clients/scope-walk.js';
 
-/** Ada asks. Victor and the group `closed` are others'; each of their values can be recognized. */
+/** Ada sends the requests. Victor and the group `closed` are others'; each of their values can be recognized. */
 const DIRECTORY = buildLdif(
   [
     { id: 'ada', name: 'Ada' },
@@ -70,7 +70,7 @@ describe('a preview', () => {
     return post(service, { query }, { authorization: await service.accessToken(scope, 'ada-app') });
   }
 
-  it('shows a token with write alone nobody who is put into a group that it makes', async () => {
+  it('shows a token with write only no user whom it adds to a new group', async () => {
     const query = (id: string) => `mutation {
       createGroup(input: {id: "mine", name: "Mine"}) { group { id name } }
       addGroupMember(input: {group: {id: "mine"}, user: {id: "${id}"}}) {
@@ -106,21 +106,24 @@ describe('a preview', () => {
   );
 
   describe.each(['write', 'profile write'])('for a token with %s', (scope) => {
-    it.each(PROBES)('tells an id that it cannot read from none: %s', async (mutation, existing, missing) => {
-      const answers: unknown[] = [];
-      const statements: string[][] = [];
-      for (const id of [existing, missing]) {
-        const query = `mutation { ${mutation.replace('ID', id)} }`;
-        // The first one of a kind may ask what is remembered afterwards.
-        await send(query, scope);
-        const sent = await statementsOf(async () => answers.push(told(await send(query, scope))));
-        statements.push(sent.map(({ text }) => text));
-      }
-      expect(answers[0]).toEqual(answers[1]);
-      expect(statements[0]).toEqual(statements[1]);
-    });
+    it.each(PROBES)(
+      'does not distinguish an id that it cannot read from an unknown one: %s',
+      async (mutation, existing, missing) => {
+        const answers: unknown[] = [];
+        const statements: string[][] = [];
+        for (const id of [existing, missing]) {
+          const query = `mutation { ${mutation.replace('ID', id)} }`;
+          // The first one of a kind may read what is cached afterwards.
+          await send(query, scope);
+          const sent = await statementsOf(async () => answers.push(told(await send(query, scope))));
+          statements.push(sent.map(({ text }) => text));
+        }
+        expect(answers[0]).toEqual(answers[1]);
+        expect(statements[0]).toEqual(statements[1]);
+      },
+    );
 
-    it('refuses an id that a group names already, like one that is taken', async () => {
+    it('rejects an id that a group references already, like one that is in use', async () => {
       const make = (id: string) =>
         send(
           `mutation { createGroup(input: {id: "${id}", name: "New"}) { group { parents(first: 5) { nodes { name } } } } }`,
@@ -135,7 +138,7 @@ describe('a preview', () => {
     });
   });
 
-  it('shows the groups that name a new group to a token that can read them', async () => {
+  it('shows the groups that contain a new group to a token that can read them', async () => {
     const { body } = await send(
       'mutation { createGroup(input: {id: "ghost", name: "New"}) { group { parents(first: 5) { nodes { id } } } } }',
       'read write',
@@ -146,7 +149,7 @@ describe('a preview', () => {
   });
 });
 
-/** What an answer tells, without the id of its request. */
+/** The content of a response, without the id of its request. */
 function told({ status, body }: Pick<HttpAnswer, 'status' | 'body'>): unknown {
   return [status, body.replaceAll(/"requestId":"[^"]*"/g, '')];
 }

@@ -27,7 +27,7 @@ const CLASS_VIOLATION = 65;
 const ASSERTION_FAILED = 122;
 
 const ADA = dnOf('ada');
-/** Everything in a DN that has to be escaped, and what has to be in base64 besides. */
+/** All characters that are escaped in a DN, or that need base64. */
 const ODD = dnOf(' Zoë, "née" <Ø>;+\\#= ');
 
 let slapd: TestSlapd;
@@ -54,7 +54,7 @@ function dnOf(id: string): string {
   return `uid=${escapeDnValue(id)},${people.base}`;
 }
 
-/** What ldapmodify exits with: the result code of the directory. */
+/** The exit code of ldapmodify: the result code of the directory. */
 async function apply(...records: ChangeRecord[]): Promise<number> {
   return (await slapd.modify(writeLdif(records))).code;
 }
@@ -69,7 +69,7 @@ async function read(base: string): Promise<Entry[]> {
 async function readPerson(dn: string): Promise<OriginalEntry> {
   const [entry] = await read(dn);
   const person = entry === undefined ? null : mapPerson(entry, people).value;
-  if (person === null) throw new Error(`there is nobody ${dn}`);
+  if (person === null) throw new Error(`there is no entry ${dn}`);
   return person;
 }
 
@@ -86,7 +86,7 @@ async function createGroup(id: string, creator: string | null): Promise<string> 
 }
 
 describe('a record, applied by ldapmodify', () => {
-  it('makes groups of whatever strings are accepted, in one text', async () => {
+  it('creates groups of all accepted strings, in one text', async () => {
     const wanted = NAUGHTY_STRINGS.flatMap((text, index) => {
       try {
         return [validateNewGroup({ id: `naughty-${index}`, name: text, description: text })];
@@ -103,7 +103,7 @@ describe('a record, applied by ldapmodify', () => {
     for (const group of wanted) expect(byId.get(group.id)).toMatchObject(group);
   });
 
-  it('changes everything of a person at once, and removes it again', async () => {
+  it('changes all attributes of a user at once, and removes them again', async () => {
     for (const dn of [ADA, ODD]) {
       const wanted = {
         name: 'Élise «Ada» 😀',
@@ -122,7 +122,7 @@ describe('a record, applied by ldapmodify', () => {
     }
   });
 
-  it('puts a new value before those that stay', async () => {
+  it('puts a new value before the existing ones', async () => {
     const dn = await createGroup('several', ADA);
     const labeledURI = ['https://a.example The site', 'https://b.example'];
     const changes = [{ operation: 'add', attribute: 'labeledURI', values: labeledURI }] as const;
@@ -134,7 +134,7 @@ describe('a record, applied by ldapmodify', () => {
     expect(changed.sourceValues).toEqual({ labeleduri: ['https://c.example The site', labeledURI[1]] });
   });
 
-  it('is refused when the value that it replaces has changed, or one has come where there was none', async () => {
+  it('is rejected if the old value has changed, or a value was added', async () => {
     const before = await readPerson(ADA);
     const early = changePerson(before, { familyName: 'Byron', email: 'early@example.org' }, people);
     const late = changePerson(before, { familyName: 'King' }, people);
@@ -145,7 +145,7 @@ describe('a record, applied by ldapmodify', () => {
     expect(await readPerson(ADA)).toMatchObject({ familyName: 'Byron', email: 'early@example.org' });
   });
 
-  it('adds, promotes, demotes and removes somebody, and is refused a second time', async () => {
+  it('adds, promotes, demotes and removes a member, and is rejected a second time', async () => {
     const dn = await createGroup('roles', ADA);
     const steps = [
       [NOT_NAMED, 1],
@@ -163,7 +163,7 @@ describe('a record, applied by ldapmodify', () => {
     }
   });
 
-  it('adds a new group to its parent, and takes it out before it is deleted', async () => {
+  it('adds a new group to its parent, and removes it before it is deleted', async () => {
     const parent = await createGroup('parent', ADA);
     const child = validateNewGroup({ id: 'child', name: 'Child' });
     const dn = dnOfNewGroup('child', groups);
@@ -180,7 +180,7 @@ describe('a record, applied by ldapmodify', () => {
 });
 
 describe('the directory', () => {
-  it('refuses what no record is written for', async () => {
+  it('rejects changes for which there is no record', async () => {
     const dn = await createGroup('refusals', ADA);
     const modify = (attribute: string, operation: 'add' | 'delete', value: string) =>
       apply({ dn, changetype: 'modify', changes: [{ operation, attribute, values: [value] }] });

@@ -2,7 +2,7 @@ import { groupDn } from '../support/builders/directory.js';
 import { checksums, type Payload, preview, recordsIn, startPreviews } from '../support/clients/previews.js';
 import type { TestService } from '../support/servers/service.js';
 
-/** Entries that have an id or a DN without being shown: two of one id, and one with an id that is too long. */
+/** Entries with an id or a DN that are not mirrored: two with the same id, and one with an id that is too long. */
 const PUT_ASIDE = [
   ['cn=twice,ou=groups', 'twice'],
   ['cn=TWICE,ou=old,ou=groups', 'TWICE'],
@@ -16,7 +16,7 @@ const PUT_ASIDE = [
 
 const CLUB = 'group: {id: "club"}';
 
-/** Who asks for what, and the code and the argument that come of it. */
+/** User, operation, and the expected code and argument. */
 const REFUSED: [who: string, mutation: string, code: string, argument: string | null][] = [
   ['olga', 'updateProfile(input: {}) { profile { id } }', 'BAD_USER_INPUT', 'input'],
   ['olga', 'updateProfile(input: {name: "Olga Öberg"}) { profile { id } }', 'BAD_USER_INPUT', 'input'],
@@ -72,7 +72,7 @@ const WRITE = `mutation ($person: UpdateUserInput!, $group: UpdateGroupInput!) {
   updateGroup(input: $group) { group { description } preview { ldif } }
 }`;
 
-describe('a preview that is refused', () => {
+describe('a rejected preview', () => {
   let service: TestService;
   let administrator: string;
   let stored: unknown;
@@ -88,7 +88,7 @@ describe('a preview that is refused', () => {
     await service.stop();
   });
 
-  it.each(REFUSED)('says so to %s about %s with %s', async (who, mutation, code, argument) => {
+  it.each(REFUSED)('reports %s about %s with %s', async (who, mutation, code, argument) => {
     const caller = who === 'administrator' ? administrator : who;
     const { status, data, errors } = await preview(service, caller, `mutation { it: ${mutation} }`);
     expect(status).toBe(200);
@@ -101,7 +101,7 @@ describe('a preview that is refused', () => {
   it.each([
     ['', 'a b', ' a', 'a,b', 'a=b', 'a+b', 'a"b', 'a\\b', 'a<b', 'a>b', 'a;b', '#a', '-a', '.a', 'a/b', 'é'],
     ['a\n', 'a\0', 'a\ud800', 'a\r\ndn: x', '\u202ea', 'a'.repeat(257), '../a', 'a%00', 'a*', '(a)', 'a😀'],
-  ])('takes no id that could mean something else: %j and so on', async (...ids) => {
+  ])('accepts no ambiguous id: %j and so on', async (...ids) => {
     for (const id of ids) {
       const { data, errors } = await preview(
         service,
@@ -121,7 +121,7 @@ describe('a preview that is refused', () => {
     'lone\ud800',
     'next\u0085line',
     'x'.repeat(513),
-  ])('takes no %j for a name', async (name) => {
+  ])('does not accept %j as a name', async (name) => {
     const { errors } = await preview(service, administrator, WRITE, {
       person: { user: { id: 'mia' }, name },
       group: { group: { id: 'club' }, name },
@@ -132,7 +132,7 @@ describe('a preview that is refused', () => {
     ]);
   });
 
-  it('takes what only looks like LDIF for the text that it is', async () => {
+  it('treats LDIF syntax in values as text', async () => {
     const hostile = [
       ': <file:///etc/passwd',
       '< file:///etc/passwd',
@@ -162,7 +162,7 @@ describe('a preview that is refused', () => {
     }
   });
 
-  it('is bounded like any other operation', async () => {
+  it('has the same limits as other operations', async () => {
     const many = Array.from({ length: 21 }, (_, index) => `m${index}: ${created(`new-${index}`)}`);
     const tooMany = await preview(service, administrator, `mutation { ${many.join(' ')} }`);
     expect([tooMany.status, tooMany.errors[0]?.extensions.code]).toEqual([400, 'QUERY_TOO_COMPLEX']);
@@ -176,7 +176,7 @@ describe('a preview that is refused', () => {
     ]);
   });
 
-  it('is so for an id of the client that is too long', async () => {
+  it('is one with an id of the client that is too long', async () => {
     const send = (length: number) =>
       preview(
         service,

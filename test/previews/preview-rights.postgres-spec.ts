@@ -1,7 +1,7 @@
 import { preview, startPreviews } from '../support/clients/previews.js';
 import type { TestService } from '../support/servers/service.js';
 
-/** Who asks: a service account for administration, people by what they are in the board, and those who are nobody. */
+/** The callers: a service account with the scope directory, users with each role in the board, and users without a role. */
 const CALLERS = [
   'administrator',
   'olga',
@@ -16,7 +16,7 @@ const CALLERS = [
 
 const IN_BOARD = 'group: {id: "board"}';
 
-/** Mutations that do not get in each other's way, and what comes of each for each of the callers; F is FORBIDDEN. */
+/** Independent mutations with the outcome for each caller; F is FORBIDDEN. */
 const OUTCOMES: [mutation: string, outcomes: string][] = [
   ['updateProfile(input: {name: "Other"}) { profile { name } }', 'N ok ok ok ok ok N N N'],
   ['createGroup(input: {id: "own", name: "Own"}) { group { id } }', 'ok ok ok ok ok ok N N N'],
@@ -62,7 +62,7 @@ describe('the right to preview', () => {
     return caller === 'account' ? service.serviceAccount('profile', 'read', 'write') : caller;
   }
 
-  it.each(CALLERS)('is what the table of docs/previews.md says, for %s', async (caller) => {
+  it.each(CALLERS)('matches the table of docs/previews.md for %s', async (caller) => {
     const mutations = OUTCOMES.map(([mutation], index) => `m${index}: ${mutation}`);
     const { status, data, errors } = await preview(
       service,
@@ -81,7 +81,7 @@ describe('the right to preview', () => {
     expect(found).toEqual(expected);
   });
 
-  it('is missing for a reason that the error tells', async () => {
+  it('is missing for the reason in the error', async () => {
     const { errors } = await preview(
       service,
       'adam',
@@ -102,7 +102,7 @@ describe('the right to preview', () => {
     ]);
   });
 
-  it('of other people is for administrators alone, whoever asks', async () => {
+  it('changes of other users requires the scope directory', async () => {
     const mutation = 'mutation { updateUser(input: {user: {id: "olga"}, name: "Other"}) { user { name } } }';
     for (const caller of ['olga', 'machine', 'account'] as const) {
       const { status, errors } = await preview(service, await authorizationOf(caller), mutation);
@@ -117,7 +117,7 @@ describe('the right to preview', () => {
     });
   });
 
-  it('changes with what has been changed before in the same operation', async () => {
+  it('depends on earlier changes of the same operation', async () => {
     const { errors } = await preview(
       service,
       'olga',

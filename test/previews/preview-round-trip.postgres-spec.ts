@@ -8,14 +8,14 @@ import type { Payload } from '../support/clients/previews.js';
 import { GROUP, ldifOf, type Mutation, RoundTrip, USER } from '../support/clients/round-trip.js';
 import { repetitions } from '../support/repetitions.js';
 
-/** Mutations of one operation, which has ten seconds. It is even: a group is created and then updated. */
+/** Mutations of one operation, which has ten seconds. The number is even: a group is created and then updated. */
 const CHUNK = 6;
 
-/** The strings that can be a name, and with that a description. */
+/** The strings that are valid names, with a description each. */
 const NAMES = [...new Set(NAUGHTY_STRINGS.map((text) => text.trim()))].filter((name) =>
   isAccepted(() => validateGroupChange({ name })),
 );
-/** Those that a run tries. */
+/** The strings of this run. */
 const EVERY = repetitions({ usually: 4, long: 1 });
 const TEXTS = NAMES.filter((_, index) => index % EVERY === 0);
 
@@ -29,7 +29,7 @@ function isAccepted(validate: () => unknown): boolean {
   }
 }
 
-/** What else there is of a group that has something of a string in it, where that is accepted. */
+/** Other attributes of a group that contain the string if it is valid there. */
 function extrasOfGroup(text: string): Partial<UpdateGroupInput> {
   return Object.assign(
     {},
@@ -50,13 +50,13 @@ function extrasOfPerson(text: string): Partial<UpdateUserInput> {
 
 const PEOPLE_IDS = TEXTS.map((_, index) => `person-${index}`);
 
-/** The id of the group of each text: the text itself where that can be one, and no other group has it. */
+/** The group id of each text: the text itself if it is a valid id that no other group has. */
 const GROUP_IDS = TEXTS.map((text, index) => {
   const isFirst = TEXTS.findIndex((each) => each.toLowerCase() === text.toLowerCase()) === index;
   return isFirst && /^[A-Za-z0-9][\w.-]*$/.test(text) ? text : `group-${index}`;
 });
 
-/** A group is made with a text, and then changed with the next one. */
+/** A group is created with a text, and then changed with the next one. */
 function mutationsOfGroup(text: string, index: number): Mutation[] {
   const id = GROUP_IDS[index];
   const next = TEXTS[index + 1] ?? 'The last';
@@ -93,7 +93,7 @@ function mutationOfPerson(text: string, index: number): Mutation {
   };
 }
 
-/** They all change the same person, of whom the last shows what has become. */
+/** All change the same user, and the last one shows the result. */
 function mutationOfProfile(text: string, index: number): Mutation {
   const isLast = index % CHUNK === CHUNK - 1 || index === TEXTS.length - 1;
   return {
@@ -112,7 +112,7 @@ function* chunksOf<Each>(all: readonly Each[]): Generator<Each[]> {
   for (let start = 0; start < all.length; start += CHUNK) yield all.slice(start, start + CHUNK);
 }
 
-describe('what is previewed with naughty strings', () => {
+describe('a preview with naughty strings', () => {
   let trip: RoundTrip;
 
   beforeAll(async () => {
@@ -122,7 +122,7 @@ describe('what is previewed with naughty strings', () => {
 
   afterAll(() => trip.stop());
 
-  /** Previews mutations, has them made, and gives what their payloads have shown. */
+  /** Previews mutations, applies them, and returns the content of their payloads. */
   async function make(mutations: readonly Mutation[], as?: 'me'): Promise<Payload[]> {
     const { payloads, codes } = await trip.preview(mutations, as);
     expect(codes).toEqual([]);
@@ -130,7 +130,7 @@ describe('what is previewed with naughty strings', () => {
     return payloads.filter((payload) => payload !== null);
   }
 
-  /** What the API answers about these. */
+  /** The API's response about these groups. */
   async function readAll(kind: 'user' | 'group', ids: readonly string[]): Promise<unknown[]> {
     const selection = kind === 'user' ? USER : GROUP;
     const answers: unknown[] = [];
@@ -144,13 +144,13 @@ describe('what is previewed with naughty strings', () => {
     return answers;
   }
 
-  it('is almost all of them', () => {
+  it('accepts almost all of them', () => {
     expect(NAMES.length).toBeGreaterThan(NAUGHTY_STRINGS.length * 0.9);
     expect(NAMES).toEqual(expect.arrayContaining(['undefined', 'null', '1E2', 'CON']));
     expect(GROUP_IDS).toContain('undefined');
   });
 
-  it('is what the API answers about people once an administrator has applied it', async () => {
+  it("matches the API's response about users after an administrator has applied it", async () => {
     const promised: unknown[] = [];
     for (const chunk of chunksOf(TEXTS.map(mutationOfPerson))) {
       promised.push(...(await make(chunk)).map(({ user }) => user));
@@ -159,7 +159,7 @@ describe('what is previewed with naughty strings', () => {
     expect(await readAll('user', PEOPLE_IDS)).toEqual(promised);
   });
 
-  it('is what the API answers to the person that it is about', async () => {
+  it("matches the API's response to the user itself", async () => {
     let promised: unknown;
     for (const chunk of chunksOf(TEXTS.map(mutationOfProfile))) {
       promised = (await make(chunk, 'me')).at(-1)?.['profile'];
@@ -168,7 +168,7 @@ describe('what is previewed with naughty strings', () => {
     expect(await trip.read({ me: `user(user: {id: "me"}) { ${USER} }` })).toEqual({ me: promised });
   });
 
-  it('is what the API answers about groups', async () => {
+  it("matches the API's response about groups", async () => {
     const promised: unknown[] = [];
     for (const chunk of chunksOf(TEXTS.flatMap(mutationsOfGroup))) {
       const payloads = await make(chunk);

@@ -5,10 +5,10 @@ import { repetitions } from '../support/repetitions.js';
 
 const SEQUENCES = repetitions({ usually: 8, long: 24 });
 const PEOPLE = ['p0', 'p1', 'p2', 'p3', 'p4', 'p5'];
-/** The first four are there at the beginning; the others may come, and all may go. */
+/** The first four exist at the beginning; the others can be created, and all can be deleted. */
 const GROUPS = ['g0', 'g1', 'g2', 'g3', 'g4', 'g5', 'g6'];
 
-/** Groups that contain each other in a circle, and one that names somebody in two ways. */
+/** Groups in a cycle, and one that references a user twice. */
 const LDIF = buildLdif(
   PEOPLE.map((id) => ({ id })),
   [
@@ -81,11 +81,11 @@ function member(verb: 'add' | 'update' | 'remove', group: string, user: string, 
 }
 
 describe('a sequence of previews', () => {
-  it('shows what the API answers once it is applied, whatever it is made of', async () => {
+  it('shows the state after its records are applied, for random mutations', async () => {
     const trip = await RoundTrip.start(LDIF, 'p0');
     const seen = { made: 0, refused: 0 };
     try {
-      // Each begins where the one before has ended: what follows a failure would say nothing.
+      // Each operation starts with the result of the one before: nothing is checked after a failure.
       await fc.assert(
         fc.asyncProperty(fc.array(mutation, { minLength: 8, maxLength: 15 }), async (drawn) => {
           const mutations = drawn.flat();

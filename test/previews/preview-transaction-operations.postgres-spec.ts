@@ -1,4 +1,4 @@
-/** @isolated It adds mutations. */
+/** @isolated The suite adds mutations. */
 import { buildLdif } from '../support/builders/directory.js';
 import { get, post, refusalOf } from '../support/clients/http.js';
 import { addTestMutations, TestMutations } from '../support/builders/mutations.js';
@@ -43,7 +43,7 @@ describe('a mutation operation', () => {
     TestMutations.begun = [];
   });
 
-  // Whatever a test did: nothing of it stays.
+  // After each test, nothing of its changes remains.
   afterEach(async () => {
     expect((await service.query(READ, { authorization })).data).toEqual(stored);
   });
@@ -53,7 +53,7 @@ describe('a mutation operation', () => {
   const send = (query: string, token = authorization) =>
     service.query<Payloads>(query, { authorization: token });
 
-  it('shows its change wherever it can be seen below the payload', async () => {
+  it('shows its change wherever it is visible below the payload', async () => {
     const { data, errors } = await send(
       `mutation { testRename(group: "club", name: "Chess") { group { ${GROUP} ${NESTED} } } }`,
     );
@@ -68,7 +68,7 @@ describe('a mutation operation', () => {
     expect(group?.parents.nodes.map(({ subgroups }) => subgroups.nodes)).toEqual([[{ name: 'Chess' }]]);
   });
 
-  it('shows after each of its mutations what has been changed by then', async () => {
+  it('shows after each of its mutations the changes so far', async () => {
     const { data, errors } = await send(`mutation {
       first: testRename(group: "club", name: "Chess") { group { ...Seen } }
       second: testEmpty(group: "club") { group { ...Seen } }
@@ -95,7 +95,7 @@ describe('a mutation operation', () => {
   it.each([
     ['by rule', 'CONFLICT'],
     ['by statement', 'INTERNAL_SERVER_ERROR'],
-  ])('goes on after a mutation that has failed %s as if that had not been', async (fails, code) => {
+  ])('continues after a mutation that has failed %s as if it had not been executed', async (fails, code) => {
     const { status, data, errors } = await send(`mutation {
       before: testRename(group: "team", name: "Crew") { group { name } }
       failed: testRename(group: "club", name: "Chess", fails: "${fails}") { group { name } }
@@ -110,7 +110,7 @@ describe('a mutation operation', () => {
     expect(errors.map(({ path, extensions }) => [path, extensions.code])).toEqual([[['failed'], code]]);
   });
 
-  it('shows nothing of what went on below a payload that has failed', async () => {
+  it('shows nothing of a failed payload', async () => {
     const { data, errors } = await send(`mutation {
       failed: testRename(group: "club", name: "Chess") { group {
         parents(first: 1, after: "nowhere") { totalCount }
@@ -134,7 +134,7 @@ describe('a mutation operation', () => {
     expect(many).toHaveLength(3);
   });
 
-  it('is one of many that are all answered, and reads are answered between them', async () => {
+  it('runs beside many others, and reads run in between', async () => {
     const mutations = MANY.map((id) =>
       send(`mutation { testRename(group: "${id}", name: "Name ${id}") { group { ${GROUP} ${NESTED} } } }`),
     );
@@ -147,7 +147,7 @@ describe('a mutation operation', () => {
     expect(names).toEqual(MANY.map((id) => `Name ${id}`));
   });
 
-  it('is refused by GET, before anything runs', async () => {
+  it('is rejected by GET before execution', async () => {
     const query = 'mutation { testRename(group: "club", name: "Chess") { group { name } } }';
     const statements = await statementsOf(async () => {
       const answer = await get(service, { query }, { authorization });
@@ -158,7 +158,7 @@ describe('a mutation operation', () => {
     expect(TestMutations.begun).toEqual([]);
   });
 
-  it('is refused where the token reaches none of its mutations', async () => {
+  it('is rejected if the token allows none of its mutations', async () => {
     const query = 'mutation { testAdministrate(group: "club") { group { name } } }';
     const refused = await post(service, { query }, { authorization });
     expect(refusalOf(refused)).toEqual([403, 'INSUFFICIENT_SCOPE']);
@@ -169,7 +169,7 @@ describe('a mutation operation', () => {
     expect(TestMutations.begun).toEqual([]);
   });
 
-  it('runs what the token reaches of it, and nothing else', async () => {
+  it('executes only the mutations that the token allows', async () => {
     const writer = await service.serviceAccount('write');
     const { status, data, errors } = await send(
       `mutation {
@@ -187,7 +187,7 @@ describe('a mutation operation', () => {
     expect(TestMutations.begun).toEqual(['club Chess']);
   });
 
-  it('is measured and priced like a query', async () => {
+  it('has limits and a cost like a query', async () => {
     const nodes = (first: number) =>
       `mutation { testRename(group: "club", name: "Chess") { group { members(first: ${first}) { nodes { user { groups(first: 50) { totalCount } } } } } } }`;
     const { headers } = await post(service, { query: nodes(6) }, { authorization });
@@ -197,7 +197,7 @@ describe('a mutation operation', () => {
     expect(TestMutations.begun).toEqual(['club Chess']);
   });
 
-  it('of nothing but its type name needs no transaction', async () => {
+  it('with its type name only needs no transaction', async () => {
     expect((await send('mutation { __typename }')).data).toEqual({ __typename: 'Mutation' });
   });
 });

@@ -36,7 +36,7 @@ describe('a preview transaction', () => {
       (error: unknown) => (error instanceof ServiceError ? error.code : error),
     );
 
-  it('shows what was changed in it to itself, and nothing of it stays', async () => {
+  it('sees its own changes, which are rolled back', async () => {
     const seen = await database.previewTransaction(async (transaction) => {
       await rename(transaction, 'club', 'Chess');
       const [row] = await transaction.query<{ id: string }[]>(
@@ -49,7 +49,7 @@ describe('a preview transaction', () => {
     expect(await database.read(NAMES)).toEqual(STORED);
   });
 
-  it('gives what its work throws, and nothing of it stays', async () => {
+  it('throws the error of its function, and is rolled back', async () => {
     const failure = new Error('Something else');
     const failing = database.previewTransaction(async (transaction) => {
       await rename(transaction, 'club', 'Chess');
@@ -59,14 +59,14 @@ describe('a preview transaction', () => {
     expect(await database.read(NAMES)).toEqual(STORED);
   });
 
-  it('answers those who ask side by side', async () => {
+  it('runs concurrent statements of its function', async () => {
     const answers = await database.previewTransaction((transaction) =>
       Promise.all(Array.from({ length: 50 }, () => transaction.read(NAMES))),
     );
     expect(answers).toEqual(Array.from({ length: 50 }, () => STORED));
   });
 
-  it('goes back to before a change that fails, however it fails, and on from there', async () => {
+  it('returns to the savepoint after any failed change, and continues', async () => {
     const seen = await database.previewTransaction(async (transaction) => {
       await transaction.savepoint(() => rename(transaction, 'club', 'Chess'));
       const refused = transaction.savepoint(async () => {
@@ -97,7 +97,7 @@ describe('a preview transaction', () => {
     });
   });
 
-  it('tells whoever asks after a failure that nobody has mended what it was', async () => {
+  it('reports a failure to later statements until it is handled', async () => {
     const told = await database.previewTransaction(async (transaction) => {
       const failed = await codeOf(transaction.query('select 1 / 0'));
       return [
@@ -111,7 +111,7 @@ describe('a preview transaction', () => {
     expect(await database.read(NAMES)).toEqual(STORED);
   });
 
-  it('answers nobody who comes when it has ended', async () => {
+  it('rejects statements after its end', async () => {
     let kept: PreviewTransaction | undefined;
     await database.previewTransaction((transaction) => {
       kept = transaction;
@@ -120,7 +120,7 @@ describe('a preview transaction', () => {
     expect(await codeOf(kept?.read(NAMES) ?? Promise.resolve())).toBe('SERVICE_UNAVAILABLE');
   });
 
-  it('ends after its time, whatever its work does', async () => {
+  it('ends after its timeout', async () => {
     const endless = database.previewTransaction(async (transaction) => {
       await rename(transaction, 'club', 'Chess');
       return new Promise(() => undefined);
@@ -129,7 +129,7 @@ describe('a preview transaction', () => {
     expect(await database.read(NAMES)).toEqual(STORED);
   });
 
-  it('is one of many, between which others read', async () => {
+  it('runs beside many others, with reads in between', async () => {
     const previewPool = Array.from({ length: 40 }, (_, index) =>
       database.previewTransaction(async (transaction) => {
         await rename(transaction, index % 2 === 0 ? 'club' : 'team', `Name ${index}`);

@@ -1,4 +1,4 @@
-/** @isolated It adds mutations. */
+/** @isolated The suite adds mutations. */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
@@ -18,7 +18,7 @@ const NAME = statement(`select name from groups where id = 'club'`);
 const RENAME = 'mutation { testRename(group: "club", name: "Chess") { group { name } } }';
 const LIMIT = 3;
 
-/** A process that opens a preview transaction, changes a row, says so, and never ends. */
+/** A process that opens a preview transaction, changes a row, reports it, and never ends. */
 const HOLDER = `
   const { DirectoryDataSource } = await import('./dist/database/connections/data-source.js');
   const { Database } = await import('./dist/database/database.js');
@@ -68,7 +68,7 @@ describe('a preview transaction on a server', () => {
       (error: unknown) => (error instanceof ServiceError ? error.code : error),
     );
 
-  /** Opens a preview transaction that lasts until it is let go. */
+  /** Opens a preview transaction that lasts until it is released. */
   async function hold(): Promise<{
     transaction: PreviewTransaction;
     ended: Promise<unknown>;
@@ -85,13 +85,13 @@ describe('a preview transaction on a server', () => {
     });
   }
 
-  it('has a connection from when it is needed', async () => {
+  it('takes a connection when it is needed', async () => {
     expect(dataSource.previewPool.totalCount).toBe(0);
     expect((await send(RENAME)).status).toBe(200);
     expect(dataSource.previewPool.totalCount).toBe(1);
   });
 
-  it('is begun anew when somebody else has changed what it changes, with all of its operation', async () => {
+  it('is repeated with its whole operation after a concurrent change of the same row', async () => {
     const { body } = await send(
       'mutation { testRace(group: "club", times: 1) { group { name description } } testRename(group: "club", name: "Go") { group { description } } }',
     );
@@ -104,7 +104,7 @@ describe('a preview transaction on a server', () => {
     expect(TestMutations.begun).toEqual(['Club', 'Club+', 'club Go']);
   });
 
-  it('is begun anew when two wait for each other', async () => {
+  it('is repeated after a deadlock', async () => {
     const [first, second] = ['club', 'team'];
     const waiting: (() => void)[] = [];
     let attempts = 0;
@@ -126,14 +126,14 @@ describe('a preview transaction on a server', () => {
     expect(attempts).toBeGreaterThan(2);
   });
 
-  it('is given up when that happens again and again', async () => {
+  it('fails after several repetitions', async () => {
     const answer = await send('mutation { testRace(group: "club", times: 9) { group { name } } }');
     expect(refusalOf(answer)).toEqual([503, 'SERVICE_UNAVAILABLE']);
     expect(answer.headers['retry-after']).toBe('1');
     expect(TestMutations.begun).toEqual(['Club', 'Club+', 'Club++']);
   });
 
-  it('does not wait for long where somebody else is at work', async () => {
+  it('does not wait for long for a locked row', async () => {
     await dataSource.transaction(async (manager) => {
       await manager.query(`update groups set name = 'Busy' where id = 'club'`);
       const { status, body } = await send(RENAME);
@@ -145,7 +145,7 @@ describe('a preview transaction on a server', () => {
     });
   });
 
-  it('is over when its connection is, and the next one is not', async () => {
+  it('ends with its connection, and the next one works', async () => {
     const { transaction, ended, letGo } = await hold();
     await rename(transaction);
     const [{ pid } = { pid: 0 }] = await transaction.query<{ pid: number }[]>(
@@ -159,7 +159,7 @@ describe('a preview transaction on a server', () => {
     expect((await send(RENAME)).status).toBe(200);
   });
 
-  it('is cancelled by the server when one of its statements takes too long', async () => {
+  it('is canceled by the server if one of its statements takes too long', async () => {
     const endless = database.previewTransaction(async (transaction) => {
       await rename(transaction);
       await transaction.query('select pg_sleep(60)');
@@ -185,7 +185,7 @@ describe('a preview transaction on a server', () => {
     expect(await database.read(NAME)).toEqual([['Club']]);
   });
 
-  it('waits when there are as many as may be, then says so, and keeps no read waiting', async () => {
+  it('waits above the maximum number, then fails, and delays no reads', async () => {
     const held = await Promise.all(Array.from({ length: LIMIT }, () => hold()));
     const refused = send(RENAME);
     const reads = Array.from({ length: 20 }, () => send('{ group(group: {id: "club"}) { name } }'));
@@ -204,7 +204,7 @@ describe('a preview transaction on a server', () => {
 });
 
 describe('a service that ends', () => {
-  it('ends what is under way, and leaves nothing of it', async () => {
+  it('ends pending previews, and leaves nothing of them', async () => {
     const store = await createDatabase();
     const service = await TestService.start({
       ldif: buildLdif([], [{ id: 'club', name: 'Club' }]),

@@ -18,14 +18,14 @@ describe('a preview', () => {
     stored = await checksums(service);
   });
 
-  // Whatever a test did: nothing of it stays.
+  // After each test, nothing of its changes remains.
   afterEach(async () => {
     expect(await checksums(service)).toEqual(stored);
   });
 
   afterAll(() => service.stop());
 
-  /** What one mutation gives, without its preview, and the records of that. */
+  /** The payload of one mutation without its preview, and the records of the preview. */
   async function succeed(who: string, mutation: string) {
     const { data, errors } = await preview(service, who, `mutation { it: ${mutation} }`);
     expect(errors).toEqual([]);
@@ -42,7 +42,7 @@ describe('a preview', () => {
     nodes: Object.entries(members).map(([id, value]) => ({ user: { id }, role: { value } })),
   });
 
-  it('changes the person that the token acts for', async () => {
+  it('changes the user of the token', async () => {
     const { payload, records } = await succeed(
       'olga',
       `updateProfile(input: {name: " Olga Berg ", familyName: "Berg", email: null, clientMutationId: "a:1"}) {
@@ -83,7 +83,7 @@ mail: olga@example.org
     ]);
   });
 
-  it('changes another person', async () => {
+  it('changes another user', async () => {
     const { payload, records } = await succeed(
       administrator,
       `updateUser(input: {user: {id: "MIA"}, schoolYear: "2B", givenName: "Mía"}) { ${PREVIEW} user { id name givenName schoolYear } }`,
@@ -92,7 +92,7 @@ mail: olga@example.org
     expect(records).toEqual([expect.stringContaining('schoolYear: 2B')]);
   });
 
-  it('makes a group, of which its maker is the owner, inside another one', async () => {
+  it('creates a group inside another one, with its creator as owner', async () => {
     const { payload, records } = await succeed(
       'adam',
       `createGroup(input: {id: "chess-2026", name: "Schach", website: "https://example.org/", parent: {id: "club"}}) { ${PREVIEW} ${GROUP} }`,
@@ -122,7 +122,7 @@ member: ${personDn('adam')}`,
     ]);
   });
 
-  it('makes a group that is empty where nobody makes it', async () => {
+  it('creates an empty group for a token without a user', async () => {
     const { payload, records } = await succeed(
       administrator,
       `createGroup(input: {id: "Empty_1.0", name: "Empty"}) { ${PREVIEW} group { id members(first: 1) { totalCount } } }`,
@@ -149,7 +149,7 @@ member: ${personDn('adam')}`,
     expect(records).toEqual([expect.stringContaining('delete: description\ndescription: Chess and go\n-')]);
   });
 
-  it('deletes a group, once nobody names it any more', async () => {
+  it('deletes a group, after no group references it any more', async () => {
     const { data, errors } = await preview(
       service,
       administrator,
@@ -171,7 +171,7 @@ member: ${personDn('adam')}`,
     ]);
   });
 
-  it('adds somebody, also who has been in the group through another', async () => {
+  it('adds a member, also one who is in the group through another', async () => {
     const { payload, records } = await succeed(
       'adam',
       `addGroupMember(input: {group: {id: "club"}, user: {id: "ines"}}) { ${PREVIEW} ${MEMBERSHIP} }`,
@@ -188,7 +188,7 @@ member: ${personDn('adam')}`,
     ]);
   });
 
-  it('tells what somebody still has through another group', async () => {
+  it('reports the remaining role through another group', async () => {
     const { data, errors } = await preview(
       service,
       administrator,

@@ -62,16 +62,16 @@ const LAYERS: { name: string; modules: string[]; allowed: Record<string, string[
     },
   },
 ];
-/** The files of src/ that are in no folder: they put the modules together. */
+/** Files directly in src/, which combine the modules. */
 const COMPOSITION = '(composition)';
 
 /**
- * Pure files of higher layers that the model of the directory is made of: the tables of built-in fields, which the model
- * extends, and the grammars of filters and DNs, with which its values are validated at the start.
+ * Pure files of higher layers that the model of the directory consists of: the tables of built-in fields, which the model
+ * extends, and the grammars of filters and DNs, which validate its values at the start.
  */
 const MODEL_IMPORTS = /^(users\/user\.fields|groups\/group\.fields|ldap\/(filter|naming)\/[\w-]+)\.ts$/;
 
-/** Files that neither touch Nest, a connection, the clock nor the environment. */
+/** Files that use neither Nest, a connection, the clock nor the environment. */
 const PURE = [
   'changes/retention.ts',
   'common/back-off.ts',
@@ -105,7 +105,7 @@ const PURE = [
 const files = listFiles(SOURCE).filter((file) => file.endsWith('.ts') && !/\.(spec|d)\.ts$/.test(file));
 
 describe('the layers', () => {
-  it('name every module', () => {
+  it('contain every module', () => {
     const modules = readdirSync(SOURCE).filter((name) => statSync(join(SOURCE, name)).isDirectory());
     expect(modules.sort()).toEqual(
       LAYERS.flatMap((layer) => layer.modules)
@@ -137,11 +137,11 @@ describe('the layers', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('has no file that imports itself through others', () => {
+  it('has no import cycle', () => {
     expect(findCycle(new Map(files.map((file) => [file, importsOf(file).local])))).toBeNull();
   });
 
-  it('runs without the packages of its build', () => {
+  it('does not import development dependencies', () => {
     const { devDependencies } = JSON.parse(readFileSync(join(SOURCE, '../package.json'), 'utf8')) as {
       devDependencies: Record<string, string>;
     };
@@ -173,7 +173,7 @@ describe('the layers', () => {
   });
 
   it('removes nothing in a migration that a process of the previous release uses', () => {
-    // Migrations before these were made when no release could run beside another one.
+    // Earlier migrations date from a time when releases could not run beside each other.
     const isBeside = (file: string) => file >= 'database/migrations/0007';
     const upOf = (file: string) => readFileSync(join(SOURCE, file), 'utf8').split('async down(')[0] ?? '';
     const migrations = files.filter((file) => file.startsWith('database/migrations/') && isBeside(file));
@@ -199,7 +199,7 @@ function moduleOf(file: string): string {
   return file.includes('/') ? module : COMPOSITION;
 }
 
-/** What a file imports: files of ours, relative to src, and packages. Types count: they tie files together too. */
+/** The imports of a file: files relative to src, and packages. Type imports count, because they also couple files. */
 function importsOf(file: string): { local: string[]; packages: string[] } {
   const text = readFileSync(join(SOURCE, file), 'utf8');
   const names = ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName);
@@ -211,7 +211,7 @@ function importsOf(file: string): { local: string[]; packages: string[] } {
   };
 }
 
-/** The package that a module is of. */
+/** The package that contains a module. */
 function packageOf(module: string): string {
   return module
     .split('/')

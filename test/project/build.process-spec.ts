@@ -23,13 +23,13 @@ function writeBuild(environment: Record<string, string>): unknown {
   return JSON.parse(readFileSync(file, 'utf8'));
 }
 
-describe('what is written down of a build', () => {
-  it('is the version of the package and the commit of the checkout', () => {
+describe('the recorded build', () => {
+  it('contains the version of the package and the commit of the checkout', () => {
     const commit = execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).trim();
     expect(writeBuild({})).toEqual({ version, commit });
   });
 
-  it('is the commit that it was told, where there is no history', () => {
+  it('contains the commit of the environment if there is no history', () => {
     expect(writeBuild({ BUILD_COMMIT: 'abc1234' })).toEqual({ version, commit: 'abc1234' });
   });
 });

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { eventually } from '../support/eventually.js';
 
-/** What a run of tests does: it makes its directory, starts a server, and has a shell start something in the directory. */
+/** What a run of tests does: creates its directory, starts a server, and starts a process in the directory through a shell. */
 const RUN = `
 const { spawn } = require('node:child_process');
 (async () => {
@@ -19,7 +19,7 @@ const { spawn } = require('node:child_process');
 })();
 `;
 
-/** A process that has ended may still be waited for by another one. */
+/** A zombie still exists until its parent has waited for it. */
 function isRunning(id: number): boolean {
   try {
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${id}/status`, 'utf8'));

@@ -32,14 +32,14 @@ function json({ stdout }: TestProcess): Record<string, unknown> {
 }
 
 describe('directory schema', () => {
-  it('prints the schema that is committed, and finds it true', async () => {
+  it('prints the committed schema, and accepts it', async () => {
     const printed = await run('schema');
     expect(printed.code).toBe(0);
     expect(printed.stdout).toBe(readFileSync('schema.graphql', 'utf8'));
     expect((await run('schema', '--check')).code).toBe(0);
   });
 
-  it('says in a line what file it misses', async () => {
+  it('prints one line for a missing file', async () => {
     const bin = join(process.cwd(), 'dist/cli.js');
     const elsewhere = promisify(execFile)(process.execPath, [bin, 'schema', '--check', '--json'], {
       cwd: work,
@@ -53,7 +53,7 @@ describe('directory schema', () => {
 });
 
 describe('directory check', () => {
-  it('tells every problem of the settings at once', async () => {
+  it('reports all problems of the settings at once', async () => {
     const checked = await runCommand(['check', '--json'], { ...environment, PORT: 'x', LOG_LEVEL: 'loud' });
     expect(checked.code).toBe(2);
     expect(json(checked).findings).toEqual([
@@ -63,7 +63,7 @@ describe('directory check', () => {
     expect(json(checked).sum).toEqual({ ok: 0, warning: 0, problem: 2 });
   });
 
-  it('tells every problem of what the settings name at once', async () => {
+  it('reports all problems of the files and servers of the settings at once', async () => {
     writeFileSync(join(work, 'clients.json'), '[{"client_id": 1}, {"scope": "everything"}]');
     const checked = await runCommand(['check', '--json'], {
       ...environment,
@@ -88,7 +88,7 @@ describe('directory check', () => {
   });
 });
 
-describe('what directory check prints', () => {
+describe('the output of directory check', () => {
   const VALUES = [
     'https://someone:hunter2@host.example/',
     'https:someone:hunter2@host.example',
@@ -100,7 +100,7 @@ describe('what directory check prints', () => {
     'https://a.example,https://someone:hunter2@host.example',
   ];
 
-  it.each(VALUES)('has no user information of any setting, where it is %s', async (value) => {
+  it.each(VALUES)('contains no user information of a setting with %s', async (value) => {
     const settings = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, value]));
     for (const args of [['check'], ['check', '--json']]) {
       const { code, stdout, stderr } = await runCommand(args, settings);
@@ -110,7 +110,7 @@ describe('what directory check prints', () => {
     }
   });
 
-  it('warns of plain http to the identity provider, unless it is this machine', async () => {
+  it('warns of plain HTTP to the identity provider, unless it is on this machine', async () => {
     const warningsOf = async (AUTH_URL: string, AUTH_INTROSPECTION_URL = '') => {
       const checked = await runCommand(['check', '--json'], {
         ...environment,
@@ -133,7 +133,7 @@ describe('what directory check prints', () => {
   });
 });
 
-describe('a command that is used wrongly', () => {
+describe('a command with wrong usage', () => {
   it.each([
     [['frobnicate'], "error: unknown command 'frobnicate'"],
     [['srve'], 'Did you mean serve?'],
@@ -153,7 +153,7 @@ describe('a command that is used wrongly', () => {
   });
 
   it.each([['serve'], ['sync'], ['service-account', 'list']])(
-    '%s tells every mistake in the settings, one line each, with exit code 2',
+    '%s reports all mistakes in the settings, one per line, with exit code 2',
     async (...args) => {
       const wrong = await runCommand(args, { ...environment, PORT: 'x', URL_SIGNING_KEYS: 'short' });
       expect([wrong.code, wrong.stdout]).toEqual([2, '']);
@@ -164,7 +164,7 @@ describe('a command that is used wrongly', () => {
     },
   );
 
-  it('is answered in JSON where that is asked for, also what is not understood', async () => {
+  it('responds in JSON with --json, also to wrong usage', async () => {
     const wrong = await run('service-account', 'lst', '--json');
     expect([wrong.code, wrong.stderr, json(wrong)]).toEqual([
       2,
@@ -199,7 +199,7 @@ describe('a command that is used wrongly', () => {
 });
 
 describe('the help', () => {
-  it('has the exit codes, and of every command examples', async () => {
+  it('contains the exit codes, and examples of every command', async () => {
     const help = await run('--help');
     expect([help.code, help.stderr]).toEqual([0, '']);
     expect(help.stdout).toMatch(/Exit codes:\n {2}0 {2}done\n {2}1 {2}failed[^\n]+\n {2}2 {2}wrong use/);
@@ -220,7 +220,7 @@ describe('the help', () => {
     expect((await run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  it('is coloured where colours are wanted, and nowhere else', async () => {
+  it('is colored only if colors are requested', async () => {
     const inColor = { ...environment, NO_COLOR: '', FORCE_COLOR: '1', PORT: 'x' };
     const [plain, colored, help] = await Promise.all([
       runCommand(['check'], { ...environment, PORT: 'x' }),
@@ -235,7 +235,7 @@ describe('the help', () => {
 
 describe('the completion', () => {
   it('completes commands and options in a shell', async () => {
-    // As bash does it when somebody presses Tab; what is completed is found by its name.
+    // Calls the completion of bash; the completed word is found by its name.
     const script = `
       . /usr/share/bash-completion/bash_completion
       directory() { node dist/cli.js "$@"; }
@@ -263,8 +263,8 @@ describe('the completion', () => {
   });
 });
 
-describe('a start with mistakes in what the settings name', () => {
-  it('tells all of them, one line each, before anything is opened', async () => {
+describe('a start with mistakes in files and servers of the settings', () => {
+  it('reports all of them, one per line, before it opens anything', async () => {
     writeFileSync(
       join(work, 'clients.json'),
       '[{"client_id": 1}, {"client_id": "x", "scope": "everything"}]',

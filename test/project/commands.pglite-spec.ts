@@ -6,7 +6,7 @@ import { buildLdif } from '../support/builders/directory.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 
-/** All that they do is tried on PostgreSQL: commands.postgres-spec.ts. */
+/** commands.postgres-spec.ts tests all their behavior on PostgreSQL. */
 describe('the commands on an embedded database', () => {
   let database: TestDatabase;
   let environment: Environment;
@@ -24,7 +24,7 @@ describe('the commands on an embedded database', () => {
 
   afterAll(() => database.drop());
 
-  it('take the directory over, and find everything in order', async () => {
+  it('synchronize the directory, and report no problem', async () => {
     const planned = await runCommand(['sync', '--dry-run'], environment);
     expect([planned.code, planned.stdout]).toEqual([0, expect.stringMatching(/^people \+2 ~0 -0/)]);
     expect((await runCommand(['sync'], environment)).stdout).toMatch(/^Revision 1: people \+2/);
@@ -33,7 +33,7 @@ describe('the commands on an embedded database', () => {
     expect(checked.stdout).toMatch(/\nok {7}mirror: IDLE, as of 20/);
   });
 
-  it('are kept away while a service has it', async () => {
+  it('fail while a service uses the database', async () => {
     const service = TestProcess.start('cli', ['serve'], environment);
     await service.untilPrinted(/Ready at/);
     const beside = await runCommand(['sync'], environment);

@@ -43,7 +43,7 @@ function json(process: TestProcess): Record<string, unknown> {
 }
 
 describe('directory sync', () => {
-  it('says what it would do, without doing it, in text and in JSON', async () => {
+  it('prints a dry run in text and in JSON, without changes', async () => {
     const text = await run('sync', '--dry-run');
     expect(text.code).toBe(0);
     const answer = json(await run('sync', '--dry-run', '--json'));
@@ -73,7 +73,7 @@ describe('directory sync', () => {
     });
   });
 
-  it('takes the directory over, holds what deletes too much, and does what is confirmed once', async () => {
+  it('synchronizes the directory, holds a mass deletion, and applies a confirmed one once', async () => {
     expect((await run('sync')).stdout).toMatch(/^Revision 1: people \+5/);
     expect((await run('sync')).stdout).toBe('Nothing has changed.\n');
 
@@ -103,7 +103,7 @@ describe('directory sync', () => {
     ]);
   });
 
-  it('fails with the reason when the file is broken', async () => {
+  it('fails with the reason if the file is invalid', async () => {
     writeFileSync(join(work, 'directory.ldif'), 'nonsense\n');
     const broken = await run('sync', '--json');
     const checked = await run('check');
@@ -123,7 +123,7 @@ describe('directory sync', () => {
 });
 
 describe('directory check', () => {
-  it('finds everything in order, and prints no secret', async () => {
+  it('reports no problem, and prints no secret', async () => {
     const checked = await run('check');
     expect(checked.code).toBe(0);
     expect(checked.stdout).not.toContain('PROBLEM');
@@ -137,7 +137,7 @@ describe('directory check', () => {
 });
 
 describe('directory serve', () => {
-  it('takes over what a sync beside it has brought, and goes on', async () => {
+  it('notices the result of a concurrent sync, and continues', async () => {
     const service = TestProcess.start('cli', ['serve'], environment);
     await service.untilPrinted(/Ready at/);
     writeDirectory([{ id: 'anna', name: 'Renamed' }]);

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 
-/** The members of devcontainer.json that are used here, as the specification of development containers has them. */
+/** The members of devcontainer.json that are used here, as in the specification of development containers. */
 const DevContainer = z.strictObject({
   name: z.string(),
   image: z.string(),
@@ -30,12 +30,12 @@ describe('the development container', () => {
     scripts: Record<string, string>;
   };
 
-  it('is Debian 12 with the oldest Node.js that will do', () => {
+  it('has Debian 12 and the oldest supported Node.js', () => {
     expect(container.image).toMatch(/:\d+-bookworm$/);
     expect(engines.node).toContain(`>=${/:(\d+)-/.exec(container.image)?.[1] ?? 'none'}.`);
   });
 
-  it('is made by commands that are there', () => {
+  it('uses commands that exist', () => {
     for (const command of container.postCreateCommand.split(' && ')) {
       const [program, ...args] = command.split(' ');
       if (program === 'node') expect(existsSync(args[0] ?? '')).toBe(true);
@@ -47,7 +47,7 @@ describe('the development container', () => {
     }
   });
 
-  it('forwards the ports that it names, the one that the provider knows the club page by among them', () => {
+  it("forwards the ports that it describes, including that of the club page's redirect URI", () => {
     expect(Object.keys(container.portsAttributes)).toEqual(container.forwardPorts.map(String));
     expect(readFileSync('sample/clients.json', 'utf8')).toContain('http://localhost:5173/');
   });

@@ -8,12 +8,12 @@ import { commandBlocksOf, pagesWithCommands } from '../support/builders/document
 const ROOT = join(__dirname, '../..');
 
 describe('docs/settings.md and .env.example', () => {
-  it('are what `npm run settings` writes', () => {
+  it('match the output of `npm run settings`', () => {
     expect(read('docs/settings.md')).toBe(formatSettingsPage(SETTING_GROUPS));
     expect(read('.env.example')).toBe(formatEnvironmentExample(SETTING_GROUPS));
   });
 
-  it('changes nothing when it is copied as it is', () => {
+  it('has no effect if it is copied unchanged', () => {
     const settings = read('.env.example')
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'));
@@ -37,7 +37,7 @@ describe('the decisions', () => {
     );
   });
 
-  it('say of every dependency what it is for, and of no other', () => {
+  it('explain every dependency, and no other package', () => {
     const table = rowsOf(read('docs/adr/0012-dependencies.md'));
     const named = table.flatMap(([packages = '']) =>
       [...packages.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
@@ -48,12 +48,12 @@ describe('the decisions', () => {
 });
 
 describe.each(pages())('%s', (page) => {
-  it('links to what is there', () => {
+  it('has no broken links', () => {
     const links = [...read(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, target = '']) => target);
     expect(links.filter((target) => !leadsSomewhere(page, target))).toEqual([]);
   });
 
-  it('names files of the source that are there', () => {
+  it('refers to existing files of the source', () => {
     const named = [
       ...read(page).matchAll(/(?<![\w/])(?:src|test|scripts|sample|ldap|deploy)\/[\w.*/-]*[\w/]/g),
     ];
@@ -65,12 +65,12 @@ describe.each(pages())('%s', (page) => {
   });
 });
 
-/** What a fence may have in it that is no command: commands are indented, or stand in a fence that says `sh`. */
+/** Languages of fences without commands. Commands are indented, or in a fence marked `sh`. */
 const KINDS = ['graphql', 'ini', 'json', 'ldif', 'mermaid', 'text'];
 const COMMAND = /^(?:[$#>] |(?:sudo|npm|npx|node|curl|docker|kubectl|psql|ldap\w+|directory) )/m;
 
 describe.each(pages())('%s', (page) => {
-  it('has commands nowhere but where they are run', () => {
+  it('has commands only in blocks that are run', () => {
     const text = read(page);
     expect(text.match(/^(?: +```|\s*~~~).*$/gm)).toBeNull();
     const fences = [...text.matchAll(/^```(\S+)\n(.*?)^```$/gms)];
@@ -84,8 +84,8 @@ describe.each(pages())('%s', (page) => {
 });
 
 describe.each(pagesWithCommands())('%s', (page) => {
-  it('says of every fence what is in it, and of no block that it is not run but of commands', () => {
-    // Fences come in twos: one that begins and says what it has, and one that ends.
+  it('marks the language of every fence, and gives a reason for blocks of commands that are not run', () => {
+    // Fences alternate: an opening one with a language, and a closing one.
     const fences = read(page).match(/^```.*$/gm) ?? [];
     expect(fences.filter((fence, index) => (index % 2 === 0) === (fence === '```'))).toEqual([]);
     const reasons = commandBlocksOf(page).filter(({ reason }) => reason !== null);
@@ -94,7 +94,7 @@ describe.each(pagesWithCommands())('%s', (page) => {
 });
 
 describe('the source', () => {
-  it('refers to pages that are there', () => {
+  it('refers to existing pages', () => {
     const missing = sourceFiles().flatMap((file) =>
       [...read(file).matchAll(/\bdocs\/(?:adr\/\d{4}|[\w-]+\.md)/g)]
         .map(([page]) => page)
@@ -105,7 +105,7 @@ describe('the source', () => {
   });
 });
 
-/** Examples of what a reader will make. */
+/** Examples of files that a reader creates. */
 const TO_BE_MADE = new Set([
   'src/database/migrations/0003-nickname',
   'deploy/secrets/',
@@ -116,7 +116,7 @@ function read(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
-/** The cells of every row of the tables in a text, without their headings. */
+/** The cells of all rows of the tables in a text, without headings. */
 function rowsOf(text: string): string[][] {
   const rows = text
     .split('\n')
@@ -131,7 +131,7 @@ function rowsOf(text: string): string[][] {
   return rows.filter((row, index) => !isRule(row) && !isRule(rows[index + 1]));
 }
 
-/** The codes that only exist for pictures: a type, which leaves nothing behind but its text. */
+/** Codes of media responses only: a type that is not available at run time. */
 function mediaCodes(): string[] {
   const [, type = ''] = /type RejectionCode =([^;]*);/.exec(read('src/http/rejection.ts')) ?? [];
   const codes = [...type.matchAll(/'([A-Z_]+)'/g)].map(([, code = '']) => code);
@@ -145,7 +145,7 @@ function leadsSomewhere(page: string, target: string): boolean {
   return anchor === undefined || anchorsOf(read(file)).includes(anchor);
 }
 
-/** As forges make anchors of headings. */
+/** Anchors of headings as forges create them. */
 function anchorsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
@@ -168,7 +168,7 @@ function sourceFiles(): string[] {
   return [...filesBelow('src', () => true), ...filesBelow('scripts', () => true), 'jest.config.mjs'];
 }
 
-/** Files of the project: what is installed, built or kept by a run is not part of it. */
+/** Files of the project, without installed, built or recorded files. */
 function filesBelow(directory: string, isWanted: (name: string) => boolean): string[] {
   return readdirSync(join(ROOT, directory), { withFileTypes: true }).flatMap((entry) => {
     const path = join(directory, entry.name);

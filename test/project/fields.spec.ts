@@ -8,7 +8,7 @@ const users = mapping.users.fields;
 const groups = mapping.groups.fields;
 
 describe('the tables of fields', () => {
-  it('have the attributes that the settings name', () => {
+  it('have the attributes of the settings', () => {
     const { mapping: other } = readConfig({
       DIRECTORY_USER_EMAIL: 'post',
       DIRECTORY_GROUP_NAME: 'o,ou',
@@ -20,7 +20,7 @@ describe('the tables of fields', () => {
     expect(attributesOf(other.groups.fields, 'name')).toEqual(['o', 'ou']);
   });
 
-  it('name each field, and each column, once', () => {
+  it('contain each field and each column once', () => {
     for (const fields of [users, groups]) {
       const names = fields.map(({ name }) => name);
       const columns = fields.map(({ column }) => column).filter((column) => column !== null);
@@ -29,7 +29,7 @@ describe('the tables of fields', () => {
     }
   });
 
-  it('are the table of the documentation', () => {
+  it('match the table of the documentation', () => {
     const text = readFileSync(PAGE, 'utf8');
     const [before = '', , after = ''] = text.split(
       /(?<=<!-- fields -->\n\n)([^]*?)(?=\n<!-- end of fields -->)/,
@@ -41,7 +41,7 @@ describe('the tables of fields', () => {
   });
 });
 
-/** Fields of both kinds with their attributes. */
+/** Fields of both types with their attributes. */
 function describeFields(): string {
   const names = [...new Set([...users, ...groups].map(({ name }) => name))];
   const cell = (fields: readonly Field[], name: string) =>

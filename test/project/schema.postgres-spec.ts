@@ -11,7 +11,7 @@ import { TestService } from '../support/servers/service.js';
 describe('the schema of a running service', () => {
   const service = TestService.forSuite();
 
-  it('is the one in the file', async () => {
+  it('matches the file', async () => {
     const authorization = await service.serviceAccount('read');
     const data = await service.read<IntrospectionQuery>(
       getIntrospectionQuery({ inputValueDeprecation: true }),

@@ -16,7 +16,7 @@ describe('the schema', () => {
   const contract = signaturesOf(buildSchema(readFileSync('test/project/contract.graphql', 'utf8')));
   const served = signaturesOf(schema);
 
-  it('is what the classes build, as it stands in the file', async () => {
+  it('that the classes build matches the file', async () => {
     expect(await buildSdl()).toBe(file);
   });
 
@@ -25,7 +25,7 @@ describe('the schema', () => {
     expect(Object.fromEntries(found)).toEqual(Object.fromEntries(contract));
   });
 
-  it('asks nothing of clients that the contract does not ask', () => {
+  it('requires nothing of clients that the contract does not require', () => {
     const required = Object.values(schema.getTypeMap()).flatMap((type) => {
       if (isInputObjectType(type)) {
         const fields = Object.values(type.getFields()).filter(isRequiredInputField);
@@ -41,11 +41,11 @@ describe('the schema', () => {
     expect(required.filter((coordinate) => !contract.has(coordinate))).toEqual([]);
   });
 
-  it('tells of everything deprecated since when, and from when on it may be gone', () => {
+  it('has dates of deprecation and removal for all deprecated elements', () => {
     expect(findDeprecationProblems(schema)).toEqual([]);
   });
 
-  it('says of every type, field, argument and value what it is', () => {
+  it('has a description of every type, field, argument and value', () => {
     const undescribed = contractElementsOf(schema).filter(
       ({ description }) => (description ?? '').trim() === '',
     );

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { ExternalIssuer } from './external-issuer.js';
 
-describe('an issuer whose metadata names no introspection endpoint', () => {
+describe('an issuer whose metadata has no introspection endpoint', () => {
   let server: Server;
   let url: string;
   let asked: { headers: IncomingHttpHeaders; body: string } | null;
@@ -32,7 +32,7 @@ describe('an issuer whose metadata names no introspection endpoint', () => {
 
   const client = { clientId: 'api', clientSecret: 'a b' };
 
-  it('is asked where the settings say, with no credentials unless there are some', async () => {
+  it('is introspected at the configured URL, without credentials if there are none', async () => {
     const named = `${url}/admin/oauth2/introspect`;
     await expect(
       new ExternalIssuer(url, { url: named, client: null, mayLackAudience: false }).introspect('token'),
@@ -47,7 +47,7 @@ describe('an issuer whose metadata names no introspection endpoint', () => {
     expect(asked?.headers.authorization).toBe(`Basic ${btoa('api:a+b')}`);
   });
 
-  it('cannot be asked when they do not', async () => {
+  it('cannot be introspected without a configured URL', async () => {
     const issuer = new ExternalIssuer(url, { url: null, client, mayLackAudience: false });
     await expect(issuer.introspect('token')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
     expect(asked).toBeNull();

@@ -6,7 +6,7 @@ import { mayHaveNewKey } from './jwt.js';
 const MINUTE = 60;
 const HOUR = 3600;
 
-/** A key of the issuer: published as it is, and what a token signed with it looks like. */
+/** A key of the issuer: the published form, and a token signed with it. */
 interface Key {
   jwk: JSONWebKeySet['keys'][number];
   token: string;
@@ -50,14 +50,14 @@ describe('the keys of an issuer', () => {
     return jwks;
   }
 
-  /** Keeps the issuer's answers back, as they were when it was asked, until the function is called. */
+  /** Delays the issuer's responses, as they were at the request, until the function is called. */
   function hold(): () => void {
     const gate = new EventEmitter();
     held = once(gate, 'open');
     return () => gate.emit('open');
   }
 
-  /** «good», «bad», or the code of an error that says neither. */
+  /** «good», «bad», or the code of another error. */
   async function judge({ token }: Key): Promise<string> {
     try {
       await keys.verify(
@@ -71,18 +71,18 @@ describe('the keys of an issuer', () => {
     }
   }
 
-  it('are fetched once for all who wait for them', async () => {
+  it('are fetched once for all concurrent requests', async () => {
     const [a, b, c] = await Promise.all([judge(first), judge(first), judge(first)]);
     expect([a, b, c, fetches]).toEqual(['good', 'good', 'good', 1]);
   });
 
-  it('are fetched again for a token whose key is not among them', async () => {
+  it('are fetched again for a token with an unknown key', async () => {
     await judge(first);
     published = [second, first];
     expect([await judge(second), fetches]).toEqual(['good', 2]);
   });
 
-  it('refuse no token that came while older ones were under way', async () => {
+  it('reject no token that arrives while older keys are being fetched', async () => {
     await judge(first);
     published = [second];
     const answer = hold();
@@ -95,7 +95,7 @@ describe('the keys of an issuer', () => {
     expect(await Promise.all([early, later])).toEqual(['bad', 'good']);
   });
 
-  it('are fetched three times a minute at most, and then nothing is said of an unknown key', async () => {
+  it('are fetched at most three times a minute; then an unknown key has an unknown result', async () => {
     const judged: string[] = [];
     for (let time = 0; time < 5; time++) judged.push(await judge(second));
     expect(judged).toEqual(['bad', 'bad', 'bad', 'SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE']);
@@ -106,7 +106,7 @@ describe('the keys of an issuer', () => {
     expect(await judge(second)).toBe('good');
   });
 
-  it('are asked for three times a minute while the issuer is away, and within 40 seconds of its return', async () => {
+  it('are fetched three times a minute while the issuer is unavailable, and within 40 seconds of its return', async () => {
     isAway = true;
     const begun: number[] = [];
     for (; now < 10 * MINUTE; now += 0.5) {
@@ -123,7 +123,7 @@ describe('the keys of an issuer', () => {
     expect(await judge(first)).toBe('good');
   });
 
-  it('serve for a day while the issuer is away, and not longer', async () => {
+  it('are valid for a day while the issuer is unavailable, and not longer', async () => {
     await judge(first);
     isAway = true;
     now = 24 * HOUR - 1;
@@ -132,7 +132,7 @@ describe('the keys of an issuer', () => {
     expect(await judge(first)).toBe('SERVICE_UNAVAILABLE');
   });
 
-  it('are fetched again after ten minutes, while nobody waits, so that withdrawn ones end', async () => {
+  it('are fetched again in the background after ten minutes, so that withdrawn keys become invalid', async () => {
     await judge(first);
     published = [second];
     now = 9 * MINUTE;

@@ -7,7 +7,7 @@ const ELSEWHERE = '192.0.2.2';
 /** Milliseconds. */
 const MINUTE = 60_000;
 
-describe('bad opaque tokens', () => {
+describe('invalid opaque tokens', () => {
   let now: number;
   let questions: number;
   let good: Set<string>;
@@ -29,7 +29,7 @@ describe('bad opaque tokens', () => {
     return token;
   }
 
-  /** «good», or the code of the refusal. */
+  /** «good», or the code of the error. */
   async function judge(token: string, address = HERE): Promise<string> {
     try {
       expect(await tokens.introspect(token, address, () => ask(token))).toBe(token);
@@ -45,13 +45,13 @@ describe('bad opaque tokens', () => {
     return judged;
   }
 
-  it('are asked about once while they are sent again and again', async () => {
+  it('are introspected once while they are sent repeatedly', async () => {
     const judged = await Promise.all(Array.from({ length: 50 }, () => judge('bad')));
     expect(new Set([...judged, await judge('bad')])).toEqual(new Set(['UNAUTHENTICATED']));
     expect(questions).toBe(1);
   });
 
-  it('are accepted five seconds after they were refused, once they are good', async () => {
+  it('are accepted five seconds after a rejection, if they are valid by then', async () => {
     await judge('late');
     good.add('late');
     now = 4999;
@@ -60,7 +60,7 @@ describe('bad opaque tokens', () => {
     expect(await judge('late')).toBe('good');
   });
 
-  it('from one address are asked about a hundred times a minute, and no other address notices', async () => {
+  it('from one address are introspected at most a hundred times a minute, without an effect on other addresses', async () => {
     const judged = await flood(300, () => HERE);
     expect(judged.filter((code) => code === 'UNAUTHENTICATED')).toHaveLength(100);
     expect(judged.slice(100).every((code) => code === 'RATE_LIMITED')).toBe(true);
@@ -77,7 +77,7 @@ describe('bad opaque tokens', () => {
     expect(questions).toBe(100);
   });
 
-  it('from everywhere are asked about a thousand times a minute', async () => {
+  it('from all addresses are introspected at most a thousand times a minute', async () => {
     const judged = await flood(3000, (index) => `2001:db8:0:${index.toString(16)}::1`);
     expect(judged.slice(1000).every((code) => code === 'SERVICE_UNAVAILABLE')).toBe(true);
     expect(questions).toBe(1000);
@@ -85,14 +85,14 @@ describe('bad opaque tokens', () => {
     expect(await judge('another')).toBe('UNAUTHENTICATED');
   });
 
-  it('shut out nobody whose token was good before', async () => {
+  it('do not affect tokens that were valid before', async () => {
     good.add('old');
     expect(await judge('old')).toBe('good');
     await flood(300, () => HERE);
     expect(await judge('old')).toBe('good');
   });
 
-  it('that come all at once are asked about a hundred at a time', async () => {
+  it('that arrive at once are introspected at most a hundred at a time', async () => {
     gate = new EventEmitter().setMaxListeners(200);
     const judged = Promise.all(
       Array.from({ length: 150 }, (_, index) => judge(`bad-${index}`, `2001:db8:0:${index.toString(16)}::1`)),
@@ -103,7 +103,7 @@ describe('bad opaque tokens', () => {
     expect((await judged).filter((code) => code === 'SERVICE_UNAVAILABLE')).toHaveLength(50);
   });
 
-  it('are not what an issuer says that cannot be asked', async () => {
+  it('do not include tokens that an unavailable issuer could not introspect', async () => {
     const away = () => Promise.reject(new Error('away'));
     for (let time = 0; time < 300; time++) {
       await expect(tokens.introspect('token', HERE, away)).rejects.toThrow('away');

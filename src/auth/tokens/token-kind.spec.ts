@@ -7,7 +7,7 @@ describe('the kind of an access token', () => {
     ['gty names the grant, with an underscore', { sub: 'anna', gty: 'client_credentials' }],
     ['grant_type names the grant', { sub: 'anna', client_id: 'app', grant_type: 'client_credentials' }],
     ['the grant is one of several', { sub: 'anna', gty: ['refresh_token', 'client_credentials'] }],
-  ])('is PERSONAL_ACCESS_TOKEN where %s', (_case, claims) => {
+  ])('is PERSONAL_ACCESS_TOKEN if %s', (_case, claims) => {
     expect(kindOfToken(claims)).toBe('PERSONAL_ACCESS_TOKEN');
   });
 
@@ -18,7 +18,7 @@ describe('the kind of an access token', () => {
     ['the grant is another one', { sub: 'anna', client_id: 'app', gty: 'authorization_code' }],
     ['the grant is not text', { sub: 'anna', gty: { client_credentials: true }, grant_type: 1 }],
     ['the grant is spelled otherwise', { sub: 'anna', gty: 'CLIENT CREDENTIALS' }],
-  ])('is ACCESS_TOKEN where %s', (_case, claims) => {
+  ])('is ACCESS_TOKEN if %s', (_case, claims) => {
     expect(kindOfToken(claims)).toBe('ACCESS_TOKEN');
   });
 });

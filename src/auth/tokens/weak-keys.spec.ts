@@ -41,12 +41,12 @@ function encode(number: bigint): string {
 }
 
 describe('a key', () => {
-  it('of RSA is fine with 2,048 bits and the usual exponent', () => {
+  it('of RSA is accepted with 2,048 bits and the usual exponent', () => {
     expect(weaknessOf(generateRsa(2048, 65_537))).toBeNull();
     expect(weaknessOf(generateRsa(3072, 0x1000_0001))).toBeNull();
   });
 
-  it('of another kind is not looked at', () => {
+  it('of another type is not checked', () => {
     const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     expect(weaknessOf(publicKey.export({ format: 'jwk' }))).toBeNull();
     expect(weaknessOf(generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }))).toBeNull();
@@ -67,7 +67,7 @@ describe('a key', () => {
     expect(weaknessOf({ kty: 'RSA', e: 'AQAB' })).toMatch(/bits/);
   });
 
-  it.each([2n, 3n, 167n])('whose modulus can be divided by %d is weak', (factor) => {
+  it.each([2n, 3n, 167n])('whose modulus is divisible by %d is weak', (factor) => {
     const modulus = factor * ((1n << 2050n) + 1n);
     expect(weaknessOf({ kty: 'RSA', n: encode(modulus), e: 'AQAB' })).toMatch(/factor/);
   });
@@ -78,11 +78,11 @@ describe('a key', () => {
     expect(weaknessOf({ kty: 'RSA', n, e: odd } as unknown as JWK)).toMatch(/exponent/);
   });
 
-  it('whose primes are of the kind that ROCA finds is weak', () => {
+  it('with primes of the form that ROCA finds is weak', () => {
     const product = primorial();
     const modulus = findRocaPrime(product, 12_345_678_901n) * findRocaPrime(product, 98_765_432_109n);
     expect(modulus.toString(2).length).toBeGreaterThanOrEqual(2040);
-    // Two bits short of 2,048 or more: what is looked for is the form of the primes.
+    // Slightly fewer than 2,048 bits or more: only the form of the primes matters.
     expect(weaknessOf({ kty: 'RSA', n: encode(modulus * 65_537n ** 2n), e: 'AQAB' })).toMatch(/ROCA/);
   });
 });

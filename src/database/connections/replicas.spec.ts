@@ -3,7 +3,7 @@ import { CurrentRevision } from '../revisions/revision.js';
 import { Replicas } from './replicas.js';
 
 describe('read replicas', () => {
-  it('are none, and cost nothing, where none are named', () => {
+  it('are not used, without cost, if none are configured', () => {
     const revision = new CurrentRevision();
     const primary = { pool: new pg.Pool() };
     const server = {

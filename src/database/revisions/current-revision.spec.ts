@@ -18,7 +18,7 @@ describe('the current revision', () => {
     return current.noteAnswer(reported);
   }
 
-  it('is the one that the primary tells, also when its number goes down or stays', () => {
+  it('is that of the primary, also if its number decreases or stays', () => {
     expect(current.known).toBeNull();
     for (const reported of [first, third, second, revision(2, 'other'), null, first]) {
       expect(report(reported)).toBe(true);
@@ -27,7 +27,7 @@ describe('the current revision', () => {
     expect(doubts).toBe(0);
   });
 
-  it('is not known once another one was read, until the primary is asked', () => {
+  it('is unknown after another one was read, until the primary is read', () => {
     report(second);
     current.noteRead('b');
     expect([current.known, doubts]).toEqual([second, 0]);
@@ -37,14 +37,14 @@ describe('the current revision', () => {
     expect(current.known).toEqual(third);
   });
 
-  it('stays what it is when a slow statement has read one that the primary told before', () => {
+  it('does not change when a slow statement has read an earlier one of the primary', () => {
     report(first);
     report(second);
     current.noteRead('a');
     expect([current.known, doubts]).toEqual([second, 0]);
   });
 
-  it('stays what it is when something was read that the primary does not tell afterwards', () => {
+  it('does not change after a reading that the primary does not confirm', () => {
     report(second);
     current.noteRead('lost');
     report(second);
@@ -53,7 +53,7 @@ describe('the current revision', () => {
     expect([current.known, doubts]).toEqual([second, 1]);
   });
 
-  it('is not taken from an answer that was on its way when this process applied one, or read another one', () => {
+  it('ignores a result that was pending when this process applied a revision or read another one', () => {
     report(first);
     current.beginQuery();
     current.noteApplied(second);
@@ -68,7 +68,7 @@ describe('the current revision', () => {
     expect(current.known).toEqual(third);
   });
 
-  it('is one that was superseded, when the primary has it again', () => {
+  it('can be an earlier one if the primary has it again', () => {
     report(first);
     report(second);
     report(first);
@@ -77,7 +77,7 @@ describe('the current revision', () => {
     expect([current.known, doubts]).toEqual([first, 0]);
   });
 
-  it('remembers a bounded number of those that it was', () => {
+  it('keeps a bounded history', () => {
     for (let number = 0; number < 10_000; number++) report(revision(number, String(number)));
     current.noteRead('9990');
     expect(doubts).toBe(0);

@@ -9,12 +9,12 @@ describe('the freshness of the mirror', () => {
     freshness = new Freshness(() => now);
   });
 
-  it('is not known before anything was told', () => {
+  it('is unknown before the first confirmation', () => {
     expect(freshness.age).toBeNull();
     expect(freshness.asOfRevision('one')).toBeNull();
   });
 
-  it('is what the database tells, and the time since then', () => {
+  it('is that of the database, plus the time since then', () => {
     freshness.note({ id: 'one', asOf: 5000, age: 3 });
     now += 10;
     expect(freshness.age).toBe(13);
@@ -32,7 +32,7 @@ describe('the freshness of the mirror', () => {
     expect(freshness.age).toBe(13);
   });
 
-  it('begins again with each confirmation and each revision', () => {
+  it('starts again with each confirmation and each revision', () => {
     freshness.note({ id: 'one', asOf: 5000, age: 3 });
     now += 100;
     freshness.note({ id: 'one', asOf: 9000, age: 1 });
@@ -43,14 +43,14 @@ describe('the freshness of the mirror', () => {
     expect(freshness.asOfRevision('one')).toBeNull();
   });
 
-  it('is never good enough when the instant is still to come, but for what clocks differ anyway', () => {
+  it('is insufficient for an instant in the future, except for usual differences of clocks', () => {
     freshness.note({ id: 'one', asOf: 5000, age: -3600 });
     expect(freshness.age).toBe(Infinity);
     freshness.note({ id: 'two', asOf: 5000, age: -2 });
     expect(freshness.age).toBe(0);
   });
 
-  it('is forgotten when there is no revision any more', () => {
+  it('is unknown when there is no revision', () => {
     freshness.note({ id: 'one', asOf: 5000, age: 3 });
     freshness.note(null);
     expect(freshness.age).toBeNull();

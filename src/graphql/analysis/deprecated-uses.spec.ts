@@ -21,8 +21,8 @@ function usesOf(text: string, operationName?: string, of: GraphQLSchema = schema
 const coordinatesOf = (text: string, operationName?: string) =>
   usesOf(text, operationName)?.uses.map(({ coordinate }) => coordinate) ?? null;
 
-describe('what an operation uses that is deprecated', () => {
-  it('is nothing, almost always', () => {
+describe('the deprecated elements of an operation', () => {
+  it('are none, almost always', () => {
     expect(usesOf('{ user { name } users(order: NAME) { __typename } }')).toBeNull();
     expect(usesOf('{ a }', undefined, buildSchema('type Query { a: Int }'))).toBeNull();
   });
@@ -36,17 +36,17 @@ describe('what an operation uses that is deprecated', () => {
     ['{ users(order: NICK) { name } }', 'Order.NICK'],
     ['query ($order: Order = NICK) { users(order: $order) { name } }', 'Order.NICK'],
     ['{ users(in: {nick: "x"}) { name } }', 'In.nick'],
-  ])('is found in %s', (text, coordinate) => {
+  ])('are found in %s', (text, coordinate) => {
     expect(coordinatesOf(text)).toEqual([coordinate]);
   });
 
-  it('is that of the operation that runs', () => {
+  it('are those of the executed operation', () => {
     const text = 'query one { user { nick } } query other { user { name } }';
     expect(coordinatesOf(text, 'one')).toEqual(['User.nick']);
     expect(coordinatesOf(text, 'other')).toBeNull();
   });
 
-  it('is told with the earliest of its dates', () => {
+  it('have the earliest of their dates', () => {
     expect(usesOf('{ user { nick } users(old: 1) { name } }')).toEqual({
       uses: [
         { coordinate: 'User.nick', reason: LATER, sunset: '2027-01-01' },

@@ -9,7 +9,7 @@ const valid = (text: string): ValidDocument => ({ document: parse(text), schema 
 const large = (name: string): string => `query ${name} { ${'a '.repeat(15_000)} }`;
 
 describe('Documents', () => {
-  it('keeps those that have come more than once, whatever else comes', () => {
+  it('keeps documents that were used more than once, regardless of others', () => {
     const documents = new Documents();
     const good = valid(large('Good'));
     documents.keep('good'.repeat(7500), good);

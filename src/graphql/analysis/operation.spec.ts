@@ -37,12 +37,12 @@ function unfold(text: string): number | string {
   }
 }
 
-describe('an operation that asks for the schema', () => {
+describe('an operation that selects the schema', () => {
   it.each([
     '{ __schema { types { name } } __schema { types { kind } } }',
     '{ a: __type(name: "A") { name } b: __type(name: "B") { name } }',
     getIntrospectionQuery(),
-  ])('is unfolded: %#', (text) => {
+  ])('is accepted: %#', (text) => {
     expect(unfold(text)).toEqual(expect.any(Number));
   });
 
@@ -51,19 +51,19 @@ describe('an operation that asks for the schema', () => {
     '{ __schema { a: types { name } } }',
     '{ __type(name: "A") { fields { ...F } } } fragment F on __Field { ... { a: name } }',
     '{ ...F } fragment F on Query { a: __schema { ...G } ...H } fragment G on __Schema { types { name } } fragment H on Query { b: __schema { ...G } }',
-  ])('is refused where aliases repeat it: %s', (text) => {
+  ])('is rejected if aliases repeat it: %s', (text) => {
     expect(unfold(text)).toBe('QUERY_TOO_COMPLEX');
   });
 });
 
 describe('an operation with many conditions', () => {
-  it('is refused when fragments repeat them too often', () => {
+  it('is rejected if fragments repeat them too often', () => {
     const open = '... @include(if: true) @skip(if: false) { '.repeat(40);
     const text = `{ ${open} ...F0 ${'}'.repeat(40)} } ${doubling(11, 'Query', '__typename @include(if: true)')}`;
     expect(unfold(text)).toBe('QUERY_TOO_COMPLEX');
   });
 
-  it('is kept as what it takes in memory', () => {
+  it('is stored with its size in memory', () => {
     expect(size('{ found { __typename } }')).toBeLessThan(20);
     const chain = doubling(8, 'Found', '... on A { id }');
     expect(size(`{ found { ...F0 } } ${chain}`)).toBeGreaterThan(256);
@@ -71,18 +71,18 @@ describe('an operation with many conditions', () => {
 });
 
 describe('an operation whose fragments double', () => {
-  it('is unfolded while it has few fields', () => {
+  it('is accepted while it has few fields', () => {
     expect(unfold(`{ ...F0 } ${doubling(5, 'Query', '__typename')}`)).toBe(32);
   });
 
-  it('is refused when it has too many fields', () => {
+  it('is rejected if it has too many fields', () => {
     expect(unfold(`{ ...F0 } ${doubling(20, 'Query', '__typename')}`)).toBe('QUERY_TOO_COMPLEX');
   });
 
   it.each([
     ['of another type', '... on B { id }'],
     ['of no type that there is', '... on B { ... on Found { ... on A { id } } }'],
-  ])('is refused when what it spreads too often are fields %s', (_what, inside) => {
+  ])('is rejected if its repeated fields are %s', (_what, inside) => {
     const text = `{ found { ... on A { ...F0 } } } ${doubling(20, 'Found', inside)}`;
     expect(unfold(text)).toBe('QUERY_TOO_COMPLEX');
   });

@@ -1,7 +1,7 @@
 import { CacheAdmissionFilter } from './response-cache.js';
 
-describe('Doorkeeper', () => {
-  it('admits what comes again, and what comes once not', () => {
+describe('the cache admission filter', () => {
+  it('admits repeated keys, and rejects unique ones', () => {
     const doorkeeper = new CacheAdmissionFilter();
     const questions = Array.from(
       { length: 5000 },

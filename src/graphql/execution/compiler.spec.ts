@@ -1,4 +1,4 @@
-/** @isolated It compares functions by their constructor. */
+/** @isolated The suite compares functions by their constructor. */
 import { readFileSync } from 'node:fs';
 import {
   buildSchema,
@@ -60,7 +60,7 @@ function findSecond(
 }
 
 describe('an operation', () => {
-  it('is compiled when it comes for the second time', () => {
+  it('is compiled at its second request', () => {
     const compiler = new Compiler();
     const operation = unfold('{ __typename }');
     expect(compiler.find(schema, operation, {})).toBeNull();
@@ -87,7 +87,7 @@ describe('an operation', () => {
     expect(findSecond(new Compiler(), unfold(text))).toBeNull();
   });
 
-  it('has at most eight functions, however its conditions come out', () => {
+  it('has at most eight functions for all its conditions', () => {
     const names = ['a', 'b', 'c', 'd'];
     const selections = names.map((name) => `${name}: __typename @include(if: $${name})`).join(' ');
     const operation = unfold(
@@ -109,7 +109,7 @@ describe('an operation', () => {
     });
   });
 
-  it('is not compiled when a condition hangs on null, and may not be reached', () => {
+  it('is not compiled if a condition depends on null, even if it is not reached', () => {
     const text =
       'query ($v: Boolean = true) { __typename ... @skip(if: true) { ...F } } fragment F on Query { a: __typename @skip(if: $v) }';
     expect(findSecond(new Compiler(), unfold(text), { v: null })).toBeNull();
@@ -151,7 +151,7 @@ describe('an operation', () => {
     ['($dry: Boolean) { rateLimit(dryRun: $dry) { cost } }', {}],
     ['($dry: Boolean) { rateLimit(dryRun: $dry) { cost } }', { dry: null }],
     ['($id: String!) { group(group: {id: $id}) { id } }', { id: '"\\\u2028' }],
-  ])('gives resolvers what graphql-js gives them: query%s', async (text, variables) => {
+  ])('passes the same arguments to resolvers as graphql-js: query%s', async (text, variables) => {
     const operation = unfold(`query ${text}`);
     const { document } = operation;
     const compiled = findSecond(new Compiler(), operation, variables);

@@ -21,13 +21,13 @@ describe('parseUnequivocalJson', () => {
     ['"a\\\\":":","b":"\\\\","a\\\\":1'],
     ['"1":1,"0":1,"1":1'],
     ['"toString":1,"toString":1'],
-  ])('refuses two members of one name, here and further inside: %s', (members) => {
+  ])('rejects duplicate keys at any depth: %s', (members) => {
     for (const text of [`{${members}}`, `[0,{"x":[{${members}}]}]`, ` { "x" : { ${members} } } `]) {
       expect(() => parseStrictJson(text)).toThrow(new SyntaxError('Two members have one name'));
     }
   });
 
-  it('takes colons and quotes inside of strings for what they are', () => {
+  it('accepts colons and quotes in strings', () => {
     for (const value of [
       { a: ':":' },
       { ':': '\\', b: '\\"' },
@@ -39,7 +39,7 @@ describe('parseUnequivocalJson', () => {
     }
   });
 
-  it('nests as deep as there is room', () => {
+  it('accepts the maximum depth', () => {
     const depth = 50_000;
     expect(() => parseStrictJson(`${'{"a":['.repeat(depth)}${']}'.repeat(depth)}`)).not.toThrow();
   });

@@ -46,22 +46,22 @@ describe('the load shedder', () => {
     traffic = new Traffic();
   });
 
-  it('takes on a burst after a quiet time, and no more than a thousand', () => {
+  it('accepts a burst after a quiet time, of at most a thousand', () => {
     expect(traffic.come(1500)).toBe(1000);
     traffic.answer(1000);
     traffic.run({ seconds: 10, coming: 0, done: 0 });
     expect(traffic.come(1500)).toBe(1000);
   });
 
-  it('lets everybody in while all is done that comes', () => {
+  it('accepts everything that the service can complete', () => {
     expect(traffic.run({ seconds: 5, coming: 6000, done: 6000 })).toEqual({ taken: 30_000, most: 60 });
     expect(traffic.run({ seconds: 5, coming: 20_000, done: 20_000 }).taken).toBe(100_000);
   });
 
-  it('takes on as many as are done, and keeps half a second of work, when ten times as many come', () => {
+  it('accepts as many as complete, and a queue of half a second, at ten times the capacity', () => {
     traffic.run({ seconds: 1, coming: 4000, done: 400 });
     const { taken, most } = traffic.run({ seconds: 10, coming: 4000, done: 400 });
-    // Not fewer than can be answered: the process is never idle.
+    // Not fewer than the capacity: the process is never idle.
     expect(taken).toBeGreaterThan(3600);
     expect(taken).toBeLessThan(4400);
     expect(most).toBeLessThan(1000);
@@ -69,7 +69,7 @@ describe('the load shedder', () => {
     expect(traffic.underWay).toBeLessThan(250);
   });
 
-  it('has most of a flood refused before it is read, and nothing while there is room', () => {
+  it('has most of a flood rejected unread, and nothing below the limit', () => {
     traffic.run({ seconds: 1, coming: 400, done: 400 });
     expect(traffic.unread).toBe(0);
     traffic.run({ seconds: 1, coming: 4000, done: 400 });
@@ -84,13 +84,13 @@ describe('the load shedder', () => {
     expect(traffic.unread).toBe(0);
   });
 
-  it('lets what comes be read while that is little, though nothing is answered: it may be remembered', () => {
+  it('has operations read while they are few, though none completes, because they may be cached', () => {
     traffic.run({ seconds: 1, coming: 1000, done: 1000 });
     traffic.run({ seconds: 5, coming: 400, done: 0 });
     expect(traffic.unread).toBe(0);
   });
 
-  it('keeps 64 waiting while nothing is done, and takes on all again when it goes on', () => {
+  it('keeps 64 waiting while none completes, and accepts all again afterwards', () => {
     traffic.run({ seconds: 1, coming: 500, done: 0 });
     traffic.answer(1000);
     traffic.run({ seconds: 1, coming: 500, done: 0 });

@@ -4,7 +4,7 @@ import { findDeprecationProblems, monthsAfter, parseDeprecation } from './deprec
 const day = (text: string) => new Date(`${text}T00:00:00Z`);
 
 describe('the reason of a deprecation', () => {
-  it('tells since when, and from when on it may be gone', () => {
+  it('contains the dates of deprecation and removal', () => {
     const reason = 'Use `name`. Deprecated since 2026-01-31, gone from 2026-08-01.';
     expect(parseDeprecation(reason)).toEqual({ since: day('2026-01-31'), sunset: day('2026-08-01') });
   });
@@ -16,13 +16,13 @@ describe('the reason of a deprecation', () => {
     'Use `name`. Deprecated since 2026-02-30, gone from 2026-09-01.',
     'Use `name`. Deprecated since 2026-01-31, gone from 2026-13-01.',
     'Use `name`. Deprecated since 2026-01-31, gone from 2026-08-01. Really.',
-  ])('is nothing else: %s', (reason) => {
+  ])('has no other form: %s', (reason) => {
     expect(parseDeprecation(reason)).toBeNull();
   });
 });
 
 describe('months after a day', () => {
-  it('end on the same day, or where there is none, later', () => {
+  it('end on the same day of the month, or later if there is none', () => {
     expect(monthsAfter(day('2026-11-21'), 6)).toEqual(day('2027-05-21'));
     expect(monthsAfter(day('2026-08-31'), 6)).toEqual(day('2027-03-03'));
   });
@@ -36,14 +36,14 @@ describe('the deprecations of a schema', () => {
       `),
     );
 
-  it('give clients half a year', () => {
+  it('are at least half a year before the removal', () => {
     expect(problemsOf('Use x. Deprecated since 2026-01-31, gone from 2026-07-31.')).toEqual([]);
     expect(problemsOf('Use x. Deprecated since 2026-01-31, gone from 2026-07-30.')).toEqual([
       'Query.old is to be gone less than 6 months after it was deprecated',
     ]);
   });
 
-  it('have dates, wherever they stand', () => {
+  it('have dates in every position', () => {
     const problems = findDeprecationProblems(
       buildSchema(`
         type Query { field(argument: In @deprecated): Kind @deprecated }

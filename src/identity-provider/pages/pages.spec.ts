@@ -5,7 +5,7 @@ import { deviceCodePage, deviceConfirmPage, messagePage, signInPage } from './pa
 const HOSTILE = `"><script>alert('1')</script>&`;
 
 describe('the pages', () => {
-  it('escape whatever comes from outside', () => {
+  it('escape all external text', () => {
     const form = { action: HOSTILE, secret: HOSTILE, userCode: HOSTILE };
     const pages = [
       signInPage({ application: HOSTILE, scopes: [HOSTILE], id: HOSTILE, problem: HOSTILE }),
@@ -27,13 +27,13 @@ describe('the pages', () => {
     );
   });
 
-  it('say in words what the application wants', () => {
+  it('describe what the application requests', () => {
     const { body } = signInPage({ application: 'Timetable', scopes: ['openid', 'read'], id: '' });
     expect(body).toContain('<strong>Timetable</strong> asks to');
     expect(body).toContain('<li>look up and search people and groups</li>');
   });
 
-  it('tie a problem to its field', () => {
+  it('associate an error with its field', () => {
     const { body } = signInPage({ application: 'Timetable', scopes: [], id: 'nobody', problem: 'Nobody.' });
     expect(body).toMatch(
       /<input id="id"[^>]*value="nobody"[^>]*aria-invalid="true" aria-describedby="problem">/,

@@ -3,7 +3,7 @@ import { LimitExceededError, toLimitError } from './limit-error.js';
 const DN = 'cn=mirror,dc=example,dc=org';
 
 describe('toLimitError', () => {
-  it('has the line that OpenLDAP needs, in both ways of configuring it', () => {
+  it('has the line that OpenLDAP needs, for both kinds of configuration', () => {
     const error = toLimitError({ code: 4, diagnostic: 'no' }, DN);
     expect(error).toBeInstanceOf(LimitExceededError);
     expect(error?.message).toBe(
@@ -14,18 +14,18 @@ describe('toLimitError', () => {
     expect(error).toMatchObject({ code: 4, codeName: 'sizeLimitExceeded', diagnostic: 'no' });
   });
 
-  it('escapes what a line of slapd.conf gives a meaning', () => {
+  it('escapes characters with a meaning in slapd.conf', () => {
     const error = toLimitError({ code: 4, diagnostic: '' }, 'cn=a\\,"b",dc=c');
     expect(error?.message).toContain('limits dn.exact="cn=a\\\\,\\"b\\",dc=c" size');
   });
 
-  it('has a line for nobody, too', () => {
+  it('has a line for anonymous access, too', () => {
     expect(toLimitError({ code: 3, diagnostic: '' }, null)?.message).toContain(
       'limits anonymous size=unlimited',
     );
   });
 
-  it('knows nothing of other codes', () => {
+  it('ignores other codes', () => {
     for (const code of [0, 1, 10, 32, 50, 53]) expect(toLimitError({ code, diagnostic: '' }, DN)).toBeNull();
   });
 });

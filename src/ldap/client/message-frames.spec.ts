@@ -27,7 +27,7 @@ const frames = fc.array(
 );
 
 describe('MessageFrames', () => {
-  it('finds the messages wherever the chunks begin and end', () => {
+  it('finds messages at any chunk boundaries', () => {
     fc.assert(
       fc.property(frames, fc.array(fc.integer({ min: 1, max: 700 })), (written, sizes) => {
         const bytes = Buffer.concat(written);
@@ -44,7 +44,7 @@ describe('MessageFrames', () => {
     );
   });
 
-  it('gives every message bytes of its own', () => {
+  it('copies the bytes of every message', () => {
     const chunk = Buffer.concat([frame(3, 0), frame(4, 0)]);
     const [first, second] = [...new MessageFrames().push(chunk)];
     chunk.fill(0);
@@ -52,7 +52,7 @@ describe('MessageFrames', () => {
     expect(second).toEqual(frame(4, 0));
   });
 
-  it('takes a message of the largest size, and none that claims more', () => {
+  it('accepts a message of the maximum size, and rejects larger ones', () => {
     const largest = frame(1000, 2);
     expect([...new MessageFrames(largest.length).push(largest)]).toEqual([largest]);
     for (const claim of [frame(1001, 2).subarray(0, 4), Buffer.of(0x30, 0x84, 0xff, 0xff, 0xff, 0xff)]) {
@@ -60,7 +60,7 @@ describe('MessageFrames', () => {
     }
   });
 
-  it('takes up what has arrived, and not what is claimed', () => {
+  it('allocates memory for received bytes, not for the claimed length', () => {
     const before = process.memoryUsage().arrayBuffers;
     const waiting = Array.from({ length: 100 }, () => {
       const cutter = new MessageFrames();
@@ -71,7 +71,7 @@ describe('MessageFrames', () => {
     expect(waiting.some(({ isEmpty }) => isEmpty)).toBe(false);
   });
 
-  it('refuses whatever begins otherwise', () => {
+  it('rejects any other beginning', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 2 }), (bytes) => {
         fc.pre(bytes[0] !== 0x30);

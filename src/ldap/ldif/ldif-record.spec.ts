@@ -89,14 +89,14 @@ changetype: delete
     expect(writeLdif([addition(DN, [value])]).split('\n')[3]).toBe(line);
   });
 
-  it('folds at 76 columns, of which the space of a continuation is one', () => {
+  it('folds at 76 columns, including the space of a continuation', () => {
     const [first, second, third] = writeLdif([addition(DN, ['x'.repeat(147)])])
       .split('\n')
       .slice(3);
     expect([first, second, third]).toEqual([`cn: ${'x'.repeat(72)}`, ` ${'x'.repeat(75)}`, '']);
   });
 
-  it('reads back as it was given, whatever the values are', () => {
+  it('is the inverse of reading, for any values', () => {
     const records = fc.array(record, { maxLength: 4 });
     fc.assert(
       fc.property(records, (list) => {
@@ -109,7 +109,7 @@ changetype: delete
     );
   });
 
-  it('reads back one text after another', () => {
+  it('writes records that can be concatenated', () => {
     fc.assert(
       fc.property(record, record, (one, other) => {
         expect(readBack(writeLdif([one]) + writeLdif([other]))).toEqual([textsOf(one), textsOf(other)]);

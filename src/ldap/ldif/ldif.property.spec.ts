@@ -79,7 +79,7 @@ async function readAll(chunks: Iterable<Buffer>): Promise<Entry[]> {
 }
 
 describe('readLdif', () => {
-  it('reads back whatever was written, folded and cut anywhere', async () => {
+  it('reads any written records, folded and split anywhere', async () => {
     await fc.assert(
       fc.asyncProperty(entries, choices, async (list, numbers) => {
         const choose = inTurn(numbers);
@@ -90,7 +90,7 @@ describe('readLdif', () => {
     );
   });
 
-  it('throws nothing but LdifError', async () => {
+  it('throws LdifError only', async () => {
     const pieces = fc.oneof(
       fc.constantFrom(
         ...['dn: cn=a\n', 'dn:', 'a', ':', ' ', '\n', '\r', '\0', '<', '=', 'version: 1\n', '#', '\ufeff'],

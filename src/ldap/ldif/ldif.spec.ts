@@ -47,7 +47,7 @@ describe('readLdif', () => {
     }
   });
 
-  it('reads the same whatever the chunks are', async () => {
+  it('reads the same with any chunks', async () => {
     const content = Buffer.from(
       `\ufeffversion: 1\r\n# a fol\r\n ded comment: é\r\ndn:: ${base64('cn=É,dc=a')}\r\nsn: fol\r\n ded  \r\ncn:: w6\r\n lsb2RpZQ==\r\n\r\ndn: cn=b\r\nsn: b`,
     );
@@ -84,7 +84,7 @@ describe('readLdif', () => {
     expect(entry?.text(name)).toEqual([value]);
   });
 
-  it('keeps bytes that are not UTF-8, for the caller to judge', async () => {
+  it('keeps bytes that are not UTF-8 for the caller', async () => {
     const [entry] = await read(Buffer.from('dn: cn=x\na: \xff', 'latin1'));
     expect(entry?.bytes('a')).toEqual([Buffer.from([0xff])]);
   });
@@ -93,7 +93,7 @@ describe('readLdif', () => {
     expect((await read('dn:\ncn: a\n\ndn: cn=x\n')).map((entry) => entry.dn)).toEqual(['', 'cn=x']);
   });
 
-  it('gives values that do not change while reading goes on', async () => {
+  it('returns values that do not change during further reading', async () => {
     const chunk = Buffer.from('dn: cn=x\na: one\n\ndn: cn=y\na: two\n\n');
     const reader = readLdif([chunk]);
     const first = await reader.next();
@@ -130,20 +130,20 @@ describe('readLdif', () => {
     ['base64 with a space at the end', 'dn: cn=x\na:: Yg== ', 2],
     ['a NUL', 'dn: cn=x\na: b\n c\0', 3],
     ['a carriage return inside a line', 'dn: cn=x\na: b\rc: d', 2],
-  ])('refuses %s, and names the line', async (_, content, line) => {
+  ])('rejects %s, and names the line', async (_, content, line) => {
     const error = await readError(content);
     expect(error.line).toBe(line);
     expect(error.message).toMatch(new RegExp(`^LDIF line ${line}: [a-z]`));
   });
 
-  it('refuses a line that is longer than the bound, folded or not', async () => {
+  it('rejects a line above the maximum length, folded or not', async () => {
     const options = { maximumLineBytes: 20 };
     expect(await read('dn: cn=x\na: 45678901234567890\n', options)).toHaveLength(1);
     expect((await readError('dn: cn=x\na: 456789012345678901', options)).line).toBe(2);
     expect((await readError('dn: cn=x\na: 4567890\n 12345\n 678901', options)).line).toBe(2);
   });
 
-  it('never repeats in an error what the file says', async () => {
+  it('never repeats content of the file in an error', async () => {
     for (const line of [
       'secret',
       'secret_: a',
@@ -157,7 +157,7 @@ describe('readLdif', () => {
     }
   });
 
-  it('passes on what the source throws', async () => {
+  it('passes on errors of the source', async () => {
     // eslint-disable-next-line @typescript-eslint/require-await -- a source is asynchronous
     async function* broken(): AsyncGenerator<Buffer> {
       yield Buffer.from('dn: cn=x\n');

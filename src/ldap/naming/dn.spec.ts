@@ -14,7 +14,7 @@ const rdn = fc.array(pair, { minLength: 1, maxLength: 3 }).map((pairs) => pairs.
 const dn = fc.array(rdn, { maxLength: 4 }).map((rdns) => rdns.join(','));
 
 describe('parseDn', () => {
-  it('gives the pairs of every relative DN, from the entry up', () => {
+  it('returns the attributes of every relative DN, from the entry up', () => {
     expect(parseDn('CN=Ann Ba+uid=ann,ou=people,dc=example')).toEqual([
       [
         { type: 'CN', value: 'Ann Ba' },
@@ -42,7 +42,7 @@ describe('parseDn', () => {
     expect(parseDn(written)[0]?.[0]?.value).toBe(value);
   });
 
-  it('gives the BER encoding of a value written in hexadecimal', () => {
+  it('returns the BER encoding of a hexadecimal value', () => {
     expect(parseDn('1.3.6.1.4.1.1466.0=#04024869 ,dc=com')[0]).toEqual([
       { type: '1.3.6.1.4.1.1466.0', value: Buffer.from([4, 2, 0x48, 0x69]) },
     ]);
@@ -73,12 +73,12 @@ describe('parseDn', () => {
     ['text after hexadecimal digits', 'cn=#0402 a'],
     ['half a surrogate pair', 'cn=\ud800'],
     ['a text without end', `cn=${'a'.repeat(70_000)}`],
-  ])('refuses %s, and says nothing of the contents', (_, written) => {
+  ])('rejects %s, without repeating the contents', (_, written) => {
     expect(() => parseDn(written)).toThrow(InvalidDnError);
     expect(() => normalizeDn(written)).toThrow(/^invalid DN: [a-z]+/);
   });
 
-  it('reads back every value that escapeDnValue has written', () => {
+  it('reads every value that escapeDnValue has written', () => {
     fc.assert(
       fc.property(fc.oneof(text, awkwardText), (value) => {
         expect(parseDn(`cn=${escapeDnValue(value)},dc=a`)[0]).toEqual([{ type: 'cn', value }]);
@@ -86,7 +86,7 @@ describe('parseDn', () => {
     );
   });
 
-  it('throws nothing but InvalidDnError', () => {
+  it('throws InvalidDnError only', () => {
     fc.assert(
       fc.property(fc.oneof(text, awkwardText), (written) => {
         try {
@@ -112,11 +112,11 @@ describe('normalizeDn', () => {
     ['composed and decomposed letters', 'cn=e\u0301', 'cn=é'],
     ['compatibility forms', 'cn=\uff21\ufb01', 'cn=afi'],
     ['the case of hexadecimal digits', '1.2=#04AB', '1.2=#04ab'],
-  ])('does not regard %s', (_, written, key) => {
+  ])('ignores %s', (_, written, key) => {
     expect(normalizeDn(written)).toBe(key);
   });
 
-  it('keeps apart what a directory keeps apart', () => {
+  it('distinguishes what a directory distinguishes', () => {
     const written = [
       'cn=a\\,b',
       'cn=a,b=',
@@ -131,7 +131,7 @@ describe('normalizeDn', () => {
     expect(new Set(written.map(normalizeDn)).size).toBe(written.length);
   });
 
-  it('is its own key', () => {
+  it('is idempotent', () => {
     fc.assert(
       fc.property(dn, (written) => {
         const key = normalizeDn(written);
@@ -141,7 +141,7 @@ describe('normalizeDn', () => {
     );
   });
 
-  it('gives an ordinary DN the key that a DN with the same meaning and needless escapes has', () => {
+  it('returns the same key for an ordinary DN and for one with needless escapes', () => {
     const ordinary = fc.stringMatching(/^[A-Za-z0-9 '.=#@_-]{0,12}$/);
     fc.assert(
       fc.property(fc.array(fc.tuple(type, ordinary), { minLength: 1, maxLength: 4 }), (pairs) => {
@@ -166,7 +166,7 @@ describe('isBelow', () => {
     ['an entry whose value ends alike', 'uid=ann,xou=people,dc=a', 'ou=people,dc=a', false],
     ['an entry whose escaped comma looks like a separator', 'cn=b\\,dc=a', 'dc=a', false],
     ['an entry whose value ends in a backslash', 'cn=b\\\\,dc=a', 'dc=a', true],
-  ])('judges %s', (_, entry, base, expected) => {
+  ])('decides for %s', (_, entry, base, expected) => {
     expect(isBelow(entry, base)).toBe(expected);
   });
 });

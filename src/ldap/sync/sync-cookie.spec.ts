@@ -10,7 +10,7 @@ const merge = (known: string | null, received: string) =>
   mergeCookies(known === null ? null : Buffer.from(known), Buffer.from(received))?.toString() ?? null;
 
 describe('a cookie of OpenLDAP', () => {
-  it('names its server, and the newest change of each server', () => {
+  it('contains the ID of its server, and the newest change of each server', () => {
     const parsed = parseSyncCookie(Buffer.from(`rid=007,sid=00b,csn=${ONE};${TWO},delcsn=${ELEVEN}`));
     expect(parsed?.serverId).toBe(11);
     expect([...(parsed?.csns ?? [])]).toEqual([
@@ -20,7 +20,7 @@ describe('a cookie of OpenLDAP', () => {
     expect(parseSyncCookie(Buffer.from('rid=000'))).toMatchObject({ serverId: null });
   });
 
-  it('of another kind is not understood', () => {
+  it('in another format is not parsed', () => {
     for (const cookie of [
       'garbage',
       'ldap.example.org:389#cn=manager:dc=example#12',
@@ -31,11 +31,11 @@ describe('a cookie of OpenLDAP', () => {
     }
   });
 
-  it('is kept without the ID of the server that made it', () => {
+  it('is stored without the ID of its server', () => {
     expect(merge(null, `rid=000,sid=001,csn=${ONE}`)).toBe(`rid=000,csn=${ONE}`);
   });
 
-  it('that names one server leaves what is known of the others', () => {
+  it('with one server keeps what is known of the others', () => {
     expect(merge(`rid=000,csn=${ONE};${TWO}`, `rid=000,sid=002,csn=${ONE_LATER}`)).toBe(
       `rid=000,csn=${ONE_LATER};${TWO}`,
     );
@@ -44,20 +44,20 @@ describe('a cookie of OpenLDAP', () => {
     );
   });
 
-  it('that names an older change, or none, changes nothing', () => {
+  it('with an older change, or none, changes nothing', () => {
     expect(merge(`rid=000,csn=${ONE_LATER}`, `rid=000,sid=001,csn=${ONE}`)).toBe(`rid=000,csn=${ONE_LATER}`);
     expect(merge(`rid=000,csn=${ONE}`, 'rid=000,sid=002')).toBe(`rid=000,csn=${ONE}`);
     expect(merge(null, 'rid=000,sid=002')).toBeNull();
   });
 
-  it('of another kind takes the place of what is known', () => {
+  it('in another format replaces the former one', () => {
     expect(merge(`rid=000,csn=${ONE}`, 'opaque')).toBe('opaque');
     expect(merge('opaque', `rid=000,csn=${ONE}`)).toBe(`rid=000,csn=${ONE}`);
   });
 });
 
 describe('the state of a server', () => {
-  it('is behind for each server ID whose newest known change it lacks', () => {
+  it('lags for each server ID whose newest known change it lacks', () => {
     const known = vectorOf([ONE_LATER, TWO, ELEVEN]);
     expect(compareVectors(known, vectorOf([ONE, TWO]))).toEqual({ behind: [1, 11], added: [] });
     expect(compareVectors(known, known)).toEqual({ behind: [], added: [] });

@@ -73,14 +73,9 @@ function show(event: ContentEvent): unknown {
 const ADD = 1;
 const MODIFY = 2;
 
-describe('a refresh that ends', () => {
+describe('the end of a refresh', () => {
   it.each<[string, boolean, SearchMessage[], unknown[]]>([
-    [
-      'without a cookie of ours, whatever the flag says',
-      false,
-      [entry(ADD), done('c', true)],
-      ['refreshed', true, 'c'],
-    ],
+    ['without an own cookie, for any flag', false, [entry(ADD), done('c', true)], ['refreshed', true, 'c']],
     ['after what is present', true, [idSet(false), done('c')], ['refreshed', true, 'c']],
     ['after what was deleted', true, [idSet(true), done('c', true)], ['refreshed', false, 'c']],
     [
@@ -108,7 +103,7 @@ describe('a refresh that ends', () => {
     expect(run(hasCookie, ...messages).at(-1)).toEqual(expected);
   });
 
-  it('does so once', () => {
+  it('occurs once', () => {
     const messages = [refreshPresent('a'), refreshDelete('b'), refreshPresent(), done('c', true)];
     expect(run(true, ...messages)).toEqual([
       ['refreshed', true, 'a'],
@@ -116,12 +111,12 @@ describe('a refresh that ends', () => {
     ]);
   });
 
-  it('without saying how is an error', () => {
+  it('without a mode is an error', () => {
     const message: SearchMessage = { kind: 'done', controls: [], references: 0 };
     expect(() => run(true, message)).toThrow(LdapProtocolError);
   });
 
-  it('with an empty cookie for ours has to begin again', () => {
+  it('with an empty cookie for an own one requires a restart', () => {
     expect(() => run(true, entry(ADD), done('', true))).toThrow(RefreshRequiredError);
     expect(() => run(true, entry(ADD), refreshDelete('', true))).toThrow(RefreshRequiredError);
     expect(run(false, done('', true))).toEqual([['refreshed', true, null]]);
@@ -129,7 +124,7 @@ describe('a refresh that ends', () => {
 });
 
 describe('cookies', () => {
-  it('are held back until the refresh is over, and then are told at once', () => {
+  it('are delayed until the refresh is complete, and then reported immediately', () => {
     const messages = [entry(ADD, 'a'), entry(3, 'b'), idSet(true, 'c'), idSet(false, 'd'), newCookie('e')];
     expect(run(true, ...messages)).toEqual([
       ['entry', null],
@@ -150,7 +145,7 @@ describe('cookies', () => {
 });
 
 describe('a message', () => {
-  it('has its entry, or the identities it is about', () => {
+  it('contains an entry, or the identities of entries', () => {
     const stage = new SyncStage(true);
     const events = [entry(0), entry(ADD), entry(MODIFY), entry(3), idSet(true), idSet(false)].flatMap(
       (message) => [...stage.take(message)],
@@ -175,7 +170,7 @@ describe('a message', () => {
     expect(() => run(true, message)).toThrow(LdapProtocolError);
   });
 
-  it('of something else is passed over', () => {
+  it('of another type is ignored', () => {
     expect(run(true, { kind: 'intermediate', oid: '1.2.3', value: Buffer.from('x') })).toEqual([]);
   });
 });

@@ -37,7 +37,7 @@ afterEach(() => {
 });
 
 describe('a rendering', () => {
-  it('has none of the metadata of the picture', async () => {
+  it('has no metadata of the picture', async () => {
     const picture = await plain(40, 20)
       .withExif({
         IFD0: { Copyright: 'A person', Make: 'A camera' },
@@ -56,7 +56,7 @@ describe('a rendering', () => {
     }
   });
 
-  it('stands upright as EXIF says', async () => {
+  it('has the orientation of EXIF', async () => {
     const red = await plain(20, 20, '#ff0000').png().toBuffer();
     const picture = await plain(40, 20)
       .composite([{ input: red, left: 0, top: 0 }])
@@ -70,7 +70,7 @@ describe('a rendering', () => {
     expect(bottom[2]).toBeGreaterThan(150);
   });
 
-  it('shows the colours of a wider colour space in sRGB', async () => {
+  it('shows the colors of a wider color space in sRGB', async () => {
     const picture = await plain(32, 32, '#20a040').withIccProfile('p3').png().toBuffer();
     const { icc } = await sharp(await render(picture)).metadata();
     expect(icc).toBeUndefined();
@@ -80,7 +80,7 @@ describe('a rendering', () => {
     });
   });
 
-  it('is white, not black, where a picture lets the page shine through and the format cannot', async () => {
+  it('is white, not black, for transparent parts if the format has no transparency', async () => {
     const picture = await sharp({ create: { width: 8, height: 8, channels: 4, background: '#00000000' } })
       .png()
       .toBuffer();
@@ -133,11 +133,11 @@ describe('a rendering', () => {
   });
 });
 
-describe('a picture that cannot be shown', () => {
+describe('an invalid picture', () => {
   const find = (renderer: PictureRenderer, picture: Buffer, size: Rendering['size'] = 64) =>
     renderer.find(of(picture, { size }), () => Promise.resolve(picture));
 
-  it('is none, and is logged once by its digest', async () => {
+  it('is not rendered, and is logged once by its digest', async () => {
     const renderer = new PictureRenderer();
     const jpeg = await plain(200, 200).jpeg().toBuffer();
     const truncated = jpeg.subarray(0, Math.floor(jpeg.length / 2));
@@ -149,7 +149,7 @@ describe('a picture that cannot be shown', () => {
     expect(await find(renderer, jpeg)).not.toBeNull();
   });
 
-  it('is refused for having too many pixels, however small its file', async () => {
+  it('is rejected for too many pixels, with any file size', async () => {
     const picture = await plain(6000, 5000).png({ compressionLevel: 9 }).toBuffer();
     expect(await find(new PictureRenderer(), picture)).toBeNull();
     expect(await inspectPicture(picture)).toEqual({
@@ -164,7 +164,7 @@ describe('a picture that cannot be shown', () => {
     ['nothing', Buffer.alloc(0)],
     ['PDF', Buffer.from('%PDF-1.7\n')],
     ['TIFF', Buffer.from('II*\0')],
-  ])('is refused by its first bytes: %s', async (_name, picture) => {
+  ])('is rejected by its first bytes: %s', async (_name, picture) => {
     expect(await find(new PictureRenderer(), picture)).toBeNull();
     expect(await inspectPicture(picture)).toEqual({
       ok: false,
@@ -172,7 +172,7 @@ describe('a picture that cannot be shown', () => {
     });
   });
 
-  it('is found out by its head where it only begins like one', async () => {
+  it('is detected by its head if only the beginning is valid', async () => {
     const picture = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), SVG]);
     expect(await inspectPicture(picture)).toEqual({
       ok: false,
@@ -183,7 +183,7 @@ describe('a picture that cannot be shown', () => {
 });
 
 describe('the renderer', () => {
-  it('reads and makes a rendering once, also for those who ask at the same time', async () => {
+  it('reads and renders once for concurrent requests', async () => {
     const picture = await plain(300, 300).jpeg().toBuffer();
     const renderer = new PictureRenderer();
     const load = jest.fn(() => Promise.resolve(picture));
@@ -198,7 +198,7 @@ describe('the renderer', () => {
     expect(load).toHaveBeenCalledTimes(2);
   });
 
-  it('is made with one other at a time, and rejected while too many wait', async () => {
+  it('renders one picture at a time, and rejects while too many wait', async () => {
     const renderer = new PictureRenderer();
     let loads = 0;
     let resolve: (picture: null) => void = () => undefined;
@@ -216,7 +216,7 @@ describe('the renderer', () => {
     expect(loads).toBe(accepted.length);
   });
 
-  it('tries again after a failure to read, and after the picture was gone', async () => {
+  it('retries after a failure to read, and after the picture was missing', async () => {
     const picture = await plain(30, 30).jpeg().toBuffer();
     const renderer = new PictureRenderer();
     await expect(renderer.find(of(picture), () => Promise.reject(new Error('away')))).rejects.toThrow('away');

@@ -1,7 +1,7 @@
 import { matchesEtag } from '../etag.js';
 import { chooseFormat } from './rendering-format.js';
 
-describe('the format of an answer', () => {
+describe('the format of a response', () => {
   it.each([
     [undefined, 'jpeg'],
     ['', 'jpeg'],
@@ -26,7 +26,7 @@ describe('the format of an answer', () => {
     ['image/avif ; q=0.001', 'avif'],
     ['image/avif;q=2', 'jpeg'],
     ['image/avif;q=x, image/webp', 'webp'],
-  ])('is chosen by Accept: %p gives %s', (accept, format) => {
+  ])('is negotiated by Accept: %p gives %s', (accept, format) => {
     expect(chooseFormat(accept)).toBe(format);
   });
 });

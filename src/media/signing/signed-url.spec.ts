@@ -36,7 +36,7 @@ describe('a signed URL', () => {
     );
   });
 
-  it('stands for what was signed, whatever the id', () => {
+  it('identifies what was signed, for any id', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary', minLength: 1 }),
@@ -55,7 +55,7 @@ describe('a signed URL', () => {
     );
   });
 
-  it('is refused after the change of any single bit', () => {
+  it('is rejected after the change of any single bit', () => {
     for (const id of IDS) {
       for (const size of [null, 64, 512] as const) {
         const signed = Buffer.from(sign(id, { size }), 'latin1');
@@ -88,7 +88,7 @@ describe('a signed URL', () => {
     expect(verifyUrl(target, [], now).outcome).toBe('invalid');
   });
 
-  it('cannot be turned into the URL of another picture', () => {
+  it('cannot be changed into the URL of another picture', () => {
     const target = sign('ada', { size: 64 });
     expect(verifyUrl(target.replace('/photo/', '/picture/'), [key], now).outcome).toBe('invalid');
     expect(verifyUrl(target.replace('ada', 'Ada'), [key], now).outcome).toBe('invalid');
@@ -98,8 +98,8 @@ describe('a signed URL', () => {
   });
 });
 
-describe('the life of a signed URL', () => {
-  it('is an hour, rounded up to the minute', () => {
+describe('the expiry of a signed URL', () => {
+  it('is after an hour, rounded up to the minute', () => {
     const minute = Date.parse('2026-03-01T09:31:00Z') / 1000;
     expect(expiryOf(now)).toBe(minute);
     expect(expiryOf(new Date('2026-03-01T08:30:00.001Z'))).toBe(minute);
@@ -107,17 +107,17 @@ describe('the life of a signed URL', () => {
     expect(expiryOf(new Date('2026-03-01T08:31:00.001Z'))).toBe(minute + 60);
   });
 
-  it('ends with the second it names', () => {
+  it('includes the second in the URL', () => {
     const end = new Date(expiryOf(now) * 1000);
     expect(verifyUrl(sign('ada'), [key], new Date(end.getTime() - 1)).outcome).toBe('valid');
     expect(verifyUrl(sign('ada'), [key], end).outcome).toBe('expired');
   });
 
-  it('may be longer than ours, if we signed it', () => {
+  it('may be later than the current maximum, if the service signed it', () => {
     expect(verifyUrl(sign('ada', { now: later(86_400) }), [key], now).outcome).toBe('valid');
   });
 
-  it('is told of to nobody without a right signature', () => {
+  it('is not disclosed without a valid signature', () => {
     const target = sign('ada', { key: otherKey });
     expect(verifyUrl(target, [key], later(7200)).outcome).toBe('invalid');
   });
@@ -183,7 +183,7 @@ describe('the form of a signed URL', () => {
     expect(verifyUrl(sign('a/b').replace('%2F', '%2f'), [key], now).outcome).toBe('invalid');
   });
 
-  it('needs expires and signature', () => {
+  it('requires expires and signature', () => {
     const [path = '', query = ''] = target.split('?');
     const [first = '', second = ''] = query.split('&');
     for (const lacking of [path, `${path}?`, `${path}?${first}`, `${path}?${second}`, `${path}?size=64`]) {

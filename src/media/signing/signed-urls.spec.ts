@@ -10,8 +10,8 @@ function urlsAt(time: { now: Date }): SignedUrls {
   return new SignedUrls(baseUrl, key, () => time.now.getTime());
 }
 
-describe('the URLs given out', () => {
-  it('are null where there is no picture of the kind', () => {
+describe('the returned URLs', () => {
+  it('are null if there is no picture of the kind', () => {
     const urls = urlsAt({ now: new Date() });
     expect(urls.find('picture', ada, null)).toBeNull();
     expect(urls.find('photo', { ...ada, hasPhoto: false }, 64)).toBeNull();
@@ -29,7 +29,7 @@ describe('the URLs given out', () => {
     expect(urls.find('photo', ada, null)).toContain(`expires=${Date.parse('2026-03-01T09:32:00Z') / 1000}`);
   });
 
-  it('are told apart by kind, size and person', () => {
+  it('are distinct by kind, size and user', () => {
     const urls = urlsAt({ now: new Date() });
     const person = { ...ada, hasPicture: true };
     const all = [
@@ -42,7 +42,7 @@ describe('the URLs given out', () => {
     expect(new Set(all).size).toBe(all.length);
   });
 
-  it('are of the id that a person has now', () => {
+  it('have the current id of a user', () => {
     const urls = urlsAt({ now: new Date() });
     urls.find('photo', ada, null);
     expect(urls.find('photo', { ...ada, id: 'ada2' }, null)).toContain('/ada2?');
@@ -50,7 +50,7 @@ describe('the URLs given out', () => {
     expect(urls.statistics).toMatchObject({ entries: 1, hits: 0, misses: 3 });
   });
 
-  it('stay right when there are more than are remembered', () => {
+  it('stay correct above the capacity of the cache', () => {
     const now = new Date();
     const urls = urlsAt({ now });
     const find = (number: number) =>
@@ -62,7 +62,7 @@ describe('the URLs given out', () => {
     }
   });
 
-  it.each([0, -64, 65, 63.5, 1024])('refuse the size %p, also where there is no picture', (size) => {
+  it.each([0, -64, 65, 63.5, 1024])('reject the size %p, also without a picture', (size) => {
     const urls = urlsAt({ now: new Date() });
     expect(() => urls.find('picture', ada, size)).toThrow(
       new BadUserInputError('The argument size must be one of 64, 128, 256, 512', 'size'),

@@ -2,11 +2,11 @@ import { BehindWatch } from './behind-watch.js';
 
 const MINUTES = 60_000;
 
-describe('a server that is behind', () => {
+describe('a server that lags', () => {
   let now = 0;
   const watch = () => new BehindWatch(5 * MINUTES, () => now);
 
-  it('is compared and at last held, once for each of its states, and waited for meanwhile', () => {
+  it('is compared and finally held, once for each of its states, and waited for in between', () => {
     const behind = watch();
     const steps: string[] = [];
     for (const [minutes, state, isHeld] of [
@@ -26,7 +26,7 @@ describe('a server that is behind', () => {
     expect(steps).toEqual(['compare', 'wait', 'compare', 'wait', 'compare', 'hold', 'await', 'hold', 'hold']);
   });
 
-  it('is waited for again after one that was not', () => {
+  it('is waited for again after an up-to-date one', () => {
     const behind = watch();
     behind.next('a', false);
     now += 10 * MINUTES;
@@ -34,7 +34,7 @@ describe('a server that is behind', () => {
     expect(behind.next('a', false)).toBe('compare');
   });
 
-  it('is waited for from when it was first seen', () => {
+  it('is waited for from its first reading', () => {
     const behind = watch();
     expect(behind.isOver).toBe(false);
     behind.begin();
@@ -47,7 +47,7 @@ describe('a server that is behind', () => {
     expect(behind.isOver).toBe(false);
   });
 
-  it('is held at once without patience', () => {
+  it('is held immediately with a waiting time of zero', () => {
     expect(new BehindWatch(0).next('a', false)).toBe('hold');
   });
 });

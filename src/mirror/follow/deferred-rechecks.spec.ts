@@ -2,8 +2,8 @@ import { DeferredRechecks } from './deferred-rechecks.js';
 
 const of = (group: string) => ({ groups: new Set([group]), dns: new Set<string>() });
 
-describe('what changes may still entail', () => {
-  it('is nothing as long as nothing is expected', () => {
+describe('deferred rechecks', () => {
+  it('are none while nothing is expected', () => {
     const rechecks = new DeferredRechecks();
     expect(rechecks.millisecondsUntilDue(0)).toBe(Infinity);
     rechecks.expect({ groups: new Set(), dns: new Set() }, 0);
@@ -11,7 +11,7 @@ describe('what changes may still entail', () => {
     expect(rechecks.take(1_000_000)).toEqual({ groups: new Set(), dns: new Set() });
   });
 
-  it('is looked at again and again, at longer and longer intervals, and then no more', () => {
+  it('are repeated at increasing intervals, and then end', () => {
     const rechecks = new DeferredRechecks();
     rechecks.expect(of('club'), 0);
     const looks: number[] = [];
@@ -23,7 +23,7 @@ describe('what changes may still entail', () => {
     expect(looks).toEqual([1_000, 5_000, 30_000, 120_000]);
   });
 
-  it('of several changes is looked at together when it is time for all of them', () => {
+  it('of several changes run together when all are due', () => {
     const rechecks = new DeferredRechecks();
     rechecks.expect(of('club'), 0);
     rechecks.expect(of('team'), 10);

@@ -25,8 +25,8 @@ function group(values: Values) {
   return mapGroup(entry({ cn: 'club', ...values }, 'cn=club,ou=groups,dc=example,dc=org'), groups);
 }
 
-describe('the mapping of a person', () => {
-  it('takes every attribute that the mapping names', () => {
+describe('the mapping of a user', () => {
+  it('reads every attribute of the mapping', () => {
     const photo = Buffer.from([1]);
     const picture = Buffer.from([2]);
     const { value, quarantined } = person({
@@ -58,14 +58,14 @@ describe('the mapping of a person', () => {
     expect(quarantined).toEqual([]);
   });
 
-  it('gives an entry without entryUUID the identity of its DN, however that is spelled', () => {
+  it('identifies an entry without entryUUID by its DN, in any spelling', () => {
     const without = (dn: string) => mapPerson(entry({ uid: 'anna', cn: 'Anna' }, dn), people).value?.uuid;
     expect(without('uid=Anna, ou=people,dc=example,dc=org')).toBe(
       without('UID=anna,ou=people,dc=example,dc=org'),
     );
   });
 
-  it('falls back to the next attribute where a name cannot be used, and says why', () => {
+  it('falls back to the next attribute if a name is invalid, with the reason', () => {
     const { value, quarantined } = person({ displayName: INVALID });
     expect(value?.name).toBe('Anna');
     expect(quarantined).toEqual([
@@ -78,7 +78,7 @@ describe('the mapping of a person', () => {
     ['a NUL', { givenName: 'An\0na' }, 'givenName', 'has a NUL character'],
     ['a long name', { givenName: 'x'.repeat(10_000) }, 'givenName', 'has more than 512 characters'],
     ['a long school year', { schoolYear: 'x'.repeat(65) }, 'schoolYear', 'has more than 64 characters'],
-  ])('leaves out an attribute with %s, and keeps the person', (_, values, attribute, reason) => {
+  ])('skips an attribute with %s, and keeps the user', (_, values, attribute, reason) => {
     const { value, quarantined } = person(values);
     expect(value?.id).toBe('anna');
     expect(quarantined).toEqual([expect.objectContaining({ attribute, reason })]);
@@ -88,14 +88,14 @@ describe('the mapping of a person', () => {
     ['id', { uid: '  ' }, 'has no usable uid, which is its id'],
     ['name', { cn: '' }, 'has no usable displayName or cn, which is its name'],
     ['entryUUID that is one', { entryUUID: 'nonsense' }, 'has an entryUUID that is none'],
-  ])('puts aside an entry without %s', (_, values, reason) => {
+  ])('skips an entry without %s', (_, values, reason) => {
     const { value, quarantined } = person(values);
     expect(value).toBeNull();
     expect(quarantined.at(-1)).toMatchObject({ attribute: null, reason });
   });
 });
 
-describe('the values behind those shown', () => {
+describe('the original values of fields', () => {
   const CLASSES = { objectClass: ['inetOrgPerson', 'directoryPerson'] };
   const sourceValues = (values: Values) =>
     person({ displayName: 'Anna', ...CLASSES, ...values }).value?.sourceValues;
@@ -111,7 +111,7 @@ describe('the values behind those shown', () => {
     ['that a name is shown from another attribute', { displayName: [] }, { displayname: [] }],
     ['that a value cannot be read', { sn: INVALID, mail: 'a\0' }, { sn: null, mail: null }],
     ['the classes, where ours is missing', { objectClass: ['person'] }, { objectclass: ['person'] }],
-  ])('tell %s', (_, values, expected) => {
+  ])('contain %s', (_, values, expected) => {
     expect(sourceValues(values)).toEqual(expected);
   });
 });
@@ -124,7 +124,7 @@ describe('an identity of sixteen bytes', () => {
 });
 
 describe('the mapping of a group', () => {
-  it('takes the DNs of each attribute with the role that it gives', () => {
+  it('reads the DNs of each attribute with the role of the attribute', () => {
     const { value } = group({ member: ['uid=a', 'uid=b'], groupAdmin: 'uid=c', owner: 'uid=d' });
     expect([...(value?.references ?? [])]).toEqual([
       [keyOfDn('uid=a'), 1],
@@ -134,12 +134,12 @@ describe('the mapping of a group', () => {
     ]);
   });
 
-  it('adds up the attributes that name the same entry, however its DN is spelled', () => {
+  it('joins the attributes with the same entry, in any spelling of its DN', () => {
     const { value } = group({ member: 'uid=a', groupAdmin: 'UID=A', owner: 'uid = a' });
     expect([...(value?.references ?? [])]).toEqual([[keyOfDn('uid=a'), 7]]);
   });
 
-  it('leaves out a member that is no text, and keeps the others: nobody else has left', () => {
+  it('skips a member that is not text, and keeps all others', () => {
     const { value, quarantined } = group({ member: ['uid=a', INVALID, 'uid=b', INVALID] });
     expect([...(value?.references.keys() ?? [])]).toEqual([keyOfDn('uid=a'), keyOfDn('uid=b')]);
     expect(quarantined).toEqual([
@@ -147,7 +147,7 @@ describe('the mapping of a group', () => {
     ]);
   });
 
-  it('takes a web site up to the first space', () => {
+  it('reads a website up to the first space', () => {
     expect(group({ labeledURI: 'https://example.org/club The club' }).value?.website).toBe(
       'https://example.org/club',
     );
@@ -158,14 +158,14 @@ describe('the mapping of a group', () => {
     ['https://example.org/<b> A label', 'has spaces, control characters, quotes or markup'],
     ['https://example.org/"x', 'has spaces, control characters, quotes or markup'],
     ['https://example.org/\u0001', 'has spaces, control characters, quotes or markup'],
-  ])('puts aside the web site %j', (labeledURI, reason) => {
+  ])('skips the website %j', (labeledURI, reason) => {
     const { value, quarantined } = group({ labeledURI });
     expect(value?.website).toBeNull();
     expect(quarantined).toEqual([expect.objectContaining({ attribute: 'labeledURI', reason })]);
   });
 
   it.each(['javascript:alert(1)', 'data:text/html,x', 'ftp://example.org/', 'nonsense'])(
-    'refuses the web site %s',
+    'rejects the website %s',
     (labeledURI) => {
       const { value, quarantined } = group({ labeledURI });
       expect(value?.website).toBeNull();
@@ -185,7 +185,7 @@ describe('a generalized time', () => {
   });
 
   it.each(['', '2024', '20241301000000Z', '20240229080910+0100', '2024-02-29T08:09:10Z'])(
-    '«%s» is not taken for one',
+    '«%s» is not accepted',
     (text) => {
       expect(parseGeneralizedTime(text)).toBeNull();
     },

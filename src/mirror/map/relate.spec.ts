@@ -47,8 +47,8 @@ function skipped(people: MappedPerson[], groups: MappedGroup[]) {
   return countSkipped(snapshot, subjectsOf(snapshot));
 }
 
-describe('the entries behind DNs', () => {
-  it('are people and groups, and a person where it is both', () => {
+describe('the entries of DNs', () => {
+  it('are users and groups, and a user if an entry is both', () => {
     const anna = person('anna');
     const team = group('team');
     const both = { ...group('anna'), dnKey: anna.dnKey };
@@ -61,8 +61,8 @@ describe('the entries behind DNs', () => {
   });
 });
 
-describe('gathering people and groups', () => {
-  it('skips and counts DNs that name nothing, malformed ones, and a group that names itself', () => {
+describe('collecting users and groups', () => {
+  it('skips and counts dangling DNs, malformed ones, and groups that contain themselves', () => {
     const club = group('club', [
       ['uid=nobody,ou=people,dc=example,dc=org', 1],
       ['no DN at all', 1],
@@ -72,7 +72,7 @@ describe('gathering people and groups', () => {
     expect(skipped([person('anna')], [club])).toEqual({ dangling: 3, placeholders: 1, cyclic: 0 });
   });
 
-  it('puts all entries with one id aside, without regard to case, and mirrors everybody else', () => {
+  it('skips all entries with the same id, ignoring case, and mirrors all others', () => {
     const { people, quarantined } = gather(
       [person('anna'), person('ANNA', { uuid: 'another', dn: 'uid=x' }), person('ben')],
       [],
@@ -85,7 +85,7 @@ describe('gathering people and groups', () => {
     ]);
   });
 
-  it('puts all entries with one entryUUID aside', () => {
+  it('skips all entries with the same entryUUID', () => {
     const { people, quarantined } = gather(
       [person('anna', { uuid: 'same' }), person('ben', { uuid: 'same' }), person('cleo')],
       [],

@@ -47,33 +47,33 @@ function guard(
   return guardPlan(plan, { stored, recentlyDeleted, losses, isFirst }, 5);
 }
 
-describe('the guard', () => {
+describe('the deletion guard', () => {
   it.each([
     ['people', planWith({ people: 5 }), planWith({ people: 6 })],
     ['groups', planWith({ groups: 5 }), planWith({ groups: 6 })],
     ['memberships', planWith({ memberships: removals(10) }), planWith({ memberships: removals(11) })],
-  ])('lets 5 %% of the %s go, and holds one more', (kind, allowed, held) => {
+  ])('allows 5 %% of the %s to be deleted, and holds one more', (kind, allowed, held) => {
     expect(guard(allowed)).toBeNull();
     expect(guard(held)).toMatch(new RegExp(`^It would delete (6|11) of (100|200) ${kind}: at most`));
   });
 
-  it('always lets three go, however few there are, with their memberships', () => {
+  it('always allows three deletions, with their memberships', () => {
     const stored = { people: 5, groups: 4, memberships: 8 };
     const memberships = removals(8, { subject: 'person-0' });
     expect(guard(planWith({ people: 3, groups: 3, memberships }), { stored })).toBeNull();
     expect(guard(planWith({ people: 4 }), { stored })).toMatch(/^It would delete 4 of 5 people/);
   });
 
-  it('counts memberships whose person and group stay: what goes with either is counted there', () => {
+  it('counts memberships whose user and group stay; others count with their user or group', () => {
     expect(guard(planWith({ groups: 1, memberships: removals(50, { group: 'group-0' }) }))).toBeNull();
     expect(guard(planWith({ groups: 1, memberships: removals(50) }))).toMatch(/50 of 200 memberships/);
   });
 
-  it('does not take a changed or a new role for a lost one', () => {
+  it('does not count a changed or a new role as a lost one', () => {
     expect(guard(planWith({ memberships: removals(50, { after: 2 }) }))).toBeNull();
   });
 
-  it('holds a mass deletion that arrives one by one', () => {
+  it('holds a mass deletion in many steps', () => {
     const stored = { ...SCHOOL, people: 95 };
     const recentlyDeleted = { ...NOTHING, people: 5 };
     expect(guard(planWith({ people: 1 }), { stored, recentlyDeleted })).toBe(
@@ -81,17 +81,17 @@ describe('the guard', () => {
     );
   });
 
-  it('lets changes through that delete nothing, whatever was deleted shortly before', () => {
+  it('allows changes without deletions after any earlier deletions', () => {
     expect(guard(planWith({}), { recentlyDeleted: { people: 50, groups: 50, memberships: 50 } })).toBeNull();
   });
 
-  it('holds a source without any people, even where the three would cover it', () => {
+  it('holds a source without users, even if three deletions would be allowed', () => {
     expect(guard(planWith({ people: 2 }), { stored: { people: 2, groups: 0, memberships: 0 } })).toBe(
       'The directory no longer contains people',
     );
   });
 
-  it('lets the first run through when it has found people', () => {
+  it('allows the first synchronization with users', () => {
     const [person] = entries('person', 1);
     const createdPeople = [
       { value: person, contentHash: Buffer.alloc(0) },
@@ -105,13 +105,13 @@ describe('the guard', () => {
       'groups only',
       { ...planWith({}), createdGroups: entries('group', 2) as unknown as Plan['createdGroups'] },
     ],
-  ])('holds a first run that has found %s', (_, plan) => {
+  ])('holds a first synchronization with %s', (_, plan) => {
     expect(guard(plan, { stored: NOTHING, isFirst: true })).toBe(
       'The first run found no people in the directory',
     );
   });
 
-  it('lets a later run through where the mirror was empty before', () => {
+  it('allows a later synchronization if the mirror was empty before', () => {
     expect(guard(planWith({}), { stored: NOTHING })).toBeNull();
   });
 

@@ -30,7 +30,7 @@ function referencesOf(taken: Snapshot): StoredReference[] {
 }
 
 describe('a plan', () => {
-  it('makes everything on the first run', () => {
+  it('creates everything on the first synchronization', () => {
     const { createdPeople, createdGroups, memberships, nestings } = plan(
       snapshot(
         [person('anna')],
@@ -49,7 +49,7 @@ describe('a plan', () => {
     expect(nestings).toEqual([{ group: 'club', subject: 'team', before: null, after: 1 }]);
   });
 
-  it('names what is new, changed and gone, and nothing else', () => {
+  it('contains exactly the new, changed and deleted entries', () => {
     const before = snapshot(
       [person('anna'), person('ben'), person('cleo')],
       [
@@ -86,7 +86,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('sees a changed value in every attribute', () => {
+  it('contains a changed value of every attribute', () => {
     const stored = snapshot([person('anna')]);
     const changes: Partial<MappedPerson>[] = [
       { dn: 'uid=x' },
@@ -107,12 +107,12 @@ describe('a plan', () => {
     }
   });
 
-  it('does not confuse a value of one attribute with the same value of another', () => {
+  it('distinguishes the same value in two attributes', () => {
     const stored = snapshot([{ ...person('anna'), givenName: 'x' }]);
     expect(plan(snapshot([{ ...person('anna'), familyName: 'x' }]), stored).updatedPeople).toHaveLength(1);
   });
 
-  it('tells whom a group names without their being there, until they come', () => {
+  it('contains the dangling references of a group until their entries exist', () => {
     const before = snapshot([], [group('club', [['anna', 2]])]);
     expect(plan(before).unresolved).toEqual([{ group: 'club', dnKey: 'dn-anna', after: 2 }]);
     const after = plan(snapshot([person('anna')], [group('club', [['anna', 2]])]), before);
@@ -121,7 +121,7 @@ describe('a plan', () => {
     expect(after.regrouped).toEqual([]);
   });
 
-  it('takes a person who moves away out of the groups that go on naming the old DN', () => {
+  it('removes a moved user from groups with the old DN', () => {
     const club = group('club', [['anna', 1]]);
     const before = snapshot([person('anna')], [club]);
     const moved = { ...person('anna'), dn: 'uid=anna,ou=alumni', dnKey: 'dn-elsewhere' };
@@ -131,14 +131,14 @@ describe('a plan', () => {
     expect(unresolved).toEqual([{ group: 'club', dnKey: 'dn-anna', after: 1 }]);
   });
 
-  it('keeps a person who moves together with the groups that name them', () => {
+  it('keeps a moved user in groups with the new DN', () => {
     const before = snapshot([person('anna')], [group('club', [['anna', 1]])]);
     const moved = { ...person('anna'), dnKey: 'dn-elsewhere' };
     const { memberships, nestings } = plan(snapshot([moved], [group('club', [['elsewhere', 1]])]), before);
     expect([...memberships, ...nestings]).toEqual([]);
   });
 
-  it('takes a group that names itself for empty', () => {
+  it('takes a group that contains itself only for empty', () => {
     const { memberships, nestings, unresolved } = plan(snapshot([], [group('club', [['club', 1]])]));
     expect([...memberships, ...nestings]).toEqual([]);
     expect(unresolved).toEqual([{ group: 'club', dnKey: 'dn-club', after: 1 }]);
@@ -158,7 +158,7 @@ describe('a plan', () => {
       ),
     );
 
-  it('is empty exactly where the directory is what is stored', () => {
+  it('is empty exactly if the directory equals the mirror', () => {
     fc.assert(
       fc.property(directories, directories, (before, after) => {
         expect(isEmpty(plan(before, before))).toBe(true);
@@ -178,7 +178,7 @@ describe('a plan', () => {
     );
   });
 
-  it('turns what is stored into what is wanted, the names of nobody included', () => {
+  it('converts the stored state to the wanted one, dangling references included', () => {
     fc.assert(
       fc.property(directories, directories, (before, after) => {
         const { memberships, nestings, unresolved } = plan(after, before);
@@ -203,7 +203,7 @@ describe('a plan', () => {
     );
   });
 
-  it('has a hash that does not depend on the order in which the directory was read', () => {
+  it('has a hash that does not depend on the order of the directory', () => {
     const people = [person('anna'), person('ben')];
     const groups = [
       group('club', [

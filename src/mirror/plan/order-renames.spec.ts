@@ -4,7 +4,7 @@ import { orderRenames, type Rename } from './order-renames.js';
 const rename = (from: string, to: string): Rename => ({ uuid: `was ${from}`, from, to });
 
 describe('the order of renames', () => {
-  it('gives an id up before another entry gets it', () => {
+  it('releases an id before another entry gets it', () => {
     const [first, second, third] = [rename('a', 'b'), rename('b', 'c'), rename('c', 'd')];
     for (const given of [
       [first, second, third],
@@ -15,7 +15,7 @@ describe('the order of renames', () => {
     }
   });
 
-  it('leaves nothing out and repeats nothing, also of circles and of other spellings', () => {
+  it('contains each change exactly once, also with cycles and other spellings', () => {
     const ids = Array.from({ length: 12 }, (_, index) => `id${index}`);
     const targets = fc.shuffledSubarray([...ids, 'new1', 'new2', 'new3'], { minLength: 12 });
     fc.assert(
@@ -28,7 +28,7 @@ describe('the order of renames', () => {
     );
   });
 
-  it('takes any number of them that wait for one another', () => {
+  it('supports any number of dependent renames', () => {
     const chain = Array.from({ length: 100_000 }, (_, index) => rename(`id${index}`, `id${index + 1}`));
     expect(orderRenames(chain)).toEqual([...chain].reverse());
   });

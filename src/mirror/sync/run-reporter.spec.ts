@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { Progress } from '../map/read.js';
 import { RunReporter } from './run-reporter.js';
 
-describe('what the log is told of a run', () => {
+describe('the log of a synchronization', () => {
   let now: number;
   let reported: unknown[];
 
@@ -28,7 +28,7 @@ describe('what the log is told of a run', () => {
     });
   }
 
-  it('is how far it has come, every two seconds', async () => {
+  it('contains the progress every two seconds', async () => {
     await run(1000);
     expect(reported).toEqual([
       '2000 entries read',
@@ -38,7 +38,7 @@ describe('what the log is told of a run', () => {
     ]);
   });
 
-  it('is nothing of a short one', async () => {
+  it('is empty for a short one', async () => {
     await run(300);
     expect(reported).toEqual([]);
   });

@@ -10,7 +10,7 @@ function writtenBy(environment: Record<string, string>, work: (log: NestLog) => 
 }
 
 describe('the log', () => {
-  it('has lines of JSON, with the levels that whoever collects them knows', () => {
+  it('has JSON lines, with the levels of log collectors', () => {
     const lines = writtenBy({ LOG_LEVEL: 'verbose', LOG_FORMAT: 'json' }, (log) => {
       log.fatal('one', 'Mirror');
       log.error('two', 'Error: why\n    at somewhere', 'Mirror');
@@ -29,7 +29,7 @@ describe('the log', () => {
     ]);
   });
 
-  it('leaves out what is less severe than its level, and what Nest says of its own start', () => {
+  it("omits messages below its level, and those of Nest's own start", () => {
     const work = (log: NestLog) => {
       log.log('Mapped {/x, GET} route', 'RouterExplorer');
       log.error('It failed', 'ExceptionHandler');
@@ -44,7 +44,7 @@ describe('the log', () => {
     expect(said('error')).toEqual([]);
   });
 
-  it('is text for people where it is wanted, or in a terminal', () => {
+  it('is text if configured, or on a terminal', () => {
     const time = String.raw`\d\d:\d\d:\d\d\.\d{3}`;
     const [line] = writtenBy({ LOG_FORMAT: 'text' }, (log) => {
       log.log('Revision 1:\n  people', 'Mirror');

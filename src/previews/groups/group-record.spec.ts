@@ -28,7 +28,7 @@ function storedGroup(entry: Entry): OriginalGroup & { references: unknown } {
 }
 
 describe('the change of a group', () => {
-  it('keeps the label of the web site', () => {
+  it('keeps the label of the website', () => {
     const entry = groupEntry({ labeledURI: ['https://example.org The Chess Club', 'https://example.org/2'] });
     const { record } = changeGroup(storedGroup(entry), { website: 'https://chess.example.org' }, mapping);
     expect(record).toMatchObject({
@@ -39,7 +39,7 @@ describe('the change of a group', () => {
     });
   });
 
-  it('drops a label that there is no room for', () => {
+  it('drops a label that is too long', () => {
     const entry = groupEntry({ labeledURI: [`https://example.org ${'x'.repeat(9000)}`] });
     const website = `https://example.org/${'y'.repeat(1000)}`;
     const { record } = changeGroup(storedGroup(entry), { website }, mapping);
@@ -48,7 +48,7 @@ describe('the change of a group', () => {
     });
   });
 
-  it('adds the class that a name needs, where it is missing', () => {
+  it('adds the class that a name requires, if it is missing', () => {
     const group = storedGroup(groupEntry({ objectClass: ['groupOfNames'] }));
     expect(changeGroup(group, { name: 'Chess Club' }, mapping)).toMatchObject({
       record: {
@@ -65,7 +65,7 @@ describe('the change of a group', () => {
     });
   });
 
-  it('gives the group what was asked for, and leaves everything else as it is', () => {
+  it('sets the given values, and keeps all others', () => {
     const text = fc.constantFrom(
       'Chess',
       'chess',
@@ -115,7 +115,7 @@ describe('a new group', () => {
     email: 'go@example.org',
   };
 
-  it('has what was asked for, and its creator as owner and first member', () => {
+  it('has the given values, and its creator as owner and first member', () => {
     const record = buildNewGroup(group, ADA, mapping);
     expect(record).toEqual({
       dn: GO,
@@ -134,7 +134,7 @@ describe('a new group', () => {
     expect(storedGroup(entryOfNew(record))).toMatchObject({ ...group, dn: GO, sourceValues: null });
   });
 
-  it('names itself when nobody makes it, and has only what was asked for', () => {
+  it('contains itself without a creator, and has the given values only', () => {
     const bare = { ...group, description: null, website: null, email: null };
     expect(buildNewGroup(bare, null, mapping)).toMatchObject({
       attributes: [
@@ -146,21 +146,21 @@ describe('a new group', () => {
     });
   });
 
-  it('has no members when nobody makes it and its class allows none', () => {
+  it('has no members without a creator if its class allows none', () => {
     const { groups } = readConfig({ DIRECTORY_GROUP_CLASSES: 'groupOfMembers' }).directory.mapping;
     const record = buildNewGroup(group, null, groups);
     expect(entryOfNew(record).text('objectClass')).toEqual(['groupOfMembers']);
     expect(entryOfNew(record).text('member')).toEqual([]);
   });
 
-  it('has a cn, whichever attribute has the id', () => {
+  it('has a cn, with any attribute for the id', () => {
     const { groups } = readConfig({ DIRECTORY_GROUP_ID: 'ou' }).directory.mapping;
     const record = buildNewGroup(group, ADA, groups);
     expect(record.dn).toBe('ou=go,ou=groups,dc=example,dc=org');
     expect(['ou', 'cn'].map((name) => entryOfNew(record).text(name))).toEqual([['go'], ['go']]);
   });
 
-  it('is called by its id where the directory shows that as the name', () => {
+  it('has its id as name if the directory uses it', () => {
     const { groups } = readConfig({ DIRECTORY_GROUP_NAME: 'CN' }).directory.mapping;
     expect(() => buildNewGroup(group, ADA, groups)).toThrow(
       new ServiceError('CONFLICT', 'In this directory the name of a group is its id', { argument: 'name' }),
@@ -173,7 +173,7 @@ describe('a new group', () => {
 describe('the deletion of a group', () => {
   const group = storedGroup(groupEntry({}));
 
-  it('takes it out of the groups that name it first', () => {
+  it('first removes it from the groups that contain it', () => {
     const outer = storedGroup(groupEntry({ cn: ['games'], member: [DN, ADA], owner: [DN] }, 'cn=games'));
     expect(buildGroupDeletion(group, [{ group: outer, namedAs: 5 }], mapping)).toEqual([
       {

@@ -37,17 +37,17 @@ function namingIn(entry: Entry, dn: string): NamedAs {
   return mapGroup(entry, mapping).value?.references.get(keyOfDn(dn)) ?? NOT_NAMED;
 }
 
-describe('by what a group names somebody', () => {
+describe('the attributes of a membership', () => {
   it.each([
     [MEMBER, 1],
     [ADMIN, 2],
     [OWNER, 4],
-  ])('is the attribute of the role, when they are added as %s', (role, naming) => {
+  ])('include that of the role, when a user is added as %s', (role, naming) => {
     expect(addNaming({ namedAs: NOT_NAMED, role: null }, role)).toBe(naming);
     expect(addNaming({ namedAs: NOT_NAMED, role: OWNER }, role)).toBe(naming);
   });
 
-  it.each([1, 2, 3, 4, 5, 6, 7])('cannot be added to when it is %d already', (namedAs) => {
+  it.each([1, 2, 3, 4, 5, 6, 7])('reject an addition to %d', (namedAs) => {
     expect(() => addNaming({ namedAs, role: roleOfNaming(namedAs) }, OWNER)).toThrow(
       expect.objectContaining({ code: 'CONFLICT', details: { argument: 'user' } }) as Error,
     );
@@ -67,12 +67,12 @@ describe('by what a group names somebody', () => {
     [6, ADMIN, 2],
     [7, MEMBER, 1],
     [7, ADMIN, 3],
-  ])('is, from %d to %s, %d', (namedAs, role, naming) => {
+  ])('change from %d to %s: %d', (namedAs, role, naming) => {
     expect(changeNaming({ namedAs, role: OWNER }, role)).toBe(naming);
     expect(roleOfNaming(naming)).toBe(role);
   });
 
-  it('cannot be changed to the role that they have', () => {
+  it('reject a change to the current role', () => {
     expect(() => changeNaming({ namedAs: 3, role: OWNER }, ADMIN)).toThrow(
       expect.objectContaining({ code: 'BAD_USER_INPUT', details: { argument: 'role' } }) as Error,
     );
@@ -81,14 +81,14 @@ describe('by what a group names somebody', () => {
   it.each([
     ['NOT_FOUND', null],
     ['CONFLICT', MEMBER],
-  ])('cannot be changed or removed where it does not: %s', (code, role) => {
+  ])('reject a change or a removal of a missing member: %s', (code, role) => {
     const refused = expect.objectContaining({ code, details: { argument: 'user' } }) as Error;
     expect(() => changeNaming({ namedAs: NOT_NAMED, role }, ADMIN)).toThrow(refused);
     expect(() => removeNaming({ namedAs: NOT_NAMED, role })).toThrow(refused);
   });
 });
 
-describe('the record that changes whom a group names', () => {
+describe('the record of a membership', () => {
   it('adds a member', () => {
     const entry = groupEntry({ member: [ADA] });
     expect(changeNames(storedGroup(entry), BOB, NOT_NAMED, 1, mapping)).toEqual({
@@ -101,7 +101,7 @@ describe('the record that changes whom a group names', () => {
     });
   });
 
-  it('adds the class that admins need, where it is missing', () => {
+  it('adds the class that admins require, if it is missing', () => {
     const group = storedGroup(groupEntry({ objectClass: ['groupOfNames'], member: [ADA] }));
     expect(changeNames(group, ADA, 1, 3, mapping)).toMatchObject({
       record: {
@@ -117,7 +117,7 @@ describe('the record that changes whom a group names', () => {
     });
   });
 
-  it('is not made when the group would be left without members', () => {
+  it('is rejected if the group would have no members', () => {
     const group = storedGroup(groupEntry({ member: [ADA], owner: [BOB] }));
     expect(() => changeNames(group, ADA, 1, NOT_NAMED, mapping)).toThrow(
       expect.objectContaining({ code: 'CONFLICT' }) as Error,
@@ -127,7 +127,7 @@ describe('the record that changes whom a group names', () => {
     });
   });
 
-  it('is made all the same where the class of groups allows none', () => {
+  it('is accepted if the class of groups allows none', () => {
     const { groups } = readConfig({ DIRECTORY_GROUP_CLASSES: 'groupOfMembers' }).directory.mapping;
     const group = storedGroup(groupEntry({ member: [ADA] }));
     expect(changeNames(group, ADA, 1, NOT_NAMED, groups).record).toMatchObject({
@@ -135,7 +135,7 @@ describe('the record that changes whom a group names', () => {
     });
   });
 
-  it('deletes nothing where one attribute stands for two roles', () => {
+  it('deletes nothing if one attribute stands for two roles', () => {
     const { groups } = readConfig({ DIRECTORY_GROUP_ADMIN: 'Owner' }).directory.mapping;
     const group = storedGroup(groupEntry({ member: [ADA], owner: [BOB] }));
     expect(changeNames(group, BOB, 4, 3, groups).record).toMatchObject({
@@ -143,7 +143,7 @@ describe('the record that changes whom a group names', () => {
     });
   });
 
-  it('makes the group name them so, and nobody else differently', () => {
+  it('changes the role of this user, and of no other', () => {
     const naming = fc.integer({ min: 0, max: 7 });
     fc.assert(
       fc.property(naming, naming, fc.boolean(), (before, after, hasClass) => {

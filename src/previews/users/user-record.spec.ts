@@ -34,7 +34,7 @@ function change(entry: Entry, wanted: FieldChanges) {
   return changePerson(storedPerson(entry), wanted, mapping);
 }
 
-describe('the change of a person', () => {
+describe('the change of a user', () => {
   it('deletes the old value by name and adds the new one', () => {
     const entry = personEntry({ mail: ['ada@example.org'] });
     expect(change(entry, { email: 'a.martin@example.org' })).toEqual({
@@ -50,7 +50,7 @@ describe('the change of a person', () => {
     });
   });
 
-  it('deletes every value of what is removed', () => {
+  it('deletes all removed values', () => {
     const entry = personEntry({ mail: ['ada@example.org', 'a@example.org'] });
     expect(change(entry, { email: null }).record).toMatchObject({
       changes: [{ operation: 'delete', attribute: 'mail', values: ['ada@example.org', 'a@example.org'] }],
@@ -67,7 +67,7 @@ describe('the change of a person', () => {
     });
   });
 
-  it('asserts that what is added is still absent', () => {
+  it('asserts that an added attribute is still absent', () => {
     const { record } = change(personEntry({}), { givenName: 'Ada', email: 'ada@example.org' });
     expect(record.assertion).toEqual({
       kind: 'and',
@@ -80,19 +80,19 @@ describe('the change of a person', () => {
     expect(() => applyRecord(changedSince, record)).toThrow('assertionFailed');
   });
 
-  it('is refused by a directory that has changed since', () => {
+  it('is rejected by a directory that has changed since', () => {
     const { record } = change(personEntry({ mail: ['ada@example.org'] }), { email: 'a@example.org' });
     expect(() => applyRecord(personEntry({ mail: ['b@example.org'] }), record)).toThrow('noSuchAttribute');
   });
 
-  it('writes the name into the first of the attributes that may have it', () => {
+  it('writes the name into the first possible attribute', () => {
     const { record } = change(personEntry({}), { name: 'Countess Ada' });
     expect(record).toMatchObject({
       changes: [{ operation: 'add', attribute: 'displayName', values: ['Countess Ada'] }],
     });
   });
 
-  it('adds the class that a school year needs, where it is missing', () => {
+  it('adds the class that a school year requires, if it is missing', () => {
     const entry = personEntry({ objectClass: ['inetOrgPerson'], displayName: ['Ada'] });
     expect(change(entry, { schoolYear: '3B' })).toMatchObject({
       record: {
@@ -108,7 +108,7 @@ describe('the change of a person', () => {
     });
   });
 
-  it('cannot be made to what names the entry', () => {
+  it('cannot change attributes of the RDN', () => {
     const entry = personEntry({}, 'sn=Martin,ou=people,dc=example,dc=org');
     expect(() => change(entry, { familyName: 'Lovelace' })).toThrow(
       new ServiceError(
@@ -118,16 +118,16 @@ describe('the change of a person', () => {
     );
   });
 
-  it('cannot be made to what is not text', () => {
+  it('cannot change values that are not text', () => {
     const entry = new Entry(DN, [...personEntry({}).attributes, ['mail', [Buffer.from([0xff])]]]);
     expect(() => change(entry, { email: 'ada@example.org' })).toThrow(/is not text/);
   });
 
-  it('is no change when everything is so already', () => {
+  it('is empty if all values are current', () => {
     expect(() => change(personEntry({}), { familyName: 'Martin', email: null })).toThrow(BadUserInputError);
   });
 
-  it('gives the person what was asked for, and leaves everything else as it is', () => {
+  it('sets the given values, and keeps all others', () => {
     fc.assert(
       fc.property(entries, changes, (entry, wanted) => {
         const before = storedPerson(entry);

@@ -18,19 +18,19 @@ describe('the password of the account', () => {
     'ldap://10.0.0.1',
     'ldap://[2001:db8::1]',
     'ldap://localhost.example.org',
-  ])('can be read on its way to %s, which is told without it', (url) => {
+  ])('can be read on its way to %s, without repeating it', (url) => {
     expect(riskOf(url)).toMatch(/^The password of cn=mirror crosses the network to \S+ unencrypted: /);
     expect(riskOf(url)).not.toContain('secret');
   });
 
   it.each(['ldap://localhost', 'ldap://127.0.0.53', 'ldap://[::1]', 'ldaps://directory.example.org'])(
-    'is safe on its way to %s',
+    'is encrypted on its way to %s',
     (url) => {
       expect(riskOf(url)).toBeNull();
     },
   );
 
-  it('is safe with StartTLS, and where there is none', () => {
+  it('is encrypted with StartTLS, and needs no encryption if there is none', () => {
     expect(riskOf('ldap://directory.example.org', { DIRECTORY_STARTTLS: 'true' })).toBeNull();
     const anonymous = { DIRECTORY_BIND_DN: '', DIRECTORY_BIND_PASSWORD: '' };
     expect(riskOf('ldap://directory.example.org', anonymous)).toBeNull();

@@ -2,8 +2,8 @@ import { sinceAfter } from './directory-clock.js';
 
 const at = (since: string, latest: string) => ({ since, latest });
 
-describe('the instant from which the next look asks', () => {
-  it('is the latest change that the look before saw: this one may have missed older ones', () => {
+describe('the start of the next poll', () => {
+  it('is the latest change of the poll before, because the last one may have missed older ones', () => {
     expect(sinceAfter(at('20261121105000Z', '20261121105044Z'), '20261121105055Z', true)).toBe(
       '20261121105044Z',
     );
@@ -13,7 +13,7 @@ describe('the instant from which the next look asks', () => {
     ['20261121105044Z', '20261121105045Z'],
     ['20261231235959Z', '20270101000000Z'],
     ['20280228235959.0Z', '20280229000000.0Z'],
-  ])('is after the latest change once its second is over: %s', (latest, after) => {
+  ])('is after the latest change if its second is over: %s', (latest, after) => {
     expect(sinceAfter(at('20261121105000Z', latest), latest, true)).toBe(after);
     expect(sinceAfter(at('20261121105000Z', latest), latest, false)).toBe(latest);
   });
@@ -25,7 +25,7 @@ describe('the instant from which the next look asks', () => {
   });
 
   it.each(['20261121105044.25Z', '20261121105044+0100', '202611211050Z', '20269999105044Z'])(
-    'is the latest change where its second is not known to be over: %s',
+    'is the latest change if its second may not be over: %s',
     (latest) => {
       expect(sinceAfter(at('2026', latest), latest, true)).toBe(latest);
     },

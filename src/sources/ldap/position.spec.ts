@@ -21,7 +21,7 @@ const cookies = (person: string, group: string) =>
 const stateFrom = (...positions: [string, string]) => stateOf(parsePosition(cookies(...positions)));
 
 describe('a position', () => {
-  it('is read as it was written', () => {
+  it('is the inverse of writing', () => {
     const state = { person: vectorOf([OLD, OTHER]), group: null };
     const reached = { person: vectorOf([NEW, OTHER]), group: null };
     const look = { kind: 'look', state, reached, since: '1', latest: '2' } as const;
@@ -39,20 +39,20 @@ describe('a position', () => {
     for (const text of [null, '', 'null', '{}', '7']) expect(parsePosition(text)).toBeNull();
   });
 
-  it('of a former release that kept the ID of a server is none', () => {
+  it('of an earlier release with the ID of a server is not read', () => {
     expect(parsePosition(cookies(`rid=000,sid=001,csn=${OLD}`, `rid=000,csn=${OLD}`))).toBeNull();
   });
 });
 
 describe('the state of a directory', () => {
-  it('is compared for people and for groups', () => {
+  it('is compared for users and for groups', () => {
     const known = stateFrom(`rid=000,csn=${NEW}`, `rid=000,csn=${OTHER}`);
     const current = stateFrom(`rid=000,csn=${NEW};${OTHER}`, `rid=000,csn=${OLD}`);
     expect(compareStates(known, current)).toEqual({ behind: [2], added: [2, 1] });
     expect(compareStates(known, known)).toEqual({ behind: [], added: [] });
   });
 
-  it('of a look is that of its contextCSN, and it has reached that of its entries', () => {
+  it('of a poll is that of its contextCSN, and includes that of its entries', () => {
     const known = stateFrom(`rid=000,csn=${NEW}`, `rid=000,csn=${OLD}`);
     const state = { person: vectorOf([OLD, OTHER]), group: vectorOf([OLD]) };
     const reached = { person: vectorOf([NEW]), group: vectorOf([OLD]) };
@@ -65,7 +65,7 @@ describe('the state of a directory', () => {
     });
   });
 
-  it('that is not shown is not compared', () => {
+  it('without a visible contextCSN is not compared', () => {
     const known = stateFrom(`rid=000,csn=${NEW}`, `rid=000,csn=${NEW}`);
     expect(compareStates(known, NOTHING)).toEqual({ behind: [], added: [] });
     expect(describeHidden(known, NOTHING)).toMatch(/no longer shows its contextCSN/);
