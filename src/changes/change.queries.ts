@@ -1,7 +1,7 @@
 import { bindCursor } from '../common/cursor.js';
 import { nodeIdOf } from '../common/node-id.js';
 import type { PageSource } from '../database/paging/page-source.js';
-import { IS_COMPLETE, REVISION, statement, Values } from '../database/statements/statement.js';
+import { IS_COMPLETE, OPEN_REVISION, REVISION, statement, Values } from '../database/statements/statement.js';
 import { roleOf } from '../groups/group-role.js';
 import type { ChangeFilter } from './change.inputs.js';
 import { Change, ChangeKind, kindOf, numberOfKind } from './change.model.js';
@@ -11,7 +11,8 @@ import { changesKeptSince, PORTION } from './retention.js';
 function identityOf(noun: 'user' | 'group'): string {
   const deletion = numberOfKind(noun === 'user' ? ChangeKind.USER_DELETED : ChangeKind.GROUP_DELETED);
   return `coalesce(c.${noun}_uuid, (select o.entry_uuid from ${noun}s o where o.key = c.${noun}_key),
-    (select d.${noun}_uuid from changes d where d.${noun}_key = c.${noun}_key and d.kind = ${deletion}))`;
+    (select d.${noun}_uuid from changes d where d.${noun}_key = c.${noun}_key and d.kind = ${deletion}
+     order by d.id desc limit 1))`;
 }
 
 const COLUMNS = [
@@ -123,7 +124,7 @@ export const READ_PAST = statement(
   `
   select greatest(m.changes_pruned_to,
     (select p.id from changes p where p.at < ${changesKeptSince('$1::integer')}
-     order by p.at desc, p.id desc limit 1))::float8, m.revision_uuid
+     order by p.at desc, p.id desc limit 1))::float8, m.${OPEN_REVISION}
   from mirror_state m
   where ${IS_COMPLETE} and exists (select from revisions r where r.uuid = $2::uuid)
     and $3::bigint <= greatest(m.changes_pruned_to, (select max(n.id) from changes n))`,

@@ -6,11 +6,15 @@ import { Replicas } from './connections/replicas.js';
 import { CurrentRevision, revisionOf } from './revisions/revision.js';
 import { databaseError } from './statements/database-error.js';
 import { PreviewTransaction } from './statements/preview-transaction.js';
-import type { Reader, Statement } from './statements/statement.js';
+import type { Statement } from './statements/statement.js';
+import type { Viewer } from './visibility/viewer.js';
+import type { VisibilitySource } from './visibility/visible-reader.js';
 
 /** Read access and transactions for all other modules. */
 @Injectable()
-export class Database implements Reader {
+export class Database implements VisibilitySource {
+  /** Whether the revision that was read last hides something from someone. Only a hint: see VisibleReader. */
+  hides = false;
   /** True while the server does not answer or accepts no writes. Statements are rejected then. */
   private isAway = false;
   /** True while a pooler gives each transaction another session. Statements are rejected then. */
@@ -47,11 +51,12 @@ export class Database implements Reader {
 
   /** Runs `work` on the mirror with uncommitted changes, which are always rolled back. */
   async previewTransaction<Result>(
+    viewer: Viewer,
     work: (transaction: PreviewTransaction) => Promise<Result>,
   ): Promise<Result> {
     this.refuseInVain();
     try {
-      return await PreviewTransaction.run(this.dataSource, work);
+      return await PreviewTransaction.run(this.dataSource, viewer, work);
     } catch (error) {
       throw databaseError(error);
     }

@@ -1,4 +1,5 @@
 import { type Field, storedName } from '../common/field.js';
+import type { AudienceLevel } from '../config/settings/visibility.js';
 import type { DirectoryMapping } from '../config/model/mapping.js';
 import { sqlOfField } from '../database/fields/field-columns.js';
 import { type Statement, statement } from '../database/statements/statement.js';
@@ -33,7 +34,15 @@ export interface MirroredGroup extends HashedGroup {
 type IdentityFields = Pick<MappedPerson, 'id' | 'name' | 'createdAt'>;
 
 /** The columns of every entry, which precede the columns of its fields. */
-const ENTRY_COLUMNS = ['e.key', 'e.content_hash', 'e.entry_uuid', 'e.dn', 'e.dn_key', 'e.source_values'];
+const ENTRY_COLUMNS = [
+  'e.key',
+  'e.content_hash',
+  'e.entry_uuid',
+  'e.dn',
+  'e.dn_key',
+  'e.source_values',
+  'nullif(e.visible_to, 0)',
+];
 
 export type EntryRow = [
   key: number,
@@ -42,6 +51,7 @@ export type EntryRow = [
   dn: string,
   dnKey: string,
   sourceValues: SourceValues | null,
+  visibleTo: AudienceLevel | null,
   ...fields: unknown[],
 ];
 
@@ -79,7 +89,7 @@ export class MirroredEntryQueries {
       ...fields.map((each) => sqlOfField(each, 'e')),
     ];
     const person = select(this.fields.people).join(', ');
-    const group = [...select(this.fields.groups), 'e.references_hash', MEMBER_VALUES].join(', ');
+    const group = [...select(this.fields.groups), 'e.references_hash', 'nullif(e.members_visible_to, 0)', MEMBER_VALUES].join(', ');
     this.findPerson = statement(`select ${person} from users e where e.id_folded = $1`);
     this.findGroup = statement(`select ${group} from groups e where e.id_folded = $1`);
     this.findGroupOfPerson = statement(`
@@ -98,20 +108,25 @@ export class MirroredEntryQueries {
   /** @returns the group, and the value that follows its columns */
   groupOf(row: EntryRow): { group: MirroredGroup; next: unknown } {
     const { key, contentHash, value } = entryOf(row, this.fields.groups);
-    const [referencesHash, memberValues, next] = row.slice(ENTRY_COLUMNS.length + this.fields.groups.length);
-    const group = { ...value, memberValues: Number(memberValues), references: new Map<string, NamedAs>() };
+    const [referencesHash, membersVisibleTo, memberValues, next] = row.slice(ENTRY_COLUMNS.length + this.fields.groups.length);
+    const group = {
+      ...value,
+      membersVisibleTo: membersVisibleTo as AudienceLevel | null,
+      memberValues: Number(memberValues),
+      references: new Map<string, NamedAs>(),
+    };
     return { group: { key, contentHash, value: group, referencesHash: referencesHash as Buffer }, next };
   }
 }
 
 function entryOf(
-  [key, contentHash, uuid, dn, dnKey, sourceValues, ...values]: EntryRow,
+  [key, contentHash, uuid, dn, dnKey, sourceValues, visibleTo, ...values]: EntryRow,
   fields: readonly Field[],
 ): MirroredPerson {
   const read = Object.fromEntries(
     fields.map((field, index) => [storedName(field), values[index]]),
   ) as IdentityFields;
-  return { key, contentHash, value: { ...read, uuid, dn, dnKey, sourceValues } };
+  return { key, contentHash, value: { ...read, uuid, dn, dnKey, sourceValues, visibleTo } };
 }
 
 /** The attributes by which a group names another one, by their keys. */

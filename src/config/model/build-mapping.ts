@@ -21,6 +21,7 @@ export function buildMapping(settings: DirectorySettings): DirectoryMapping {
       id: settings.DIRECTORY_USER_ID,
       name: settings.DIRECTORY_USER_NAME,
       fields: resolveFields(USER_FIELDS, attributesOfUsers(settings)),
+      rules: [],
     },
     groups: {
       ...everyEntry,
@@ -29,6 +30,8 @@ export function buildMapping(settings: DirectorySettings): DirectoryMapping {
       id: settings.DIRECTORY_GROUP_ID,
       name: settings.DIRECTORY_GROUP_NAME,
       fields: resolveFields(GROUP_FIELDS, attributesOfGroups(settings)),
+      rules: [],
+      memberRules: [],
       member: settings.DIRECTORY_GROUP_MEMBER,
       admin: settings.DIRECTORY_GROUP_ADMIN,
       owner: settings.DIRECTORY_GROUP_OWNER,

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { buildMapping } from '../model/build-mapping.js';
-import type { DirectoryMapping } from '../model/mapping.js';
+import { type DirectoryMapping, withRules } from '../model/mapping.js';
 import { type DirectorySettings, splitUrls } from './directory-settings.js';
 import { NO_RULES, type VisibilityConfig } from './visibility.js';
 
@@ -50,6 +50,7 @@ export interface LdapServerConfig {
 }
 
 export function buildDirectory(settings: DirectorySettings): DirectoryConfig {
+  const visibility = NO_RULES;
   return {
     source: buildSource(settings),
     baseDn: settings.DIRECTORY_BASE_DN,
@@ -59,8 +60,8 @@ export function buildDirectory(settings: DirectorySettings): DirectoryConfig {
       identities: settings.DIRECTORY_RECONCILE_SECONDS,
       contents: settings.DIRECTORY_RECONCILE_CONTENTS_SECONDS,
     },
-    mapping: buildMapping(settings),
-    visibility: NO_RULES,
+    mapping: withRules(buildMapping(settings), visibility),
+    visibility,
     guard: { percent: settings.DIRECTORY_GUARD_PERCENT, windowSeconds: settings.DIRECTORY_GUARD_SECONDS },
     changesDays: settings.DIRECTORY_CHANGES_DAYS,
   };

@@ -11,6 +11,17 @@ export interface VisibilityRule<Audience extends UserAudience | GroupAudience> {
 }
 
 /**
+ * The levels under which audiences are stored. 0 is everyone; a higher level is a smaller audience. The level of a group
+ * audience is the lowest role that belongs to it: 1 MEMBER, 2 ADMIN.
+ */
+export const AUDIENCE_LEVELS = { groupAdmins: 1, self: 2, members: 1, admins: 2 } as const satisfies Record<
+  UserAudience | GroupAudience,
+  number
+>;
+
+export type AudienceLevel = (typeof AUDIENCE_LEVELS)[UserAudience | GroupAudience];
+
+/**
  * Who may see users, groups, and the members of groups. Of each list, the first rule that matches an entry decides; an object
  * that no rule matches is visible to everyone.
  */

@@ -18,6 +18,7 @@ import { LeaderLease1763683200007 } from '../migrations/0008-leader-lease.js';
 import { Reconciliation1763683200008 } from '../migrations/0009-reconciliation.js';
 import { FieldValues1763683200009 } from '../migrations/0010-field-values.js';
 import { Restores1763683200010 } from '../migrations/0011-restores.js';
+import { Visibility1763683200011 } from '../migrations/0012-visibility.js';
 import {
   OpenConnections,
   embeddedPoolOptions,
@@ -40,6 +41,7 @@ export const MIGRATIONS = [
   Reconciliation1763683200008,
   FieldValues1763683200009,
   Restores1763683200010,
+  Visibility1763683200011,
 ];
 
 /** Key of the advisory lock that allows one process at a time to migrate: the bytes of «migr». */

@@ -1,6 +1,6 @@
 import { NotFoundError } from '../../common/errors.js';
 import { foldId } from '../../common/fold.js';
-import { IS_COMPLETE, type Reader, type Statement, statement } from '../statements/statement.js';
+import { IS_COMPLETE, OPEN_REVISION, type Reader, type Statement, statement } from '../statements/statement.js';
 
 export interface TableNames {
   readonly table: 'users' | 'groups';
@@ -32,7 +32,7 @@ export function notFound({ noun }: Pick<TableNames, 'noun'>, argument: string): 
 /** Returns one row even if no object has the id. In that row only the revision is not null. */
 export function findById({ table, alias }: TableNames, columns: string): Statement {
   return statement(
-    `select ${columns}, s.revision_uuid from mirror_state s left join ${table} ${alias} on ${alias}.id_folded = $1
+    `select ${columns}, s.${OPEN_REVISION} from mirror_state s left join ${table} ${alias} on ${alias}.id_folded = $1
      where ${IS_COMPLETE}`,
     { returnsRevision: true, isShort: true },
   );

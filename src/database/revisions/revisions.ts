@@ -26,20 +26,21 @@ const AS_OF = '(extract(epoch from as_of) * 1000)::float8';
 const AGE = 'extract(epoch from clock_timestamp() - as_of)::float8';
 
 const READ_REVISION = statement(
-  `select revision, revision_uuid, ${AS_OF}, ${AGE} from mirror_state where ${IS_COMPLETE}`,
+  `select revision, revision_uuid, ${AS_OF}, ${AGE}, hides from mirror_state where ${IS_COMPLETE}`,
 );
 
 /** The query of the heartbeat. It returns one row even before the first revision. */
 const HEARTBEAT_QUERY = `
-  select s.number, s.id, s."asOf", s.age, ${TAKES_WRITES} as "takesWrites"
+  select s.number, s.id, s."asOf", s.age, s.hides, ${TAKES_WRITES} as "takesWrites"
   from (values (1)) one left join (
-    select revision as number, revision_uuid as id, ${AS_OF} as "asOf", ${AGE} as age from mirror_state) s on ${IS_COMPLETE}`;
+    select revision as number, revision_uuid as id, ${AS_OF} as "asOf", ${AGE} as age, hides from mirror_state) s on ${IS_COMPLETE}`;
 
 interface State {
   readonly number: number | null;
   readonly id: string | null;
   readonly asOf: number | null;
   readonly age: number | null;
+  readonly hides: boolean | null;
 }
 
 interface Seen extends State {

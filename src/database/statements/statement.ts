@@ -8,6 +8,8 @@ export interface Statement {
   readonly text: string;
   /** Whether the last column of every row is the id of the revision that was read: see REVISION. */
   readonly returnsRevision: boolean;
+  /** Whether its revision is null if that revision hides something: see REVISION. */
+  readonly provesOpen: boolean;
   /** Whether it reads a few rows along an index, and so may share a connection. */
   readonly isShort: boolean;
   /** Whether the value of VIEWER follows the other values. The reader adds it. */
@@ -26,8 +28,11 @@ export const VIEWER = '$viewer';
  */
 export const IS_COMPLETE = '(select is_complete from database_complete)';
 
-/** SQL for the id of the revision that a statement sees. */
-export const REVISION = `(select revision_uuid from mirror_state where ${IS_COMPLETE})`;
+/** The id of the revision; null while the revision hides something from someone (docs/adr/0038). */
+export const OPEN_REVISION = 'open_revision_uuid';
+
+/** SQL for the id of the revision that a statement sees: see OPEN_REVISION. */
+export const REVISION = `(select ${OPEN_REVISION} from mirror_state where ${IS_COMPLETE})`;
 
 /** Limits of the cache: statements, and characters of their texts. */
 const MOST_KNOWN = 2000;
@@ -49,6 +54,7 @@ export function statement(text: string, { returnsRevision = false, isShort = fal
       name: createHash('sha256').update(text).digest('base64url').slice(0, 22),
       text: takesViewer ? withViewer(text) : text,
       returnsRevision,
+      provesOpen: returnsRevision && text.includes(OPEN_REVISION),
       isShort,
       takesViewer,
     };

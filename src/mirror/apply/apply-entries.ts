@@ -111,6 +111,11 @@ function personColumns({ users }: DirectoryMapping, now: Date): WrittenColumn<Ha
 function groupColumns({ groups }: DirectoryMapping, now: Date): WrittenColumn<HashedGroup>[] {
   return [
     { name: 'references_hash', type: 'bytea', valueOf: ({ referencesHash }) => referencesHash },
+    {
+      name: 'members_visible_to',
+      type: 'smallint',
+      valueOf: ({ value: { membersVisibleTo } }) => membersVisibleTo ?? 0,
+    },
     ...entryColumns(groups.fields, now),
   ];
 }
@@ -147,6 +152,7 @@ function entryColumns(
     column('search_text', 'text', textOf),
     // Arrays of different lengths cannot be sent as one array parameter. The statement splits the text.
     column('search_pairs', 'text', (value) => searchPairs(textOf(value)).join(SEPARATOR)),
+    column('visible_to', 'smallint', ({ visibleTo }) => visibleTo ?? 0),
     column('content_hash', 'bytea', (_value, contentHash) => contentHash),
     column('created_at', 'timestamptz', ({ createdAt }) => createdAt ?? now),
     column('updated_at', 'timestamptz', () => now),

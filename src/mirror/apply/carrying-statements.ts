@@ -10,8 +10,12 @@ export interface CarryingStatements {
 }
 
 export function carryingStatements({ users, groups }: DirectoryMapping): CarryingStatements {
-  const ofPerson = prefixed('user_', carriedColumns(users.fields, 'u'));
-  const ofGroup = prefixed('group_', carriedColumns(groups.fields, 'g'));
+  const ofPerson = prefixed('user_', { ...carriedColumns(users.fields, 'u'), visible_to: 'u.visible_to' });
+  const ofGroup = prefixed('group_', {
+    ...carriedColumns(groups.fields, 'g'),
+    visible_to: 'g.visible_to',
+    members_visible_to: 'g.members_visible_to',
+  });
   return {
     write: writeStatements({ ...ofPerson, ...ofGroup }),
     carryPeople: carryAgain(ofPerson, 'users u', 'u.key = m.user_key and u.entry_uuid = any ($1::uuid[])'),

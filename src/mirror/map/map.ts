@@ -1,6 +1,7 @@
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
 import { EntryReader, type Mapped } from './entry-reader.js';
+import { audienceOf } from './visibility-rules.js';
 import {
   type MappedGroup,
   NAMED_AS_ADMIN,
@@ -16,20 +17,21 @@ export const GROUP_CLASS = 'directoryGroup';
 
 /** Maps the entry of a person (pure). The result has the bytes of the pictures, not their digests. */
 export function mapPerson(entry: Entry, mapping: DirectoryMapping['users']): Mapped<MappedPerson> {
-  const { fields } = mapping;
+  const { fields, rules } = mapping;
   const reader = new EntryReader('person', entry);
   const identity = reader.identity(mapping);
   if (identity === null) return reader.give<MappedPerson>(null);
-  const person = { ...identity, ...reader.values(fields) };
+  const person = { ...identity, visibleTo: audienceOf(entry, rules), ...reader.values(fields) };
   return reader.give({ ...person, sourceValues: reader.sourceValues(PERSON_CLASS, fields, person) });
 }
 
 export function mapGroup(entry: Entry, mapping: DirectoryMapping['groups']): Mapped<MappedGroup> {
-  const { fields } = mapping;
+  const { fields, rules, memberRules } = mapping;
   const reader = new EntryReader('group', entry);
   const identity = reader.identity(mapping);
   if (identity === null) return reader.give<MappedGroup>(null);
-  const group = { ...identity, ...reader.values(fields) };
+  const audiences = { visibleTo: audienceOf(entry, rules), membersVisibleTo: audienceOf(entry, memberRules) };
+  const group = { ...identity, ...audiences, ...reader.values(fields) };
   const sourceValues = reader.sourceValues(GROUP_CLASS, fields, group);
   const references = new Map<string, NamedAs>();
   reader.addReferences(references, mapping.member, NAMED_AS_MEMBER);

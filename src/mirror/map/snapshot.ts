@@ -1,3 +1,4 @@
+import type { AudienceLevel } from '../../config/settings/visibility.js';
 import type { EntryKind } from '../../sources/source.js';
 
 /** The rank of a role: 1 member, 2 admin, 3 owner. A higher role has a larger number. */
@@ -36,12 +37,16 @@ interface MappedEntry {
   readonly sourceValues: SourceValues | null;
   /** The time at which the entry was created, if the directory provides it. */
   readonly createdAt: Date | null;
+  /** The audience of the entry. Null: everyone. */
+  readonly visibleTo: AudienceLevel | null;
 }
 
 /** A person, mapped from one entry. A picture is its SHA-256; its bytes are already in the picture store. */
 export type MappedPerson = MappedEntry;
 
 export interface MappedGroup extends MappedEntry {
+  /** The audience of its members. Null: everyone who may see the group. */
+  readonly membersVisibleTo: AudienceLevel | null;
   /** The attributes in which the group names each DN, by keyOfDn, whether or not an entry has that DN. */
   readonly references: ReadonlyMap<string, NamedAs>;
 }

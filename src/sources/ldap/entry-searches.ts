@@ -16,8 +16,8 @@ export function searchesOf({ users, groups }: DirectoryMapping): Readonly<Record
   const { member, admin, owner } = groups;
   const named = [member, admin, owner, ...DYNAMIC_ATTRIBUTES];
   return {
-    person: searchOf(users, attributesOf(users.fields)),
-    group: searchOf(groups, [...attributesOf(groups.fields), ...named]),
+    person: searchOf(users, attributesOf(users.fields), users.rules),
+    group: searchOf(groups, [...attributesOf(groups.fields), ...named], [...groups.rules, ...groups.memberRules]),
   };
 }
 
@@ -33,9 +33,11 @@ export function isEqual(attribute: string, value: Buffer): Filter {
 function searchOf(
   mapping: DirectoryMapping['users'] | DirectoryMapping['groups'],
   more: readonly string[],
+  rules: readonly { readonly where: string }[],
 ): SearchRequest {
   const { base, filter, uuid, createdAt, modifiedAt, id, name, disabled } = mapping;
-  const tested = disabled === null ? [] : attributesOfFilter(parseFilter(disabled));
+  const filters = [...(disabled === null ? [] : [disabled]), ...rules.map(({ where }) => where)];
+  const tested = filters.flatMap((each) => attributesOfFilter(parseFilter(each)));
   const identity = ['objectClass', ENTRY_CSN, uuid, createdAt, modifiedAt, id, ...name];
   const attributes = new Set([...identity, ...tested, ...more]);
   return { base, scope: 'sub', filter: parseFilter(filter), attributes: [...attributes] };
