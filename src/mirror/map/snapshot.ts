@@ -38,7 +38,7 @@ interface MappedEntry {
   /** The time at which the entry was created, if the directory provides it. */
   readonly createdAt: Date | null;
   /** The audience of the entry. Null: everyone. */
-  readonly visibleTo: AudienceLevel | null;
+  readonly visibleTo?: AudienceLevel | null;
 }
 
 /** A person, mapped from one entry. A picture is its SHA-256; its bytes are already in the picture store. */
@@ -46,7 +46,7 @@ export type MappedPerson = MappedEntry;
 
 export interface MappedGroup extends MappedEntry {
   /** The audience of its members. Null: everyone who may see the group. */
-  readonly membersVisibleTo: AudienceLevel | null;
+  readonly membersVisibleTo?: AudienceLevel | null;
   /** The attributes in which the group names each DN, by keyOfDn, whether or not an entry has that DN. */
   readonly references: ReadonlyMap<string, NamedAs>;
 }

@@ -1,8 +1,9 @@
-import { AUDIENCE_LEVELS, type AudienceLevel, type VisibilityConfig } from '../../config/settings/visibility.js';
+import type { EntryMapping } from '../../config/model/mapping.js';
+import { AUDIENCE_LEVELS, type AudienceLevel } from '../../config/settings/visibility.js';
 import type { Entry } from '../../ldap/entry.js';
 import { compileFilter } from '../../ldap/filter/filter.js';
 
-type Rules = VisibilityConfig['users' | 'groups' | 'members'];
+type Rules = EntryMapping['rules'];
 
 interface CompiledRule {
   readonly matches: (entry: Entry) => boolean;

@@ -1,0 +1,196 @@
+import { BY_AUDIENCE, type Conditions, seesChange, WITHOUT_RULES } from './conditions.js';
+
+export interface TableOptions {
+  /** Whether rules apply to the viewer. */
+  readonly hasRules: boolean;
+  readonly isLimited: boolean;
+  /** Whether the roles of the viewer are values, as in a preview, or read from the mirror. */
+  readonly isFixed: boolean;
+}
+
+/** The columns that relations of this module repeat; the others have values that depend on the viewer. */
+export const COLUMNS = {
+  users: [
+    ...['key', 'entry_uuid', 'dn', 'dn_key', 'id', 'id_folded', 'name', 'given_name', 'family_name', 'email'],
+    ...['school_year', 'photo', 'picture', 'sort_name', 'search_text', 'search_pairs', 'content_hash'],
+    ...['created_at', 'updated_at', 'source_values', 'field_values', 'visible_to'],
+  ],
+  groups: [
+    ...['key', 'entry_uuid', 'dn', 'dn_key', 'id', 'id_folded', 'name', 'description', 'website', 'email'],
+    ...['sort_name', 'search_text', 'search_pairs', 'content_hash', 'references_hash'],
+    ...['created_at', 'updated_at', 'source_values', 'field_values', 'visible_to'],
+  ],
+  effective_memberships: [
+    ...['group_key', 'user_key', 'role', 'direct_role', 'user_sort_name', 'group_sort_name', 'user_id'],
+    ...['user_name', 'user_school_year', 'user_has_photo', 'user_has_picture', 'group_id', 'group_name'],
+    ...['user_visible_to', 'group_visible_to'],
+  ],
+  mirror_state: [
+    ...['only_row', 'state', 'as_of', 'reason', 'blocked_plan', 'source_fingerprint', 'source_position'],
+    ...['revision', 'revision_uuid', 'changes_pruned_to', 'changes_clock', 'changes_clock_doubted_since'],
+    ...['hides'],
+  ],
+} as const;
+
+/** The columns whose values depend on the viewer. */
+export const COMPUTED = {
+  users: ['group_count'],
+  groups: ['member_count', 'members_visible_to'],
+  effective_memberships: ['inherited_from', 'group_members_visible_to'],
+  mirror_state: ['open_revision_uuid', 'user_count', 'group_count', 'change_count'],
+} as const;
+
+/**
+ * SQL that precedes a statement and gives it the tables as a viewer sees them. It has relations with the names of the tables,
+ * which hide the tables from the statement, so no statement can read around them. PostgreSQL merges them into the statement:
+ * a condition on a level that is 0 for most rows, in the order of the same indexes.
+ * @param first the number of the first of the values of the viewer
+ */
+export function visibleTables(first: number, options: TableOptions): string {
+  const { hasRules, isLimited, isFixed } = options;
+  if (!hasRules && !isLimited) return `with ${revisionRelation('s.user_count', 's.group_count', 's.change_count')} `;
+  const conditions = hasRules ? BY_AUDIENCE : WITHOUT_RULES;
+  const viewer = isFixed ? fixedViewer(first) : currentViewer(first);
+  const limited = limitedRelation(first + (isFixed ? 3 : 1));
+  return `with ${[
+    viewer,
+    ...(isLimited ? [limited] : []),
+    ...['users', 'groups', 'changes'].map((table) => relation(`all_${table}`, `select * from ${table}`)),
+    relation('all_memberships', 'select * from effective_memberships'),
+    ...tablesOf(conditions, isLimited),
+  ].join(',\n')}\n`;
+}
+
+function currentViewer(id: number): string {
+  const groups = (condition: string) =>
+    `array(select m.group_key from effective_memberships m where m.user_key = v.key${condition})`;
+  return `viewer as materialized (
+  select v.key, ${groups('')} as member_of, ${groups(' and m.role >= 2')} as admin_of
+  from (select (select u.key from users u where u.id_folded = $${id}::text) as key) v)`;
+}
+
+function fixedViewer(key: number): string {
+  return `viewer as materialized (
+  select $${key}::integer as key, $${key + 1}::integer[] as member_of, $${key + 2}::integer[] as admin_of)`;
+}
+
+/** The groups to which the viewer is limited, and those with the groups nested in them. */
+function limitedRelation(uuids: number): string {
+  const roots = `select g.key from groups g where g.entry_uuid = any ($${uuids}::uuid[])`;
+  return `limited as materialized (
+  select array(${roots}) as roots, array(
+    with recursive reach (key) as (
+      ${roots} union select n.inner_key from reach r join nestings n on n.outer_key = r.key)
+    select r.key from reach r) as groups)`;
+}
+
+const LIMITED_USERS = `(
+    select l.user_key from all_memberships l where l.group_key = any ((select roots from limited)::integer[]))`;
+const LIMITED_GROUPS = '((select groups from limited)::integer[])';
+
+function tablesOf(conditions: Conditions, isLimited: boolean): string[] {
+  const { seesUser, isInAudience, isViewer } = conditions;
+  const among = (condition: string) => (isLimited ? ` and ${condition}` : '');
+  const seesGroup = (alias: string) =>
+    `(${isInAudience(`${alias}.visible_to`, `${alias}.key`)}${among(`${alias}.key = any ${LIMITED_GROUPS}`)})`;
+  const seesThisUser = (alias: string) =>
+    `(${seesUser(`${alias}.visible_to`, `${alias}.key`)}${among(`${alias}.key in ${LIMITED_USERS}`)})`;
+  const seesMembers = (alias: string) => isInAudience(`${alias}.members_visible_to`, `${alias}.key`);
+  /** Of a membership whose user the viewer sees. */
+  const seesItsGroup = (alias: string) => `(${isInAudience(`${alias}.group_visible_to`, `${alias}.group_key`)}
+    and (${isViewer(`${alias}.user_key`)} or ${isInAudience(`${alias}.group_members_visible_to`, `${alias}.group_key`)})${among(
+      `${alias}.group_key = any ${LIMITED_GROUPS}`,
+    )})`;
+  const ofGroups = isLimited ? GROUPS_OF_LIMITED(seesItsGroup('h')) : groupCount(seesItsGroup('h'));
+  const seesRow = `${seesChange(conditions)}${among(
+    `case when c.group_key is null then c.user_key in ${LIMITED_USERS} else c.group_key = any ${LIMITED_GROUPS} end`,
+  )}`;
+  const inherited = `array(select i.key from unnest(m.inherited_from) with ordinality i (key, place)
+      join all_groups g on g.key = i.key where ${seesGroup('g')} and ${seesMembers('g')} order by i.place)`;
+  return [
+    table('users', 'u', 'all_users', { group_count: ofGroups }, seesThisUser('u')),
+    table(
+      'groups',
+      'g',
+      'all_groups',
+      {
+        member_count: `case when ${seesMembers('g')} then g.member_count - (
+      select count(*)::integer from all_memberships h
+      where h.group_key = g.key and h.user_visible_to > 0 and not ${seesUser('h.user_visible_to', 'h.user_key')}) else 0 end`,
+        members_visible_to: `case when ${seesMembers('g')} then 0 else g.members_visible_to end`,
+      },
+      seesGroup('g'),
+    ),
+    table(
+      'effective_memberships',
+      'm',
+      'all_memberships',
+      {
+        inherited_from: inherited,
+        group_members_visible_to: `case when ${isInAudience('m.group_members_visible_to', 'm.group_key')} then 0 else m.group_members_visible_to end`,
+      },
+      `${seesUser('m.user_visible_to', 'm.user_key')} and ${seesItsGroup('m')}`,
+    ),
+    relation(
+      'nestings',
+      `select n.* from nestings n
+  where exists (select from groups o where o.key = n.outer_key and o.members_visible_to = 0)
+    and exists (select from groups i where i.key = n.inner_key)`,
+    ),
+    relation('changes', `select c.* from all_changes c where ${seesRow}`),
+    isLimited
+      ? revisionRelation(countOf('users'), countOf('groups'), countOf('changes'))
+      : revisionRelation(
+          `s.user_count - (select count(*)::integer from all_users h where h.visible_to > 0 and not ${seesThisUser('h')})`,
+          `s.group_count - (select count(*)::integer from all_groups h where h.visible_to > 0 and not ${seesGroup('h')})`,
+          `s.change_count - (select count(*)::integer from all_changes c where ${IS_RESTRICTED} and not ${seesRow})`,
+        ),
+  ];
+}
+
+/** The condition of the index of changes that not everyone sees. */
+export const IS_RESTRICTED =
+  '(c.user_visible_to > 0 or c.group_visible_to > 0 or c.members_visible_to > 0 or c.outside_of > 0)';
+
+function groupCount(seesItsGroup: string): string {
+  return `u.group_count - (
+      select count(*)::integer from all_memberships h
+      where h.user_key = u.key and (h.group_visible_to > 0 or h.group_members_visible_to > 0) and not ${seesItsGroup})`;
+}
+
+function GROUPS_OF_LIMITED(seesItsGroup: string): string {
+  return `(select count(*)::integer from all_memberships h where h.user_key = u.key and ${seesItsGroup})`;
+}
+
+function countOf(name: string): string {
+  return `(select count(*)::integer from ${name})`;
+}
+
+/** In these relations every revision counts as read, because they show what the viewer may see. */
+function revisionRelation(users: string, groups: string, changes: string): string {
+  const computed = {
+    open_revision_uuid: 's.revision_uuid',
+    user_count: users,
+    group_count: groups,
+    change_count: changes,
+  };
+  return table('mirror_state', 's', 'mirror_state', computed, 'true');
+}
+
+function table(
+  name: keyof typeof COLUMNS,
+  alias: string,
+  from: string,
+  computed: Readonly<Record<string, string>>,
+  condition: string,
+): string {
+  const columns = [
+    ...COLUMNS[name].map((column) => `${alias}.${column}`),
+    ...Object.entries(computed).map(([column, sql]) => `${sql} as ${column}`),
+  ];
+  return relation(name, `select ${columns.join(', ')}\n  from ${from} ${alias}\n  where ${condition}`);
+}
+
+function relation(name: string, select: string): string {
+  return `${name} as not materialized (\n  ${select})`;
+}
