@@ -26,6 +26,8 @@ export interface Principal {
   readonly subject: string | null;
   readonly serviceAccountId: string | null;
   readonly expiresAt: Date | null;
+  /** The entryUUIDs of the groups to which a service account is limited. Default: it is not limited. */
+  readonly limitedTo?: readonly string[] | null;
 }
 
 export function hasScopes(principal: Principal, required: readonly Scope[]): boolean {

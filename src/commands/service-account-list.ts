@@ -8,7 +8,10 @@ export const NOTICE_DAYS = 14;
 const MOST_OF_ID = 24;
 
 type Ending = Pick<ServiceAccountEntity, 'expiresAt'>;
-export type Listed = Omit<ServiceAccountEntity, 'createdAt' | 'revokedAt'>;
+export type Listed = Omit<ServiceAccountEntity, 'createdAt' | 'revokedAt' | 'limitedTo' | 'limitedScopes'> & {
+  /** The groups to which the account is limited. Default: it is not limited. */
+  readonly groups?: readonly string[] | null;
+};
 
 /** Returns whether an account expires within fourteen days, or has expired (pure). */
 export function expiresSoon({ expiresAt }: Ending, now: Date): boolean {
@@ -63,8 +66,9 @@ export function warnOfEnds(
   return `! ${ids.join(', ')} ${verb} within ${NOTICE_DAYS} days: make what asks with it go over to another account`;
 }
 
-function describeAbout({ name, contact, purpose }: Listed): string {
-  return [name, contact ?? 'no contact', purpose ?? 'no purpose'].map(printable).join(' · ');
+function describeAbout({ name, contact, purpose, groups }: Listed): string {
+  const limit = groups ? [`only ${groups.join(', ')}`] : [];
+  return [name, ...limit, contact ?? 'no contact', purpose ?? 'no purpose'].map(printable).join(' · ');
 }
 
 function describeUse(at: Date | null, now: Date): string {

@@ -30,6 +30,7 @@ interface CreateOptions {
   description?: string;
   contact?: string;
   purpose?: string;
+  groups?: string[];
   expires?: number;
   json?: true;
 }
@@ -48,15 +49,21 @@ function addCreate(accounts: Command): void {
       'the purpose for which it reads personal data; required in production',
       parseText,
     )
+    .option(
+      '--groups <ids>',
+      'the groups that it sees, with the groups in them and their members, and nothing else',
+      parseIds,
+    )
     .option('--expires <time>', 'the lifetime: 90d, 12h', parseDuration)
     .option('--json', 'print one JSON object')
-    .action(async ({ id, name, scopes, description, contact, purpose, expires, json }: CreateOptions) => {
+    .action(async ({ id, name, scopes, expires, json, ...given }: CreateOptions) => {
+      const { description, contact, purpose, groups } = given;
       const config = readConfig();
       if (config.production) requireAnswerable({ contact, purpose });
       const expiresAt = expires === undefined ? null : new Date(Date.now() + expires * 1000);
       const about = { description: description ?? null, contact: contact ?? null, purpose: purpose ?? null };
       const issued = await withAccounts(config, (service) =>
-        service.create({ id, name, scopes, ...about, expiresAt }),
+        service.create({ id, name, scopes, ...about, expiresAt, groups: groups ?? null }),
       );
       printToken(issued, json === true, `Service account ${id} is made.`);
     });
@@ -85,18 +92,22 @@ function addList(accounts: Command): void {
     .description('list the accounts that are not revoked, by expiry')
     .option('--json', 'print one JSON array')
     .action(async ({ json }: { json?: true }) => {
-      const list = await withAccounts(readConfig(), (service) => service.list());
+      const [list, groupIds] = await withAccounts(readConfig(), async (service) => {
+        const accounts = await service.list();
+        return [accounts, await service.listGroupIds(accounts)] as const;
+      });
       const now = new Date();
       if (json === true) {
         const described = sortByEnd(list).map((each) => ({
           ...toJson(each),
+          groups: groupsOf(each, groupIds),
           expiresSoon: expiresSoon(each, now),
         }));
         console.log(JSON.stringify(described));
         return;
       }
       const columns = process.stdout.isTTY ? process.stdout.columns || COLUMNS : COLUMNS;
-      for (const line of describeAccounts(list, now, columns)) {
+      for (const line of describeAccounts(withGroups(list, groupIds), now, columns)) {
         console.log(line.startsWith('!') ? paint('yellow', line) : line);
       }
       const warning = warnOfEnds(list, now);
@@ -177,6 +188,23 @@ function printToken({ account, token }: IssuedToken, json: boolean, sentence: st
 function toJson(account: ServiceAccountEntity): object {
   const { id, name, description, contact, purpose, scopes, createdAt, expiresAt, lastUsedAt } = account;
   return { id, name, description, contact, purpose, scopes, createdAt, expiresAt, lastUsedAt };
+}
+
+type Limited = Pick<ServiceAccountEntity, 'limitedTo'>;
+
+/** The ids of the groups to which an account is limited; the entryUUID of a deleted one. Null: it is not limited. */
+function groupsOf({ limitedTo }: Limited, ids: ReadonlyMap<string, string>): string[] | null {
+  return limitedTo?.map((uuid) => ids.get(uuid) ?? uuid) ?? null;
+}
+
+function withGroups<Account extends Limited>(accounts: readonly Account[], ids: ReadonlyMap<string, string>) {
+  return accounts.map((account) => ({ ...account, groups: groupsOf(account, ids) }));
+}
+
+function parseIds(text: string): string[] {
+  const ids = text.split(',').flatMap((id) => (id.trim() === '' ? [] : [id.trim()]));
+  if (ids.length === 0) throw new InvalidArgumentError('The ids of groups are separated by commas.');
+  return ids;
 }
 
 function parseText(text: string): string {

@@ -7,7 +7,7 @@ import { CurrentRevision, revisionOf } from './revisions/revision.js';
 import { databaseError } from './statements/database-error.js';
 import { PreviewTransaction } from './statements/preview-transaction.js';
 import type { Statement } from './statements/statement.js';
-import type { Viewer } from './visibility/viewer.js';
+import { OUTSIDER, type Viewer } from './visibility/viewer.js';
 import type { VisibilitySource } from './visibility/visible-reader.js';
 
 /** Read access and transactions for all other modules. */
@@ -51,12 +51,12 @@ export class Database implements VisibilitySource {
 
   /** Runs `work` on the mirror with uncommitted changes, which are always rolled back. */
   async previewTransaction<Result>(
-    viewer: Viewer,
     work: (transaction: PreviewTransaction) => Promise<Result>,
+    viewer: Viewer = OUTSIDER,
   ): Promise<Result> {
     this.refuseInVain();
     try {
-      return await PreviewTransaction.run(this.dataSource, viewer, work);
+      return await PreviewTransaction.run(this.dataSource, work, viewer);
     } catch (error) {
       throw databaseError(error);
     }

@@ -20,6 +20,8 @@ export class Group {
   /** Primary key of the row; internal. */
   key!: number;
   id!: string;
+  /** The audience of the members. 0: the viewer may see them. Read where `members` is selected. */
+  membersVisibleTo?: number;
   /** A page of `members` that was read together with the group. */
   membershipsAhead: PageAhead | null = null;
 }

@@ -96,7 +96,8 @@ const MODEL = {
   create: () => new Group(),
   list: 'members',
   node: 'group',
-  computed: { members: ['key'], parents: ['key'], subgroups: ['key'] },
+  extra: { membersVisibleTo: 'members_visible_to' },
+  computed: { members: ['key', 'membersVisibleTo'], parents: ['key'], subgroups: ['key'] },
 };
 
 export function groupProjection(fields: readonly Field[]): Projection<Group> {

@@ -40,15 +40,21 @@ function columnsOf(properties: readonly Property[]): ProjectedColumns {
 /** Keys of a user and a group by their ids, and the effective role of the user in the group. */
 export const FIND_ROLE = statement(
   `
-  select ids.user_key, ids.group_key, m.role, ${REVISION}
+  select ids.user_key, ids.group_key, m.role, ids.members_visible_to, ${REVISION}
   from (select
     (select u.key from users u where u.id_folded = $1) as user_key,
-    (select g.key from groups g where g.id_folded = $2) as group_key) ids
+    (select g.key from groups g where g.id_folded = $2) as group_key,
+    (select g.members_visible_to from groups g where g.id_folded = $2) as members_visible_to) ids
   left join effective_memberships m on m.user_key = ids.user_key and m.group_key = ids.group_key`,
   { returnsRevision: true, isShort: true },
 );
 
-export type FindRoleRow = [userKey: number | null, groupKey: number | null, role: number | null];
+export type FindRoleRow = [
+  userKey: number | null,
+  groupKey: number | null,
+  role: number | null,
+  membersVisibleTo: number | null,
+];
 
 /** The role of a user in a group, by their keys. */
 export const FIND_MEMBERSHIP = statement(

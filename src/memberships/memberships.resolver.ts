@@ -118,8 +118,8 @@ export class IsMemberResolver {
       description: 'The role to check for. If omitted, any membership counts.',
     })
     role: RoleFilter | null,
-    @Context() { reader }: RequestContext,
+    @Context() context: RequestContext,
   ): Promise<boolean> {
-    return this.memberships.isMember(user, group, role ?? null, reader);
+    return this.memberships.isMember(user, group, role ?? null, context);
   }
 }

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { NotFoundError } from '../common/errors.js';
+import { NotFoundError, ServiceError } from '../common/errors.js';
 import { foldId } from '../common/fold.js';
 import { notFound } from '../database/fields/object-table.js';
 import type { PageSelection } from '../common/page.js';
@@ -7,7 +7,7 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { type Page, type PageAhead, readPages } from '../database/paging/page.js';
 import type { Reader } from '../database/statements/statement.js';
-import type { Batches } from '../graphql/http/request-context.js';
+import type { Batches, RequestContext } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
 import { rankOf, type RoleFilter } from '../groups/group-role.js';
 import type { GroupInput, Group } from '../groups/group.model.js';
@@ -45,6 +45,8 @@ export class MembershipsService {
     selection: PageSelection,
     batches: Batches,
   ): Promise<Connection<GroupMembership>> {
+    // Also if the property was not read.
+    if (group.membersVisibleTo !== 0) throw hiddenMembers();
     const list = this.members;
     const columns = list.select(selection);
     return Connection.of(await readList(list, columns, group, page, selection, batches), (row) => ({
@@ -69,17 +71,19 @@ export class MembershipsService {
     }));
   }
 
-  /** @throws NotFoundError when the user or the group does not exist */
+  /** @throws NotFoundError when the user or the group does not exist; ServiceError FORBIDDEN if its members are hidden */
   async isMember(
     user: UserInput,
     group: GroupInput,
     role: RoleFilter | null,
-    reader: Reader,
+    { reader, viewer }: RequestContext,
   ): Promise<boolean> {
     const ids = [foldId(user.id), foldId(group.id)];
-    const [[userKey, groupKey, rank] = [null, null, null]] = await reader.read<FindRoleRow>(FIND_ROLE, ids);
+    const [row = [null, null, null, null]] = await reader.read<FindRoleRow>(FIND_ROLE, ids);
+    const [userKey, groupKey, rank, membersVisibleTo] = row;
     if (userKey === null) throw notFound(USER_TABLE, 'user');
     if (groupKey === null) throw notFound(GROUP_TABLE, 'group');
+    if (membersVisibleTo !== 0 && viewer.id !== ids[0]) throw hiddenMembers();
     if (rank === null || role === null) return rank !== null;
     return role.strict === true ? rank === rankOf(role.is) : rank >= rankOf(role.is);
   }
@@ -98,6 +102,11 @@ export class MembershipsService {
     );
     return groups.filter((group) => group !== null);
   }
+}
+
+/** @returns the error for a list of members that the viewer may not see */
+export function hiddenMembers(): ServiceError {
+  return new ServiceError('FORBIDDEN', 'This token may not see who belongs to the group');
 }
 
 /** The page below a parent: read together with the parent, or in one statement with the pages of the same level. */

@@ -89,7 +89,12 @@ export class MirroredEntryQueries {
       ...fields.map((each) => sqlOfField(each, 'e')),
     ];
     const person = select(this.fields.people).join(', ');
-    const group = [...select(this.fields.groups), 'e.references_hash', 'nullif(e.members_visible_to, 0)', MEMBER_VALUES].join(', ');
+    const group = [
+      ...select(this.fields.groups),
+      'e.references_hash',
+      'nullif(e.members_visible_to, 0)',
+      MEMBER_VALUES,
+    ].join(', ');
     this.findPerson = statement(`select ${person} from users e where e.id_folded = $1`);
     this.findGroup = statement(`select ${group} from groups e where e.id_folded = $1`);
     this.findGroupOfPerson = statement(`
@@ -108,7 +113,9 @@ export class MirroredEntryQueries {
   /** @returns the group, and the value that follows its columns */
   groupOf(row: EntryRow): { group: MirroredGroup; next: unknown } {
     const { key, contentHash, value } = entryOf(row, this.fields.groups);
-    const [referencesHash, membersVisibleTo, memberValues, next] = row.slice(ENTRY_COLUMNS.length + this.fields.groups.length);
+    const [referencesHash, membersVisibleTo, memberValues, next] = row.slice(
+      ENTRY_COLUMNS.length + this.fields.groups.length,
+    );
     const group = {
       ...value,
       membersVisibleTo: membersVisibleTo as AudienceLevel | null,

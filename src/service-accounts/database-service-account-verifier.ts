@@ -14,7 +14,7 @@ import type { LiveRow } from './service-account.queries.js';
 /** Time between two updates of `lastUsedAt`. */
 const USE_INTERVAL_MS = 60_000;
 
-const UNKNOWN: LiveRow = ['', null, [], null, null, []];
+const UNKNOWN: LiveRow = ['', null, [], null, null, [], null];
 
 /** Verifies the tokens of service accounts in the database, for each request: a revoked account is rejected at once. */
 @Injectable()
@@ -33,10 +33,10 @@ export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
 
   override async verify(id: string, secret: string): Promise<VerifiedToken> {
     const now = new Date();
-    const [, known, scopes, expiresAt, lastUsedAt, hashes] = (await this.live.find(id)) ?? UNKNOWN;
+    const [, known, scopes, expiresAt, lastUsedAt, hashes, limitedTo] = (await this.live.find(id)) ?? UNKNOWN;
     if (!isOneOf(secret, hashes) || known === null) throw UnauthenticatedError.badServiceAccount();
     if (now.getTime() - (lastUsedAt?.getTime() ?? 0) > USE_INTERVAL_MS) this.noteUse(id, now);
-    return { principal: principalOf(id, scopes, expiresAt), cacheFrom: 0, cacheUntil: 0 };
+    return { principal: principalOf(id, scopes, { expiresAt, limitedTo }), cacheFrom: 0, cacheUntil: 0 };
   }
 
   /** The request does not wait for the update, and a lost one does no harm. Other processes may have noted the use. */
@@ -50,7 +50,11 @@ export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
   }
 }
 
-function principalOf(id: string, scopes: string[], expiresAt: Date | null): Principal {
+function principalOf(
+  id: string,
+  scopes: string[],
+  { expiresAt, limitedTo }: Pick<Principal, 'expiresAt' | 'limitedTo'>,
+): Principal {
   return Object.freeze({
     kind: 'SERVICE_ACCOUNT_TOKEN',
     countedAs: `service-account:${id}`,
@@ -59,5 +63,6 @@ function principalOf(id: string, scopes: string[], expiresAt: Date | null): Prin
     subject: null,
     serviceAccountId: id,
     expiresAt,
+    ...(limitedTo ? { limitedTo } : {}),
   });
 }

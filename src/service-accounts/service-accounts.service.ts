@@ -3,7 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, IsNull, MoreThan, Not, Or, Repository } from 'typeorm';
 import type { Principal, Scope } from '../auth/principal.js';
-import { NotFoundError } from '../common/errors.js';
+import { BadUserInputError, NotFoundError } from '../common/errors.js';
+import { foldId } from '../common/fold.js';
 import { databaseError } from '../database/statements/database-error.js';
 import { buildSecret, buildToken, hashSecret, SECRET_BYTES } from './secret.js';
 import { ServiceAccountEntity } from './service-account.entity.js';
@@ -19,6 +20,8 @@ export interface NewServiceAccount {
   readonly contact?: string | null;
   /** Why it reads personal data. */
   readonly purpose?: string | null;
+  /** The ids of the groups to which the account is limited. Default: it is not limited. */
+  readonly groups?: readonly string[] | null;
 }
 
 /** An account with a token for it. The token is not stored, so it is known only now. */
@@ -37,24 +40,44 @@ export class ServiceAccountsService {
   /** The account of a service-account token; null for other tokens. */
   async findCurrent(principal: Principal | null): Promise<ServiceAccountEntity | null> {
     const id = principal?.serviceAccountId ?? null;
-    return id === null ? null : this.accounts.findOneBy({ id });
+    const account = id === null ? null : await this.accounts.findOneBy({ id });
+    return account === null ? null : withScopes(account);
   }
 
   /** The accounts that are not revoked, by id. */
-  list(): Promise<ServiceAccountEntity[]> {
-    return this.accounts.find({ where: { revokedAt: IsNull() }, order: { id: 'ASC' } });
+  async list(): Promise<ServiceAccountEntity[]> {
+    const accounts = await this.accounts.find({ where: { revokedAt: IsNull() }, order: { id: 'ASC' } });
+    return accounts.map(withScopes);
+  }
+
+  /** The ids of the groups to which accounts are limited, by their entryUUIDs. Deleted groups are missing. */
+  async listGroupIds(accounts: readonly ServiceAccountEntity[]): Promise<Map<string, string>> {
+    const uuids = accounts.flatMap(({ limitedTo }) => limitedTo ?? []);
+    if (uuids.length === 0) return new Map();
+    const rows: { uuid: string; id: string }[] = await this.accounts.manager.query(
+      'select entry_uuid as uuid, id from groups where entry_uuid = any ($1::uuid[])',
+      [uuids],
+    );
+    return new Map(rows.map(({ uuid, id }) => [uuid, id]));
   }
 
   /**
    * @param secret a given secret, for the account of the demonstration; by default a new one
-   * @throws ServiceError CONFLICT if the id is taken, BAD_USER_INPUT if it is malformed
+   * @throws ServiceError CONFLICT if the id is taken, BAD_USER_INPUT if it is malformed or a group does not exist
    */
-  async create(account: NewServiceAccount, secret: string = newSecret()): Promise<IssuedToken> {
+  async create(
+    { groups, ...account }: NewServiceAccount,
+    secret: string = newSecret(),
+  ): Promise<IssuedToken> {
+    const limitedTo = groups ? await this.findGroups(groups) : null;
+    const scopes = [...account.scopes];
     const created = {
       ...account,
       contact: account.contact ?? null,
       purpose: account.purpose ?? null,
-      scopes: [...account.scopes],
+      scopes: limitedTo === null ? scopes : [],
+      limitedTo,
+      limitedScopes: limitedTo === null ? null : scopes,
       createdAt: new Date(),
       lastUsedAt: null,
       revokedAt: null,
@@ -67,7 +90,19 @@ export class ServiceAccountsService {
     } catch (error) {
       throw databaseError(error);
     }
-    return { account: created, token: buildToken(account.id, secret) };
+    return { account: withScopes(created), token: buildToken(account.id, secret) };
+  }
+
+  /** The entryUUIDs of groups, which stay the same when a group is renamed. Throws BadUserInputError. */
+  private async findGroups(ids: readonly string[]): Promise<string[]> {
+    const rows: { uuid: string; folded: string }[] = await this.accounts.manager.query(
+      'select entry_uuid as uuid, id_folded as folded from groups where id_folded = any ($1::text[])',
+      [ids.map(foldId)],
+    );
+    const missing = ids.filter((id) => !rows.some(({ folded }) => folded === foldId(id)));
+    if (missing.length > 0 || ids.length === 0)
+      throw new BadUserInputError(`There is no group «${missing.join('», «')}»`, 'groups');
+    return rows.map(({ uuid }) => uuid).sort();
   }
 
   /**
@@ -84,7 +119,7 @@ export class ServiceAccountsService {
       await addSecret(manager, id, secret);
       return locked;
     });
-    return { account, token: buildToken(id, secret) };
+    return { account: withScopes(account), token: buildToken(id, secret) };
   }
 
   /**
@@ -98,6 +133,11 @@ export class ServiceAccountsService {
       await manager.getRepository(ServiceAccountSecretEntity).delete({ serviceAccountId: id });
     });
   }
+}
+
+/** The account with its scopes where the API and the commands show them. */
+function withScopes(account: ServiceAccountEntity): ServiceAccountEntity {
+  return Object.assign(account, { scopes: account.limitedScopes ?? account.scopes });
 }
 
 /** @throws NotFoundError if there is no such account, or if it is revoked */

@@ -1,5 +1,10 @@
 import type { Field } from '../../common/field.js';
-import type { GroupAudience, UserAudience, VisibilityConfig, VisibilityRule } from '../settings/visibility.js';
+import type {
+  GroupAudience,
+  UserAudience,
+  VisibilityConfig,
+  VisibilityRule,
+} from '../settings/visibility.js';
 
 /** Locations of users and groups, and names of their attributes. */
 export interface DirectoryMapping {

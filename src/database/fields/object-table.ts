@@ -1,6 +1,12 @@
 import { NotFoundError } from '../../common/errors.js';
 import { foldId } from '../../common/fold.js';
-import { IS_COMPLETE, OPEN_REVISION, type Reader, type Statement, statement } from '../statements/statement.js';
+import {
+  IS_COMPLETE,
+  OPEN_REVISION,
+  type Reader,
+  type Statement,
+  statement,
+} from '../statements/statement.js';
 
 export interface TableNames {
   readonly table: 'users' | 'groups';

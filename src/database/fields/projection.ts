@@ -15,6 +15,8 @@ export interface ProjectedModel<Model> {
   readonly node: string;
   /** Fields that resolvers compute, and the properties that they need. */
   readonly computed: Readonly<Record<string, readonly string[]>>;
+  /** Columns of properties that are not fields, by the property. Memberships carry them. */
+  readonly extra?: Readonly<Record<string, string>>;
 }
 
 /** Reads users or groups from a table: only the columns of a selection, mapped to models. */
@@ -35,7 +37,12 @@ export class Projection<Model extends object> {
     fields: readonly Field[],
     table: PropertyTable,
   ) {
-    this.columns = propertyColumns(fields, table);
+    const prefix = table.carriedAs ?? `${table.alias}.`;
+    const extra = Object.entries(model.extra ?? {}).map(([name, column]) => [name, `${prefix}${column}`]);
+    this.columns = {
+      ...propertyColumns(fields, table),
+      ...(Object.fromEntries(extra) as Record<string, string>),
+    };
     this.instants = fields
       .filter((field) => field.column !== null && isInstant(field))
       .map(({ name }) => this.columns[name] ?? '');

@@ -57,7 +57,8 @@ function level(table: string, column: string): string {
 const INDEXES = {
   users_hidden: 'users (key) where visible_to > 0',
   groups_hidden: 'groups (key) where visible_to > 0 or members_visible_to > 0',
-  effective_memberships_of_hidden_users: 'effective_memberships (group_key, user_key) where user_visible_to > 0',
+  effective_memberships_of_hidden_users:
+    'effective_memberships (group_key, user_key) where user_visible_to > 0',
   effective_memberships_of_hidden_groups: `effective_memberships (user_key, group_key)
     where group_visible_to > 0 or group_members_visible_to > 0`,
   changes_hidden: `changes (id)

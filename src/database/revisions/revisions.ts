@@ -47,7 +47,13 @@ interface Seen extends State {
   readonly takesWrites: boolean;
 }
 
-type StateRow = [number: number | null, id: string | null, asOf: number | null, age: number | null];
+type StateRow = [
+  number: number | null,
+  id: string | null,
+  asOf: number | null,
+  age: number | null,
+  hides: boolean | null,
+];
 
 /** The channel that announces a new revision. Only processes of the previous release read the payload. */
 export const REVISION_CHANNEL = 'directory_revision';
@@ -96,6 +102,11 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
   /** The revision; null while it is unknown or changing. */
   get current(): Revision | null {
     return this.changing > 0 || !this.isHeard ? null : this.database.revision.known;
+  }
+
+  /** Whether the revision that was read last hides something. Only a hint: statements find out themselves. */
+  get hides(): boolean {
+    return this.database.hides;
   }
 
   /** The time before which every change of the directory is in this revision; null for an older revision. */
@@ -181,6 +192,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     if (isReliable) {
       this.isHeard = true;
       this.freshness.note(freshnessIn(seen));
+      this.database.hides = seen.hides === true;
     }
     if (this.pausedFor !== null) this.logger.log('The database accepts writes again and is queried');
     this.pausedFor = null;
@@ -208,9 +220,10 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
 
   private async readState(): Promise<State> {
     const rows = await this.database.read<StateRow>(READ_REVISION);
-    const [[number, id, asOf, age] = [null, null, null, null]] = rows;
-    const state = { number, id, asOf, age };
+    const [[number, id, asOf, age, hides] = [null, null, null, null, null]] = rows;
+    const state = { number, id, asOf, age, hides };
     this.freshness.note(freshnessIn(state));
+    this.database.hides = hides === true;
     return state;
   }
 }

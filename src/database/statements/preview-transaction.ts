@@ -4,7 +4,9 @@ import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 import { databaseError, LostRaceError } from './database-error.js';
 import { NothingReadError } from '../revisions/revision.js';
 import type { StatementPool } from '../connections/statement-pool.js';
-import { type Reader, REVISION, type Statement, withViewerId, type Writer } from './statement.js';
+import { IS_COMPLETE, type Reader, type Statement, withViewerId, type Writer } from './statement.js';
+import { FIX_VIEWER, type FixedViewer, seesEverything, type Viewer } from '../visibility/viewer.js';
+import { valuesOf, visibleStatement } from '../visibility/visible-reader.js';
 
 /** The limit for all attempts together, because a revision waits for the rows that a preview has changed. */
 const PREVIEW_TIMEOUT_MS = 10_000;
@@ -18,7 +20,7 @@ const RETRY_PAUSE_MS = 25;
 
 /** All statements see one revision, if there is one. */
 const BEGIN = `begin isolation level repeatable read; set local lock_timeout = ${LOCK_TIMEOUT_MS};
-  select ${REVISION} as id`;
+  select revision_uuid as id, hides from mirror_state where ${IS_COMPLETE}`;
 
 /** The connections of previews, and the pool that runs their statements. */
 interface PreviewConnections {
@@ -40,12 +42,15 @@ export class PreviewTransaction implements Reader, Writer {
   counter: { statements: number } | null = null;
   /** The value of VIEWER. */
   viewerId: string | null = null;
+  /** The viewer of statements; null while nothing is hidden. The preview itself does not change what it sees. */
+  private fixedViewer: FixedViewer | null = null;
 
   private constructor(
     private readonly connection: PoolClient,
     private readonly statements: StatementPool,
     /** Aborted with the error for the client when the connection cannot be used any more. */
     private readonly lost: AbortController,
+    private readonly viewer: Viewer,
   ) {}
 
   /**
@@ -57,6 +62,7 @@ export class PreviewTransaction implements Reader, Writer {
   static async run<Result>(
     { previewPool, statements }: PreviewConnections,
     work: (transaction: PreviewTransaction) => Promise<Result>,
+    viewer: Viewer,
   ): Promise<Result> {
     const connection = await previewPool.connect();
     const lost = new AbortController();
@@ -73,7 +79,7 @@ export class PreviewTransaction implements Reader, Writer {
     });
     try {
       return await PreviewTransaction.attempt(
-        () => new PreviewTransaction(connection, statements, lost),
+        () => new PreviewTransaction(connection, statements, lost, viewer),
         work,
       );
     } finally {
@@ -102,9 +108,17 @@ export class PreviewTransaction implements Reader, Writer {
     }
   }
 
-  read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    const all = withViewerId(statement, values, this.viewerId);
+  read<Row extends unknown[]>(asked: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+    const viewer = this.fixedViewer;
+    const own = withViewerId(asked, values, this.viewerId);
+    const statement = viewer === null ? asked : visibleStatement(asked, own.length, viewer);
+    const all = viewer === null ? own : [...own, ...valuesOf(viewer)];
     return this.send(() => this.statements.readOn<Row>(this.connection, statement, all));
+  }
+
+  /** Whether its statements run for its viewer, so that other viewers may get other rows. */
+  get isPersonal(): boolean {
+    return this.fixedViewer !== null && !seesEverything(this.fixedViewer);
   }
 
   query<Rows extends object[]>(text: string, values?: unknown[]): Promise<Rows> {
@@ -146,9 +160,17 @@ export class PreviewTransaction implements Reader, Writer {
   private async begin(): Promise<void> {
     // The driver returns one result for each statement of a text; its types say otherwise.
     const results: unknown = await this.connection.query({ text: BEGIN, ...QUERY_TIMEOUT });
-    const [state] = (results as QueryResult<{ id: string | null }>[]).at(-1)?.rows ?? [];
+    const [state] = (results as QueryResult<{ id: string | null; hides: boolean }>[]).at(-1)?.rows ?? [];
     if (state === undefined || state.id === null) throw new NothingReadError();
     this.revision = state.id;
+    if (state.hides || this.viewer.limitedTo !== null) this.fixedViewer = await this.fixViewer();
+  }
+
+  private async fixViewer(): Promise<FixedViewer> {
+    type Roles = Pick<FixedViewer, 'key' | 'memberOf' | 'adminOf'>;
+    const [roles] = await this.execute<Roles[]>(FIX_VIEWER, [this.viewer.id]);
+    if (roles === undefined) throw new Error('The roles of the viewer were not read');
+    return { ...this.viewer, ...roles };
   }
 
   private async end(): Promise<void> {

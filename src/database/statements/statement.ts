@@ -9,7 +9,7 @@ export interface Statement {
   /** Whether the last column of every row is the id of the revision that was read: see REVISION. */
   readonly returnsRevision: boolean;
   /** Whether its revision is null if that revision hides something: see REVISION. */
-  readonly provesOpen: boolean;
+  readonly provesOpen?: boolean;
   /** Whether it reads a few rows along an index, and so may share a connection. */
   readonly isShort: boolean;
   /** Whether the value of VIEWER follows the other values. The reader adds it. */

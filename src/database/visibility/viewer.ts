@@ -21,3 +21,13 @@ export interface FixedViewer extends Viewer {
 export function seesEverything({ seesHidden, limitedTo }: Viewer): boolean {
   return seesHidden && limitedTo === null;
 }
+
+/** Outside every audience. */
+export const OUTSIDER: Viewer = { id: null, seesHidden: false, limitedTo: null };
+
+/** SQL for the roles of the user with the folded id $1, as a preview begins. */
+export const FIX_VIEWER = `
+  select v.key,
+    array(select m.group_key from effective_memberships m where m.user_key = v.key) as "memberOf",
+    array(select m.group_key from effective_memberships m where m.user_key = v.key and m.role >= 2) as "adminOf"
+  from (select (select u.key from users u where u.id_folded = $1::text) as key) v`;

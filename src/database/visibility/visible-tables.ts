@@ -1,4 +1,4 @@
-import { BY_AUDIENCE, type Conditions, seesChange, WITHOUT_RULES } from './conditions.js';
+import { type Conditions, conditionsFor } from './conditions.js';
 
 export interface TableOptions {
   /** Whether rules apply to the viewer. */
@@ -48,8 +48,7 @@ export const COMPUTED = {
  */
 export function visibleTables(first: number, options: TableOptions): string {
   const { hasRules, isLimited, isFixed } = options;
-  if (!hasRules && !isLimited) return `with ${revisionRelation('s.user_count', 's.group_count', 's.change_count')} `;
-  const conditions = hasRules ? BY_AUDIENCE : WITHOUT_RULES;
+  if (!hasRules && !isLimited) return `with ${EVERYTHING}\n`;
   const viewer = isFixed ? fixedViewer(first) : currentViewer(first);
   const limited = limitedRelation(first + (isFixed ? 3 : 1));
   return `with ${[
@@ -57,7 +56,7 @@ export function visibleTables(first: number, options: TableOptions): string {
     ...(isLimited ? [limited] : []),
     ...['users', 'groups', 'changes'].map((table) => relation(`all_${table}`, `select * from ${table}`)),
     relation('all_memberships', 'select * from effective_memberships'),
-    ...tablesOf(conditions, isLimited),
+    ...tablesOf(conditionsFor(hasRules, isLimited), isLimited),
   ].join(',\n')}\n`;
 }
 
@@ -84,82 +83,102 @@ function limitedRelation(uuids: number): string {
     select r.key from reach r) as groups)`;
 }
 
-const LIMITED_USERS = `(
-    select l.user_key from all_memberships l where l.group_key = any ((select roots from limited)::integer[]))`;
-const LIMITED_GROUPS = '((select groups from limited)::integer[])';
-
 function tablesOf(conditions: Conditions, isLimited: boolean): string[] {
-  const { seesUser, isInAudience, isViewer } = conditions;
-  const among = (condition: string) => (isLimited ? ` and ${condition}` : '');
-  const seesGroup = (alias: string) =>
-    `(${isInAudience(`${alias}.visible_to`, `${alias}.key`)}${among(`${alias}.key = any ${LIMITED_GROUPS}`)})`;
-  const seesThisUser = (alias: string) =>
-    `(${seesUser(`${alias}.visible_to`, `${alias}.key`)}${among(`${alias}.key in ${LIMITED_USERS}`)})`;
-  const seesMembers = (alias: string) => isInAudience(`${alias}.members_visible_to`, `${alias}.key`);
-  /** Of a membership whose user the viewer sees. */
-  const seesItsGroup = (alias: string) => `(${isInAudience(`${alias}.group_visible_to`, `${alias}.group_key`)}
-    and (${isViewer(`${alias}.user_key`)} or ${isInAudience(`${alias}.group_members_visible_to`, `${alias}.group_key`)})${among(
-      `${alias}.group_key = any ${LIMITED_GROUPS}`,
-    )})`;
-  const ofGroups = isLimited ? GROUPS_OF_LIMITED(seesItsGroup('h')) : groupCount(seesItsGroup('h'));
-  const seesRow = `${seesChange(conditions)}${among(
-    `case when c.group_key is null then c.user_key in ${LIMITED_USERS} else c.group_key = any ${LIMITED_GROUPS} end`,
-  )}`;
-  const inherited = `array(select i.key from unnest(m.inherited_from) with ordinality i (key, place)
-      join all_groups g on g.key = i.key where ${seesGroup('g')} and ${seesMembers('g')} order by i.place)`;
+  const { seesUser, seesGroup, seesChange } = conditions;
   return [
-    table('users', 'u', 'all_users', { group_count: ofGroups }, seesThisUser('u')),
-    table(
-      'groups',
-      'g',
-      'all_groups',
-      {
-        member_count: `case when ${seesMembers('g')} then g.member_count - (
-      select count(*)::integer from all_memberships h
-      where h.group_key = g.key and h.user_visible_to > 0 and not ${seesUser('h.user_visible_to', 'h.user_key')}) else 0 end`,
-        members_visible_to: `case when ${seesMembers('g')} then 0 else g.members_visible_to end`,
-      },
-      seesGroup('g'),
-    ),
-    table(
-      'effective_memberships',
-      'm',
-      'all_memberships',
-      {
-        inherited_from: inherited,
-        group_members_visible_to: `case when ${isInAudience('m.group_members_visible_to', 'm.group_key')} then 0 else m.group_members_visible_to end`,
-      },
-      `${seesUser('m.user_visible_to', 'm.user_key')} and ${seesItsGroup('m')}`,
-    ),
-    relation(
-      'nestings',
-      `select n.* from nestings n
-  where exists (select from groups o where o.key = n.outer_key and o.members_visible_to = 0)
-    and exists (select from groups i where i.key = n.inner_key)`,
-    ),
-    relation('changes', `select c.* from all_changes c where ${seesRow}`),
+    table('users', 'u', 'all_users', { group_count: groupCount(conditions, isLimited) }, seesUser('u')),
+    table('groups', 'g', 'all_groups', groupColumns(conditions), seesGroup('g')),
+    memberships(conditions),
+    NESTINGS,
+    relation('changes', `select c.* from all_changes c where ${seesChange}`),
     isLimited
-      ? revisionRelation(countOf('users'), countOf('groups'), countOf('changes'))
-      : revisionRelation(
-          `s.user_count - (select count(*)::integer from all_users h where h.visible_to > 0 and not ${seesThisUser('h')})`,
-          `s.group_count - (select count(*)::integer from all_groups h where h.visible_to > 0 and not ${seesGroup('h')})`,
-          `s.change_count - (select count(*)::integer from all_changes c where ${IS_RESTRICTED} and not ${seesRow})`,
+      ? state(countOf('users'), countOf('groups'), countOf('changes'))
+      : state(
+          `s.user_count - ${countHidden('users', 'h', 'h.visible_to > 0', seesUser('h'))}`,
+          `s.group_count - ${countHidden('groups', 'h', 'h.visible_to > 0', seesGroup('h'))}`,
+          `s.change_count - ${countHidden('changes', 'c', IS_RESTRICTED, seesChange)}`,
         ),
   ];
 }
+
+/** The number of groups that the viewer sees of a user `u`. Hidden ones are counted by their index. */
+function groupCount({ seesItsGroup }: Conditions, isLimited: boolean): string {
+  if (isLimited)
+    return `(select count(*)::integer from all_memberships h where h.user_key = u.key and ${seesItsGroup('h')})`;
+  const isHidden = '(h.group_visible_to > 0 or h.group_members_visible_to > 0)';
+  return `u.group_count - ${countHidden('memberships', 'h', `h.user_key = u.key and ${isHidden}`, seesItsGroup('h'))}`;
+}
+
+/** A group whose members the viewer does not see counts as empty, so that the order by the count discloses nothing. */
+function groupColumns({ seesMembers, seesItsUser }: Conditions): Record<string, string> {
+  const hidden = countHidden(
+    'memberships',
+    'h',
+    'h.group_key = g.key and h.user_visible_to > 0',
+    seesItsUser('h'),
+  );
+  return {
+    member_count: `case when ${seesMembers('g')} then g.member_count - ${hidden} else 0 end`,
+    members_visible_to: `case when ${seesMembers('g')} then 0 else g.members_visible_to end`,
+  };
+}
+
+function memberships({
+  seesGroup,
+  seesMembers,
+  seesItsUser,
+  seesItsGroup,
+  hidesItsMembers,
+}: Conditions): string {
+  const computed = {
+    inherited_from: `array(
+      select i.key from unnest(m.inherited_from) with ordinality i (key, place) join all_groups g on g.key = i.key
+      where ${seesGroup('g')} and ${seesMembers('g')} order by i.place)`,
+    group_members_visible_to: `case when ${hidesItsMembers('m')} then m.group_members_visible_to else 0 end`,
+  };
+  const condition = `${seesItsUser('m')} and ${seesItsGroup('m')}`;
+  return table('effective_memberships', 'm', 'all_memberships', computed, condition);
+}
+
+/** A group inside another one is a member of it. */
+const NESTINGS = relation(
+  'nestings',
+  `select n.* from nestings n
+  where exists (select from groups o where o.key = n.outer_key and o.members_visible_to = 0)
+    and exists (select from groups i where i.key = n.inner_key)`,
+);
 
 /** The condition of the index of changes that not everyone sees. */
 export const IS_RESTRICTED =
   '(c.user_visible_to > 0 or c.group_visible_to > 0 or c.members_visible_to > 0 or c.outside_of > 0)';
 
-function groupCount(seesItsGroup: string): string {
-  return `u.group_count - (
-      select count(*)::integer from all_memberships h
-      where h.user_key = u.key and (h.group_visible_to > 0 or h.group_members_visible_to > 0) and not ${seesItsGroup})`;
-}
+/** SQL for whether some viewers may not see a row. Each part is a partial index. */
+export const HIDES_SOMETHING = `(exists (select from users where visible_to > 0)
+    or exists (select from groups where visible_to > 0 or members_visible_to > 0)
+    or exists (select from changes c where ${IS_RESTRICTED}))`;
 
-function GROUPS_OF_LIMITED(seesItsGroup: string): string {
-  return `(select count(*)::integer from all_memberships h where h.user_key = u.key and ${seesItsGroup})`;
+/** For a viewer who sees what rules hide. Only changes are recorded twice: for those inside and outside an audience. */
+const EVERYTHING = [
+  relation('all_changes', 'select * from changes'),
+  relation('changes', 'select c.* from all_changes c where c.outside_of = 0'),
+  table('groups', 'g', 'groups', { member_count: 'g.member_count', members_visible_to: '0' }, 'true'),
+  table(
+    'effective_memberships',
+    'm',
+    'effective_memberships',
+    { inherited_from: 'm.inherited_from', group_members_visible_to: '0' },
+    'true',
+  ),
+  state(
+    's.user_count',
+    's.group_count',
+    `s.change_count - (select count(*)::integer from all_changes c where ${IS_RESTRICTED} and c.outside_of > 0)`,
+  ),
+].join(',\n');
+
+function countHidden(relationName: string, alias: string, condition: string, sees: string): string {
+  return `(
+      select count(*)::integer from all_${relationName} ${alias} where ${condition} and (${sees}) is not true)`;
 }
 
 function countOf(name: string): string {
@@ -167,7 +186,7 @@ function countOf(name: string): string {
 }
 
 /** In these relations every revision counts as read, because they show what the viewer may see. */
-function revisionRelation(users: string, groups: string, changes: string): string {
+function state(users: string, groups: string, changes: string): string {
   const computed = {
     open_revision_uuid: 's.revision_uuid',
     user_count: users,

@@ -4,7 +4,7 @@ import {
   type GraphQLRequestListener,
   HeaderMap,
 } from '@apollo/server';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { GraphQLModule as NestGraphQLModule } from '@nestjs/graphql';
 import { type ApolloDriver, Plugin } from '@nestjs/apollo';
@@ -15,7 +15,10 @@ import {
   OperationTypeNode,
   type GraphQLSchema,
 } from 'graphql';
+import { viewerOf } from '../../auth/viewer-of.js';
 import { ServiceError } from '../../common/errors.js';
+import type { Config } from '../../config/config.js';
+import { CONFIG } from '../../config/config.module.js';
 import { Database } from '../../database/database.js';
 import { RejectionError } from '../../http/rejection.js';
 import type { PipelineRequest, RequestParameters, PipelineResponse } from '../http/pipeline-request.js';
@@ -94,6 +97,7 @@ export class DocumentParser {
     private readonly documents: Documents,
     private readonly database: Database,
     private readonly modules: ModuleRef,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   parse(request: PipelineRequest): undefined | Promise<PipelineResponse | undefined> {
@@ -118,7 +122,8 @@ export class DocumentParser {
     }
     checkMethod(definition, request);
     const parsed = { ...valid, definition, variables: variables ?? {} };
-    request.context = new RequestContext(request, parsed, this.database);
+    const viewer = viewerOf(request.principal, this.config.directory.visibility.bypass);
+    request.context = new RequestContext(request, parsed, this.database, viewer);
   }
 
   private async parseByApollo(

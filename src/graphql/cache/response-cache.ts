@@ -14,6 +14,8 @@ export interface FlightKey {
   readonly key: string;
   /** Everything else on which the result depends, and that can change while the key stays the same. */
   readonly stamp: string;
+  /** Whether all requests with this key have the same viewer. */
+  readonly isOfViewer: boolean;
 }
 
 interface Flight {
@@ -137,7 +139,9 @@ export class ResponseCache {
   ): FlightKey | null {
     const { current } = this.revisions;
     if (this.isOff || current === null) return null;
-    return { key: textOf(key, dependencies), stamp: `${current.id} ${minute}` };
+    const depended = this.revisions.hides ? withSubject(dependencies) : dependencies;
+    const isOfViewer = depended.has('subject');
+    return { key: textOf(key, depended), stamp: `${current.id} ${minute}`, isOfViewer };
   }
 
   /** Whether the revision of the mirror is known. Clears the cache if it has changed. */
@@ -149,6 +153,11 @@ export class ResponseCache {
     }
     return current !== null;
   }
+}
+
+/** The dependencies of a response that other viewers may not get. */
+export function withSubject(dependencies: ReadonlySet<CacheDependency>): ReadonlySet<CacheDependency> {
+  return dependencies.has('subject') ? dependencies : new Set([...dependencies, 'subject']);
 }
 
 function textOf(key: ResponseCacheKey, dependencies: ReadonlySet<CacheDependency>): string {
@@ -222,7 +231,9 @@ function partsOf(principal: Principal): { scopes: string; subject: string } {
   let caller = principals.get(principal);
   if (caller === undefined) {
     // Quoted, because the issuer chooses the subject: it cannot be mistaken for another part.
-    caller = { scopes: nameOfScopes(principal), subject: `of ${JSON.stringify(principal.subject)}` };
+    const { subject, limitedTo } = principal;
+    const limit = limitedTo ? ` in ${limitedTo.join()}` : '';
+    caller = { scopes: `${nameOfScopes(principal)}${limit}`, subject: `of ${JSON.stringify(subject)}` };
     principals.set(principal, caller);
   }
   return caller;

@@ -5,7 +5,13 @@ import type { PersonalDataAccess } from '../../access-log/personal-data-access.j
 import { Staleness } from '../../database/staleness.js';
 import { type ValidatedOperation, type Withheld, withheldError } from '../analysis/operation-policy.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
-import { minuteOf, ResponseCache, SingleFlight } from '../cache/response-cache.js';
+import {
+  type FlightKey,
+  minuteOf,
+  ResponseCache,
+  SingleFlight,
+  withSubject,
+} from '../cache/response-cache.js';
 import { formatError, unavailabilityOf } from '../errors/error-response.js';
 import type { PipelineRequest, PipelineResponse } from '../http/pipeline-request.js';
 import type { RequestContext } from '../http/request-context.js';
@@ -47,7 +53,7 @@ export class Executor {
       return await this.database.previewTransaction((transaction) => {
         context.startPreview(transaction);
         return this.executeOnce(operation, context);
-      });
+      }, context.viewer);
     } catch (error) {
       const originalError =
         error instanceof Error ? error : new Error('The transaction failed for an unknown reason');
@@ -106,6 +112,8 @@ interface Executed {
   /** The id of the revision that was read; null if nothing of the mirror was read. */
   readonly revision: string | null;
   readonly isCacheable: boolean;
+  /** Whether another viewer with the same scopes may get another result. */
+  readonly isPersonal: boolean;
   /** The minute in which the execution began. */
   readonly minute: number;
 }
@@ -148,10 +156,7 @@ export class Operations {
       cacheKey === null || cacheDependencies === null
         ? null
         : this.cache.flightKeyOf(cacheKey, cacheDependencies, minute);
-    const { result, isOwn } = await this.singleFlight.run(flight, async () => {
-      const executed = await this.executor.execute(validated, context);
-      return { executed, revisions: context.revisions };
-    });
+    const { result, isOwn } = await this.runOrJoin(flight, validated, context);
     const [revision = null, ...others] = result.revisions;
     request.mirrorRead = revision === null ? null : await this.staleness.describe(revision, before);
     const { data = null, errors } = result.executed;
@@ -164,19 +169,34 @@ export class Operations {
       personalData,
       revision,
       isCacheable: isOwn && errors === undefined && others.length === 0,
+      isPersonal: result.isPersonal,
       minute,
     };
+  }
+
+  /** Executes the operation, or takes the result of the same operation that is under way. */
+  private async runOrJoin(flight: FlightKey | null, validated: ValidatedOperation, context: RequestContext) {
+    const work = async () => {
+      const executed = await this.executor.execute(validated, context);
+      const { revisions, isPersonal } = context;
+      return { executed, revisions, isPersonal };
+    };
+    const shared = await this.singleFlight.run(flight, work);
+    // If the revision has begun to hide something, the result of another viewer is not for this one.
+    const isForOther = !shared.isOwn && shared.result.isPersonal && flight?.isOfViewer !== true;
+    return isForOther ? { result: await work(), isOwn: true } : shared;
   }
 
   /** Caches the response if all of it is of one revision and its URLs are of one minute. Returns its body. */
   private store(
     text: string,
     headers: Readonly<Record<string, string>>,
-    { isCacheable, minute: begun, personalData, revision }: Executed,
-    { cacheDependencies, cost }: ValidatedOperation,
+    { isCacheable, isPersonal, minute: begun, personalData, revision }: Executed,
+    { cacheDependencies: declared, cost }: ValidatedOperation,
     { cacheKey, responseType, operation }: PipelineRequest,
   ): string | Buffer {
-    if (!isCacheable || cacheKey === null || cacheDependencies === null) return text;
+    if (!isCacheable || cacheKey === null || declared === null) return text;
+    const cacheDependencies = isPersonal ? withSubject(declared) : declared;
     const minute = cacheDependencies.has('minute') ? begun : null;
     if (minute !== null && minute !== minuteOf(new Date())) return text;
     if (!this.cache.admits(cacheKey, cacheDependencies)) return text;

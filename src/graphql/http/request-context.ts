@@ -1,8 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../../auth/principal.js';
-import { foldId } from '../../common/fold.js';
+import { SEES_EVERYTHING } from '../../database/fields/audience.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import { type Reader, type Statement, withViewerId } from '../../database/statements/statement.js';
+import type { Viewer } from '../../database/visibility/viewer.js';
+import { VisibleReader, type VisibilitySource } from '../../database/visibility/visible-reader.js';
 import type { OperationRequest, PathKey, OperationLabel } from '../analysis/operation.js';
 import DataLoader from 'dataloader';
 
@@ -59,12 +61,16 @@ export class RequestContext implements Reader {
   readonly withheldAt = new Map<PathKey, readonly (string | number)[]>();
   private readRevisions = new Set<string | null>();
   private preview: PreviewTransaction | null = null;
+  private readonly visible: VisibleReader;
 
   constructor(
     readonly request: ContextRequest,
     readonly parsed: OperationRequest,
-    private readonly database: Reader,
-  ) {}
+    database: VisibilitySource,
+    viewer: Viewer,
+  ) {
+    this.visible = new VisibleReader(database, viewer);
+  }
 
   /** The request of Fastify, under the name that Nest expects. */
   get req(): FastifyRequest {
@@ -75,10 +81,18 @@ export class RequestContext implements Reader {
     return this.request.principal;
   }
 
-  /** The folded id of the user for whom the principal acts; null if there is none. */
+  /** The value of VIEWER. */
   get viewerId(): string | null {
-    const { subject = null } = this.principal ?? {};
-    return subject === null ? null : foldId(subject);
+    return this.viewer.seesHidden ? SEES_EVERYTHING : this.viewer.id;
+  }
+
+  get viewer(): Viewer {
+    return this.visible.viewer;
+  }
+
+  /** Whether another viewer with the same scopes may get another response. */
+  get isPersonal(): boolean {
+    return this.visible.isPersonal || this.preview?.isPersonal === true;
   }
 
   get requestId(): string {
@@ -95,7 +109,7 @@ export class RequestContext implements Reader {
     const { readRevisions } = this;
     this.request.statements++;
     const all = withViewerId(statement, values ?? [], this.viewerId);
-    const rows = await this.database.read<Row>(statement, all);
+    const rows = await this.visible.read<Row>(statement, all);
     const [row] = rows;
     if (statement.returnsRevision && row !== undefined)
       readRevisions.add(row[row.length - 1] as string | null);

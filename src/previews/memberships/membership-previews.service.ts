@@ -1,11 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { foldId } from '../../common/fold.js';
 import type { Config } from '../../config/config.js';
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import { CONFIG } from '../../config/config.module.js';
 import type { RequestContext } from '../../graphql/http/request-context.js';
 import { GroupsService } from '../../groups/groups.service.js';
 import type { GroupMembership } from '../../memberships/membership.model.js';
-import { MembershipsService } from '../../memberships/memberships.service.js';
+import { hiddenMembers, MembershipsService } from '../../memberships/memberships.service.js';
 import { GroupRole } from '../../groups/group-role.js';
 import type { NamedAs } from '../../mirror/map/snapshot.js';
 import { UsersService } from '../../users/users.service.js';
@@ -104,12 +105,17 @@ export class MembershipPreviewsService {
     return { clientMutationId, preview, group: await this.getGroup(facts, context) };
   }
 
-  /** @throws ServiceError INSUFFICIENT_SCOPE, or NOT_FOUND when the user or the group does not exist */
+  /**
+   * @throws ServiceError INSUFFICIENT_SCOPE; NOT_FOUND when the user or the group does not exist; FORBIDDEN when the token may
+   * not see who belongs to the group
+   */
   private async readFacts(input: RemoveGroupMemberInput, context: RequestContext): Promise<Facts> {
     const caller = callerOf(context);
     const { transaction, principal } = caller;
     const group = await this.entries.getGroup(caller, input.group, 'group');
     const person = await this.entries.getPerson(caller, input.user, 'user');
+    const isHidden = (group.value.membersVisibleTo ?? null) !== null;
+    if (isHidden && context.viewer.id !== foldId(person.value.id)) throw hiddenMembers();
     const membership = await readMembership(transaction, group, person);
     return { group, person, membership, callerRole: await readCallerRole(transaction, principal, group) };
   }

@@ -17,7 +17,11 @@ export function searchesOf({ users, groups }: DirectoryMapping): Readonly<Record
   const named = [member, admin, owner, ...DYNAMIC_ATTRIBUTES];
   return {
     person: searchOf(users, attributesOf(users.fields), users.rules),
-    group: searchOf(groups, [...attributesOf(groups.fields), ...named], [...groups.rules, ...groups.memberRules]),
+    group: searchOf(
+      groups,
+      [...attributesOf(groups.fields), ...named],
+      [...groups.rules, ...groups.memberRules],
+    ),
   };
 }
 

@@ -5,6 +5,8 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DataSource } from 'typeorm';
 import type { Scope } from '../../../src/auth/principal.js';
 import { type Config, type Environment, readConfig } from '../../../src/config/config.js';
+import { withRules } from '../../../src/config/model/mapping.js';
+import type { VisibilityConfig } from '../../../src/config/settings/visibility.js';
 import { createApp } from '../../../src/create-app.js';
 import { Database } from '../../../src/database/database.js';
 import { Revisions } from '../../../src/database/revisions/revisions.js';
@@ -32,6 +34,8 @@ export interface ServiceOptions {
   compared?: boolean;
   /** Whether to confirm a first synchronization without users, which the deletion guard holds. */
   confirmed?: boolean;
+  /** Rules of visibility, as a model file has them. */
+  visibility?: VisibilityConfig;
 }
 
 /** A service of a test, on a port of the loopback interface and a database of its own. */
@@ -65,11 +69,12 @@ export class TestService {
     environment = {},
     compared = true,
     confirmed = true,
+    visibility,
   }: ServiceOptions): Promise<void> {
     this.directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'service-'));
     writeFileSync(join(this.directory, 'directory.ldif'), ldif);
     this.database = await createDatabase();
-    this.config = readConfig({
+    const config = readConfig({
       PORT: String(await findFreePort()),
       DATABASE_URL: this.database.url,
       DIRECTORY_URL: `file:${join(this.directory, 'directory.ldif')}`,
@@ -80,6 +85,7 @@ export class TestService {
       LOG_LEVEL: 'fatal',
       ...environment,
     });
+    this.config = visibility === undefined ? config : withVisibility(config, visibility);
     this.app = await createAppWithRetry(this.config);
     await this.app.listen(this.config.port, this.config.host);
     await this.app.get(MirrorService).start();
@@ -99,11 +105,16 @@ export class TestService {
   }
 
   /** Creates a service account with these scopes, and returns its Authorization header. */
-  async serviceAccount(...scopes: Scope[]): Promise<string> {
+  serviceAccount(...scopes: Scope[]): Promise<string> {
+    return this.limitedAccount(null, ...scopes);
+  }
+
+  /** @param groups the ids of the groups to which the account is limited; null: it is not limited */
+  async limitedAccount(groups: string[] | null, ...scopes: Scope[]): Promise<string> {
     const id = `test-${Math.random().toString(36).slice(2, 12)}`;
     const { token } = await this.app
       .get(ServiceAccountsService)
-      .create({ id, name: id, description: null, scopes, expiresAt: null });
+      .create({ id, name: id, description: null, scopes, expiresAt: null, groups });
     return `Basic ${token}`;
   }
 
@@ -163,10 +174,12 @@ export class TestService {
   }
 }
 
-/**
- * The service opens a connection to PostgreSQL within two seconds. On a busy machine it may take longer, and the start is
- * repeated.
- */
+export function withVisibility(config: Config, visibility: VisibilityConfig): Config {
+  const mapping = withRules(config.directory.mapping, visibility);
+  return { ...config, directory: { ...config.directory, mapping, visibility } };
+}
+
+/** The service gives PostgreSQL two seconds to open a connection: a busy machine may need more, and then it is tried again. */
 async function createAppWithRetry(config: Config): Promise<NestFastifyApplication> {
   const latest = performance.now() + LONGEST_WAIT;
   for (;;) {

@@ -1,0 +1,200 @@
+import { randomInt } from 'node:crypto';
+import fc from 'fast-check';
+import { buildLdif } from '../support/builders/directory.js';
+import { visibilityDirectories } from '../support/builders/visibility-directory.js';
+import { TEST_RULES, type TestViewer, VisibilityModel } from '../support/builders/visibility-model.js';
+import {
+  draws,
+  type ExpectedList,
+  type ExpectedOperation,
+  type ExpectedValue,
+  expectedOf,
+} from '../support/builders/visibility-operations.js';
+import type { Answer } from '../support/clients/graphql.js';
+import { writeClients } from '../support/clients/clients.js';
+import { stopFollowing } from '../support/clients/mirror.js';
+import { repetitions } from '../support/repetitions.js';
+import { TestService } from '../support/servers/service.js';
+
+const SIZE = { people: 14, groups: 9 };
+const IDS = Array.from({ length: SIZE.people }, (_, index) => `p${index}`);
+const GROUP_IDS = Array.from({ length: SIZE.groups }, (_, index) => `g${index}`);
+/** Operations on one directory. */
+const OPERATIONS = 50;
+
+interface Reading {
+  readonly viewer: TestViewer;
+  readonly authorization: string;
+}
+
+describe('what a viewer sees', () => {
+  const service = TestService.forSuite(() => ({
+    visibility: TEST_RULES,
+    environment: {
+      AUTH_EMBEDDED_CLIENTS: writeClients(IDS.map((id) => ({ id: `${id}-app`, owner: id }))),
+      DIRECTORY_SYNC_SECONDS: '3600',
+      DIRECTORY_GUARD_PERCENT: '100',
+      LIMIT_TOKENS: '100000',
+    },
+  }));
+  let readers: Reading[];
+
+  beforeAll(async () => {
+    await stopFollowing(service);
+    readers = [];
+    for (const id of IDS.slice(0, 7)) {
+      const authorization = await service.accessToken('read directory write', `${id}-app`);
+      readers.push({ viewer: { id, seesHidden: false, limitedTo: null }, authorization });
+    }
+    const all = await service.accessToken('read directory write profile', 'p0-app');
+    readers.push(
+      { viewer: { id: 'p0', seesHidden: true, limitedTo: null }, authorization: all },
+      {
+        viewer: { id: null, seesHidden: false, limitedTo: null },
+        authorization: await service.serviceAccount('read', 'directory', 'write'),
+      },
+    );
+  });
+
+  it('is what a model in memory says, in every answer, count and page', async () => {
+    const seed = Number(process.env['VISIBILITY_SEED'] ?? randomInt(2 ** 31));
+    const runs = Math.ceil(repetitions({ usually: 500, long: 20_000 }) / OPERATIONS);
+    const directories = fc.sample(visibilityDirectories(SIZE), { seed, numRuns: runs });
+    for (const [index, { people, groups }] of directories.entries()) {
+      service.replaceDirectory(buildLdif(people, groups));
+      await service.synchronize();
+      if (index === 0) await addLimitedAccounts();
+      const drawn = fc.sample(fc.tuple(draws(IDS, GROUP_IDS), fc.nat(readers.length - 1)), {
+        seed: seed + index,
+        numRuns: OPERATIONS,
+      });
+      for (const [draw, which] of drawn) {
+        const reading = readers[which];
+        if (reading === undefined) throw new Error('There is no such viewer');
+        const operation = expectedOf(draw, new VisibilityModel(people, groups, reading.viewer));
+        const difference = await compare(operation, reading);
+        if (difference !== null) {
+          const about = { seed, directory: index, viewer: reading.viewer, operation, people, groups };
+          throw new Error(`${difference}\n${JSON.stringify(about)}`);
+        }
+      }
+    }
+  });
+
+  /** Accounts are limited to groups that exist. */
+  async function addLimitedAccounts(): Promise<void> {
+    const limitedTo = ['g0', 'g1', 'g2'];
+    for (const [seesHidden, scope] of [
+      [false, 'read'],
+      [true, 'profile'],
+    ] as const) {
+      const authorization = await service.limitedAccount(limitedTo, 'read', 'directory', 'write', scope);
+      readers.push({ viewer: { id: null, seesHidden, limitedTo }, authorization });
+    }
+  }
+
+  /** Sends the operation twice, so that the second answer may come from the response cache. */
+  async function compare(operation: ExpectedOperation, reading: Reading): Promise<string | null> {
+    const once = () =>
+      operation.kind === 'list' ? compareList(operation, reading) : compareValue(operation, reading);
+    return (await once()) ?? (await once());
+  }
+
+  async function compareValue({ query, expected }: ExpectedValue, { authorization }: Reading) {
+    const { data, errors } = await service.query(query, { authorization });
+    const codes = errors.map(({ extensions }) => extensions.code);
+    if ('code' in expected) {
+      return codes.join() === expected.code
+        ? null
+        : `expected ${expected.code}, found ${JSON.stringify({ data, errors })}`;
+    }
+    const found: unknown = JSON.parse(JSON.stringify(data?.['found'] ?? null));
+    const wanted: unknown = JSON.parse(JSON.stringify(expected.value, fromSet));
+    return errors.length === 0 && JSON.stringify(sorted(found)) === JSON.stringify(sorted(wanted))
+      ? null
+      : `expected ${JSON.stringify(wanted)}, found ${JSON.stringify({ found, errors })}`;
+  }
+
+  async function compareList(list: ExpectedList, { authorization }: Reading): Promise<string | null> {
+    const { expected, pageSize, isBackward } = list;
+    const ordered = isBackward ? [...expected].reverse() : expected;
+    let cursor: string | null = null;
+    for (let start = 0; start === 0 || start < ordered.length; start += pageSize) {
+      const { data, errors }: Answer = await service.query(queryOf(list, cursor), { authorization });
+      const page: FoundPage | null = errors.length === 0 ? pageIn(data) : null;
+      if (page === null) return `expected ${expected.join()}, found ${JSON.stringify({ data, errors })}`;
+      const ids = page.edges.map(({ node }) => idIn(node));
+      const wanted = ordered.slice(start, start + pageSize);
+      const found = isBackward ? ids.reverse() : ids;
+      const hasMore = isBackward ? page.pageInfo.hasPreviousPage : page.pageInfo.hasNextPage;
+      const hasBefore = isBackward ? page.pageInfo.hasNextPage : page.pageInfo.hasPreviousPage;
+      const isRight =
+        found.join() === wanted.join() &&
+        page.totalCount === expected.length &&
+        hasMore === start + pageSize < ordered.length &&
+        hasBefore === start > 0;
+      if (!isRight) return `expected ${wanted.join()} of ${expected.join()}, found ${JSON.stringify(page)}`;
+      cursor = isBackward ? page.pageInfo.startCursor : page.pageInfo.endCursor;
+    }
+    return null;
+  }
+});
+
+interface FoundPage {
+  readonly totalCount: number;
+  readonly edges: readonly { readonly node: Record<string, unknown> }[];
+  readonly pageInfo: {
+    readonly hasNextPage: boolean;
+    readonly hasPreviousPage: boolean;
+    readonly startCursor: string | null;
+    readonly endCursor: string | null;
+  };
+}
+
+function queryOf(
+  { parent, field, args, node, pageSize, isBackward, style }: ExpectedList,
+  cursor: string | null,
+) {
+  const beyond = cursor === null ? '' : `, ${isBackward ? 'before' : 'after'}: "${cursor}"`;
+  const range = `${isBackward ? 'last' : 'first'}: ${pageSize}${beyond}`;
+  const selection = `totalCount edges { node { ${node} } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }`;
+  const name = style === 'alias' ? `page: ${field}` : field;
+  const whole = parent.replace('%', `${name}(${range} ${args}) { ${selection} }`);
+  return style === 'fragment' ? `query Q { ...F } fragment F on Query { ${whole} }` : `{ ${whole} }`;
+}
+
+/** The connection in an answer with one field on each level. */
+function pageIn(data: unknown): FoundPage | null {
+  let value = data;
+  while (typeof value === 'object' && value !== null) {
+    if ('edges' in value) return value as FoundPage;
+    value = Object.values(value)[0];
+  }
+  return null;
+}
+
+function idIn(node: Record<string, unknown>): string {
+  const [value] = Object.values(node);
+  return typeof value === 'string' ? value : idIn(value as Record<string, unknown>);
+}
+
+function fromSet(_key: string, value: unknown): unknown {
+  return value instanceof Set ? [...(value as Set<string>)].map((id) => ({ id })) : value;
+}
+
+/** The groups of `inheritedFrom` have no order. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const items = value.map(sorted);
+    const hasIds = items.every((item) => typeof item === 'object' && item !== null && 'id' in item);
+    return hasIds
+      ? items.sort((left, right) => (JSON.stringify(left) < JSON.stringify(right) ? -1 : 1))
+      : items;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort()
+      .map(([key, each]) => [key, sorted(each)]),
+  );
+}

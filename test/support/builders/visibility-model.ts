@@ -1,0 +1,152 @@
+import type { VisibilityConfig } from '../../../src/config/settings/visibility.js';
+import { AUDIENCE_LEVELS } from '../../../src/config/settings/visibility.js';
+import type { TestGroup, TestPerson } from './directory.js';
+import { type HeldRole, heldRoles, namedBy, ROLES } from './role-model.js';
+
+/** Rules about attributes that tests give to entries for this purpose. */
+export const TEST_RULES: VisibilityConfig = {
+  bypass: 'profile',
+  users: [
+    { where: '(sn=hidden from all)', to: 'self' },
+    { where: '(sn=hidden*)', to: 'groupAdmins' },
+  ],
+  groups: [
+    { where: '(description=*secret of admins*)', to: 'admins' },
+    { where: '(description=*secret*)', to: 'members' },
+  ],
+  members: [
+    { where: '(description=*private to admins*)', to: 'admins' },
+    { where: '(description=*private*)', to: 'members' },
+  ],
+};
+
+/** Who reads: the id of a user or null, whether the token has the scope that sees everything, and the groups to which it is limited. */
+export interface TestViewer {
+  readonly id: string | null;
+  readonly seesHidden: boolean;
+  readonly limitedTo: readonly string[] | null;
+}
+
+/** Works out what a viewer sees, entry by entry, without SQL. */
+export class VisibilityModel {
+  private readonly roles: Map<string, Map<string, HeldRole>>;
+  private readonly allowedGroups: ReadonlySet<string> | null;
+
+  constructor(
+    readonly people: readonly TestPerson[],
+    readonly groups: readonly TestGroup[],
+    private readonly viewer: TestViewer,
+  ) {
+    this.roles = heldRoles(groups);
+    this.allowedGroups = viewer.limitedTo === null ? null : this.insideOf(viewer.limitedTo);
+  }
+
+  get viewerId(): string | null {
+    return this.viewer.id;
+  }
+
+  get visiblePeople(): TestPerson[] {
+    return this.people.filter((person) => this.seesUser(person.id));
+  }
+
+  get visibleGroups(): TestGroup[] {
+    return this.groups.filter((group) => this.seesGroup(group.id));
+  }
+
+  seesUser(id: string): boolean {
+    const person = this.people.find((each) => each.id === id);
+    if (person === undefined) return false;
+    const { limitedTo, seesHidden } = this.viewer;
+    if (limitedTo !== null && !limitedTo.some((group) => this.roleOf(id, group) !== null)) return false;
+    if (seesHidden || this.viewer.id === id) return true;
+    if (person.familyName === 'hidden from all') return false;
+    if (person.familyName?.startsWith('hidden') !== true) return true;
+    return this.groups.some((group) => this.roleOf(id, group.id) !== null && this.rankIn(group.id) >= 2);
+  }
+
+  seesGroup(id: string): boolean {
+    const group = this.groups.find((each) => each.id === id);
+    if (group === undefined) return false;
+    if (this.allowedGroups?.has(id) === false) return false;
+    return this.isInAudience(id, levelOf(group, 'secret of admins', 'secret'));
+  }
+
+  /** Of a group that the viewer sees. */
+  seesMembers(id: string): boolean {
+    const group = this.groups.find((each) => each.id === id);
+    return group !== undefined && this.isInAudience(id, levelOf(group, 'private to admins', 'private'));
+  }
+
+  roleOf(user: string, group: string): HeldRole | null {
+    return this.roles.get(group)?.get(user) ?? null;
+  }
+
+  /** The ids of the visible members of a group. */
+  members(group: string): string[] {
+    return this.visiblePeople
+      .filter(({ id }) => this.roleOf(id, group) !== null && this.seesMembership(id, group))
+      .map(({ id }) => id);
+  }
+
+  groupsOf(user: string): string[] {
+    return this.visibleGroups
+      .filter(({ id }) => this.roleOf(user, id) !== null && this.seesMembership(user, id))
+      .map(({ id }) => id);
+  }
+
+  seesMembership(user: string, group: string): boolean {
+    return this.seesUser(user) && this.seesGroup(group) && (this.isViewer(user) || this.seesMembers(group));
+  }
+
+  inheritedFrom(user: string, group: string): string[] {
+    return (this.roleOf(user, group)?.inheritedFrom ?? []).filter(
+      (id) => this.seesGroup(id) && this.seesMembers(id),
+    );
+  }
+
+  subgroups(group: string): string[] {
+    const outer = this.groups.find(({ id }) => id === group);
+    if (outer === undefined || !this.seesGroup(group) || !this.seesMembers(group)) return [];
+    return [...namedBy(outer, 'groups').keys()].filter((id) => this.seesGroup(id));
+  }
+
+  parents(group: string): string[] {
+    return this.groups.map(({ id }) => id).filter((id) => this.subgroups(id).includes(group));
+  }
+
+  /** The number of members by which groups are ordered. */
+  memberCount(group: string): number {
+    return this.seesMembers(group) ? this.members(group).length : 0;
+  }
+
+  isViewer(user: string): boolean {
+    return this.viewer.id === user;
+  }
+
+  /** The role of the viewer: 0 none, 1 MEMBER, 2 ADMIN, 3 OWNER. */
+  rankIn(group: string): number {
+    const role = this.viewer.id === null ? null : this.roleOf(this.viewer.id, group);
+    return role === null ? 0 : ROLES.indexOf(role.value) + 1;
+  }
+
+  private isInAudience(group: string, level: number): boolean {
+    return level === 0 || this.viewer.seesHidden || this.rankIn(group) >= level;
+  }
+
+  private insideOf(roots: readonly string[]): Set<string> {
+    const found = new Set<string>();
+    const visit = (id: string) => {
+      const group = this.groups.find((each) => each.id === id);
+      if (group === undefined || found.has(id)) return;
+      found.add(id);
+      for (const inner of namedBy(group, 'groups').keys()) visit(inner);
+    };
+    roots.forEach(visit);
+    return found;
+  }
+}
+
+function levelOf({ description = '' }: TestGroup, admins: string, members: string): number {
+  if (description.includes(admins)) return AUDIENCE_LEVELS.admins;
+  return description.includes(members) ? AUDIENCE_LEVELS.members : 0;
+}

@@ -1,0 +1,309 @@
+import fc from 'fast-check';
+import { ROLES } from './role-model.js';
+import type { VisibilityModel } from './visibility-model.js';
+
+/** A connection, and the ids on all its pages for a viewer. */
+export interface ExpectedList {
+  readonly kind: 'list';
+  /** The field around it, with «%» in the place of the connection. */
+  readonly parent: string;
+  readonly field: string;
+  readonly args: string;
+  readonly node: string;
+  readonly expected: readonly string[];
+  readonly pageSize: number;
+  readonly isBackward: boolean;
+  readonly style: Style;
+}
+
+/** A field whose whole answer is known. */
+export interface ExpectedValue {
+  readonly kind: 'value';
+  readonly query: string;
+  /** The value of the root field `found`, or the code of its error. */
+  readonly expected: { readonly value: unknown } | { readonly code: string };
+}
+
+export type ExpectedOperation = ExpectedList | ExpectedValue;
+
+/** How an operation is written. */
+export type Style = 'plain' | 'alias' | 'fragment';
+
+export interface Draw {
+  readonly operation: number;
+  readonly user: string;
+  readonly group: string;
+  readonly other: string;
+  readonly filter: number;
+  readonly order: number;
+  readonly isDescending: boolean;
+  readonly pageSize: number;
+  readonly isBackward: boolean;
+  readonly style: Style;
+}
+
+/** What an operation is about. Ids are those of a directory, or of nothing. */
+export function draws(users: readonly string[], groups: readonly string[]): fc.Arbitrary<Draw> {
+  return fc.record({
+    operation: fc.nat(99),
+    user: fc.constantFrom(...users, 'absent'),
+    group: fc.constantFrom(...groups, 'absent'),
+    other: fc.constantFrom(...groups),
+    filter: fc.nat(99),
+    order: fc.nat(99),
+    isDescending: fc.boolean(),
+    pageSize: fc.integer({ min: 1, max: 7 }),
+    isBackward: fc.boolean(),
+    style: fc.constantFrom<Style>('plain', 'alias', 'fragment'),
+  });
+}
+
+const NOT_FOUND = { code: 'NOT_FOUND' };
+const FORBIDDEN = { code: 'FORBIDDEN' };
+
+/** The operation that a draw stands for, and what the viewer of the model gets. */
+export function expectedOf(draw: Draw, model: VisibilityModel): ExpectedOperation {
+  const make = OPERATIONS[draw.operation % OPERATIONS.length];
+  if (make === undefined) throw new Error('There is no such operation');
+  return make(draw, model);
+}
+
+type Operation = (draw: Draw, model: VisibilityModel) => ExpectedOperation;
+
+const OPERATIONS: readonly Operation[] = [
+  listUsers,
+  listGroups,
+  listMembers,
+  listGroupsOfUser,
+  listNested,
+  search,
+  findUser,
+  findGroup,
+  isMember,
+  readRoles,
+  previewMember,
+  previewOwnRole,
+];
+
+function listUsers(draw: Draw, model: VisibilityModel): ExpectedOperation {
+  const filters: [string, (id: string) => boolean][] = [
+    ['', () => true],
+    ['search: "an"', (id) => /an/i.test(nameOf(model.people, id))],
+    ['schoolYear: "1A"', (id) => model.people.find((each) => each.id === id)?.schoolYear === '1A'],
+    [`memberOf: {id: "${draw.group}"}`, (id) => model.members(draw.group).includes(id)],
+    [
+      `memberOf: {id: "${draw.group}"}, role: {is: ADMIN}`,
+      (id) =>
+        model.members(draw.group).includes(id) &&
+        ROLES.indexOf(model.roleOf(id, draw.group)?.value ?? 'MEMBER') > 0,
+    ],
+  ];
+  const [filter, holds] = filters[draw.filter % filters.length] ?? ['', () => true];
+  if (filter.includes('memberOf') && !model.seesGroup(draw.group))
+    return value(`users(first: 1, filter: {${filter}}) { totalCount }`, NOT_FOUND);
+  const byYear = draw.order % 2 === 1;
+  const place = (id: string) => [
+    byYear ? (model.people.find((each) => each.id === id)?.schoolYear ?? '') : '',
+    nameOf(model.people, id).toLowerCase(),
+  ];
+  const ids = model.visiblePeople.map(({ id }) => id).filter(holds);
+  const order = `orderBy: {field: ${byYear ? 'SCHOOL_YEAR' : 'NAME'}, direction: ${direction(draw)}}`;
+  const expected = sort(ids, place, draw.isDescending);
+  return list(draw, {
+    parent: '%',
+    field: 'users',
+    args: `filter: {${filter}}, ${order}`,
+    node: 'id',
+    expected,
+  });
+}
+
+function listGroups(draw: Draw, model: VisibilityModel): ExpectedOperation {
+  const filters: [string, (id: string) => boolean, boolean][] = [
+    ['', () => true, true],
+    ['search: "an"', (id) => /an/i.test(nameOf(model.groups, id)), true],
+    [
+      `parent: {id: "${draw.group}"}`,
+      (id) => model.subgroups(draw.group).includes(id),
+      model.seesGroup(draw.group),
+    ],
+    [
+      `hasMember: {id: "${draw.user}"}`,
+      (id) => model.groupsOf(draw.user).includes(id),
+      model.seesUser(draw.user),
+    ],
+  ];
+  const [filter, holds, exists] = filters[draw.filter % filters.length] ?? ['', () => true, true];
+  if (!exists) return value(`groups(first: 1, filter: {${filter}}) { totalCount }`, NOT_FOUND);
+  const ids = model.visibleGroups.map(({ id }) => id).filter(holds);
+  const byCount = draw.order % 2 === 1;
+  const name = (id: string) => nameOf(model.groups, id).toLowerCase();
+  const sign = draw.isDescending ? -1 : 1;
+  const expected = byCount
+    ? sort(ids, (id) => [sign * model.memberCount(id), name(id)], false)
+    : sort(ids, (id) => [name(id)], draw.isDescending);
+  const order = `orderBy: {field: ${byCount ? 'MEMBER_COUNT' : 'NAME'}, direction: ${direction(draw)}}`;
+  return list(draw, {
+    parent: '%',
+    field: 'groups',
+    args: `filter: {${filter}}, ${order}`,
+    node: 'id',
+    expected,
+  });
+}
+
+function listMembers(draw: Draw, model: VisibilityModel): ExpectedOperation {
+  const root = `group(group: {id: "${draw.group}"})`;
+  if (!model.seesGroup(draw.group)) return value(`${root} { members(first: 1) { totalCount } }`, NOT_FOUND);
+  if (!model.seesMembers(draw.group)) return value(`${root} { members(first: 1) { totalCount } }`, FORBIDDEN);
+  const filters: [string, (id: string) => boolean][] = [
+    ['', () => true],
+    ['search: "an"', (id) => /an/i.test(nameOf(model.people, id))],
+    ['role: {is: ADMIN}', (id) => ROLES.indexOf(model.roleOf(id, draw.group)?.value ?? 'MEMBER') > 0],
+  ];
+  const [filter, holds] = filters[draw.filter % filters.length] ?? ['', () => true];
+  const expected = sort(
+    model.members(draw.group).filter(holds),
+    (id) => [nameOf(model.people, id).toLowerCase()],
+    draw.isDescending,
+  );
+  const args = `filter: {${filter}}, orderBy: {field: NAME, direction: ${direction(draw)}}`;
+  return list(draw, { parent: `${root} { % }`, field: 'members', args, node: 'user { id }', expected });
+}
+
+function listGroupsOfUser(draw: Draw, model: VisibilityModel): ExpectedOperation {
+  const root = `user(user: {id: "${draw.user}"})`;
+  if (!model.seesUser(draw.user)) return value(`${root} { id }`, NOT_FOUND);
+  const expected = sort(
+    model.groupsOf(draw.user),
+    (id) => [nameOf(model.groups, id).toLowerCase()],
+    draw.isDescending,
+  );
+  const args = `orderBy: {field: NAME, direction: ${direction(draw)}}`;
+  return list(draw, { parent: `${root} { % }`, field: 'groups', args, node: 'group { id }', expected });
+}
+
+function listNested(draw: Draw, model: VisibilityModel): ExpectedOperation {
+  const root = `group(group: {id: "${draw.other}"})`;
+  if (!model.seesGroup(draw.other)) return value(`${root} { id }`, NOT_FOUND);
+  const field = draw.filter % 2 === 0 ? 'parents' : 'subgroups';
+  const ids = model[field](draw.other);
+  const expected = sort(ids, (id) => [nameOf(model.groups, id).toLowerCase()], false);
+  return list(draw, { parent: `${root} { % }`, field, args: '', node: 'id', expected });
+}
+
+function search(draw: Draw, model: VisibilityModel): ExpectedOperation {
+  const text = ['an', 'anna', 'g1', draw.user, draw.group][draw.filter % 5] ?? 'an';
+  const found = [...model.visiblePeople, ...model.visibleGroups].filter(
+    ({ id, name = '' }) => id.includes(text) || name.toLowerCase().includes(text),
+  );
+  const distance = ({ id, name = '' }: { id: string; name?: string }) =>
+    id === text ? 0 : ` ${id} ${name.toLowerCase()}`.includes(` ${text}`) ? 1 : 2;
+  const expected = sort(
+    found.map(({ id }) => id),
+    (id) => {
+      const entry = found.find((each) => each.id === id);
+      return entry === undefined ? [] : [distance(entry), (entry.name ?? '').toLowerCase()];
+    },
+    false,
+  );
+  const node = '... on User { id } ... on Group { id }';
+  return list(draw, { parent: '%', field: 'search', args: `query: "${text}"`, node, expected });
+}
+
+function findUser({ user }: Draw, model: VisibilityModel): ExpectedOperation {
+  const expected = model.seesUser(user) ? { value: { id: user } } : NOT_FOUND;
+  return value(`user(user: {id: "${user}"}) { id }`, expected);
+}
+
+function findGroup({ group }: Draw, model: VisibilityModel): ExpectedOperation {
+  const expected = model.seesGroup(group) ? { value: { id: group } } : NOT_FOUND;
+  return value(`group(group: {id: "${group}"}) { id }`, expected);
+}
+
+function isMember({ user, group }: Draw, model: VisibilityModel): ExpectedOperation {
+  const query = `isMember(user: {id: "${user}"}, group: {id: "${group}"})`;
+  if (!model.seesUser(user) || !model.seesGroup(group)) return value(query, NOT_FOUND);
+  if (!model.seesMembers(group) && !model.isViewer(user)) return value(query, FORBIDDEN);
+  return value(query, { value: model.roleOf(user, group) !== null });
+}
+
+function readRoles({ user }: Draw, model: VisibilityModel): ExpectedOperation {
+  const query = `user(user: {id: "${user}"}) {
+    groups(first: 50) { nodes { group { id } role { value direct inheritedFrom { id } } } } }`;
+  if (!model.seesUser(user)) return value(query, NOT_FOUND);
+  const groups = sort(model.groupsOf(user), (id) => [nameOf(model.groups, id).toLowerCase()], false);
+  const nodes = groups.map((id) => {
+    const role = model.roleOf(user, id);
+    const inheritedFrom = new Set(model.inheritedFrom(user, id));
+    return { group: { id }, role: { value: role?.value, direct: role?.direct, inheritedFrom } };
+  });
+  return value(query, { value: { groups: { nodes } } });
+}
+
+/** A member is added by a token that may change every group, or that acts for no user. */
+function previewMember({ user, group }: Draw, model: VisibilityModel): ExpectedOperation {
+  const field = `addGroupMember(input: {group: {id: "${group}"}, user: {id: "${user}"}, role: OWNER}) {
+    membership { user { id } role { value } } }`;
+  if (!model.seesGroup(group) || !model.seesUser(user)) return mutation(field, NOT_FOUND);
+  if (!model.seesMembers(group) && !model.isViewer(user)) return mutation(field, FORBIDDEN);
+  if ((model.roleOf(user, group)?.direct ?? null) !== null) return mutation(field, { code: 'CONFLICT' });
+  return mutation(field, { value: { membership: { user: { id: user }, role: { value: 'OWNER' } } } });
+}
+
+/** A preview in which the viewer becomes OWNER shows no more than before. */
+function previewOwnRole({ group }: Draw, model: VisibilityModel): ExpectedOperation {
+  const { viewerId } = model;
+  const field = `addGroupMember(input: {group: {id: "${group}"}, user: {id: "${viewerId ?? 'absent'}"}, role: OWNER}) {
+    membership { group { members(first: 50) { totalCount nodes { user { id } } } } } }`;
+  if (!model.seesGroup(group) || viewerId === null) return mutation(field, NOT_FOUND);
+  if ((model.roleOf(viewerId, group)?.direct ?? null) !== null) return mutation(field, { code: 'CONFLICT' });
+  if (!model.seesMembers(group)) return mutation(field, FORBIDDEN);
+  const ids = [...new Set([...model.members(group), viewerId])];
+  const nodes = sort(ids, (id) => [nameOf(model.people, id).toLowerCase()], false).map((id) => ({
+    user: { id },
+  }));
+  return mutation(field, {
+    value: { membership: { group: { members: { totalCount: nodes.length, nodes } } } },
+  });
+}
+
+function mutation(field: string, expected: ExpectedValue['expected']): ExpectedValue {
+  return { kind: 'value', query: `mutation { found: ${field} }`, expected };
+}
+
+function value(field: string, expected: ExpectedValue['expected']): ExpectedValue {
+  return { kind: 'value', query: `{ found: ${field} }`, expected };
+}
+
+function list(
+  { pageSize, isBackward, style }: Draw,
+  rest: Omit<ExpectedList, 'kind' | 'pageSize' | 'isBackward' | 'style'>,
+): ExpectedList {
+  return { kind: 'list', ...rest, pageSize, isBackward, style };
+}
+
+function direction({ isDescending }: Draw): string {
+  return isDescending ? 'DESC' : 'ASC';
+}
+
+function nameOf(entries: readonly { id: string; name?: string }[], id: string): string {
+  return entries.find((each) => each.id === id)?.name ?? '';
+}
+
+function sort(
+  ids: readonly string[],
+  placeOf: (id: string) => readonly (string | number)[],
+  isDescending: boolean,
+): string[] {
+  const sorted = [...ids].sort((left, right) => compare(placeOf(left), placeOf(right)));
+  return isDescending ? sorted.reverse() : sorted;
+}
+
+function compare(left: readonly (string | number)[], right: readonly (string | number)[]): number {
+  for (const [index, value] of left.entries()) {
+    const other = right[index] ?? '';
+    if (value !== other) return value < other ? -1 : 1;
+  }
+  return 0;
+}
