@@ -53,6 +53,10 @@ describe('what a viewer sees', () => {
         viewer: { id: null, seesHidden: false, limitedTo: null },
         authorization: await service.serviceAccount('read', 'directory', 'write'),
       },
+      {
+        viewer: { id: null, seesHidden: true, limitedTo: null },
+        authorization: await service.serviceAccount('read', 'directory', 'write', 'profile'),
+      },
     );
   });
 
@@ -78,8 +82,34 @@ describe('what a viewer sees', () => {
           throw new Error(`${difference}\n${JSON.stringify(about)}`);
         }
       }
+      for (const reading of readers.filter(({ viewer }) => viewer.id === null && viewer.limitedTo === null))
+        await compareLog(new VisibilityModel(people, groups, reading.viewer), reading);
     }
   });
+
+  /** A client that applies every change has what the viewer sees. The audiences of these viewers do not change. */
+  async function compareLog(model: VisibilityModel, { authorization }: Reading): Promise<void> {
+    const present = new Set<string>();
+    let count = 0;
+    let after: string | null = null;
+    for (let hasNextPage = true; hasNextPage;) {
+      const { changes }: { changes: FoundLog } = await service.read(
+        `query ($after: String) { changes(first: 100, after: $after) {
+          totalCount nodes { kind userId groupId } pageInfo { hasNextPage endCursor } } }`,
+        { authorization, variables: { after } },
+      );
+      for (const { kind, userId, groupId } of changes.nodes) {
+        count++;
+        const id = userId ?? groupId ?? '';
+        if (kind.endsWith('_CREATED')) present.add(id);
+        if (kind.endsWith('_DELETED')) present.delete(id);
+      }
+      if (!changes.pageInfo.hasNextPage) expect(changes.totalCount).toBe(count);
+      ({ hasNextPage, endCursor: after } = changes.pageInfo);
+    }
+    const visible = [...model.visiblePeople, ...model.visibleGroups].map(({ id }) => id);
+    expect([...present].sort()).toEqual(visible.sort());
+  }
 
   /** Accounts are limited to groups that exist. */
   async function addLimitedAccounts(): Promise<void> {
@@ -139,6 +169,12 @@ describe('what a viewer sees', () => {
     return null;
   }
 });
+
+interface FoundLog {
+  readonly totalCount: number;
+  readonly nodes: readonly { kind: string; userId: string | null; groupId: string | null }[];
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+}
 
 interface FoundPage {
   readonly totalCount: number;

@@ -1,12 +1,15 @@
 import { ChangeKind, numberOfKind } from '../../changes/change.model.js';
 import { foldId } from '../../common/fold.js';
+import type { AudienceLevel } from '../../config/settings/visibility.js';
 import type { Writer } from '../../database/statements/statement.js';
+import { DELETIONS, ENTRIES, HIDDEN, REMOVALS, REVEALED, ROLES, type Table } from './change-statements.js';
 import { orderRenames } from '../plan/order-renames.js';
 import type { Plan } from '../plan/plan.js';
 import { stampChanges } from './prune-changes.js';
 
-type Table = 'users' | 'groups';
-type Entry = { readonly value: { readonly uuid: string; readonly id: string } };
+type Entry = {
+  readonly value: { readonly uuid: string; readonly id: string; readonly visibleTo?: AudienceLevel | null };
+};
 type Stamp = readonly [revision: number, at: Date];
 
 interface Former {
@@ -14,6 +17,10 @@ interface Former {
   readonly key: number;
   readonly id: string;
   readonly idFolded: string;
+  /** The audience. 0: everyone. */
+  readonly visibleTo: number;
+  /** The audience of the members of a group, otherwise 0. */
+  readonly membersVisibleTo: number;
 }
 
 /** Values that cannot be read any more after the rows are written. */
@@ -21,6 +28,8 @@ interface Noted {
   readonly table: Table;
   readonly gone: readonly Former[];
   readonly renamed: readonly Former[];
+  /** Entries whose audience changes, as they were before. */
+  readonly revealedOrHidden: readonly Former[];
 }
 
 /**
@@ -58,8 +67,12 @@ export class ChangeRecorder {
     await this.recordRemovals(stamp);
     await this.recordDeletions(ChangeKind.USER_DELETED, people, stamp);
     await this.recordDeletions(ChangeKind.GROUP_DELETED, groups, stamp);
+    await this.recordHidden(ChangeKind.USER_DELETED, people, stamp);
+    await this.recordHidden(ChangeKind.GROUP_DELETED, groups, stamp);
     await this.recordEntries(ChangeKind.USER_UPDATED, plan.updatedPeople, people, stamp);
     await this.recordEntries(ChangeKind.GROUP_UPDATED, plan.updatedGroups, groups, stamp);
+    await this.recordRevealed(ChangeKind.USER_CREATED, people, stamp);
+    await this.recordRevealed(ChangeKind.GROUP_CREATED, groups, stamp);
     await this.recordEntries(ChangeKind.USER_CREATED, plan.createdPeople, people, stamp);
     await this.recordEntries(ChangeKind.GROUP_CREATED, plan.createdGroups, groups, stamp);
     await this.writer.query(ROLES, [...stamp]);
@@ -69,7 +82,7 @@ export class ChangeRecorder {
   private async recordEntries(
     kind: ChangeKind,
     entries: readonly Entry[],
-    { table, renamed }: Noted,
+    { table, renamed, revealedOrHidden }: Noted,
     stamp: Stamp,
   ): Promise<void> {
     if (entries.length === 0) return;
@@ -81,18 +94,60 @@ export class ChangeRecorder {
     });
     const ordered = orderRenames(renames.sort((left, right) => left.key - right.key));
     const places = new Map(ordered.map(({ uuid }, place) => [uuid, place]));
+    const levels = new Map(revealedOrHidden.map(({ uuid, visibleTo }) => [uuid, visibleTo]));
     await this.writer.query(ENTRIES[table], [
       ...stamp,
       numberOfKind(kind),
       uuids,
       uuids.map((uuid) => before.get(uuid)?.id ?? null),
       uuids.map((uuid) => places.get(uuid) ?? ordered.length),
+      uuids.map((uuid) => levels.get(uuid) ?? 0),
+    ]);
+  }
+
+  /** For those who are in the audience no more, an entry that becomes hidden is deleted. */
+  private async recordHidden(
+    kind: ChangeKind,
+    { table, revealedOrHidden }: Noted,
+    stamp: Stamp,
+  ): Promise<void> {
+    if (revealedOrHidden.length === 0) return;
+    await this.writer.query(HIDDEN[table], [
+      ...stamp,
+      numberOfKind(kind),
+      ...columnsOf(revealedOrHidden),
+      revealedOrHidden.map(({ idFolded }) => idFolded),
+      revealedOrHidden.map(({ visibleTo }) => visibleTo),
+    ]);
+  }
+
+  /** For those who were not in the audience before, an entry that becomes visible is created. */
+  private async recordRevealed(
+    kind: ChangeKind,
+    { table, revealedOrHidden }: Noted,
+    stamp: Stamp,
+  ): Promise<void> {
+    if (revealedOrHidden.length === 0) return;
+    await this.writer.query(REVEALED[table], [
+      ...stamp,
+      numberOfKind(kind),
+      revealedOrHidden.map(({ key }) => key),
+      revealedOrHidden.map(({ visibleTo }) => visibleTo),
     ]);
   }
 
   private async recordRemovals(stamp: Stamp): Promise<void> {
     const [people, groups] = [this.people, this.groups].map(({ gone, renamed }) => [...gone, ...renamed]);
-    await this.writer.query(REMOVALS, [...stamp, ...columnsOf(people ?? []), ...columnsOf(groups ?? [])]);
+    const ofUsers = people ?? [];
+    const ofGroups = groups ?? [];
+    await this.writer.query(REMOVALS, [
+      ...stamp,
+      ...columnsOf(ofUsers),
+      ...columnsOf(ofGroups),
+      ofUsers.map(({ visibleTo }) => visibleTo),
+      ofGroups.map(({ visibleTo }) => visibleTo),
+      ofGroups.map(({ membersVisibleTo }) => membersVisibleTo),
+    ]);
   }
 
   private async recordDeletions(kind: ChangeKind, { table, gone }: Noted, stamp: Stamp): Promise<void> {
@@ -102,11 +157,13 @@ export class ChangeRecorder {
       numberOfKind(kind),
       ...columnsOf(gone),
       gone.map(({ idFolded }) => idFolded),
+      gone.map(({ visibleTo }) => visibleTo),
+      gone.map(({ visibleTo, membersVisibleTo }) => visibleTo + membersVisibleTo > 0),
     ]);
   }
 
   private async count(): Promise<void> {
-    const { plan } = this;
+    const { plan, people, groups } = this;
     const entries = [
       plan.createdPeople,
       plan.createdGroups,
@@ -118,7 +175,12 @@ export class ChangeRecorder {
     await this.writer.query(
       `update mirror_state set change_count = change_count + $1
          + (select count(*) from effective_changes where role_before is distinct from role_after)`,
-      [entries.reduce((sum, { length }) => sum + length, 0)],
+      [
+        entries.reduce(
+          (sum, { length }) => sum + length,
+          people.revealedOrHidden.length + groups.revealedOrHidden.length,
+        ),
+      ],
     );
   }
 }
@@ -133,72 +195,26 @@ async function note(
   deleted: readonly { uuid: string }[],
   updated: readonly Entry[],
 ): Promise<Noted> {
-  if (deleted.length + updated.length === 0) return { table, gone: [], renamed: [] };
-  const rows: (Former & { isGone: boolean })[] = await writer.query(
-    `select e.entry_uuid as uuid, e.key, e.id, e.id_folded as "idFolded", given.id is null as "isGone"
-     from unnest($1::uuid[], $2::text[]) as given (uuid, id) join ${table} e on e.entry_uuid = given.uuid
-     where e.id is distinct from given.id`,
-    [
-      [...deleted.map(({ uuid }) => uuid), ...updated.map(({ value }) => value.uuid)],
-      [...deleted.map(() => null), ...updated.map(({ value }) => value.id)],
-    ],
-  );
+  if (deleted.length + updated.length === 0) return { table, gone: [], renamed: [], revealedOrHidden: [] };
+  const membersVisibleTo = table === 'groups' ? 'e.members_visible_to' : '0';
+  const rows: (Former & { isGone: boolean; isRenamed: boolean; hasOtherAudience: boolean })[] =
+    await writer.query(
+      `select e.entry_uuid as uuid, e.key, e.id, e.id_folded as "idFolded", e.visible_to as "visibleTo",
+         ${membersVisibleTo} as "membersVisibleTo", given.id is null as "isGone",
+         e.id <> given.id as "isRenamed", e.visible_to <> given.visible_to as "hasOtherAudience"
+       from unnest($1::uuid[], $2::text[], $3::smallint[]) as given (uuid, id, visible_to)
+         join ${table} e on e.entry_uuid = given.uuid
+       where e.id is distinct from given.id or e.visible_to <> given.visible_to`,
+      [
+        [...deleted.map(({ uuid }) => uuid), ...updated.map(({ value }) => value.uuid)],
+        [...deleted.map(() => null), ...updated.map(({ value }) => value.id)],
+        [...deleted.map(() => null), ...updated.map(({ value }) => value.visibleTo ?? 0)],
+      ],
+    );
   return {
     table,
     gone: rows.filter(({ isGone }) => isGone),
-    renamed: rows.filter(({ isGone }) => !isGone),
+    renamed: rows.filter(({ isRenamed }) => isRenamed),
+    revealedOrHidden: rows.filter(({ hasOtherAudience }) => hasOtherAudience),
   };
 }
-
-const ENTRIES = { users: recordEntries('users', 'user'), groups: recordEntries('groups', 'group') };
-
-function recordEntries(table: Table, noun: string): string {
-  return `
-  insert into changes (revision, at, kind, ${noun}_key, ${noun}_id, ${noun}_uuid, id_before)
-  select $1::integer, $2::timestamptz, $3::smallint, e.key, e.id, e.entry_uuid, given.id_before
-  from unnest($4::uuid[], $5::text[], $6::integer[]) as given (uuid, id_before, place)
-  join ${table} e on e.entry_uuid = given.uuid
-  order by given.place, e.key`;
-}
-
-const DELETIONS = { users: recordDeletions('user'), groups: recordDeletions('group') };
-
-function recordDeletions(noun: string): string {
-  return `
-  insert into changes (revision, at, kind, ${noun}_key, ${noun}_id, ${noun}_uuid, id_folded)
-  select $1::integer, $2::timestamptz, $3::smallint, gone.key, gone.id, gone.uuid, gone.id_folded
-  from unnest($4::integer[], $5::text[], $6::uuid[], $7::text[]) as gone (key, id, uuid, id_folded) order by gone.key`;
-}
-
-const ROLE_COLUMNS = `
-    revision, at, kind, user_key, user_id, user_uuid, group_key, group_id, group_uuid, role_before, role_after`;
-
-/** Members who leave a group, with the previous ids. */
-const REMOVALS = `
-  insert into changes (${ROLE_COLUMNS})
-  select $1::integer, $2::timestamptz, ${numberOfKind(ChangeKind.MEMBER_REMOVED)},
-    c.user_key, coalesce(former_user.id, u.id), coalesce(former_user.uuid, u.entry_uuid),
-    c.group_key, coalesce(former_group.id, g.id), coalesce(former_group.uuid, g.entry_uuid), c.role_before, c.role_after
-  from effective_changes c
-  left join users u on u.key = c.user_key
-  left join groups g on g.key = c.group_key
-  left join unnest($3::integer[], $4::text[], $5::uuid[]) as former_user (key, id, uuid) on former_user.key = c.user_key
-  left join unnest($6::integer[], $7::text[], $8::uuid[]) as former_group (key, id, uuid)
-    on former_group.key = c.group_key
-  where c.role_before is not null and c.role_after is null
-  order by c.group_key, c.user_key`;
-
-/**
- * First changed roles, then new members. A role that is only inherited in a different way is not recorded.
- */
-const ROLES = `
-  insert into changes (${ROLE_COLUMNS})
-  select $1::integer, $2::timestamptz,
-    case when c.role_before is null then ${numberOfKind(ChangeKind.MEMBER_ADDED)}
-      else ${numberOfKind(ChangeKind.ROLE_CHANGED)} end,
-    c.user_key, u.id, u.entry_uuid, c.group_key, g.id, g.entry_uuid, c.role_before, c.role_after
-  from effective_changes c
-  join users u on u.key = c.user_key
-  join groups g on g.key = c.group_key
-  where c.role_after is not null and c.role_before is distinct from c.role_after
-  order by c.role_before is null, c.group_key, c.user_key`;
