@@ -53,6 +53,8 @@ export function visibleStatement(asked: Statement, width: number, viewer: Viewer
   let variant = known.get(name);
   if (variant === undefined) {
     const { text, returnsRevision, isShort } = asked;
+    if (/^\s*with\b/i.test(text))
+      throw new Error('A statement that is read for a viewer begins with no relations');
     variant = statement(`${visibleTables(width + 1, options)}${text}`, { returnsRevision, isShort });
     known.set(name, variant);
   }

@@ -1,7 +1,7 @@
 import type { DirectoryMapping } from '../../config/model/mapping.js';
 import type { Entry } from '../../ldap/entry.js';
 import { EntryReader, type Mapped } from './entry-reader.js';
-import { audienceOf } from './visibility-rules.js';
+import { audiencesOf } from './visibility-rules.js';
 import {
   type MappedGroup,
   NAMED_AS_ADMIN,
@@ -21,7 +21,7 @@ export function mapPerson(entry: Entry, mapping: DirectoryMapping['users']): Map
   const reader = new EntryReader('person', entry);
   const identity = reader.identity(mapping);
   if (identity === null) return reader.give<MappedPerson>(null);
-  const person = { ...identity, visibleTo: audienceOf(entry, rules), ...reader.values(fields) };
+  const person = { ...identity, ...audiencesOf(entry, { visibleTo: rules }), ...reader.values(fields) };
   return reader.give({ ...person, sourceValues: reader.sourceValues(PERSON_CLASS, fields, person) });
 }
 
@@ -30,7 +30,7 @@ export function mapGroup(entry: Entry, mapping: DirectoryMapping['groups']): Map
   const reader = new EntryReader('group', entry);
   const identity = reader.identity(mapping);
   if (identity === null) return reader.give<MappedGroup>(null);
-  const audiences = { visibleTo: audienceOf(entry, rules), membersVisibleTo: audienceOf(entry, memberRules) };
+  const audiences = audiencesOf(entry, { visibleTo: rules, membersVisibleTo: memberRules });
   const group = { ...identity, ...audiences, ...reader.values(fields) };
   const sourceValues = reader.sourceValues(GROUP_CLASS, fields, group);
   const references = new Map<string, NamedAs>();

@@ -13,8 +13,21 @@ interface CompiledRule {
 /** The rules of a configuration do not change, and are compiled once. */
 const compiled = new WeakMap<Rules, readonly CompiledRule[]>();
 
-/** Returns the level of the first rule that matches an entry (pure). Null: everyone may see what the rules are about. */
-export function audienceOf(entry: Entry, rules: Rules): AudienceLevel | null {
+/** Returns the audiences of an entry for each list of rules (pure). None: everyone may see what the rules are about. */
+export function audiencesOf<Name extends string>(
+  entry: Entry,
+  rules: Readonly<Record<Name, Rules>>,
+): Partial<Record<Name, AudienceLevel>> {
+  const audiences: Partial<Record<Name, AudienceLevel>> = {};
+  for (const name of Object.keys(rules) as Name[]) {
+    const level = audienceOf(entry, rules[name]);
+    if (level !== null) audiences[name] = level;
+  }
+  return audiences;
+}
+
+/** The level of the first rule that matches. */
+function audienceOf(entry: Entry, rules: Rules): AudienceLevel | null {
   let known = compiled.get(rules);
   if (known === undefined) {
     known = rules.map(({ where, to }) => ({ matches: compileFilter(where), level: AUDIENCE_LEVELS[to] }));

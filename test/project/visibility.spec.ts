@@ -1,0 +1,88 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { statement } from '../../src/database/statements/statement.js';
+import { visibleTables } from '../../src/database/visibility/visible-tables.js';
+import { visibleStatement } from '../../src/database/visibility/visible-reader.js';
+import { OUTSIDER } from '../../src/database/visibility/viewer.js';
+
+/** Files that read the database itself, and why no viewer restricts what they read. */
+const UNRESTRICTED: Readonly<Record<string, string>> = {
+  'src/health/database.indicator.ts': 'reads whether the database accepts writes',
+  'src/database/revisions/revisions.ts': 'reads the revision',
+  'src/identity-provider/people.ts': 'reads who signs in',
+  'src/media/picture.queries.ts': 'a signed URL was given to a viewer, and is valid until it expires',
+  'src/mirror/status/mirror-state.ts': 'reads the state of the synchronization',
+  'src/monitoring/metrics/mirror-metrics.ts': 'counts for operators',
+  'src/service-accounts/live-accounts.ts': 'reads the accounts of programs',
+};
+
+/** Tables that no relation replaces, and the files outside of the mirror that read them. */
+const WITHOUT_RELATION: Readonly<Record<string, readonly string[]>> = {
+  // Previews read them after they have found the group and the user for the viewer.
+  memberships: ['src/previews/mirrored-entries.queries.ts'],
+  unresolved_references: ['src/previews/mirrored-entries.queries.ts'],
+  quarantined_entries: ['src/previews/mirrored-entries.queries.ts'],
+  pictures: ['src/media/picture.queries.ts'],
+  revisions: ['src/changes/change.queries.ts'],
+  // Of the service itself, without data of the directory.
+  access_log: [],
+  database_complete: [],
+  embedded_keys: [],
+  entry_stamps: [],
+  leader_lease: [],
+  reconciliations: [],
+  service_account_secrets: [],
+  service_accounts: [],
+};
+
+const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'))
+  .map((file) => join('src', file));
+const textOf = (file: string) => readFileSync(file, 'utf8');
+
+describe('visibility', () => {
+  it('restricts every statement but those of the files that are listed with a reason', () => {
+    const readers = sources.filter((file) => /\bdatabase\.read[<(]/.test(textOf(file)));
+    expect(readers.sort()).toEqual(Object.keys(UNRESTRICTED).sort());
+  });
+
+  it('has a relation for every table but those that are listed', () => {
+    const created = sources
+      .filter((file) => file.includes('/migrations/'))
+      .flatMap((file) => [...textOf(file).matchAll(/create (?:table|materialized view) (\w+)/g)])
+      .map(([, name]) => name ?? '');
+    const relations = [
+      ...visibleTables(1, { hasRules: true, isLimited: true, isFixed: false }).matchAll(/^(\w+) as not/gm),
+    ].map(([, name]) => name ?? '');
+    const missing = [...new Set(created)].filter(
+      (name) => !relations.includes(name) && !(name in WITHOUT_RELATION),
+    );
+    expect(missing).toEqual([]);
+    expect(relations).toEqual(
+      expect.arrayContaining(['users', 'groups', 'effective_memberships', 'changes']),
+    );
+  });
+
+  it('lets only listed files read the tables that have no relation', () => {
+    const isReading = (file: string) => !/src\/(mirror|database|commands|monitoring)\//.test(file);
+    for (const [table, allowed] of Object.entries(WITHOUT_RELATION)) {
+      if (table.startsWith('service_account') || table === 'access_log') continue;
+      const found = sources.filter(
+        (file) => isReading(file) && new RegExp(`\\b(?:from|join) ${table}\\b`).test(textOf(file)),
+      );
+      expect({ table, found: found.filter((file) => !allowed.includes(file)) }).toEqual({ table, found: [] });
+    }
+  });
+
+  it('cannot be avoided by the name of a schema', () => {
+    const names =
+      /\b(?:public|pg_catalog)\.(?:users|groups|effective_memberships|nestings|changes|mirror_state)\b/;
+    expect(sources.filter((file) => names.test(textOf(file)))).toEqual([]);
+  });
+
+  it('rejects a statement with relations of its own, which its relations would not precede', () => {
+    expect(() => visibleStatement(statement('with a as (select 1) select * from a'), 0, OUTSIDER)).toThrow(
+      'begins with no relations',
+    );
+  });
+});
