@@ -3,6 +3,7 @@ import { propertyFields } from '../common/field.js';
 import type { PageAhead } from '../database/paging/page.js';
 import { connectionTypes } from '../graphql/schema/connection.js';
 import { DeriveFields } from '../graphql/schema/derived-fields.js';
+import { Node } from '../graphql/schema/node.js';
 
 @InputType({ description: 'Identifies a group.' })
 export class GroupInput {
@@ -13,9 +14,10 @@ export class GroupInput {
 /** A group as the API shows it. Its fields are those of the table; these properties are used by the code. */
 @DeriveFields(({ directory }) => propertyFields(directory.mapping.groups.fields))
 @ObjectType({
+  implements: () => [Node],
   description: 'A group of people, such as a club, a class or a team. Groups may contain groups.',
 })
-export class Group {
+export class Group extends Node {
   [field: string]: unknown;
   /** Primary key of the row; internal. */
   key!: number;
@@ -24,6 +26,10 @@ export class Group {
   membersVisibleTo?: number;
   /** A page of `members` that was read together with the group. */
   membershipsAhead: PageAhead | null = null;
+
+  get nodeType(): 'Group' {
+    return 'Group';
+  }
 }
 
 export const { ConnectionType: GroupConnection } = connectionTypes('Group', () => Group, {

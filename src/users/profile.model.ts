@@ -2,7 +2,9 @@ import { Field, ObjectType } from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { RequireScopes } from '../auth/access.js';
 import { isInstant, propertyFields } from '../common/field.js';
-import { DeriveFields } from '../graphql/schema/derived-fields.js';
+import { DeriveFields, ShareFields } from '../graphql/schema/derived-fields.js';
+import { Node } from '../graphql/schema/node.js';
+import { Person } from './person.model.js';
 import { User } from './user.model.js';
 
 /** The fields of a user, without the timestamps of the entry: those are fields of `user`. */
@@ -12,8 +14,9 @@ import { User } from './user.model.js';
     (field) => !isInstant(field) || field.reader === 'time',
   ),
 )
-@ObjectType({ description: 'The user for whom the token acts.' })
-export class Profile {
+@ShareFields(Person)
+@ObjectType({ implements: () => [Node, Person], description: 'The user for whom the token acts.' })
+export class Profile extends Node {
   [field: string]: unknown;
   /** Primary key of the row; internal. */
   key!: number;
@@ -26,7 +29,12 @@ export class Profile {
   user: User;
 
   constructor(user: User) {
+    super();
     Object.assign(this, user);
     this.user = user;
+  }
+
+  get nodeType(): 'Profile' {
+    return 'Profile';
   }
 }

@@ -58,13 +58,17 @@ export interface PropertyTable {
   readonly carriedAs?: string;
 }
 
-/** SQL for every property of a user or a group, by name. `key` is the primary key of the row. */
+/**
+ * SQL for every property of a user or a group, by name. `key` is the primary key of the row, and `entryUuid` the identity
+ * of the entry.
+ */
 export function propertyColumns(
   fields: readonly Field[],
   { alias, carriedAs }: PropertyTable,
 ): Record<string, string> {
   const columns: Record<string, string> = {
     key: carriedAs === undefined ? `${alias}.key` : `${carriedAs}key`,
+    entryUuid: `${alias}.entry_uuid`,
   };
   for (const field of fields) {
     if (field.reader === 'reference') continue;

@@ -50,7 +50,8 @@ export class Projection<Model extends object> {
     const pictures = pictureFields(fields).map(
       (field) => [field.name, ['key', 'id', presenceOf(field)]] as const,
     );
-    this.needs = { __typename: [], ...Object.fromEntries(pictures), ...model.computed };
+    const ofEveryObject = { __typename: [], nodeId: ['entryUuid'] };
+    this.needs = { ...ofEveryObject, ...Object.fromEntries(pictures), ...model.computed };
     this.all = this.columnsOf(Object.keys(this.columns));
   }
 
