@@ -17,6 +17,7 @@ import { MediaModule } from './media/media.module.js';
 import { MembershipsModule } from './memberships/memberships.module.js';
 import { MirrorModule } from './mirror/mirror.module.js';
 import { MonitoringModule } from './monitoring/monitoring.module.js';
+import { NodesModule } from './nodes/nodes.module.js';
 import { PreviewsModule } from './previews/previews.module.js';
 import { ReferenceModule } from './reference/reference.module.js';
 import { SearchModule } from './search/search.module.js';
@@ -42,6 +43,7 @@ export class AppModule {
         ServiceAccountsModule,
         MembershipsModule,
         MediaModule,
+        NodesModule,
         SearchModule,
         ChangesModule,
         MirrorModule,

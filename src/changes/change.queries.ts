@@ -1,7 +1,15 @@
 import { bindCursor } from '../common/cursor.js';
 import { nodeIdOf } from '../common/node-id.js';
+import { lookupCondition, type LookupKey, type TableNames } from '../database/fields/object-table.js';
 import type { PageSource } from '../database/paging/page-source.js';
-import { IS_COMPLETE, OPEN_REVISION, REVISION, statement, Values } from '../database/statements/statement.js';
+import {
+  IS_COMPLETE,
+  OPEN_REVISION,
+  REVISION,
+  type Statement,
+  statement,
+  Values,
+} from '../database/statements/statement.js';
 import { roleOf } from '../groups/group-role.js';
 import type { ChangeFilter } from './change.inputs.js';
 import { Change, ChangeKind, kindOf, numberOfKind } from './change.model.js';
@@ -131,18 +139,25 @@ export const READ_PAST = statement(
   { returnsRevision: true },
 );
 
-/** The key of the user or group that has the id now, or else that had it last, if the deletion has not expired. */
-const findSubject = (table: 'users' | 'groups', key: string, deletion: ChangeKind) =>
-  statement(
+/**
+ * The key of the user or group that has the identity now, or else that had it last, if the deletion has not expired. The
+ * log has no addresses.
+ */
+export function findSubject(names: Pick<TableNames, 'table' | 'noun'>, by: LookupKey): Statement {
+  const { table, noun } = names;
+  const deletion = numberOfKind(noun === 'user' ? ChangeKind.USER_DELETED : ChangeKind.GROUP_DELETED);
+  const former = by === 'id' ? 'c.id_folded = $1' : `c.${noun}_uuid = $1::uuid`;
+  const deleted = `(select c.${noun}_key from changes c
+     where c.kind = ${deletion} and ${former} and c.at >= ${changesKeptSince('$2::integer')}
+     order by c.id desc limit 1)`;
+  // Every value must occur in the statement.
+  const otherwise = by === 'email' ? 'nullif($2::integer, $2)' : deleted;
+  return statement(
     `
   select coalesce(
-    (select s.key from ${table} s where s.id_folded = $1),
-    (select c.${key} from changes c
-     where c.kind = ${numberOfKind(deletion)} and c.id_folded = $1 and c.at >= ${changesKeptSince('$2::integer')}
-     order by c.id desc limit 1)),
+    (select s.key from ${table} s where ${lookupCondition(names, by, 's', '$1')}),
+    ${otherwise}),
     ${REVISION}`,
     { returnsRevision: true },
   );
-
-export const FIND_PERSON = findSubject('users', 'user_key', ChangeKind.USER_DELETED);
-export const FIND_GROUP = findSubject('groups', 'group_key', ChangeKind.GROUP_DELETED);
+}

@@ -1,17 +1,19 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { decodeCursor } from '../common/cursor.js';
 import { NotFoundError, ServiceError } from '../common/errors.js';
-import { foldId } from '../common/fold.js';
 import type { PageArguments, PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { readPage } from '../database/paging/page.js';
-import type { Reader, Statement } from '../database/statements/statement.js';
+import type { Reader } from '../database/statements/statement.js';
 import type { Batches } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
+import { lookupOf, notFound, type ObjectInput, type TableNames } from '../database/fields/object-table.js';
 import type { Group } from '../groups/group.model.js';
+import { GROUP_TABLE } from '../groups/group.queries.js';
 import { GroupsService } from '../groups/groups.service.js';
 import type { User } from '../users/user.model.js';
+import { USER_TABLE } from '../users/user.queries.js';
 import { UsersService } from '../users/users.service.js';
 import type { ChangeListArguments } from './change.inputs.js';
 import type { Change } from './change.model.js';
@@ -20,8 +22,7 @@ import {
   changeOf,
   type ChangeRow,
   changeSource,
-  FIND_GROUP,
-  FIND_PERSON,
+  findSubject,
   READ_PAST,
 } from './change.queries.js';
 
@@ -47,8 +48,8 @@ export class ChangesService {
     const { changesDays } = this.config.directory;
     const { user, group, ...filter } = page.filter ?? {};
     const subjects = {
-      userKey: user ? await getKey(reader, FIND_PERSON, [foldId(user.id), changesDays], 'user') : null,
-      groupKey: group ? await getKey(reader, FIND_GROUP, [foldId(group.id), changesDays], 'group') : null,
+      userKey: user ? await getKey(USER_TABLE, user, changesDays, reader) : null,
+      groupKey: group ? await getKey(GROUP_TABLE, group, changesDays, reader) : null,
     };
     const source = changeSource(filter, subjects, changesDays);
     const rows = await readPage<ChangeRow>(reader, source, page, selection);
@@ -65,15 +66,12 @@ export class ChangesService {
   }
 }
 
-async function getKey(
-  reader: Reader,
-  statement: Statement,
-  values: readonly unknown[],
-  argument: 'user' | 'group',
-): Promise<number> {
-  const [[key] = [null]] = await reader.read<[number | null]>(statement, values);
+async function getKey(names: TableNames, input: ObjectInput, days: number, reader: Reader): Promise<number> {
+  const { by, value } = lookupOf(names, input);
+  const [[key] = [null]] = await reader.read<[number | null]>(findSubject(names, by), [value, days]);
   if (key !== null) return key;
-  throw new NotFoundError(`There is no ${argument} with this id, and none was deleted recently`, argument);
+  const { message } = notFound(names, names.noun, by);
+  throw new NotFoundError(`${message}, and none was deleted recently`, names.noun);
 }
 
 /** The position of a cursor in the log, and the revision from which it was read. */

@@ -58,6 +58,19 @@ export function foldId(id: string): string {
   return id.toWellFormed().normalize('NFC').toLowerCase().replaceAll('\0', '\uFFFD');
 }
 
+/** Maximum number of characters of an e-mail address. The mirror takes no longer one. */
+const LONGEST_ADDRESS = 512;
+
+/**
+ * Folds an e-mail address: ASCII letters only, as the index of the mirror does. RFC 5321 §2.4 makes the domain
+ * case-insensitive, and mail systems treat the local part alike.
+ */
+export function foldAddress(address: string): string {
+  if (address.length > LONGEST_ADDRESS) return MATCHES_NO_ID;
+  const folded = address.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+  return folded.toWellFormed().replaceAll('\0', '\uFFFD');
+}
+
 /** Folds the text of a search. Throws BadUserInputError unless it has 2 to 64 characters. */
 export function foldSearch(query: string, argument: string): string {
   const length =

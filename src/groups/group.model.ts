@@ -1,14 +1,17 @@
-import { ObjectType, Field, InputType } from '@nestjs/graphql';
+import { ObjectType, Field, ID, InputType } from '@nestjs/graphql';
 import { propertyFields } from '../common/field.js';
 import type { PageAhead } from '../database/paging/page.js';
 import { connectionTypes } from '../graphql/schema/connection.js';
 import { DeriveFields } from '../graphql/schema/derived-fields.js';
 import { Node } from '../graphql/schema/node.js';
 
-@InputType({ description: 'Identifies a group.' })
+@InputType({ isOneOf: true, description: 'Identifies a group by exactly one of its members.' })
 export class GroupInput {
-  @Field(() => String, { description: 'The id of the group. Case is ignored.' })
-  id!: string;
+  @Field(() => String, { nullable: true, description: 'The id of the group. Case is ignored.' })
+  id?: string | null;
+
+  @Field(() => ID, { nullable: true, description: 'The `nodeId` of the group.' })
+  nodeId?: string | null;
 }
 
 /** A group as the API shows it. Its fields are those of the table; these properties are used by the code. */

@@ -17,7 +17,13 @@ import { Group } from './group.model.js';
 
 const DEFAULT_ORDER = { field: GroupOrderField.NAME, direction: OrderDirection.ASC };
 
-export const GROUP_TABLE = { table: 'groups', alias: 'g', noun: 'group', total: 'g.member_count' } as const;
+export const GROUP_TABLE = {
+  table: 'groups',
+  alias: 'g',
+  noun: 'group',
+  nodeType: 'Group',
+  total: 'g.member_count',
+} as const;
 
 /** All groups, or those of one user: then the list begins at the memberships, which have an index for it. */
 export function groupSource(

@@ -1,5 +1,5 @@
 import { Args, ArgsType, Context, Field, Info, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
-import { notFound } from '../database/fields/object-table.js';
+import { lookupOf, notFound } from '../database/fields/object-table.js';
 import type { GraphQLResolveInfo } from 'graphql';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
 import type { PageSelection } from '../common/page.js';
@@ -26,15 +26,15 @@ export class GroupsResolver {
   @Direct()
   @RequireScopes('read')
   @CachePolicy('mirror')
-  @Query(() => Group, { nullable: true, description: 'One group. NOT_FOUND if no group has the id.' })
+  @Query(() => Group, { nullable: true, description: 'One group. NOT_FOUND if there is no such group.' })
   async group(
     _root: unknown,
-    @Args() { group: { id } }: GroupArguments,
+    @Args() { group: input }: GroupArguments,
     @Context() { reader }: RequestContext,
     @Info() info: GraphQLResolveInfo,
   ): Promise<Group> {
-    const group = await this.service.findSelected(id, objectSelection(info, 'members'), reader);
-    if (group === null) throw notFound(GROUP_TABLE, 'group');
+    const group = await this.service.findSelected(input, objectSelection(info, 'members'), reader);
+    if (group === null) throw notFound(GROUP_TABLE, 'group', lookupOf(GROUP_TABLE, input).by);
     return group;
   }
 

@@ -1,7 +1,14 @@
 import { ServiceError } from '../common/errors.js';
-import { foldId } from '../common/fold.js';
 import type { SelectedFields } from '../common/page.js';
-import { findById, notFound, type TableNames } from '../database/fields/object-table.js';
+import {
+  findObject,
+  lookupCondition,
+  type LookupKey,
+  lookupOf,
+  notFound,
+  type ObjectInput,
+  type TableNames,
+} from '../database/fields/object-table.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import { type PageAhead, readWithParent } from '../database/paging/page.js';
 import { type PageQuery, planPage } from '../database/paging/page-query.js';
@@ -11,22 +18,22 @@ import type { Batches } from '../graphql/http/request-context.js';
 import type { MembershipArguments } from './membership.inputs.js';
 import type { MembershipList } from './membership-list.js';
 
-/** A statement for any id: the id is one of its values. */
-interface Lookup {
+/** A statement for any object: its identity is one of the values. */
+interface LookupPlan {
   readonly query: PageQuery;
   readonly columns: ProjectedColumns;
   readonly pageName: string;
-  readonly indexOfId: number;
+  readonly indexOfIdentity: number;
 }
 
 /** Pages of one list for which plans are kept: most clients request the first one. */
 const MOST_PLANS = 10;
 
 export abstract class DirectoryObjects<Model extends { key: number; membershipsAhead: PageAhead | null }> {
-  private readonly byId: Statement;
+  private readonly lookups: Readonly<Record<LookupKey, Statement>>;
   private readonly byKeys: Statement;
   /** Selections are kept with their documents. */
-  private readonly plans = new WeakMap<SelectedFields, Map<string, Lookup>>();
+  private readonly plans = new WeakMap<SelectedFields, Map<string, LookupPlan>>();
 
   /** @param memberships those below an object */
   protected constructor(
@@ -36,28 +43,30 @@ export abstract class DirectoryObjects<Model extends { key: number; membershipsA
   ) {
     const { table, alias } = names;
     const columns = projection.all.columns.join(', ');
-    this.byId = findById(names, columns);
+    const find = (by: LookupKey) => findObject(names, by, columns);
+    this.lookups = { id: find('id'), nodeId: find('nodeId'), email: find('email') };
     this.byKeys = statement(
       `select ${columns}, ${REVISION} from ${table} ${alias} where ${alias}.key = any ($1::integer[])`,
       { returnsRevision: true },
     );
   }
 
-  async find(id: string, reader: Reader): Promise<Model | null> {
-    const [row] = await reader.read(this.byId, [foldId(id)]);
+  async find(input: ObjectInput, reader: Reader): Promise<Model | null> {
+    const { by, value } = lookupOf(this.names, input);
+    const [row] = await reader.read(this.lookups[by], [value]);
     return row === undefined || row[0] === null ? null : this.modelOf(row);
   }
 
   /** Throws NotFoundError with the name of the GraphQL argument. */
-  async get({ id }: { readonly id: string }, argument: string, reader: Reader): Promise<Model> {
-    const model = await this.find(id, reader);
-    if (model === null) throw notFound(this.names, argument);
+  async get(input: ObjectInput, argument: string, reader: Reader): Promise<Model> {
+    const model = await this.find(input, reader);
+    if (model === null) throw notFound(this.names, argument, lookupOf(this.names, input).by);
     return model;
   }
 
   /** The object with a key, in one statement with all others that are requested at the same time. */
   findByKey(key: number, batches: Batches): Promise<Model | null> {
-    return batches.load<Model | null>(`${this.names.table} by key`, key, async (keys, reader) => {
+    return batches.load<number, Model | null>(`${this.names.table} by key`, key, async (keys, reader) => {
       const rows = await reader.read(this.byKeys, [keys]);
       const models = new Map(rows.map((row) => this.modelOf(row)).map((model) => [model.key, model]));
       return keys.map((each) => models.get(each) ?? null);
@@ -66,15 +75,16 @@ export abstract class DirectoryObjects<Model extends { key: number; membershipsA
 
   /** Reads an object with the selected page of memberships in one statement: the most frequent request. */
   async findSelected(
-    id: string,
+    input: ObjectInput,
     { fields, list }: SelectedObject<MembershipArguments>,
     reader: Reader,
   ): Promise<Model | null> {
-    const lookup = list === null ? null : this.planFor(fields, list);
+    const { by, value } = lookupOf(this.names, input);
+    const plan = list === null ? null : this.planFor(by, fields, list);
     // The resolver of the list reports the errors of its page.
-    if (lookup === null) return this.find(id, reader);
-    const { query, columns, pageName, indexOfId } = lookup;
-    const values = query.values.with(indexOfId, foldId(id));
+    if (plan === null) return this.find(input, reader);
+    const { query, columns, pageName, indexOfIdentity } = plan;
+    const values = query.values.with(indexOfIdentity, value);
     const found = await readWithParent(reader, { ...query, values });
     if (found === null) return null;
     const model = this.projection.mapRow(found.parent, columns);
@@ -86,40 +96,46 @@ export abstract class DirectoryObjects<Model extends { key: number; membershipsA
     return this.projection.mapRow(row, this.projection.all);
   }
 
-  private planFor(fields: SelectedFields, list: SelectedList<MembershipArguments>): Lookup | null {
+  private planFor(
+    by: LookupKey,
+    fields: SelectedFields,
+    list: SelectedList<MembershipArguments>,
+  ): LookupPlan | null {
     const pageName = this.memberships.nameOf(list.page, list.selection);
+    const name = `${by} ${pageName}`;
     let plans = this.plans.get(fields);
     if (plans === undefined || plans.size === MOST_PLANS) {
       plans = new Map();
       this.plans.set(fields, plans);
     }
-    let lookup = plans.get(pageName) ?? null;
-    if (lookup === null) {
-      lookup = this.tryToPlan(pageName, fields, list);
-      if (lookup !== null) plans.set(pageName, lookup);
+    let plan = plans.get(name) ?? null;
+    if (plan === null) {
+      plan = this.tryToPlan(by, pageName, fields, list);
+      if (plan !== null) plans.set(name, plan);
     }
-    return lookup;
+    return plan;
   }
 
   /** Null if the page is not valid. */
   private tryToPlan(
+    by: LookupKey,
     pageName: string,
     fields: SelectedFields,
     { page, selection }: SelectedList<MembershipArguments>,
-  ): Lookup | null {
+  ): LookupPlan | null {
     const { table, alias, total } = this.names;
     const columns = this.projection.select(fields);
     try {
       const source = this.memberships.sourceOf(page, this.memberships.select(selection));
-      const indexOfId = source.values.all.length;
+      const indexOfIdentity = source.values.all.length;
       const sought = {
         from: `${table} ${alias}`,
         key: `${alias}.key`,
-        condition: `${alias}.id_folded = ${source.values.add(null)}`,
+        condition: lookupCondition(this.names, by, alias, source.values.add(null)),
         columns: columns.columns,
         total,
       };
-      return { query: planPage(source, page, selection, sought), columns, pageName, indexOfId };
+      return { query: planPage(source, page, selection, sought), columns, pageName, indexOfIdentity };
     } catch (error) {
       if (error instanceof ServiceError) return null;
       throw error;

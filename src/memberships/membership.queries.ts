@@ -1,7 +1,10 @@
-import { REVISION, statement } from '../database/statements/statement.js';
+import { lookupCondition, type LookupKey } from '../database/fields/object-table.js';
+import { REVISION, type Statement, statement } from '../database/statements/statement.js';
 import type { ProjectedColumns } from '../database/fields/projection.js';
 import type { SelectedFields } from '../common/page.js';
+import { GROUP_TABLE } from '../groups/group.queries.js';
 import { roleOf } from '../groups/group-role.js';
+import { USER_TABLE } from '../users/user.queries.js';
 import { CurrentGroupMembershipInheritance } from './membership.model.js';
 
 const COLUMNS = {
@@ -37,23 +40,29 @@ function columnsOf(properties: readonly Property[]): ProjectedColumns {
   return { properties, columns: properties.map((property) => COLUMNS[property]) };
 }
 
-/** Keys of a user and a group by their ids, and the effective role of the user in the group. */
-export const FIND_ROLE = statement(
-  `
-  select ids.user_key, ids.group_key, m.role, ids.members_visible_to, ${REVISION}
+/** Keys of a user and a group by their identities, and the effective role of the user in the group. */
+export function findRole(user: LookupKey, group: LookupKey): Statement {
+  const ofUser = lookupCondition(USER_TABLE, user, 'u', '$1');
+  const ofGroup = lookupCondition(GROUP_TABLE, group, 'g', '$2');
+  return statement(
+    `
+  select ids.user_key, ids.group_key, m.role, ids.members_visible_to, ids.user_id, ${REVISION}
   from (select
-    (select u.key from users u where u.id_folded = $1) as user_key,
-    (select g.key from groups g where g.id_folded = $2) as group_key,
-    (select g.members_visible_to from groups g where g.id_folded = $2) as members_visible_to) ids
+    (select u.key from users u where ${ofUser}) as user_key,
+    (select u.id_folded from users u where ${ofUser}) as user_id,
+    (select g.key from groups g where ${ofGroup}) as group_key,
+    (select g.members_visible_to from groups g where ${ofGroup}) as members_visible_to) ids
   left join effective_memberships m on m.user_key = ids.user_key and m.group_key = ids.group_key`,
-  { returnsRevision: true, isShort: true },
-);
+    { returnsRevision: true, isShort: true },
+  );
+}
 
 export type FindRoleRow = [
   userKey: number | null,
   groupKey: number | null,
   role: number | null,
   membersVisibleTo: number | null,
+  userId: string | null,
 ];
 
 /** The role of a user in a group, by their keys. */

@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { NotFoundError, ServiceError } from '../common/errors.js';
-import { foldId } from '../common/fold.js';
-import { notFound } from '../database/fields/object-table.js';
+import { lookupOf, notFound } from '../database/fields/object-table.js';
 import type { PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
@@ -18,7 +17,7 @@ import { memberProjection, USER_TABLE } from '../users/user.queries.js';
 import type { MembershipArguments } from './membership.inputs.js';
 import { type MembershipColumns, MembershipList } from './membership-list.js';
 import type { CurrentGroupMembershipInheritance, GroupMembership } from './membership.model.js';
-import { FIND_MEMBERSHIP, FIND_ROLE, type FindRoleRow, mapRole, WHOLE_ROLE } from './membership.queries.js';
+import { FIND_MEMBERSHIP, findRole, type FindRoleRow, mapRole, WHOLE_ROLE } from './membership.queries.js';
 
 interface Parent {
   readonly key: number;
@@ -78,12 +77,14 @@ export class MembershipsService {
     role: RoleFilter | null,
     { reader, viewer }: RequestContext,
   ): Promise<boolean> {
-    const ids = [foldId(user.id), foldId(group.id)];
-    const [row = [null, null, null, null]] = await reader.read<FindRoleRow>(FIND_ROLE, ids);
-    const [userKey, groupKey, rank, membersVisibleTo] = row;
-    if (userKey === null) throw notFound(USER_TABLE, 'user');
-    if (groupKey === null) throw notFound(GROUP_TABLE, 'group');
-    if (membersVisibleTo !== 0 && viewer.id !== ids[0]) throw hiddenMembers();
+    const lookups = { user: lookupOf(USER_TABLE, user), group: lookupOf(GROUP_TABLE, group) };
+    const find = findRole(lookups.user.by, lookups.group.by);
+    const values = [lookups.user.value, lookups.group.value];
+    const [row = [null, null, null, null, null]] = await reader.read<FindRoleRow>(find, values);
+    const [userKey, groupKey, rank, membersVisibleTo, userId] = row;
+    if (userKey === null) throw notFound(USER_TABLE, 'user', lookups.user.by);
+    if (groupKey === null) throw notFound(GROUP_TABLE, 'group', lookups.group.by);
+    if (membersVisibleTo !== 0 && viewer.id !== userId) throw hiddenMembers();
     if (rank === null || role === null) return rank !== null;
     return role.strict === true ? rank === rankOf(role.is) : rank >= rankOf(role.is);
   }

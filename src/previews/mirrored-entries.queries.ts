@@ -2,7 +2,9 @@ import { type Field, storedName } from '../common/field.js';
 import type { AudienceLevel } from '../config/settings/visibility.js';
 import type { DirectoryMapping } from '../config/model/mapping.js';
 import { sqlOfField } from '../database/fields/field-columns.js';
+import { lookupCondition, type LookupKey } from '../database/fields/object-table.js';
 import { type Statement, statement } from '../database/statements/statement.js';
+import { GROUP_TABLE } from '../groups/group.queries.js';
 import type { Hashed, HashedGroup } from '../mirror/plan/plan.js';
 import {
   type MappedGroup,
@@ -11,6 +13,7 @@ import {
   type MappedPerson,
   type SourceValues,
 } from '../mirror/map/snapshot.js';
+import { USER_TABLE } from '../users/user.queries.js';
 import type { OriginalGroup } from './stored-entry.js';
 
 /**
@@ -64,15 +67,7 @@ const MEMBER_VALUES = `(
 
 /** The statements that read whole entries, and the conversion of their rows. */
 export class MirroredEntryQueries {
-  /** By folded id. */
-  readonly findPerson: Statement;
-  /** By folded id. */
-  readonly findGroup: Statement;
-  /**
-   * By folded id, if the user with the given folded id belongs to the group directly or through nested
-   * groups.
-   */
-  readonly findGroupOfPerson: Statement;
+  private readonly columns: { readonly person: string; readonly group: string };
   /**
    * The groups that name a group, by its key. The attributes by which it does follow the columns of each
    * group.
@@ -95,15 +90,35 @@ export class MirroredEntryQueries {
       'nullif(e.members_visible_to, 0)',
       MEMBER_VALUES,
     ].join(', ');
-    this.findPerson = statement(`select ${person} from users e where e.id_folded = $1`);
-    this.findGroup = statement(`select ${group} from groups e where e.id_folded = $1`);
-    this.findGroupOfPerson = statement(`
-      select ${group} from groups e where e.id_folded = $1 and exists (
-        select 1 from effective_memberships m join users u on u.key = m.user_key
-        where m.group_key = e.key and u.id_folded = $2)`);
+    this.columns = { person, group };
     this.listOuterGroups = statement(`
       select ${group}, n.named_as from nestings n join groups e on e.key = n.outer_key
       where n.inner_key = $1 order by e.sort_name, e.key`);
+  }
+
+  findPerson(by: LookupKey): Statement {
+    return statement(
+      `select ${this.columns.person} from users e where ${lookupCondition(USER_TABLE, by, 'e', '$1')}`,
+    );
+  }
+
+  /** Finds the user only if the second value is their folded id. */
+  findPersonThemselves(by: LookupKey): Statement {
+    return statement(`${this.findPerson(by).text} and e.id_folded = $2`);
+  }
+
+  findGroup(by: LookupKey): Statement {
+    return statement(
+      `select ${this.columns.group} from groups e where ${lookupCondition(GROUP_TABLE, by, 'e', '$1')}`,
+    );
+  }
+
+  /** Finds the group only if the user with the folded id belongs to it, directly or through nested groups. */
+  findGroupOfPerson(by: LookupKey): Statement {
+    return statement(`
+      ${this.findGroup(by).text} and exists (
+        select 1 from effective_memberships m join users u on u.key = m.user_key
+        where m.group_key = e.key and u.id_folded = $2)`);
   }
 
   personOf(row: EntryRow): MirroredPerson {

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { notFound } from '../database/fields/object-table.js';
+import { lookupOf, notFound } from '../database/fields/object-table.js';
 import type { Principal } from '../auth/principal.js';
 import { foldId } from '../common/fold.js';
 import type { Config } from '../config/config.js';
@@ -27,7 +27,7 @@ import {
   type MirroredPerson,
 } from './mirrored-entries.queries.js';
 import type { CallerRole } from './policy.js';
-import { type PreviewContext, canReadAll, canReadPerson, ownId, unreadable } from './rights.js';
+import { type PreviewContext, canReadAll, ownId, unreadable } from './rights.js';
 
 @Injectable()
 export class MirroredEntries {
@@ -44,13 +44,23 @@ export class MirroredEntries {
    */
   async getPerson(
     { transaction, principal }: PreviewContext,
-    { id }: UserInput,
+    input: UserInput,
     argument: string,
   ): Promise<MirroredPerson> {
-    if (!canReadPerson(principal, id)) throw unreadable(principal, argument);
-    const person = await this.findPerson(transaction, id);
-    if (person === null) throw notFound(USER_TABLE, argument);
-    return person;
+    const { by, value } = lookupOf(USER_TABLE, input);
+    if (canReadAll(principal) || (by === 'id' && value === ownId(principal))) {
+      const [row] = await transaction.read<EntryRow>(this.queries.findPerson(by), [value]);
+      if (row === undefined) throw notFound(USER_TABLE, argument, by);
+      return this.queries.personOf(row);
+    }
+    const own = by === 'id' ? null : ownId(principal);
+    const [row] =
+      own === null
+        ? []
+        : await transaction.read<EntryRow>(this.queries.findPersonThemselves(by), [value, own]);
+    // For every other user the error is the same, whether the user exists or not.
+    if (row === undefined) throw unreadable(principal, argument);
+    return this.queries.personOf(row);
   }
 
   /**
@@ -61,24 +71,32 @@ export class MirroredEntries {
    */
   async getGroup(
     { transaction, principal }: PreviewContext,
-    { id }: GroupInput,
+    input: GroupInput,
     argument: string,
   ): Promise<MirroredGroup> {
-    const { findGroup, findGroupOfPerson } = this.queries;
-    if (canReadAll(principal)) return this.findOrThrow(transaction.read(findGroup, [foldId(id)]), argument);
-    const person = ownId(principal);
-    if (person === null) throw unreadable(principal, argument);
-    return this.findOrThrow(transaction.read(findGroupOfPerson, [foldId(id), person]), argument);
+    const { by, value } = lookupOf(GROUP_TABLE, input);
+    const person = canReadAll(principal) ? null : ownId(principal);
+    if (person === null && !canReadAll(principal)) throw unreadable(principal, argument);
+    const rows = await (person === null
+      ? transaction.read<EntryRow>(this.queries.findGroup(by), [value])
+      : transaction.read<EntryRow>(this.queries.findGroupOfPerson(by), [value, person]));
+    const [row] = rows;
+    if (row === undefined) throw notFound(GROUP_TABLE, argument, by);
+    return this.queries.groupOf(row).group;
   }
 
   /** Reads a group that the same operation has created. */
-  getNewGroup(transaction: PreviewTransaction, id: string): Promise<MirroredGroup> {
-    return this.findOrThrow(transaction.read(this.queries.findGroup, [foldId(id)]), 'id');
+  async getNewGroup(transaction: PreviewTransaction, id: string): Promise<MirroredGroup> {
+    const [row] = await transaction.read<EntryRow>(this.queries.findGroup('id'), [foldId(id)]);
+    if (row === undefined) throw notFound(GROUP_TABLE, 'id');
+    return this.queries.groupOf(row).group;
   }
 
   /** Reads the user on whose behalf a token acts. Null: the token has no user in the directory. */
   async findActor(reader: Reader, { subject }: Principal): Promise<MirroredPerson | null> {
-    return subject === null ? null : this.findPerson(reader, subject);
+    if (subject === null) return null;
+    const [row] = await reader.read<EntryRow>(this.queries.findPerson('id'), [foldId(subject)]);
+    return row === undefined ? null : this.queries.personOf(row);
   }
 
   async listOuterGroups(
@@ -90,17 +108,6 @@ export class MirroredEntries {
       const { group, next } = this.queries.groupOf(row);
       return { group, namedAs: next as NamedAs };
     });
-  }
-
-  private async findOrThrow(found: Promise<EntryRow[]>, argument: string): Promise<MirroredGroup> {
-    const [row] = await found;
-    if (row === undefined) throw notFound(GROUP_TABLE, argument);
-    return this.queries.groupOf(row).group;
-  }
-
-  private async findPerson(reader: Reader, id: string): Promise<MirroredPerson | null> {
-    const [row] = await reader.read<EntryRow>(this.queries.findPerson, [foldId(id)]);
-    return row === undefined ? null : this.queries.personOf(row);
   }
 }
 

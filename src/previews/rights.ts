@@ -28,11 +28,6 @@ export function ownId({ scopes, subject }: Principal): string | null {
   return scopes.has('profile') && subject !== null ? foldId(subject) : null;
 }
 
-/** @param id id of a user, who may not exist: the function does not read the database */
-export function canReadPerson(principal: Principal, id: string): boolean {
-  return canReadAll(principal) || foldId(id) === ownId(principal);
-}
-
 /** Returns the error that rejects an argument. It does not depend on the content of the directory. */
 export function unreadable({ scopes }: Principal, argument: string): ServiceError {
   return new ServiceError(

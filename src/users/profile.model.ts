@@ -2,8 +2,9 @@ import { Field, ObjectType } from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { RequireScopes } from '../auth/access.js';
 import { isInstant, propertyFields } from '../common/field.js';
-import { DeriveFields, ShareFields } from '../graphql/schema/derived-fields.js';
+import { DeriveFields } from '../graphql/schema/derived-fields.js';
 import { Node } from '../graphql/schema/node.js';
+import { ShareFields } from '../graphql/schema/shared-fields.js';
 import { Person } from './person.model.js';
 import { User } from './user.model.js';
 

@@ -17,7 +17,13 @@ import { User } from './user.model.js';
 
 const DEFAULT_ORDER = { field: UserOrderField.NAME, direction: OrderDirection.ASC };
 
-export const USER_TABLE = { table: 'users', alias: 'u', noun: 'user', total: 'u.group_count' } as const;
+export const USER_TABLE = {
+  table: 'users',
+  alias: 'u',
+  noun: 'user',
+  nodeType: 'User',
+  total: 'u.group_count',
+} as const;
 
 /** All users, or those of one group: then the list begins at the memberships, which have an index for it. */
 export function userSource(

@@ -1,5 +1,5 @@
 import { Args, ArgsType, Context, Field, Info, Query, Resolver } from '@nestjs/graphql';
-import { notFound } from '../database/fields/object-table.js';
+import { lookupOf, notFound } from '../database/fields/object-table.js';
 import type { GraphQLResolveInfo } from 'graphql';
 import { RequireScopes } from '../auth/access.js';
 import { ServiceError } from '../common/errors.js';
@@ -28,15 +28,15 @@ export class UsersResolver {
   @Direct()
   @RequireScopes('read')
   @CachePolicy('mirror')
-  @Query(() => User, { nullable: true, description: 'One user. NOT_FOUND if no user has the id.' })
+  @Query(() => User, { nullable: true, description: 'One user. NOT_FOUND if there is no such user.' })
   async user(
     _root: unknown,
-    @Args() { user: { id } }: UserArguments,
+    @Args() { user: input }: UserArguments,
     @Context() { reader }: RequestContext,
     @Info() info: GraphQLResolveInfo,
   ): Promise<User> {
-    const user = await this.service.findSelected(id, objectSelection(info, 'groups'), reader);
-    if (user === null) throw notFound(USER_TABLE, 'user');
+    const user = await this.service.findSelected(input, objectSelection(info, 'groups'), reader);
+    if (user === null) throw notFound(USER_TABLE, 'user', lookupOf(USER_TABLE, input).by);
     return user;
   }
 
@@ -67,7 +67,7 @@ export class UsersResolver {
   ): Promise<Profile> {
     const id = principal?.subject ?? null;
     const user =
-      id === null ? null : await this.service.findSelected(id, objectSelection(info, 'groups'), reader);
+      id === null ? null : await this.service.findSelected({ id }, objectSelection(info, 'groups'), reader);
     if (user !== null) return new Profile(user);
     throw new ServiceError(
       'NO_USER_CONTEXT',

@@ -29,7 +29,7 @@ export class UsersService extends DirectoryObjects<User> {
 
   /** The id of the user for whom a token acts, as the directory spells it; null: there is none. */
   async findIdOf({ subject }: Principal, reader: Reader): Promise<string | null> {
-    return subject === null ? null : ((await this.find(subject, reader))?.id ?? null);
+    return subject === null ? null : ((await this.find({ id: subject }, reader))?.id ?? null);
   }
 
   /** @throws NotFoundError when the group of `memberOf` does not exist */

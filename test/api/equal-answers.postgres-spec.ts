@@ -41,6 +41,12 @@ const CURSORS = `{
   search(query: "anna", first: 2) { edges { cursor } }
 }`;
 
+const NODE_IDS = `{
+  profile { nodeId }
+  users(first: 4) { nodes { nodeId } }
+  groups(first: 4) { nodes { nodeId } }
+}`;
+
 /** The smallest valid picture. */
 const PHOTO = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 
@@ -57,6 +63,7 @@ describe('a response', () => {
   let compiler: CompilerSwitch;
   let executions: { plain: Executions; remembering: Executions };
   let cursors: string[];
+  let nodeIds: string[];
   const counts = { asked: 0, rememberable: 0, remembered: 0 };
   const askers: Record<string, string | undefined> = {};
   const agent = new Agent({ keepAlive: true });
@@ -89,6 +96,9 @@ describe('a response', () => {
     const { data } = await remembering.query(CURSORS, { authorization: askers['person'] });
     cursors = [...JSON.stringify(data).matchAll(/"cursor":"([^"]+)"/g)].map(([, cursor = '']) => cursor);
     expect(cursors.length).toBeGreaterThan(10);
+    const nodes = await remembering.query(NODE_IDS, { authorization: askers['person'] });
+    nodeIds = [...JSON.stringify(nodes.data).matchAll(/"nodeId":"([^"]+)"/g)].map(([, id = '']) => id);
+    expect(nodeIds).toHaveLength(9);
   });
 
   afterAll(async () => {
@@ -157,7 +167,7 @@ describe('a response', () => {
 
   it(`is the same by graphql-js, compiled, and cached (seed ${SEED})`, async () => {
     const asked: fc.Arbitrary<Asked> = fc.record({
-      request: randomRequests(schema, { ...known, cursors }, CHANGING),
+      request: randomRequests(schema, { ...known, cursors, nodeIds }, CHANGING),
       asker: often(
         fc.constantFrom('person', 'person', 'service'),
         fc.constantFrom('person with one scope', 'service with one scope', 'nobody'),

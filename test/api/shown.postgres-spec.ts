@@ -8,6 +8,7 @@ const PICTURE = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAI
 const FIELDS: Record<string, Record<string, string>> = {
   User: {
     id: 'id',
+    nodeId: 'nodeId',
     name: 'name',
     givenName: 'givenName',
     familyName: 'familyName',
@@ -21,6 +22,7 @@ const FIELDS: Record<string, Record<string, string>> = {
   },
   Group: {
     id: 'id',
+    nodeId: 'nodeId',
     name: 'name',
     description: 'description',
     website: 'website',

@@ -130,7 +130,10 @@ it(`${REQUESTS} damaged requests get sound responses (seed ${SEED})`, async () =
     data: object;
   };
   const cursors = [...JSON.stringify(data).matchAll(/"cursor":"([^"]+)"/g)].map(([, cursor = '']) => cursor);
-  const known = { users: ['anna', 'ben'], groups: ['club', 'team'], cursors };
+  const nodeIds = ['User', 'Group', 'Profile'].map((type) =>
+    Buffer.from(`${type}:00000000-0000-4000-8000-000000000000`).toString('base64url'),
+  );
+  const known = { users: ['anna', 'ben'], groups: ['club', 'team'], cursors, nodeIds };
   const property = fc.asyncProperty(mutatedRequests(schema, known), ask);
   const numRuns = Math.max(1, Math.ceil((REQUESTS - asked) / LANES));
   const lanes = Array.from({ length: LANES }, (_, lane) =>

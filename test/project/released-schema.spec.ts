@@ -20,13 +20,14 @@ describe('the schema', () => {
 });
 
 const SCHEMA = `
-  type Query { user(id: ID, size: Int = 1): User, group(id: ID!): Group, kind: Kind, found: Found }
+  type Query { user(id: ID, size: Int = 1): User, group(id: ID!): Group, kind: Kind, found(in: In, id: Id): Found }
   type User { name: String!, email: String, old: Old }
   type Old { name: String }
   type Group { name: String }
   union Found = User | Group
   enum Kind { ONE OTHER }
   input In { part: Int }
+  input Id { id: ID! }
 `;
 const TODAY = new Date('2026-11-21T00:00:00Z');
 
@@ -46,6 +47,12 @@ describe('a breaking change of the schema', () => {
     ['that narrows an argument', 'id: ID,', 'id: ID!,', "Type for argument 'id'"],
     ['that adds a required argument', 'id: ID,', 'id: ID, way: Int!,', "Argument 'way: Int!' added"],
     ['that makes a field nullable', 'name: String!,', 'name: String,', "Field 'User.name' changed type"],
+    [
+      'that allows one member instead of several',
+      'input In { part: Int }',
+      'input In @oneOf { part: Int }',
+      "Directive 'oneOf' was added",
+    ],
     ['that changes a default', 'size: Int = 1', 'size: Int = 2', 'Default value'],
   ])('is one %s', async (_name, before, after, message) => {
     expect((await breaksOf(before, after)).join('\n')).toContain(message);
@@ -57,6 +64,11 @@ describe('a breaking change of the schema', () => {
     ['that adds a value', 'OTHER', 'OTHER THIRD'],
     ['that makes an argument optional', 'group(id: ID!)', 'group(id: ID)'],
     ['that makes a field non-null', 'email: String,', 'email: String!,'],
+    [
+      'that makes the one required member one of several',
+      'input Id { id: ID! }',
+      'input Id @oneOf { id: ID, name: ID }',
+    ],
     ['that adds a description', 'email: String,', '"Where to write to." email: String,'],
   ])('is not one %s', async (_name, before, after) => {
     expect(await breaksOf(before, after)).toEqual([]);

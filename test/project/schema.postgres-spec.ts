@@ -14,7 +14,7 @@ describe('the schema of a running service', () => {
   it('matches the file', async () => {
     const authorization = await service.serviceAccount('read');
     const data = await service.read<IntrospectionQuery>(
-      getIntrospectionQuery({ inputValueDeprecation: true }),
+      getIntrospectionQuery({ inputValueDeprecation: true, oneOf: true }),
       {
         authorization,
       },

@@ -6,16 +6,16 @@ import {
   type GraphQLNamedType,
   type GraphQLObjectType,
   type GraphQLSchema,
+  isAbstractType,
   isListType,
   isObjectType,
-  isUnionType,
 } from 'graphql';
 
 /** A connection from one type to another. */
 export interface DiagramEdge {
   readonly from: string;
   readonly to: string;
-  /** The fields that return the other type. Empty: the type is a member of a union. */
+  /** The fields that return the other type. Empty: the other type is a possible type of an abstract type. */
   readonly fields: readonly string[];
   /** Whether the fields return several objects, as a connection or as a list. */
   readonly isMany: boolean;
@@ -31,7 +31,7 @@ export function connectionsOf(schema: GraphQLSchema): DiagramEdge[] {
   const visit = (type: GraphQLNamedType) => {
     if (seen.has(type.name)) return;
     seen.add(type.name);
-    for (const { to, field, isMany } of stepsFrom(type)) {
+    for (const { to, field, isMany } of stepsFrom(type, schema)) {
       const key = `${type.name} ${to.name} ${isMany}`;
       const known = found.get(key);
       const fields = [...(known?.fields ?? []), ...(field === null ? [] : [field])];
@@ -89,12 +89,13 @@ interface Step {
   readonly isMany: boolean;
 }
 
-function stepsFrom(type: GraphQLNamedType): Step[] {
-  if (isUnionType(type)) return type.getTypes().map((to) => ({ to, field: null, isMany: false }));
+function stepsFrom(type: GraphQLNamedType, schema: GraphQLSchema): Step[] {
+  if (isAbstractType(type))
+    return schema.getPossibleTypes(type).map((to) => ({ to, field: null, isMany: false }));
   if (!isObjectType(type)) return [];
   return Object.values(type.getFields()).flatMap((field): Step[] => {
     const { to, isMany } = targetOf(field);
-    return isObjectType(to) || isUnionType(to) ? [{ to, field: field.name, isMany }] : [];
+    return isObjectType(to) || isAbstractType(to) ? [{ to, field: field.name, isMany }] : [];
   });
 }
 

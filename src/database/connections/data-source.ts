@@ -19,6 +19,7 @@ import { Reconciliation1763683200008 } from '../migrations/0009-reconciliation.j
 import { FieldValues1763683200009 } from '../migrations/0010-field-values.js';
 import { Restores1763683200010 } from '../migrations/0011-restores.js';
 import { Visibility1763683200011 } from '../migrations/0012-visibility.js';
+import { Identity1763683200013 } from '../migrations/0014-identity.js';
 import {
   OpenConnections,
   embeddedPoolOptions,
@@ -42,6 +43,7 @@ export const MIGRATIONS = [
   FieldValues1763683200009,
   Restores1763683200010,
   Visibility1763683200011,
+  Identity1763683200013,
 ];
 
 /** Key of the advisory lock that allows one process at a time to migrate: the bytes of «migr». */

@@ -1,5 +1,6 @@
 import { NotFoundError } from '../../common/errors.js';
-import { foldId } from '../../common/fold.js';
+import { foldAddress, foldId } from '../../common/fold.js';
+import { type NodeType, parseNodeId } from '../../common/node-id.js';
 import {
   IS_COMPLETE,
   OPEN_REVISION,
@@ -13,32 +14,89 @@ export interface TableNames {
   readonly alias: 'u' | 'g';
   /** The word for an object of the table in error messages. */
   readonly noun: 'user' | 'group';
+  readonly nodeType: NodeType;
   /** SQL for the number of memberships of an object. */
   readonly total: string;
 }
 
-/** The key of the object with an id. Throws NotFoundError. */
+/** How a client names an object: exactly one member has a value. */
+export interface ObjectInput {
+  readonly id?: string | null;
+  readonly nodeId?: string | null;
+  readonly email?: string | null;
+}
+
+/** The identity by which an object is looked up. */
+export type LookupKey = 'id' | 'nodeId' | 'email';
+
+/** An object to look up. No object has the value null. */
+export interface ObjectLookup {
+  readonly by: LookupKey;
+  readonly value: string | null;
+}
+
+const WORDS: Readonly<Record<LookupKey, string>> = {
+  id: 'There is no % with this id',
+  nodeId: 'There is no % with this node id',
+  email: 'No % has this e-mail address, or several have it',
+};
+
+export function lookupOf({ nodeType }: Pick<TableNames, 'nodeType'>, input: ObjectInput): ObjectLookup {
+  const { id, nodeId, email } = input;
+  if (typeof id === 'string') return { by: 'id', value: foldId(id) };
+  if (typeof email === 'string') return { by: 'email', value: foldAddress(email) };
+  const node = parseNodeId(nodeId ?? '');
+  return { by: 'nodeId', value: node?.type === nodeType ? node.entryUuid : null };
+}
+
+/**
+ * SQL condition for the object with an identity. Several people can have one address, which then identifies none.
+ * @param value placeholder of the value of an ObjectLookup
+ */
+export function lookupCondition(
+  { table }: Pick<TableNames, 'table'>,
+  by: LookupKey,
+  alias: string,
+  value: string,
+): string {
+  if (by === 'id') return `${alias}.id_folded = ${value}`;
+  if (by === 'nodeId') return `${alias}.entry_uuid = ${value}::uuid`;
+  const same = `${addressOf('same')} = ${value}`;
+  return `${alias}.key = (select min(same.key) from ${table} same where ${same} having count(*) = 1)`;
+}
+
+/** SQL for the e-mail address as lookups compare it: the expression of an index. */
+export function addressOf(alias: string): string {
+  return `lower(${alias}.email collate "C")`;
+}
+
+/** The key of an object. Throws NotFoundError. */
 export async function getKey(
   names: TableNames,
-  { id }: { readonly id: string },
+  input: ObjectInput,
   argument: string,
   reader: Reader,
 ): Promise<number> {
-  const [[key] = [null]] = await reader.read<[number | null]>(findById(names, `${names.alias}.key`), [
-    foldId(id),
-  ]);
-  if (key === null) throw notFound(names, argument);
+  const { by, value } = lookupOf(names, input);
+  const find = findObject(names, by, `${names.alias}.key`);
+  const [[key] = [null]] = await reader.read<[number | null]>(find, [value]);
+  if (key === null) throw notFound(names, argument, by);
   return key;
 }
 
-export function notFound({ noun }: Pick<TableNames, 'noun'>, argument: string): NotFoundError {
-  return new NotFoundError(`There is no ${noun} with this id`, argument);
+export function notFound(
+  { noun }: Pick<TableNames, 'noun'>,
+  argument: string,
+  by: LookupKey = 'id',
+): NotFoundError {
+  return new NotFoundError(WORDS[by].replace('%', noun), argument);
 }
 
-/** Returns one row even if no object has the id. In that row only the revision is not null. */
-export function findById({ table, alias }: TableNames, columns: string): Statement {
+/** Returns one row even if no object is found. In that row only the revision is not null. */
+export function findObject(names: TableNames, by: LookupKey, columns: string): Statement {
+  const { table, alias } = names;
   return statement(
-    `select ${columns}, s.${OPEN_REVISION} from mirror_state s left join ${table} ${alias} on ${alias}.id_folded = $1
+    `select ${columns}, s.${OPEN_REVISION} from mirror_state s left join ${table} ${alias} on ${lookupCondition(names, by, alias, '$1')}
      where ${IS_COMPLETE}`,
     { returnsRevision: true, isShort: true },
   );

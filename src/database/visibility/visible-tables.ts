@@ -13,7 +13,7 @@ export const COLUMNS = {
   users: [
     ...['key', 'entry_uuid', 'dn', 'dn_key', 'id', 'id_folded', 'name', 'given_name', 'family_name', 'email'],
     ...['school_year', 'photo', 'picture', 'sort_name', 'search_text', 'search_pairs', 'content_hash'],
-    ...['created_at', 'updated_at', 'source_values', 'field_values', 'visible_to'],
+    ...['created_at', 'updated_at', 'source_values', 'field_values', 'visible_to', 'is_active'],
   ],
   groups: [
     ...['key', 'entry_uuid', 'dn', 'dn_key', 'id', 'id_folded', 'name', 'description', 'website', 'email'],

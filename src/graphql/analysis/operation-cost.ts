@@ -1,3 +1,4 @@
+import { Extensions } from '@nestjs/graphql';
 import {
   getArgumentValues,
   GraphQLError,
@@ -13,9 +14,14 @@ import { type Operation, type SelectedField, selectedAmong, type Variables } fro
 const NODES_PER_POINT = 100;
 
 export interface OperationCost {
-  /** Maximum number of nodes that its connections may return. The sizes of nested connections multiply. */
+  /** Maximum number of nodes that its connections and lists of nodes may return. The sizes of nested connections multiply. */
   readonly nodeCount: number;
   readonly points: number;
+}
+
+/** Declares that a field returns one object for each element of a list argument: at most LARGEST_PAGE. */
+export function SizedBy(argument: string): MethodDecorator {
+  return Extensions({ sizedBy: argument });
 }
 
 /** The cost of an operation. Throws ServiceError QUERY_TOO_COMPLEX or BAD_USER_INPUT. */
@@ -39,7 +45,7 @@ function countNodes(
   for (const selected of selectedAmong(fields, variables)) {
     refuseAbove(limits.depth, depth, 'levels');
     const given = coerceArguments(selected, variables);
-    const size = isConnection(selected.field) ? pageSize(selected, given) : null;
+    const size = isConnection(selected.field) ? pageSize(selected, given) : listSize(selected, given);
     const inside = size === null ? multiplier : multiplier * size;
     if (size !== null) nodes += inside;
     nodes += countNodes(selected.children, variables, limits, inside, depth + 1);
@@ -78,6 +84,16 @@ function pageSize({ parentType, field }: SelectedField, values: Record<string, u
     throw new BadUserInputError(message, argument);
   }
   return size;
+}
+
+/** The length of the argument that determines the size of the list. Null: there is no such argument. */
+function listSize({ parentType, field }: SelectedField, values: Record<string, unknown>): number | null {
+  const argument = field.extensions['sizedBy'] as string | undefined;
+  if (argument === undefined) return null;
+  const { length } = values[argument] as readonly unknown[];
+  if (length <= LARGEST_PAGE) return length;
+  const message = `${argument} of ${parentType.name}.${field.name} must have at most ${LARGEST_PAGE} elements`;
+  throw new BadUserInputError(message, argument);
 }
 
 function refuseAbove(limit: number, count: number, what: string): void {

@@ -10,7 +10,7 @@ import DataLoader from 'dataloader';
 
 /** Batches the reads of one level, so that each level of an operation costs one statement. */
 export class Batches {
-  private readonly loaders = new Map<string, DataLoader<number, unknown>>();
+  private readonly loaders = new Map<string, DataLoader<unknown, unknown>>();
 
   /** @param reader source of all reads */
   constructor(private readonly reader: Reader) {}
@@ -20,15 +20,15 @@ export class Batches {
    * @param name identifies the read, including all its arguments
    * @param read returns the values of many keys from `reader`, in the order of the keys
    */
-  load<Value>(
+  load<Key extends number | string, Value>(
     name: string,
-    key: number,
-    read: (keys: readonly number[], reader: Reader) => Promise<Value[]>,
+    key: Key,
+    read: (keys: readonly Key[], reader: Reader) => Promise<Value[]>,
   ): Promise<Value> {
-    let loader = this.loaders.get(name) as DataLoader<number, Value> | undefined;
+    let loader = this.loaders.get(name) as DataLoader<Key, Value> | undefined;
     if (loader === undefined) {
       // An async function, so that an error thrown before the read rejects the promises of the callers.
-      loader = new DataLoader<number, Value>(async (keys) => read(keys, this.reader));
+      loader = new DataLoader<Key, Value>(async (keys) => read(keys, this.reader));
       this.loaders.set(name, loader);
     }
     return loader.load(key);

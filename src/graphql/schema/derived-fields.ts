@@ -3,12 +3,10 @@ import { Extensions } from '@nestjs/graphql';
 import {
   type GraphQLInputFieldConfigMap,
   GraphQLInputObjectType,
-  type GraphQLField,
   type GraphQLFieldConfigMap,
   GraphQLFloat,
   type GraphQLInputType,
   type GraphQLNamedType,
-  GraphQLInterfaceType,
   GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
@@ -25,6 +23,7 @@ import { filterTypeOf } from '../../database/fields/value-filters.js';
 import type { CacheDependency } from '../cache/cache-policy.decorator.js';
 import { DateTime, Url } from './scalars.js';
 import { VALUE_FILTER_TYPES } from './value-filter-types.js';
+import { addSharedFields } from './shared-fields.js';
 
 /** A field of an object type or an input type that no property of a class declares. */
 export interface DerivedField {
@@ -48,16 +47,13 @@ export function DeriveFields(derive: Derive): ClassDecorator {
   return Extensions({ deriveFields: derive });
 }
 
-/**
- * Declares that an interface of the type has every field that all types of the interface have, with the same type and
- * arguments. (Nest drops the extensions of interfaces.)
- */
-export function ShareFields({ name }: { readonly name: string }): ClassDecorator {
-  return Extensions({ sharedFields: name });
+/** Adds the fields of tables to types, and then those that types share to their interfaces. */
+export function addDerivedFields(schema: GraphQLSchema, config: Config): GraphQLSchema {
+  return addSharedFields(deriveFields(schema, config));
 }
 
-export function addDerivedFields(schema: GraphQLSchema, config: Config): GraphQLSchema {
-  const derived = mapSchema(schema, {
+function deriveFields(schema: GraphQLSchema, config: Config): GraphQLSchema {
+  return mapSchema(schema, {
     [MapperKind.OBJECT_TYPE]: (type) => {
       const derived = derivedFieldsOf(type, config);
       if (derived.length === 0) return type;
@@ -94,35 +90,6 @@ export function addDerivedFields(schema: GraphQLSchema, config: Config): GraphQL
       return new GraphQLInputObjectType({ ...own, fields: { ...own.fields, ...fields } });
     },
   });
-  return mapSchema(derived, {
-    [MapperKind.INTERFACE_TYPE]: (type) => {
-      const types = derived.getPossibleTypes(type);
-      if (!types.some(({ extensions }) => extensions['sharedFields'] === type.name)) return type;
-      return new GraphQLInterfaceType({ ...type.toConfig(), fields: fieldsSharedBy(types) });
-    },
-  });
-}
-
-function fieldsSharedBy([first, ...others]: readonly GraphQLObjectType[]): GraphQLFieldConfigMap<
-  unknown,
-  unknown
-> {
-  const fields = Object.values(first?.getFields() ?? {}).filter((field) =>
-    others.every((other) => signatureOf(other.getFields()[field.name]) === signatureOf(field)),
-  );
-  const configs = first?.toConfig().fields ?? {};
-  return Object.fromEntries(
-    fields.map(({ name, type, description, deprecationReason }) => [
-      name,
-      { type, args: configs[name]?.args ?? {}, description, deprecationReason },
-    ]),
-  );
-}
-
-function signatureOf(field: GraphQLField<unknown, unknown> | undefined): string | null {
-  if (field === undefined) return null;
-  const given = field.args.map(({ name, type, defaultValue }) => [name, String(type), defaultValue]);
-  return JSON.stringify([String(field.type), given]);
 }
 
 function derivedFieldsOf(

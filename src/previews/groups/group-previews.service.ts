@@ -53,7 +53,7 @@ export class GroupPreviewsService {
     await refuseTaken(wanted.id, record.dn, caller);
     await addGroup(transaction, record, randomUUID(), this.mapping);
     const records = [record, ...(parent === null ? [] : await this.nest(parent, wanted.id, transaction))];
-    const group = await this.groups.get(wanted, 'id', transaction);
+    const group = await this.groups.get({ id: wanted.id }, 'id', transaction);
     return { clientMutationId, preview: await previewOf(transaction, records), group };
   }
 
@@ -69,7 +69,7 @@ export class GroupPreviewsService {
     const { record, sourceValues } = changeGroup(before.value, change, this.mapping.groups);
     const value = { ...withChange(before.value, change), sourceValues };
     await applyChange(transaction, { updatedGroups: [{ ...before, value }] }, this.mapping);
-    const group = await this.groups.get(before.value, 'group', transaction);
+    const group = await this.groups.get({ id: before.value.id }, 'group', transaction);
     return { clientMutationId, preview: await previewOf(transaction, [record]), group };
   }
 

@@ -136,12 +136,12 @@ export class MembershipPreviewsService {
   }
 
   private async getMembership(facts: Facts, context: RequestContext): Promise<GroupMembership> {
-    const user = await this.users.get(facts.person.value, 'user', context.previewTransaction);
+    const user = await this.users.get({ id: facts.person.value.id }, 'user', context.previewTransaction);
     return this.memberships.get(user, await this.getGroup(facts, context), context.previewTransaction);
   }
 
   private getGroup({ group }: Facts, { previewTransaction: transaction }: RequestContext) {
-    return this.groups.get(group.value, 'group', transaction);
+    return this.groups.get({ id: group.value.id }, 'group', transaction);
   }
 }
 

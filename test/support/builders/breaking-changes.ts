@@ -1,6 +1,6 @@
-import { CriticalityLevel, diff } from '@graphql-inspector/core';
+import { ChangeType, CriticalityLevel, diff } from '@graphql-inspector/core';
 import { MapperKind, mapSchema, pruneSchema } from '@graphql-tools/utils';
-import type { GraphQLSchema } from 'graphql';
+import { type GraphQLSchema, isInputObjectType, isRequiredInputField } from 'graphql';
 import { monthsAfter, NOTICE_MONTHS, parseDeprecation } from '../../../src/graphql/schema/deprecation.js';
 
 /** Changes that make existing documents return other results without being invalid. */
@@ -18,10 +18,33 @@ export async function findBreaks(
   const changes = await diff(withoutWhatMayBeGone(released, today), current);
   return changes
     .filter(
+      ({ type, meta }) =>
+        !(
+          type === ChangeType.DirectiveUsageInputObjectAdded &&
+          isHarmlessOneOf(meta as Record<string, unknown>, released)
+        ),
+    )
+    .filter(
       ({ criticality, type }) =>
         criticality.level === CriticalityLevel.Breaking || ALSO_BREAKING.includes(String(type)),
     )
     .map(({ message }) => message);
+}
+
+/**
+ * Whether an input becomes @oneOf whose only member was required: each value that was valid has exactly one member, and
+ * remains valid.
+ */
+function isHarmlessOneOf(
+  { addedDirectiveName, inputObjectName }: Readonly<Record<string, unknown>>,
+  released: GraphQLSchema,
+): boolean {
+  const type = released.getType(String(inputObjectName));
+  const members = isInputObjectType(type) ? Object.values(type.getFields()) : [];
+  const [only] = members;
+  return (
+    addedDirectiveName === 'oneOf' && members.length === 1 && only !== undefined && isRequiredInputField(only)
+  );
 }
 
 /** Returns the breaking changes, each with its remedy; empty if there are none. */

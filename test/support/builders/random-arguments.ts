@@ -17,6 +17,7 @@ export interface Known {
   readonly users: readonly string[];
   readonly groups: readonly string[];
   readonly cursors: readonly string[];
+  readonly nodeIds: readonly string[];
 }
 
 /**
@@ -125,12 +126,13 @@ function valueFor(type: GraphQLInputType, name: string, known: Known): fc.Arbitr
   if (name === 'after' || name === 'before') {
     return often(fc.constantFrom(...known.cursors), fc.constantFrom(...FORGED), 2);
   }
+  if (name === 'nodeId' || name === 'nodeIds') return fc.constantFrom(...known.nodeIds, ...FORGED);
   return fc.constantFrom('a', 'berg', 'p1', '1A', '', 'Ünï', '"\\');
 }
 
 function objectFor(type: GraphQLInputObjectType, name: string, known: Known): fc.Arbitrary<unknown> {
-  if (type.name === 'UserInput') return identifiedBy(known.users);
-  if (type.name === 'GroupInput') return identifiedBy(known.groups);
+  if (type.name === 'UserInput') return identifiedBy(known.users, known);
+  if (type.name === 'GroupInput') return identifiedBy(known.groups, known);
   const members = Object.values(type.getFields()).map((member) => {
     const value = valueFor(member.type, `${name}.${member.name}`, known);
     const drawn = isRequiredInputField(member) ? value : often(fc.constant<unknown>(ABSENT), value, 2);
@@ -141,9 +143,14 @@ function objectFor(type: GraphQLInputObjectType, name: string, known: Known): fc
     .map((drawn): unknown => Object.fromEntries(drawn.filter(([, value]) => value !== ABSENT)));
 }
 
-function identifiedBy(ids: readonly string[]): fc.Arbitrary<unknown> {
+function identifiedBy(ids: readonly string[], { nodeIds }: Known): fc.Arbitrary<unknown> {
   const unknown = fc.constantFrom('nobody', '', 'constructor', '\u0000', 'P1');
-  return often(fc.constantFrom(...ids), unknown, 16).map((id) => ({ id }));
+  const byId = often(fc.constantFrom(...ids), unknown, 16).map((id) => ({ id }));
+  return often(
+    byId,
+    fc.constantFrom(...nodeIds).map((nodeId) => ({ nodeId })),
+    4,
+  );
 }
 
 /** Returns one of two values, the second on average once in `times` calls. */

@@ -4,8 +4,8 @@ import {
   type GraphQLCompositeType,
   type GraphQLField,
   type GraphQLSchema,
+  isAbstractType,
   isCompositeType,
-  isObjectType,
   isUnionType,
 } from 'graphql';
 import { argumentsFor, type DrawnArgument, type Known, often, type Spelling } from './random-arguments.js';
@@ -67,7 +67,7 @@ export class RandomSelections {
   }
 
   private selection(type: GraphQLCompositeType, depth: number): fc.Arbitrary<Drawn> {
-    const fields = isObjectType(type) ? Object.values(type.getFields()) : [];
+    const fields = isUnionType(type) ? [] : Object.values(type.getFields());
     const steady = fields.filter(({ name }) => !this.changing.includes(`${type.name}.${name}`));
     const [objects, leaves] = [steady.filter(hasFields), steady.filter((field) => !hasFields(field))];
     const kinds = [{ weight: 1, arbitrary: this.field({ name: '__typename', args: [] }, null) }];
@@ -78,7 +78,7 @@ export class RandomSelections {
     if (depth > 0) {
       const each = objects.map((field) => this.field(field, this.inside(field, depth - 1)));
       if (each.length > 0) kinds.push({ weight: Math.min(each.length, 4), arbitrary: fc.oneof(...each) });
-      const weight = isUnionType(type) ? 8 : 1;
+      const weight = isAbstractType(type) ? 8 : 1;
       const on = this.typesWithin(type);
       kinds.push({ weight, arbitrary: fc.oneof(...on.map((each) => this.inline(each, depth - 1))) });
       kinds.push({ weight, arbitrary: fc.oneof(...on.map((each) => this.spread(each, depth - 1))) });
@@ -130,11 +130,11 @@ export class RandomSelections {
     return this.of(type, depth);
   }
 
-  /** Possible type conditions inside a type: the type itself, members of the union, and unions that contain it. */
+  /** Possible type conditions inside a type: the type itself, its possible types, and abstract types that it belongs to. */
   private typesWithin(type: GraphQLCompositeType): GraphQLCompositeType[] {
-    if (isUnionType(type)) return [type, ...type.getTypes()];
-    const unions = Object.values(this.schema.getTypeMap()).filter(isUnionType);
-    return [type, ...unions.filter((union) => union.getTypes().some((each) => each === type))];
+    if (isAbstractType(type)) return [type, ...this.schema.getPossibleTypes(type)];
+    const abstract = Object.values(this.schema.getTypeMap()).filter(isAbstractType);
+    return [type, ...abstract.filter((each) => this.schema.getPossibleTypes(each).includes(type))];
   }
 }
 

@@ -6,6 +6,7 @@ import {
   type GraphQLSchema,
   isEnumType,
   isInputObjectType,
+  isInterfaceType,
   isIntrospectionType,
   isObjectType,
   isSpecifiedScalarType,
@@ -37,7 +38,7 @@ function declarationsIn(type: GraphQLNamedType): ContractElement[] {
   const { name, description } = type;
   const kind = type.constructor.name;
   const itself: ContractElement = { coordinate: name, signature: kind, description };
-  if (isObjectType(type)) {
+  if (isObjectType(type) || isInterfaceType(type)) {
     return [
       itself,
       ...Object.values(type.getFields()).flatMap((field) => {
@@ -51,7 +52,14 @@ function declarationsIn(type: GraphQLNamedType): ContractElement[] {
   }
   if (isInputObjectType(type)) {
     const fields = Object.values(type.getFields());
-    return [itself, ...fields.map((field) => inputDeclaration(`${name}.${field.name}`, field))];
+    return [
+      itself,
+      ...fields.map((field) => {
+        const declared = inputDeclaration(`${name}.${field.name}`, field);
+        // The member of a @oneOf input is never null.
+        return type.isOneOf ? { ...declared, signature: `${declared.signature}!` } : declared;
+      }),
+    ];
   }
   if (isEnumType(type)) {
     const values = type.getValues();

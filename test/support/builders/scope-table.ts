@@ -48,6 +48,7 @@ DirectoryStatus.asOf                          inherited
 DirectoryStatus.blockedReason                 inherited
 DirectoryStatus.state                         inherited
 Group.members                                 read
+Group.nodeId                                  inherited
 Group.parents                                 inherited
 Group.subgroups                               inherited
 GroupConnection.edges                         inherited
@@ -78,6 +79,7 @@ PageInfo.hasNextPage                          inherited
 PageInfo.hasPreviousPage                      inherited
 PageInfo.startCursor                          inherited
 Profile.groups                                inherited
+Profile.nodeId                                inherited
 Profile.user                                  read
 Query.buildInfo                               public
 Query.changes                                 directory
@@ -87,6 +89,8 @@ Query.directoryStatus                         public
 Query.group                                   read
 Query.groups                                  read
 Query.isMember                                read
+Query.node                                    token
+Query.nodes                                   token
 Query.profile                                 profile
 Query.rateLimit                               public
 Query.search                                  read
@@ -126,6 +130,7 @@ UpdateUserPayload.clientMutationId            inherited
 UpdateUserPayload.preview                     inherited
 UpdateUserPayload.user                        inherited
 User.groups                                   inherited
+User.nodeId                                   inherited
 UserConnection.edges                          inherited
 UserConnection.nodes                          inherited
 UserConnection.pageInfo                       inherited

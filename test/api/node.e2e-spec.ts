@@ -1,0 +1,220 @@
+import { nodeIdOf, type NodeType } from '../../src/common/node-id.js';
+import { writeClients } from '../support/clients/clients.js';
+import { buildLdif } from '../support/builders/directory.js';
+import { TestService } from '../support/servers/service.js';
+
+/** Of Anna, Ben and the club, in this order. The client `demo-basic` acts for the first. */
+const UUIDS = [1, 2, 3].map((digit) => `00000000-0000-4000-8000-00000000000${digit}`);
+const [ANNA = '', BEN = '', CLUB = ''] = UUIDS;
+const OWNER = 'ada.martin';
+const UNKNOWN = '00000000-0000-4000-8000-0000000000ff';
+
+const NODES = `query ($nodeIds: [ID!]!) { nodes(nodeIds: $nodeIds) {
+  __typename nodeId ... on User { id createdAt } ... on Profile { id user { id } } ... on Group { id updatedAt } } }`;
+
+interface FoundNode {
+  readonly __typename: NodeType;
+  readonly nodeId: string;
+  readonly id: string;
+}
+
+describe('a node id', () => {
+  const service = TestService.forSuite({
+    environment: { AUTH_EMBEDDED_CLIENTS: writeClients([{ id: 'client', owner: OWNER }]) },
+    ldif: buildLdif(
+      [
+        { id: OWNER, name: 'Anna', email: 'anna@example.org', uuid: ANNA },
+        { id: 'ben', name: 'Ben', uuid: BEN },
+      ],
+      [{ id: 'club', name: 'Club', members: [OWNER, 'ben'], uuid: CLUB }],
+    ),
+  });
+  let account: string;
+  let person: string;
+
+  beforeAll(async () => {
+    account = await service.serviceAccount('read', 'directory');
+    person = await service.accessToken('profile read directory', 'client');
+  });
+
+  async function nodesOf(nodeIds: readonly string[], authorization = person): Promise<(FoundNode | null)[]> {
+    const data = await service.read<{ nodes: (FoundNode | null)[] }>(NODES, {
+      authorization,
+      variables: { nodeIds },
+    });
+    return data.nodes;
+  }
+
+  it('is the same wherever the object is', async () => {
+    const query = `{
+      user(user: {id: "ben"}) { nodeId groups(first: 1) { nodes { user { nodeId } group { nodeId } } } }
+      users(first: 2) { nodes { nodeId } }
+      group(group: {id: "club"}) { nodeId members(first: 2) { nodes { user { nodeId } } } }
+      groups(first: 1) { nodes { nodeId } }
+      search(query: "ben", first: 1) { nodes { ... on Node { nodeId } } }
+      changes(first: 9) { nodes { userNodeId groupNodeId user { nodeId } group { nodeId } } }
+    }`;
+    const text = JSON.stringify(await service.read(query, { authorization: account }));
+    const found = new Set([...text.matchAll(/odeId":"([^"]+)"/g)].map(([, nodeId]) => nodeId));
+    expect([...found].sort()).toEqual(
+      [nodeIdOf('User', ANNA), nodeIdOf('User', BEN), nodeIdOf('Group', CLUB)].sort(),
+    );
+    const changes = await service.read<{ changes: { nodes: Record<string, unknown>[] } }>(query, {
+      authorization: account,
+    });
+    for (const { userNodeId, user } of changes.changes.nodes)
+      if (userNodeId !== null) expect(user).toEqual({ nodeId: userNodeId });
+  });
+
+  it('leads to the object, in the order of the argument and as often as it is given', async () => {
+    const [ben, club, profile, anna] = [
+      nodeIdOf('User', BEN),
+      nodeIdOf('Group', CLUB),
+      nodeIdOf('Profile', ANNA),
+      nodeIdOf('User', ANNA),
+    ];
+    const expected = [
+      { __typename: 'Group', nodeId: club, id: 'club', updatedAt: expect.any(String) as string },
+      { __typename: 'User', nodeId: ben, id: 'ben', createdAt: expect.any(String) as string },
+      null,
+      { __typename: 'Profile', nodeId: profile, id: OWNER, user: { id: OWNER } },
+      { __typename: 'User', nodeId: anna, id: OWNER, createdAt: expect.any(String) as string },
+      { __typename: 'User', nodeId: ben, id: 'ben', createdAt: expect.any(String) as string },
+    ];
+    expect(await nodesOf([club, ben, nodeIdOf('User', UNKNOWN), profile, anna, ben])).toEqual(expected);
+    const one = await service.read(`{ node(nodeId: "${profile}") { nodeId ... on Person { name email } } }`, {
+      authorization: person,
+    });
+    expect(one).toEqual({ node: { nodeId: profile, name: 'Anna', email: 'anna@example.org' } });
+  });
+
+  it('has the values that the query of its type has', async () => {
+    const fields = 'id name givenName familyName email schoolYear createdAt updatedAt photo';
+    const groupFields =
+      'id name description website email createdAt updatedAt members(first: 2) { totalCount }';
+    const data = await service.read(
+      `{ user(user: {id: "ben"}) { ${fields} } again: node(nodeId: "${nodeIdOf('User', BEN)}") { ... on User { ${fields} } }
+         group(group: {id: "club"}) { ${groupFields} }
+         groupAgain: node(nodeId: "${nodeIdOf('Group', CLUB)}") { ... on Group { ${groupFields} } } }`,
+      { authorization: account },
+    );
+    expect([data['again'], data['groupAgain']]).toEqual([data['user'], data['group']]);
+  });
+
+  it('of another kind, or in another spelling, leads to nothing, without an error', async () => {
+    const ben = nodeIdOf('User', BEN);
+    const others = [
+      '',
+      'ben',
+      BEN,
+      `${ben}=`,
+      `${ben}\0`,
+      ` ${ben}`,
+      ben.repeat(200),
+      nodeIdOf('Group', BEN),
+      nodeIdOf('User', CLUB),
+      nodeIdOf('User', BEN.replace('8000', '800g')),
+      Buffer.from(`Change:${BEN}`).toString('base64url'),
+      '🎓',
+    ];
+    expect(await nodesOf(others)).toEqual(others.map(() => null));
+  });
+
+  it('of a profile leads to it only for the user of the token', async () => {
+    const [own, other] = [nodeIdOf('Profile', ANNA), nodeIdOf('Profile', BEN)];
+    expect(await nodesOf([other])).toEqual([null]);
+    expect(await nodesOf([own], await service.serviceAccount('profile', 'read'))).toEqual([null]);
+    expect(await nodesOf([own])).toMatchObject([{ id: OWNER }]);
+    // The same request of others is not answered from what was remembered for its owner.
+    expect(await nodesOf([own], await service.serviceAccount('profile', 'read', 'directory'))).toEqual([
+      null,
+    ]);
+  });
+
+  it.each([
+    ['User', 'read', ['profile']],
+    ['Group', 'read', ['profile']],
+    ['Profile', 'profile', ['read']],
+  ] as const)('of a %s needs the scope %s', async (type, needed, scopes) => {
+    const authorization = await service.accessToken(scopes.join(' '), 'client');
+    for (const uuid of [...UUIDS, UNKNOWN]) {
+      const query = `query ($nodeIds: [ID!]!) { nodes(nodeIds: $nodeIds) { nodeId } }`;
+      const variables = { nodeIds: [nodeIdOf(type, uuid)] };
+      const { status, data, errors } = await service.query(query, { authorization, variables });
+      expect({ status, data, errors }).toMatchObject({
+        status: 200,
+        data: { nodes: null },
+        errors: [
+          {
+            path: ['nodes'],
+            message: `A node of the type ${type} is not accessible with this token: it needs the scope ${needed}.`,
+            extensions: { code: 'INSUFFICIENT_SCOPE', requiredScopes: [needed], grantedScopes: scopes },
+          },
+        ],
+      });
+    }
+  });
+
+  it('is not read without a token', async () => {
+    const { status, errors } = await service.query(`{ node(nodeId: "${nodeIdOf('User', BEN)}") { nodeId } }`);
+    expect([status, errors[0]?.extensions.code]).toEqual([401, 'UNAUTHENTICATED']);
+  });
+
+  it('is one of at most 100, which cost as much as as many rows', async () => {
+    const ids = (count: number) => Array.from({ length: count }, () => nodeIdOf('User', BEN));
+    const query = `query ($nodeIds: [ID!]!) { nodes(nodeIds: $nodeIds) { nodeId } rateLimit { nodeCount cost } }`;
+    const ask = (nodeIds: string[]) =>
+      service.query<{ nodes: unknown[]; rateLimit: unknown }>(query, {
+        authorization: person,
+        variables: { nodeIds },
+      });
+    for (const count of [0, 1, 100, 2]) {
+      const { data } = await ask(ids(count));
+      expect(data?.nodes).toHaveLength(count);
+      expect(data?.rateLimit).toEqual({ nodeCount: count, cost: 1 });
+    }
+    const literal = ids(101)
+      .map((each) => `"${each}"`)
+      .join();
+    for (const { status, data, errors } of [
+      await ask(ids(101)),
+      await service.query(`{ nodes(nodeIds: [${literal}]) { nodeId } }`, { authorization: person }),
+      await service.query(`{ nodes(nodeIds: [${literal}]) { nodeId } }`, { authorization: account }),
+    ]) {
+      expect([status, data, errors.map(({ extensions }) => extensions.code)]).toEqual([
+        400,
+        undefined,
+        ['BAD_USER_INPUT'],
+      ]);
+      expect(errors[0]?.extensions).toMatchObject({ argument: 'nodeIds' });
+    }
+  });
+});
+
+describe('a fragment on Person', () => {
+  const service = TestService.forSuite({
+    ldif: buildLdif(
+      [{ id: OWNER, name: 'Ada', givenName: 'A', schoolYear: '1A' }],
+      [{ id: 'club', members: [OWNER] }],
+    ),
+  });
+
+  it('serves users and profiles', async () => {
+    const authorization = await service.accessToken('profile read', 'demo-basic');
+    const data = await service.read<Record<'user' | 'profile', object>>(
+      `{ user(user: {id: "${OWNER}"}) { ...P } profile { ...P } }
+       fragment P on Person { id name givenName email schoolYear photo groups(first: 2) { totalCount nodes { group { id } } } }`,
+      { authorization },
+    );
+    expect(data.user).toEqual({
+      id: OWNER,
+      name: 'Ada',
+      givenName: 'A',
+      email: null,
+      schoolYear: '1A',
+      photo: null,
+      groups: { totalCount: 1, nodes: [{ group: { id: 'club' } }] },
+    });
+    expect(data.profile).toEqual(data.user);
+  });
+});
