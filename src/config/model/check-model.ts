@@ -1,0 +1,140 @@
+import { mappableFields } from './built-in-fields.js';
+import { checkField, type FieldPlace } from './check-field.js';
+import { closestTo } from './did-you-mean.js';
+import { BUILT_IN_SCOPES, FOREIGN_SCOPES } from '../scopes.js';
+import type { Model, OwnField } from './model.schema.js';
+import { INTERNAL_NAMES, SCHEMA_NAMES } from './reserved-names.js';
+import { type ModelProblem, type Path, quote, type YamlFile } from './yaml-file.js';
+
+const MOST_FIELDS = 100;
+
+type Kind = 'users' | 'groups';
+const KINDS: readonly Kind[] = ['users', 'groups'];
+
+/** Finds what is wrong between values that are valid one by one. */
+export class ModelCheck {
+  readonly problems: ModelProblem[] = [];
+  private readonly scopes: readonly string[];
+
+  constructor(
+    private readonly model: Model,
+    private readonly file: YamlFile,
+  ) {
+    // A declaration that is invalid is a problem of its own, and not one of each place that uses it.
+    const declared = (file.value as { scopes?: unknown } | null | undefined)?.scopes;
+    const names = typeof declared === 'object' && declared !== null ? Object.keys(declared) : [];
+    this.scopes = [...BUILT_IN_SCOPES.map(({ name }) => name), ...names];
+  }
+
+  run(): readonly ModelProblem[] {
+    this.checkScopes();
+    for (const kind of KINDS) this.checkFields(kind);
+    this.checkReverseNames();
+    const { bypass } = this.model.visibility ?? {};
+    if (bypass !== undefined) this.checkScope(bypass, ['visibility', 'bypass']);
+    return this.problems;
+  }
+
+  private checkScopes(): void {
+    for (const name of Object.keys(this.model.scopes ?? {})) {
+      const isBuiltIn = BUILT_IN_SCOPES.some((scope) => scope.name === name);
+      if (isBuiltIn) this.atKey(['scopes', name], `${quote(name)} is a built-in scope. Choose another name`);
+      if (FOREIGN_SCOPES.includes(name))
+        this.atKey(['scopes', name], `${quote(name)} is a scope of OpenID Connect. Choose another name`);
+    }
+  }
+
+  private checkFields(kind: Kind): void {
+    const fields = Object.entries(this.model[kind]?.fields ?? {});
+    const path = [kind, 'fields'];
+    const own = fields.filter(([, field]) => isOwn(field)).length;
+    if (own > MOST_FIELDS) this.atKey(path, `${kind}.fields has ${own} fields. Keep at most ${MOST_FIELDS}`);
+    for (const [name, field] of fields) {
+      const isBuiltIn = mappableFields(kind).includes(name);
+      if (!isOwn(field)) {
+        if (!isBuiltIn) this.atKey([...path, name], this.explainShortForm(kind, name));
+      } else if (isBuiltIn) {
+        const cure = 'Write only the attribute that it is read from';
+        this.atKey([...path, name], `${quote(name)} is a built-in field of ${kind}. ${cure}`);
+      } else this.checkOwnField({ kind, name, field, path: [...path, name] });
+    }
+  }
+
+  private explainShortForm(kind: Kind, name: string): string {
+    const closest = closestTo(name, mappableFields(kind));
+    if (closest !== null)
+      return `${quote(name)} is not a built-in field of ${kind}. Did you mean ${closest}?`;
+    return this.isReserved(kind, name)
+      ? `${quote(name)} is not read from an attribute by fields. Remove it, or use the key of ${kind} or of the model`
+      : `${quote(name)} is a field of your own, and needs more. Write {attribute, type, description}`;
+  }
+
+  private checkOwnField(place: FieldPlace): void {
+    const { kind, name, field, path } = place;
+    this.checkName(kind, name, path);
+    if (field.access !== undefined) this.checkScope(field.access, [...path, 'access']);
+    for (const { key, text } of checkField(field)) this.atValue([...path, key], `${quote(name)} ${text}`);
+  }
+
+  private checkName(kind: Kind, name: string, path: Path): void {
+    if (!this.isReserved(kind, name)) return;
+    this.atKey(
+      path,
+      `${quote(name)} is a name of the built-in schema or of the service. Choose another name`,
+    );
+  }
+
+  private isReserved(kind: Kind, name: string): boolean {
+    return (SCHEMA_NAMES[kind] as readonly string[]).includes(name) || INTERNAL_NAMES.includes(name);
+  }
+
+  /** A reverse name is a field of the other type: it is unique among all fields there. */
+  private checkReverseNames(): void {
+    const taken = { users: this.ownNames('users'), groups: this.ownNames('groups') };
+    for (const kind of KINDS) {
+      for (const [name, field] of Object.entries(this.model[kind]?.fields ?? {})) {
+        if (!isOwn(field) || field.reverse === undefined) continue;
+        const target = /User/.test(field.type) ? 'users' : 'groups';
+        const path = [kind, 'fields', name, 'reverse'];
+        const { reverse } = field;
+        if (this.isReserved(target, reverse))
+          this.atValue(
+            path,
+            `${quote(reverse)} is a name of the built-in schema or of the service. Choose another name`,
+          );
+        else if (taken[target].has(reverse))
+          this.atValue(
+            path,
+            `${quote(reverse)} is the name of another field or reverse of ${target}. Choose another name`,
+          );
+        taken[target].add(reverse);
+      }
+    }
+  }
+
+  private ownNames(kind: Kind): Set<string> {
+    return new Set(Object.keys(this.model[kind]?.fields ?? {}));
+  }
+
+  private checkScope(name: string, path: Path): void {
+    if (this.scopes.includes(name)) return;
+    const closest = closestTo(name, this.scopes);
+    const cure =
+      closest === null
+        ? 'Declare it under scopes'
+        : `Did you mean ${closest}? Otherwise declare it under scopes`;
+    this.atValue(path, `The scope ${quote(name)} does not exist. ${cure}`);
+  }
+
+  private atKey(path: Path, text: string): void {
+    this.problems.push({ ...this.file.placeOfKey(path), text });
+  }
+
+  private atValue(path: Path, text: string): void {
+    this.problems.push({ ...this.file.placeOfValue(path), text });
+  }
+}
+
+export function isOwn(field: string | readonly string[] | OwnField): field is OwnField {
+  return typeof field === 'object' && !Array.isArray(field);
+}

@@ -1,0 +1,138 @@
+import type { z } from 'zod';
+import { closestTo } from './did-you-mean.js';
+import { MODEL, type Model, modelJsonSchema } from './model.schema.js';
+import { type ModelProblem, type Path, quote, type YamlFile } from './yaml-file.js';
+
+type Issue = z.core.$ZodIssue;
+
+/** The part of a JSON Schema that is followed to find the keys of a map. */
+interface SchemaNode {
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly additionalProperties?: SchemaNode | boolean;
+  readonly items?: SchemaNode;
+  readonly anyOf?: readonly SchemaNode[];
+}
+
+/** The rest of a model after the removal of invalid parts, so that everything else can be checked, too. */
+interface CheckedShape {
+  readonly model: Model;
+  readonly problems: readonly ModelProblem[];
+}
+
+/** Compares a file with the declaration of the model. */
+export function checkShape(file: YamlFile): CheckedShape {
+  // An empty file is a model without keys.
+  const value: unknown = structuredClone(file.value ?? {});
+  const problems: ModelProblem[] = [];
+  let result = MODEL.safeParse(value);
+  if (!result.success)
+    problems.push(...specific(result.error.issues).flatMap((issue) => describe(issue, file)));
+  // Each attempt removes at least one value; the bound is for values that occur in several places by aliases.
+  for (let attempt = 0; !result.success && attempt < 10; attempt++) {
+    for (const issue of specific(result.error.issues)) remove(value, issue);
+    result = MODEL.safeParse(value);
+  }
+  return { model: result.success ? result.data : {}, problems };
+}
+
+/** Replaces an issue of a union by the issues of the alternative that the value was meant to be. */
+function specific(issues: readonly Issue[]): Issue[] {
+  return issues.flatMap((issue) => {
+    if (issue.code !== 'invalid_union') return [issue];
+    const meant = issue.errors.find((alternative) => !alternative.some(isOfOtherType));
+    if (meant === undefined) return [issue];
+    return specific(meant.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] })));
+  });
+}
+
+function isOfOtherType({ code, path }: Issue): boolean {
+  return path.length === 0 && (code === 'invalid_type' || code === 'invalid_union');
+}
+
+function describe(issue: Issue, file: YamlFile): ModelProblem[] {
+  const { path } = issue;
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ ...file.placeOfKey([...path, key]), text: unknownKey(key, path) }));
+  }
+  if (issue.code === 'invalid_key') {
+    const [reason] = issue.issues;
+    const text = `${quote(String(path.at(-1)))} in ${nameOf(path.slice(0, -1))} ${reason?.message ?? 'is invalid'}`;
+    return [{ ...file.placeOfKey(path), text }];
+  }
+  const isMissing = valueAt(file.value, path) === undefined;
+  const place = isMissing ? file.placeOfKey(path) : file.placeOfValue(path);
+  return [{ ...place, text: `${nameOf(path)} ${isMissing ? 'is missing. Add it' : messageOf(issue)}` }];
+}
+
+function unknownKey(key: string, path: Path): string {
+  const known = keysAt(modelJsonSchema() as SchemaNode, path);
+  const closest = closestTo(key, known);
+  const cure =
+    closest === null ? `Remove it: the keys here are ${known.join(', ')}` : `Did you mean ${closest}?`;
+  return `${quote(key)} is not a key of ${nameOf(path)}. ${cure}`;
+}
+
+function messageOf(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.expected === 'array'
+        ? 'is not a list. Write a list'
+        : 'is not a map. Write keys and values, or remove the key';
+    case 'too_small':
+      return 'is empty. Write at least one value';
+    case 'too_big':
+      return issue.origin === 'array'
+        ? `has too many values. Write at most ${String(issue.maximum)}`
+        : issue.message;
+    default:
+      return issue.message;
+  }
+}
+
+/** The keys that a map at a path may have. */
+function keysAt(root: SchemaNode, path: Path): string[] {
+  let nodes: SchemaNode[] = [root];
+  for (const step of path) {
+    nodes = nodes.flatMap(alternatives).flatMap(({ properties, additionalProperties: others, items }) => {
+      const next = properties?.[String(step)] ?? (typeof others === 'object' ? others : items);
+      return next === undefined ? [] : [next];
+    });
+  }
+  return nodes.flatMap(alternatives).flatMap(({ properties }) => Object.keys(properties ?? {}));
+}
+
+function alternatives(node: SchemaNode): readonly SchemaNode[] {
+  return node.anyOf?.flatMap(alternatives) ?? [node];
+}
+
+/** Removes what an issue is about; of a list, all of it, because its other values would get other places. */
+function remove(root: unknown, issue: Issue): void {
+  const { path } = issue;
+  if (issue.code === 'unrecognized_keys') {
+    for (const key of issue.keys) removeAt(root, [...path, key]);
+    return;
+  }
+  const isMissing = valueAt(root, path) === undefined;
+  const listed = path.findIndex((step) => typeof step === 'number');
+  removeAt(root, listed >= 0 ? path.slice(0, listed) : isMissing ? path.slice(0, -1) : path);
+}
+
+function removeAt(root: unknown, path: Path): void {
+  const parent = valueAt(root, path.slice(0, -1));
+  const key = path.at(-1);
+  if (typeof parent === 'object' && parent !== null && key !== undefined) Reflect.deleteProperty(parent, key);
+}
+
+export function valueAt(root: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (value, step) =>
+      typeof value === 'object' && value !== null && Object.hasOwn(value, step)
+        ? (value as Record<PropertyKey, unknown>)[step]
+        : undefined,
+    root,
+  );
+}
+
+export function nameOf(path: Path): string {
+  return path.length === 0 ? 'the model' : path.map(String).join('.').slice(0, 200);
+}

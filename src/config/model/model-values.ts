@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { compileFilter } from '../../ldap/filter/filter.js';
+import { InvalidFilterError } from '../../ldap/filter/filter-parser.js';
+import { InvalidDnError, parseDn } from '../../ldap/naming/dn.js';
+
+// Schemas of single values of the model file. A message is the end of a sentence whose subject is the value, and the cure.
+
+/** RFC 4512 §1.4: a descriptor or a numeric OID. Options, such as `;lang-fr`, belong to the name (RFC 4512 §2.5). */
+const ATTRIBUTE = /^(?:[A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+)(?:;[A-Za-z0-9-]+)*$/;
+/** RFC 6749 §3.3, without spaces. */
+const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+
+const NOT_AN_ATTRIBUTE = 'is not the name of an LDAP attribute. Write a name such as telephoneNumber';
+
+const named = (error: string) =>
+  z.string({ error }).max(256, { error: 'is too long. Write at most 256 characters' });
+
+export const attribute = named(NOT_AN_ATTRIBUTE).regex(ATTRIBUTE, { error: NOT_AN_ATTRIBUTE });
+
+export const attributes = z.union([attribute, z.array(attribute).min(1).max(20)], {
+  error:
+    'is neither the name of an LDAP attribute nor a list of names. Write a name, or a list such as [displayName, cn]',
+});
+
+export const filter = z
+  .string({ error: 'is not a filter. Write a filter such as (objectClass=person), RFC 4515' })
+  .max(10_000, { error: 'is too long. Write at most 10,000 characters' })
+  .superRefine((text, context) => {
+    explain(
+      context,
+      InvalidFilterError,
+      () => compileFilter(text),
+      'Write a filter such as (objectClass=person), RFC 4515',
+    );
+  });
+
+const dn = z
+  .string({ error: 'is not a DN. Write a DN such as ou=people, relative to DIRECTORY_BASE_DN' })
+  .superRefine((text, context) => {
+    explain(
+      context,
+      InvalidDnError,
+      () => parseDn(text),
+      'Write a DN such as ou=people, relative to DIRECTORY_BASE_DN',
+    );
+  });
+
+export const bases = z.union([dn, z.array(dn).min(1).max(20)], {
+  error:
+    'is neither a DN nor a list of DNs. Write a DN such as ou=people, or a list such as [ou=people, ou=staff]',
+});
+
+export const scopeName = named('is not the name of a scope').regex(SCOPE_TOKEN, {
+  error:
+    'is not the name of a scope (RFC 6749, section 3.3). Use letters, digits and punctuation, without spaces, quotes and backslashes',
+});
+
+export const fieldName = z
+  .string()
+  .max(64, { error: 'is too long for the name of a field. Write at most 64 characters' })
+  .regex(/^[A-Za-z][A-Za-z0-9_]*$/, {
+    error: 'is not a name for a GraphQL field. Begin with a letter, and use letters, digits and _',
+  });
+
+export const sentence = z
+  .string({ error: 'is missing or no text. Write a sentence for the readers of the schema' })
+  .trim()
+  .min(1, { error: 'is empty. Write a sentence for the readers of the schema' })
+  .max(1000, { error: 'is too long. Write at most 1,000 characters' });
+
+export const flag = z.boolean({ error: 'is neither true nor false. Write true or false' });
+
+export const oneOf = <const Names extends readonly [string, ...string[]]>(names: Names) =>
+  z.enum(names, { error: `is not one of the possible values. Write ${names.join(', ')}` });
+
+/** Adds the message of an expected error as a problem. */
+function explain(
+  context: z.RefinementCtx<string>,
+  expected: abstract new (...given: never[]) => Error,
+  attempt: () => unknown,
+  cure: string,
+): void {
+  try {
+    attempt();
+  } catch (error) {
+    if (!(error instanceof expected)) throw error;
+    context.addIssue(`is an ${(error as Error).message}. ${cure}`);
+  }
+}

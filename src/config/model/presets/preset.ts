@@ -1,0 +1,37 @@
+/** How the values of an attribute of a group name its members: by DN, by id of a user, or by entryUUID. */
+export type NamedBy = 'dn' | 'id' | 'uuid';
+
+/** The attributes of one role. With several, all of them count. */
+export interface RoleMapping {
+  readonly attributes: readonly string[];
+  readonly by: NamedBy;
+}
+
+/**
+ * The defaults for one kind of server. Attributes that a preset does not name are those of the tables of fields
+ * (src/users/user.fields.ts, src/groups/group.fields.ts), which are the names of the standards.
+ */
+export interface Preset {
+  /** Attribute with the identity that survives renames (RFC 4530). */
+  readonly uuid: string;
+  readonly modifiedAt: string;
+  readonly users: EntryPreset & {
+    /** Filter for users that are not active. Null: all users are active. */
+    readonly disabled: string | null;
+  };
+  readonly groups: EntryPreset & {
+    readonly members: RoleMapping;
+    readonly admins: RoleMapping;
+    readonly owners: RoleMapping;
+    /** Object classes of a new group. */
+    readonly classes: readonly string[];
+  };
+}
+
+export interface EntryPreset {
+  /** Relative to the base DN. */
+  readonly base: string;
+  readonly filter: string;
+  /** Attributes by the name of the field, where they differ from the table. */
+  readonly attributes: Readonly<Record<string, readonly string[]>>;
+}
