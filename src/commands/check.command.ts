@@ -102,8 +102,6 @@ function withoutUserInformation(finding: Finding): Finding {
 function describeSettings(): { name: string; value: string }[] {
   return (Object.keys(SETTINGS) as SettingName[]).map((name) => {
     const value = process.env[name] ?? '';
-    if (value === '' && process.env[name] !== undefined && 'emptyIsValue' in SETTINGS[name])
-      return { name, value: '(empty)' };
     const isSet = value !== '' || (process.env[`${name}_FILE`] ?? '') !== '';
     const hidden = 'secret' in SETTINGS[name];
     return { name, value: isSet ? (hidden ? '(set)' : hideUserInformation(value)) : '(default)' };

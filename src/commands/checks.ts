@@ -10,7 +10,6 @@ import type { RedisConfig } from '../config/settings/redis.js';
 import { readClients } from '../identity-provider/clients.js';
 import { checkDirectory } from '../sources/check/check-directory.js';
 import { checkFile } from '../sources/check/check-file.js';
-import { openSource } from '../sources/open-source.js';
 import { configProblems } from '../start/preconditions.js';
 import { checkDatabase } from './check-database.js';
 import type { Show } from './progress.js';
@@ -35,24 +34,18 @@ export async function runChecks(config: Config, show: Show): Promise<Finding[]> 
 
 async function checkDirectorySource(config: DirectoryConfig, show: Show): Promise<Finding[]> {
   const { source } = config;
-  const mistakes = configProblems(() => openSource(config)).map((each) =>
-    problem('directory settings', each),
-  );
   const progress = (entries: number) => {
     show(`Checking the directory: ${entries.toLocaleString('en')} entries read`);
   };
   show('Checking the directory');
-  // With an invalid filter or base, the directory cannot be queried.
-  if (source.kind === 'ldap') {
-    if (mistakes.length > 0) return mistakes;
-    return checkDirectory(config, source, new AbortController().signal, progress);
-  }
+  if (source.kind === 'ldap') return checkDirectory(config, source, new AbortController().signal, progress);
   const isThere = await access(source.file).then(
     () => true,
     () => false,
   );
-  if (!isThere) return [problem('directory file', `it cannot be read: ${source.file}`), ...mistakes];
-  return mistakes.length > 0 ? mistakes : checkFile(config, source, progress);
+  return isThere
+    ? checkFile(config, source, progress)
+    : [problem('directory file', `it cannot be read: ${source.file}`)];
 }
 
 async function checkRedis(config: RedisConfig): Promise<Finding> {

@@ -2,7 +2,6 @@
 const FIXES: readonly [what: string, fix: string][] = [
   ['settings', 'Correct the variable, or its line in .env. docs/settings.md describes each setting'],
   ['directory file', 'Set DIRECTORY_URL to a whole LDIF file that this user may read'],
-  ['directory settings', 'Correct the filters and bases of the directory. docs/settings.md describes them'],
   ['directory password', 'Set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://'],
   [
     'directory account',

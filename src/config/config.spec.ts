@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
+import { modelSetting } from '../../test/support/builders/model-file.js';
 import { configProblems } from '../start/preconditions.js';
 import { type Environment, readConfig } from './config.js';
 import { type SettingName, SETTINGS } from './settings.js';
@@ -34,23 +35,23 @@ describe('the configuration', () => {
   });
 
   it('takes an empty variable for an unset one', () => {
-    const ordinary = names.filter((name) => !('emptyIsValue' in SETTINGS[name]));
-    expect(readConfig(Object.fromEntries(ordinary.map((name) => [name, ''])))).toEqual(readConfig({}));
+    expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(readConfig({}));
   });
 
-  it('takes an empty base of people or groups for the base DN itself', () => {
+  it('takes an empty base of users or groups for the base DN itself', () => {
     const basesOf = (environment: Environment) => {
       const { users, groups } = readConfig(environment).directory.mapping;
-      return [users.base, groups.base];
+      return [users.bases, groups.bases];
     };
-    expect(basesOf({})).toEqual(['ou=people,dc=example,dc=org', 'ou=groups,dc=example,dc=org']);
+    expect(basesOf({})).toEqual([['ou=people,dc=example,dc=org'], ['ou=groups,dc=example,dc=org']]);
     const suffix = { DIRECTORY_BASE_DN: 'o=school' };
-    expect(basesOf({ ...suffix, DIRECTORY_PEOPLE_BASE: '', DIRECTORY_GROUPS_BASE: '' })).toEqual([
-      'o=school',
-      'o=school',
+    expect(
+      basesOf({ ...suffix, ...modelSetting('users: {base: ""}\ngroups: {base: ["", ou=clubs]}') }),
+    ).toEqual([['o=school'], ['o=school', 'ou=clubs,o=school']]);
+    expect(basesOf({ ...suffix, ...modelSetting('users: {base: " "}') })).toEqual([
+      ['o=school'],
+      ['ou=groups,o=school'],
     ]);
-    expect(basesOf({ ...suffix, DIRECTORY_PEOPLE_BASE: ' ' })).toEqual(['o=school', 'ou=groups,o=school']);
-    expect(problemsOf({ DIRECTORY_USER_ID: '' })).toEqual([]);
   });
 
   it('keeps the path of a base URL, without slashes at the end', () => {
@@ -114,7 +115,7 @@ describe('the configuration', () => {
       BASE_URL: 'ftp://example.org',
       DATABASE_URL: 'mysql://localhost',
       DIRECTORY_URL: 'sample.ldif',
-      DIRECTORY_USER_ID: 'no attribute',
+      DIRECTORY_BASE_DN: 'no DN',
       DIRECTORY_GUARD_PERCENT: '101',
       ALLOW_EMBEDDED: 'perhaps',
       LOG_LEVEL: 'loud',
@@ -128,10 +129,10 @@ describe('the configuration', () => {
       'LOG_LEVEL',
       'DATABASE_URL',
       'DIRECTORY_URL',
-      'DIRECTORY_USER_ID',
       'DIRECTORY_GUARD_PERCENT',
       'URL_SIGNING_KEYS',
       'AUTH_INTROSPECTION_CLIENT_ID',
+      'DIRECTORY_BASE_DN',
     ]);
     expect(problems.filter((problem) => problem.includes('\n'))).toEqual([]);
   });

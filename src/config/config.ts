@@ -5,6 +5,11 @@ import { buildDatabase, type DatabaseConfig } from './settings/database.js';
 import { buildDirectory, type DirectoryConfig } from './settings/directory.js';
 import { buildExplorer, type ExplorerConfig } from './settings/explorer.js';
 import { buildLimits, type LimitsConfig } from './settings/limits.js';
+import { buildScopes } from './model/build-visibility.js';
+import { findMovedSettings } from './model/moved-settings.js';
+import { findBaseDnProblem } from './model/model-values.js';
+import { NO_MODEL, type ReadModel, readModel } from './model/read-model.js';
+import type { ScopeDefinition } from './scopes.js';
 import { buildMonitoring, type MonitoringConfig } from './settings/monitoring.js';
 import { buildRedis, type RedisConfig } from './settings/redis.js';
 import { baseUrlOf } from './settings/service.js';
@@ -30,6 +35,10 @@ export interface Config {
   readonly redis: RedisConfig | null;
   readonly database: DatabaseConfig;
   readonly directory: DirectoryConfig;
+  /** The path of the model file. Null: the built-in model. */
+  readonly modelFile: string | null;
+  /** The scopes of the service: those of the built-in schema, and then those of the model. */
+  readonly scopes: readonly ScopeDefinition[];
   readonly auth: AuthConfig;
   /** Null: the explorer is not served. */
   readonly explorer: ExplorerConfig | null;
@@ -52,12 +61,24 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads the environment into a Config. This is the only function that reads it.
+ * @param findMore finds problems of files that the settings name, to be reported together with all others
  * @throws ConfigError with every problem found
  */
-export function readConfig(environment: Environment = process.env): Config {
+export function readConfig(
+  environment: Environment = process.env,
+  findMore: (config: Config) => readonly string[] = () => [],
+): Config {
   const { settings, problems } = readSettings(environment);
-  const config = buildConfig(settings);
-  const all = [...problems.values(), findContradictions(settings, new Set(problems.keys()))].flat();
+  const model = settings.DIRECTORY_MODEL === undefined ? NO_MODEL : readModel(settings.DIRECTORY_MODEL);
+  const config = buildConfig(settings, model);
+  const all = [
+    ...[...problems.values()].flat(),
+    ...findContradictions(settings, new Set(problems.keys())),
+    ...findMovedSettings(environment, settings.DIRECTORY_MODEL),
+    ...findBaseDnProblem(settings.DIRECTORY_BASE_DN),
+    ...model.problems,
+    ...findMore(config),
+  ];
   if (all.length > 0) throw new ConfigError(all);
   return deepFreeze(config);
 }
@@ -79,9 +100,9 @@ function readSettings(environment: Environment): { settings: Settings; problems:
   return { settings: settings as Settings, problems };
 }
 
-/** An empty variable counts as absent unless its setting defines otherwise: compose files spell «not set» that way. */
+/** An empty variable counts as absent: compose files spell «not set» that way. */
 function readVariable(environment: Environment, name: SettingName, problems: string[]): string | undefined {
-  const isAbsent = environment[name] === '' && !('emptyIsValue' in SETTINGS[name]);
+  const isAbsent = environment[name] === '';
   const value = isAbsent ? undefined : environment[name];
   if (!('secret' in SETTINGS[name])) return value;
   const file = environment[`${name}_FILE`];
@@ -100,7 +121,7 @@ function readVariable(environment: Environment, name: SettingName, problems: str
   return undefined;
 }
 
-function buildConfig(settings: Settings): Config {
+function buildConfig(settings: Settings, { model, yaml }: ReadModel): Config {
   const baseUrl = baseUrlOf(settings);
   const production = settings.NODE_ENV === 'production';
   const auth = buildAuth(settings, baseUrl);
@@ -121,7 +142,9 @@ function buildConfig(settings: Settings): Config {
     },
     database: buildDatabase(settings, settings.LIMIT_PREVIEWS),
     redis: buildRedis(settings, settings.BASE_URL),
-    directory: buildDirectory(settings),
+    directory: buildDirectory(settings, model),
+    modelFile: yaml === null ? null : (settings.DIRECTORY_MODEL ?? null),
+    scopes: buildScopes(model),
     auth,
     explorer: buildExplorer(settings, { baseUrl, production, issuer: auth.issuer }),
     urlSigningKeys: settings.URL_SIGNING_KEYS?.map((key) => Buffer.from(key, 'hex')) ?? null,

@@ -6,8 +6,6 @@ export interface Setting<Schema extends z.ZodType = z.ZodType> {
   readonly description: string;
   /** A secret is never printed. NAME_FILE can name a file that contains it. */
   readonly secret?: true;
-  /** An empty variable is a value of its own. For other settings, an empty variable counts as not set. */
-  readonly emptyIsValue?: true;
 }
 
 export function setting<Schema extends z.ZodType>(schema: Schema, description: string): Setting<Schema> {
@@ -16,14 +14,6 @@ export function setting<Schema extends z.ZodType>(schema: Schema, description: s
 
 export function secret<Schema extends z.ZodType>(schema: Schema, description: string): Setting<Schema> {
   return { schema, description, secret: true };
-}
-
-/** Creates a setting whose empty text has a meaning other than its default. */
-export function settingOrEmpty<Schema extends z.ZodType>(
-  schema: Schema,
-  description: string,
-): Setting<Schema> {
-  return { schema, description, emptyIsValue: true };
 }
 
 /** The values of settings: the output type of the schema of each. */

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { modelSetting } from '../../test/support/builders/model-file.js';
 import { readConfig } from '../config/config.js';
 import { auxiliaryClassOfGroups, DIRECTORY_GROUP, DIRECTORY_PERSON } from './auxiliary-class.js';
 
@@ -22,8 +23,10 @@ describe('the auxiliary classes', () => {
 
   it('are not added to groups if new ones do not need them', () => {
     const groups = (classes: string) =>
-      auxiliaryClassOfGroups(readConfig({ DIRECTORY_GROUP_CLASSES: classes }).directory.mapping.groups);
-    expect(groups('groupOfNames,DirectoryGroup')).toBe(DIRECTORY_GROUP);
+      auxiliaryClassOfGroups(
+        readConfig(modelSetting(`groups: {classes: ${classes}}`)).directory.mapping.groups,
+      );
+    expect(groups('[groupOfNames, DirectoryGroup]')).toBe(DIRECTORY_GROUP);
     expect(groups('groupOfNames')).toBeNull();
   });
 });

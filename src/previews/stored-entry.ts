@@ -12,6 +12,7 @@ export interface OriginalEntry {
 }
 
 export interface OriginalGroup extends OriginalEntry {
+  readonly uuid: string;
   readonly id: string;
   /** Number of values of the member attribute: users, groups, and DNs that name no mirrored entry. */
   readonly memberValues: number;

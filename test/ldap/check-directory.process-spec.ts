@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { type Environment, readConfig } from '../../src/config/config.js';
 import { checkDirectory } from '../../src/sources/check/check-directory.js';
+import { modelSetting } from '../support/builders/model-file.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import {
@@ -84,12 +85,12 @@ describe('diagnostics of a directory server', () => {
   });
 
   it('report a missing base, and check the rest', async () => {
-    const found = await examine({ DIRECTORY_GROUPS_BASE: 'ou=clubs' });
+    const found = await examine(modelSetting('groups: {base: ou=clubs}'));
     expect(found).toContain(
       `problem directory bases: ou=clubs,${SUFFIX}: The directory server answered noSuchObject (32): it does not exist, or the account may not read it`,
     );
     expect(found).toContain(`ok people: 5 below ou=people,${SUFFIX}`);
-    expect(await examine({ DIRECTORY_PEOPLE_FILTER: '(uid=nobody)' })).toContain(
+    expect(await examine(modelSetting('users: {filter: (uid=nobody)}'))).toContain(
       `problem people: none below ou=people,${SUFFIX} that the account sees and that (uid=nobody) chooses`,
     );
   });
@@ -110,8 +111,8 @@ describe('diagnostics of a directory server', () => {
   });
 
   it('report why changes have to be polled', async () => {
-    expect(await examine({ DIRECTORY_ENTRY_UUID: 'entryDN' })).toContain(
-      'ok changes: asked for every 30 s. Pushed changes are identified by entryUUID, but DIRECTORY_ENTRY_UUID is entryDN',
+    expect(await examine(modelSetting('uuid: entryDN'))).toContain(
+      'ok changes: asked for every 30 s. Pushed changes are identified by entryUUID, but the key uuid of the model is entryDN',
     );
     await slapd.restart({ syncprov: false });
     const found = await examine();
@@ -128,7 +129,7 @@ describe('diagnostics of a directory server', () => {
       syncprov: false,
       acl: [`access to attrs=${hidden.join(',')} by * none`, `access to * ${read}`],
     });
-    const found = await examine({ DIRECTORY_USER_ID: 'employeeNumber' });
+    const found = await examine(modelSetting('users: {id: employeeNumber}'));
     await slapd.restart({ ...SOUND, acl: undefined });
     expect(found.slice(3)).toEqual([
       `ok people: 5 below ou=people,${SUFFIX}`,

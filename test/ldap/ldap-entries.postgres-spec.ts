@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import sharp from 'sharp';
 import { DataSource } from 'typeorm';
+import { modelSetting } from '../support/builders/model-file.js';
 import { BASE_DN, buildLdif, groupDn, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
@@ -41,7 +42,7 @@ describe.each([
     directory = await FollowedDirectory.start(
       { ldif, syncprov },
       // Octet strings may contain any bytes; directory strings are UTF-8.
-      { DIRECTORY_USER_GIVEN_NAME: 'profilePicture', DIRECTORY_USER_PICTURE: 'audio' },
+      modelSetting('users: {fields: {givenName: profilePicture, picture: audio}}'),
     );
   });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { readConfig } from '../../src/config/config.js';
 import { checkDirectory } from '../../src/sources/check/check-directory.js';
 import { checkFile } from '../../src/sources/check/check-file.js';
+import { modelSetting } from '../support/builders/model-file.js';
 import { buildLdif, type TestPerson } from '../support/builders/directory.js';
 import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, SUFFIX } from '../support/servers/slapd.mjs';
 
@@ -78,7 +79,7 @@ describe('diagnostics of the references of groups', () => {
           .map(({ result, text }) => `${result} ${text}`);
       };
       expect(await examine({})).toEqual(warned('2 of 21 DNs in groups (9.5 %)'));
-      expect(await examine({ DIRECTORY_PEOPLE_FILTER: '(uid=person-1*)' })).toEqual(
+      expect(await examine(modelSetting('users: {filter: (uid=person-1*)}'))).toEqual(
         warned('11 of 21 DNs in groups (52.3 %)'),
       );
     } finally {

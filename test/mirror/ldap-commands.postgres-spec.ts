@@ -1,6 +1,7 @@
 import sharp from 'sharp';
 import type { Environment } from '../../src/config/config.js';
 import { MirrorState } from '../../src/mirror/status/mirror-state.js';
+import { modelSetting } from '../support/builders/model-file.js';
 import { runCommand, type TestProcess } from '../support/clients/command.js';
 import { buildLdif, groupDn, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
@@ -47,7 +48,7 @@ describe('the commands on a directory server', () => {
   it.each([
     ['the server is not there', { DIRECTORY_URL: 'ldap://127.0.0.1:1' }, 'No connection to 127.0.0.1:1'],
     ['the password is wrong', { DIRECTORY_BIND_PASSWORD: 'guessed' }, 'rejects the bind of cn=mirror,'],
-    ['there is no user below the base', { DIRECTORY_PEOPLE_BASE: 'ou=staff' }, 'noSuchObject (32)'],
+    ['there is no user below the base', modelSetting('users: {base: ou=staff}'), 'noSuchObject (32)'],
   ])('fail with the reason if %s', async (_, settings, reason) => {
     const failed = await run(['sync'], settings);
     expect([failed.code, failed.stderr]).toEqual([1, '']);
@@ -57,9 +58,9 @@ describe('the commands on a directory server', () => {
   });
 
   it('report a base that is not a DN as wrong usage', async () => {
-    const failed = await run(['sync'], { DIRECTORY_PEOPLE_BASE: 'staff' });
+    const failed = await run(['sync'], modelSetting('users: {base: staff}'));
     expect([failed.code, failed.stdout]).toEqual([2, '']);
-    expect(failed.stderr).toMatch(/^DIRECTORY_PEOPLE_BASE and DIRECTORY_BASE_DN make no DN: [^\n]+\n$/);
+    expect(failed.stderr).toMatch(/^\S+model\.yaml:1:15: users\.base is an invalid DN: [^\n]+\n$/);
   });
 
   it('check the server, and synchronize it', async () => {

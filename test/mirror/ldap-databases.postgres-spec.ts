@@ -1,5 +1,6 @@
 import { readConfig } from '../../src/config/config.js';
 import { checkDirectory } from '../../src/sources/check/check-directory.js';
+import { modelSetting } from '../support/builders/model-file.js';
 import { buildLdif, groupDn, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { directorySettings, FollowedDirectory } from '../support/servers/ldap.js';
@@ -13,13 +14,9 @@ const rename = (id: string, name: string) =>
   `dn: ${personDn(id)}\nchangetype: modify\nreplace: displayName\ndisplayName: ${name}\n`;
 
 describe.each([
-  ['a glued database', 'glued', {}],
-  ['a separate database', 'separate', {}],
-  [
-    'a glued database, and the base of both kinds above it',
-    'glued',
-    { DIRECTORY_PEOPLE_BASE: '', DIRECTORY_GROUPS_BASE: '' },
-  ],
+  ['a glued database', 'glued', '{}'],
+  ['a separate database', 'separate', '{}'],
+  ['a glued database, and the base of both kinds above it', 'glued', 'users: {base: ""}\ngroups: {base: ""}'],
 ] as const)(
   'a directory that notifies of groups only, with users in %s without syncprov',
   (_, kind, bases) => {
@@ -28,7 +25,7 @@ describe.each([
     beforeAll(async () => {
       directory = await FollowedDirectory.start(
         { ldif: buildLdif(PEOPLE, GROUPS), peopleDatabase: kind },
-        bases,
+        modelSetting(bases),
       );
     });
 
@@ -59,7 +56,10 @@ describe.each([
     });
 
     it('is checked in the same way', async () => {
-      const { directory: config } = readConfig({ ...directorySettings(directory.slapd), ...bases });
+      const { directory: config } = readConfig({
+        ...directorySettings(directory.slapd),
+        ...modelSetting(bases),
+      });
       if (config.source.kind === 'file') throw new Error('It is a file');
       const findings = await checkDirectory(config, config.source, new AbortController().signal);
       expect(findings.filter(({ result }) => result === 'problem')).toEqual([]);

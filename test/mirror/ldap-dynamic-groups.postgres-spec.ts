@@ -1,4 +1,5 @@
 import { DataSource } from 'typeorm';
+import { modelSetting } from '../support/builders/model-file.js';
 import { BASE_DN, buildLdif, groupDn, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
@@ -33,7 +34,7 @@ describe.each([
   beforeAll(async () => {
     directory = await FollowedDirectory.start(
       { ldif: LDIF, syncprov, dynlist: true },
-      { DIRECTORY_GROUPS_FILTER: '(|(objectClass=groupOfNames)(objectClass=groupOfURLs))' },
+      modelSetting('groups: {filter: (|(objectClass=groupOfNames)(objectClass=groupOfURLs))}'),
     );
   });
 

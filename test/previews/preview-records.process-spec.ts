@@ -15,6 +15,7 @@ import { changeNames, NOT_NAMED } from '../../src/previews/memberships/membershi
 import type { OriginalEntry, OriginalGroup } from '../../src/previews/stored-entry.js';
 import { changePerson } from '../../src/previews/users/user-record.js';
 import { validateNewGroup } from '../../src/previews/validate.js';
+import { named } from '../support/builders/named-subject.js';
 import { NAUGHTY_STRINGS } from '../support/builders/naughty-strings.js';
 import { startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 
@@ -51,7 +52,7 @@ beforeAll(async () => {
 afterAll(() => slapd.remove());
 
 function dnOf(id: string): string {
-  return `uid=${escapeDnValue(id)},${people.base}`;
+  return `uid=${escapeDnValue(id)},${people.bases[0] ?? ''}`;
 }
 
 /** The exit code of ldapmodify: the result code of the directory. */
@@ -81,7 +82,11 @@ async function readGroup(dn: string): Promise<OriginalGroup & { references: Read
 }
 
 async function createGroup(id: string, creator: string | null): Promise<string> {
-  expect(await apply(buildNewGroup(validateNewGroup({ id, name: id }), creator, groups))).toBe(0);
+  expect(
+    await apply(
+      buildNewGroup(validateNewGroup({ id, name: id }), creator === null ? null : named(creator), groups),
+    ),
+  ).toBe(0);
   return dnOfNewGroup(id, groups);
 }
 
@@ -95,10 +100,10 @@ describe('a record, applied by ldapmodify', () => {
       }
     });
     expect(wanted.length).toBeGreaterThan(NAUGHTY_STRINGS.length * 0.9);
-    const texts = wanted.map((group) => writeLdif([buildNewGroup(group, ADA, groups)]));
+    const texts = wanted.map((group) => writeLdif([buildNewGroup(group, named(ADA), groups)]));
     expect(await slapd.modify(texts.join(''))).toMatchObject({ code: 0 });
 
-    const shown = (await read(groups.base)).map((entry) => mapGroup(entry, groups).value);
+    const shown = (await read(groups.bases[0] ?? '')).map((entry) => mapGroup(entry, groups).value);
     const byId = new Map(shown.map((group) => [group?.id, group]));
     for (const group of wanted) expect(byId.get(group.id)).toMatchObject(group);
   });
@@ -156,7 +161,7 @@ describe('a record, applied by ldapmodify', () => {
       [4, NOT_NAMED],
     ] as const;
     for (const [before, after] of steps) {
-      const { record } = changeNames(await readGroup(dn), ODD, before, after, groups);
+      const { record } = changeNames(await readGroup(dn), named(ODD), before, after, groups);
       expect(await apply(record)).toBe(0);
       expect((await readGroup(dn)).references.get(keyOfDn(ODD)) ?? NOT_NAMED).toBe(after);
       expect([NO_SUCH_ATTRIBUTE, VALUE_EXISTS]).toContain(await apply(record));
@@ -167,7 +172,7 @@ describe('a record, applied by ldapmodify', () => {
     const parent = await createGroup('parent', ADA);
     const child = validateNewGroup({ id: 'child', name: 'Child' });
     const dn = dnOfNewGroup('child', groups);
-    const { record } = changeNames(await readGroup(parent), dn, NOT_NAMED, 1, groups);
+    const { record } = changeNames(await readGroup(parent), named(dn), NOT_NAMED, 1, groups);
     expect(await apply(buildNewGroup(child, null, groups), record)).toBe(0);
     const outer = await readGroup(parent);
     expect(outer.references.get(keyOfDn(dn))).toBe(1);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Environment } from '../../src/config/config.js';
+import { modelSetting } from '../support/builders/model-file.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
 
 let work: string;
@@ -68,7 +69,6 @@ describe('directory check', () => {
     const checked = await runCommand(['check', '--json'], {
       ...environment,
       DIRECTORY_URL: `file:${join(work, 'nothing')}`,
-      DIRECTORY_PEOPLE_FILTER: '(x',
       DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:1/nothing',
       AUTH_EMBEDDED_CLIENTS: join(work, 'clients.json'),
     });
@@ -80,7 +80,6 @@ describe('directory check', () => {
     const wrong = problems.map(({ what }) => what);
     expect([...new Set(wrong)]).toEqual([
       'directory file',
-      'directory settings',
       'database',
       'clients of the embedded identity provider',
     ]);
@@ -272,14 +271,13 @@ describe('a start with mistakes in files and servers of the settings', () => {
     const process = await TestProcess.start('main', [], {
       ...environment,
       AUTH_EMBEDDED_CLIENTS: join(work, 'clients.json'),
-      DIRECTORY_GROUPS_FILTER: '(x',
-      DIRECTORY_PEOPLE_BASE: 'people',
+      ...modelSetting('users: {base: people}\ngroups: {filter: (x}'),
     }).end();
     expect([process.code, process.stdout]).toEqual([2, '']);
     const lines = process.stderr.trimEnd().split('\n');
     expect(lines.slice(0, 2)).toEqual([
-      expect.stringMatching(/^DIRECTORY_PEOPLE_BASE and DIRECTORY_BASE_DN make no DN: /),
-      expect.stringMatching(/^DIRECTORY_GROUPS_FILTER is not a filter/),
+      expect.stringMatching(/model\.yaml:1:15: users\.base is an invalid DN: /),
+      expect.stringMatching(/model\.yaml:2:18: groups\.filter is an invalid filter: /),
     ]);
     expect(lines.length).toBeGreaterThan(3);
     expect(lines.slice(2).filter((line) => !line.includes('clients.json'))).toEqual([]);

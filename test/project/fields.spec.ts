@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Field } from '../../src/common/field.js';
 import { readConfig } from '../../src/config/config.js';
+import { modelSetting } from '../support/builders/model-file.js';
 
 const PAGE = 'docs/directory.md';
 const { mapping } = readConfig({}).directory;
@@ -9,10 +10,9 @@ const groups = mapping.groups.fields;
 
 describe('the tables of fields', () => {
   it('have the attributes of the settings', () => {
-    const { mapping: other } = readConfig({
-      DIRECTORY_USER_EMAIL: 'post',
-      DIRECTORY_GROUP_NAME: 'o,ou',
-    }).directory;
+    const { mapping: other } = readConfig(
+      modelSetting('users: {fields: {email: post}}\ngroups: {name: [o, ou]}'),
+    ).directory;
     const attributesOf = (fields: readonly Field[], wanted: string) =>
       fields.find(({ name }) => name === wanted)?.attributes;
     expect(attributesOf(users, 'email')).toEqual(['mail']);

@@ -1,66 +1,83 @@
-import { resolveFields } from '../../common/field.js';
-import { GROUP_FIELDS } from '../../groups/group.fields.js';
-import { USER_FIELDS } from '../../users/user.fields.js';
-import type { DirectorySettings } from '../settings/directory-settings.js';
-import type { DirectoryMapping } from './mapping.js';
+import { type Field, resolveFields } from '../../common/field.js';
+import { BUILT_IN_FIELDS } from './built-in-fields.js';
+import { isOwn } from './check-model.js';
+import type { DirectoryMapping, EntryMapping, RoleMapping } from './mapping.js';
+import type { Model } from './model.schema.js';
+import { definitionOf } from './own-field.js';
+import type { EntryPreset } from './presets/preset.js';
+import { DEFAULT_PRESET, PRESETS } from './presets/presets.js';
 
-export function buildMapping(settings: DirectorySettings): DirectoryMapping {
-  const below = (base: string) =>
-    base === '' ? settings.DIRECTORY_BASE_DN : `${base},${settings.DIRECTORY_BASE_DN}`;
-  const everyEntry = {
-    uuid: settings.DIRECTORY_ENTRY_UUID,
-    createdAt: settings.DIRECTORY_CREATED_AT,
-    modifiedAt: settings.DIRECTORY_MODIFIED_AT,
-    disabled: null,
-  };
+/** Makes the effective mapping of a directory: the model, and the defaults of its preset. */
+export function buildMapping(model: Model, baseDn: string): DirectoryMapping {
+  const preset = PRESETS[model.server ?? DEFAULT_PRESET];
+  const { members, admins, owners, classes } = model.groups ?? {};
+  const { groups } = preset;
+  const everyEntry = { uuid: model.uuid ?? preset.uuid, modifiedAt: model.modifiedAt ?? preset.modifiedAt };
   return {
     users: {
       ...everyEntry,
-      base: below(settings.DIRECTORY_PEOPLE_BASE),
-      filter: settings.DIRECTORY_PEOPLE_FILTER,
-      id: settings.DIRECTORY_USER_ID,
-      name: settings.DIRECTORY_USER_NAME,
-      fields: resolveFields(USER_FIELDS, attributesOfUsers(settings)),
+      ...buildEntries('users', model, preset.users, baseDn),
+      disabled: model.users?.disabled ?? preset.users.disabled,
       rules: [],
     },
     groups: {
       ...everyEntry,
-      base: below(settings.DIRECTORY_GROUPS_BASE),
-      filter: settings.DIRECTORY_GROUPS_FILTER,
-      id: settings.DIRECTORY_GROUP_ID,
-      name: settings.DIRECTORY_GROUP_NAME,
-      fields: resolveFields(GROUP_FIELDS, attributesOfGroups(settings)),
+      ...buildEntries('groups', model, groups, baseDn),
+      disabled: null,
       rules: [],
       memberRules: [],
-      member: settings.DIRECTORY_GROUP_MEMBER,
-      admin: settings.DIRECTORY_GROUP_ADMIN,
-      owner: settings.DIRECTORY_GROUP_OWNER,
-      classes: settings.DIRECTORY_GROUP_CLASSES,
+      members: roleOf(members, groups.members),
+      admins: roleOf(admins, groups.admins),
+      owners: roleOf(owners, groups.owners),
+      classes: classes === undefined ? groups.classes : [classes].flat(),
     },
   };
 }
 
-function attributesOfUsers(settings: DirectorySettings): Record<string, readonly string[]> {
+type Entries = Pick<EntryMapping, 'bases' | 'filter' | 'createdAt' | 'id' | 'name' | 'fields'>;
+
+function buildEntries(kind: 'users' | 'groups', model: Model, preset: EntryPreset, baseDn: string): Entries {
+  const entries = model[kind] ?? {};
+  const fields = resolveFields([...BUILT_IN_FIELDS[kind], ...ownDefinitions(kind, model)], {
+    ...preset.attributes,
+    ...attributesIn(kind, model),
+  });
   return {
-    id: [settings.DIRECTORY_USER_ID],
-    name: settings.DIRECTORY_USER_NAME,
-    givenName: [settings.DIRECTORY_USER_GIVEN_NAME],
-    familyName: [settings.DIRECTORY_USER_FAMILY_NAME],
-    email: [settings.DIRECTORY_USER_EMAIL],
-    schoolYear: [settings.DIRECTORY_USER_SCHOOL_YEAR],
-    photo: [settings.DIRECTORY_USER_PHOTO],
-    picture: [settings.DIRECTORY_USER_PICTURE],
-    createdAt: [settings.DIRECTORY_CREATED_AT],
+    bases: [entries.base ?? preset.base]
+      .flat()
+      .map((base) => (base.trim() === '' ? baseDn : `${base},${baseDn}`)),
+    filter: entries.filter ?? preset.filter,
+    createdAt: attributesOf(fields, 'createdAt')[0] ?? '',
+    id: attributesOf(fields, 'id')[0] ?? '',
+    name: attributesOf(fields, 'name'),
+    fields,
   };
 }
 
-function attributesOfGroups(settings: DirectorySettings): Record<string, readonly string[]> {
-  return {
-    id: [settings.DIRECTORY_GROUP_ID],
-    name: settings.DIRECTORY_GROUP_NAME,
-    description: [settings.DIRECTORY_GROUP_DESCRIPTION],
-    website: [settings.DIRECTORY_GROUP_WEBSITE],
-    email: [settings.DIRECTORY_GROUP_EMAIL],
-    createdAt: [settings.DIRECTORY_CREATED_AT],
-  };
+/** The attributes of built-in fields that the model names. */
+function attributesIn(kind: 'users' | 'groups', model: Model): Record<string, readonly string[]> {
+  const { id, name, fields = {} } = model[kind] ?? {};
+  const named = Object.entries({ id, name, createdAt: model.createdAt, ...fields });
+  return Object.fromEntries(
+    named.flatMap(([field, value]) =>
+      value === undefined || isOwn(value) ? [] : [[field, [value].flat()] as const],
+    ),
+  );
+}
+
+function ownDefinitions(kind: 'users' | 'groups', model: Model) {
+  return Object.entries(model[kind]?.fields ?? {}).flatMap(([name, field]) =>
+    isOwn(field) ? [definitionOf(kind, name, field)] : [],
+  );
+}
+
+function attributesOf(fields: readonly Field[], name: string): readonly string[] {
+  return fields.find((field) => field.name === name)?.attributes ?? [];
+}
+
+function roleOf(
+  written: { attribute: string | string[]; by?: RoleMapping['by'] | undefined } | undefined,
+  preset: RoleMapping,
+): RoleMapping {
+  return written === undefined ? preset : { attributes: [written.attribute].flat(), by: written.by ?? 'dn' };
 }

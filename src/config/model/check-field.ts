@@ -15,6 +15,7 @@ interface FieldProblem {
 
 const FILTERABLE: readonly string[] = ['String', 'Int', 'Float', 'Boolean', 'DateTime'];
 const SEARCHABLE: readonly string[] = ['String', '[String!]!'];
+const EDITABLE: readonly string[] = [...FILTERABLE, 'URL'];
 const REFERENCES: readonly string[] = ['User', 'Group'];
 
 /** The type of one value, without the marks of a list. */
@@ -26,31 +27,50 @@ export function isReference(field: Pick<OwnField, 'type'>): boolean {
   return REFERENCES.includes(valueTypeOf(field));
 }
 
+/** Whether a key does not go with the rest of a field, and the problem. */
+interface Rule {
+  readonly key: keyof OwnField;
+  readonly isBroken: (field: OwnField) => boolean;
+  readonly text: (type: string) => string;
+}
+
+const RULES: readonly Rule[] = [
+  {
+    key: 'filterable',
+    isBroken: ({ filterable, type }) => filterable === true && !FILTERABLE.includes(type),
+    text: (type) =>
+      `is of type ${type}, which has no filter: only ${FILTERABLE.join(', ')} have. Remove filterable, or use another type`,
+  },
+  {
+    key: 'searchable',
+    isBroken: ({ searchable, type }) => searchable === true && !SEARCHABLE.includes(type),
+    text: (type) =>
+      `is of type ${type}, which search does not find: only ${SEARCHABLE.join(', ')}. Remove searchable, or use another type`,
+  },
+  {
+    key: 'searchable',
+    isBroken: ({ searchable, access, visibleTo = 'everyone' }) =>
+      searchable === true && (access !== undefined || visibleTo !== 'everyone'),
+    text: () =>
+      'is found by search, which would reveal its values to others. Remove searchable, or access and visibleTo',
+  },
+  {
+    key: 'editable',
+    isBroken: ({ editable, type }) => editable === true && !EDITABLE.includes(type),
+    text: (type) => `is of type ${type}, which previews do not change. Remove editable, or use another type`,
+  },
+  {
+    key: 'reverse',
+    isBroken: (field) => field.reverse !== undefined && !isReference(field),
+    text: (type) =>
+      `is of type ${type}, which has no other side. Remove reverse, or use the type User or Group`,
+  },
+];
+
 /** Finds keys that do not go with the type of a field, or with each other. */
 export function checkField(field: OwnField): FieldProblem[] {
-  const { type, filterable, searchable, editable, reverse, access, visibleTo } = field;
-  const problems: FieldProblem[] = [];
-  const remove = (key: FieldProblem['key']) => `Remove ${key}, or use another type`;
-  if (filterable === true && !FILTERABLE.includes(type)) {
-    const text = `is of type ${type}, which has no filter: only ${FILTERABLE.join(', ')} have. ${remove('filterable')}`;
-    problems.push({ key: 'filterable', text });
-  }
-  if (searchable === true && !SEARCHABLE.includes(type)) {
-    const text = `is of type ${type}, which search does not find: only String and lists of it. ${remove('searchable')}`;
-    problems.push({ key: 'searchable', text });
-  }
-  if (searchable === true && (access !== undefined || (visibleTo ?? 'everyone') !== 'everyone')) {
-    const text =
-      'is found by search, which would reveal its values to others. Remove searchable, or access and visibleTo';
-    problems.push({ key: 'searchable', text });
-  }
-  if (editable === true && (type.startsWith('[') || isReference(field))) {
-    const text = `is of type ${type}, which previews do not change. ${remove('editable')}`;
-    problems.push({ key: 'editable', text });
-  }
-  if (reverse !== undefined && !isReference(field)) {
-    const text = `is of type ${type}, which has no other side. Remove reverse, or use the type User or Group`;
-    problems.push({ key: 'reverse', text });
-  }
-  return problems;
+  return RULES.filter(({ isBroken }) => isBroken(field)).map(({ key, text }) => ({
+    key,
+    text: text(field.type),
+  }));
 }

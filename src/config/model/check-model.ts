@@ -61,12 +61,13 @@ export class ModelCheck {
   }
 
   private explainShortForm(kind: Kind, name: string): string {
+    if (this.isReserved(kind, name)) {
+      const cure = `Remove it, or use the key of ${kind} or of the model`;
+      return `${quote(name)} is not read from an attribute by fields. ${cure}`;
+    }
     const closest = closestTo(name, mappableFields(kind));
-    if (closest !== null)
-      return `${quote(name)} is not a built-in field of ${kind}. Did you mean ${closest}?`;
-    return this.isReserved(kind, name)
-      ? `${quote(name)} is not read from an attribute by fields. Remove it, or use the key of ${kind} or of the model`
-      : `${quote(name)} is a field of your own, and needs more. Write {attribute, type, description}`;
+    const own = `${quote(name)} is a field of your own, and needs more. Write {attribute, type, description}`;
+    return closest === null ? own : `${own}. Or did you mean ${closest}?`;
   }
 
   private checkOwnField(place: FieldPlace): void {

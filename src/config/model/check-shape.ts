@@ -13,6 +13,11 @@ interface SchemaNode {
   readonly anyOf?: readonly SchemaNode[];
 }
 
+const SCHEMA = modelJsonSchema() as SchemaNode;
+
+/** The most issues of the file, and keys of an issue, that are described. */
+const MOST = 200;
+
 /** The rest of a model after the removal of invalid parts, so that everything else can be checked, too. */
 interface CheckedShape {
   readonly model: Model;
@@ -26,7 +31,11 @@ export function checkShape(file: YamlFile): CheckedShape {
   const problems: ModelProblem[] = [];
   let result = MODEL.safeParse(value);
   if (!result.success)
-    problems.push(...specific(result.error.issues).flatMap((issue) => describe(issue, file)));
+    problems.push(
+      ...specific(result.error.issues)
+        .slice(0, MOST)
+        .flatMap((issue) => describe(issue, file)),
+    );
   // Each attempt removes at least one value; the bound is for values that occur in several places by aliases.
   for (let attempt = 0; !result.success && attempt < 10; attempt++) {
     for (const issue of specific(result.error.issues)) remove(value, issue);
@@ -52,7 +61,9 @@ function isOfOtherType({ code, path }: Issue): boolean {
 function describe(issue: Issue, file: YamlFile): ModelProblem[] {
   const { path } = issue;
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ ...file.placeOfKey([...path, key]), text: unknownKey(key, path) }));
+    return issue.keys
+      .slice(0, MOST)
+      .map((key) => ({ ...file.placeOfKey([...path, key]), text: unknownKey(key, path) }));
   }
   if (issue.code === 'invalid_key') {
     const [reason] = issue.issues;
@@ -65,7 +76,7 @@ function describe(issue: Issue, file: YamlFile): ModelProblem[] {
 }
 
 function unknownKey(key: string, path: Path): string {
-  const known = keysAt(modelJsonSchema() as SchemaNode, path);
+  const known = keysAt(SCHEMA, path);
   const closest = closestTo(key, known);
   const cure =
     closest === null ? `Remove it: the keys here are ${known.join(', ')}` : `Did you mean ${closest}?`;
@@ -73,20 +84,16 @@ function unknownKey(key: string, path: Path): string {
 }
 
 function messageOf(issue: Issue): string {
-  switch (issue.code) {
-    case 'invalid_type':
-      return issue.expected === 'array'
-        ? 'is not a list. Write a list'
-        : 'is not a map. Write keys and values, or remove the key';
-    case 'too_small':
-      return 'is empty. Write at least one value';
-    case 'too_big':
-      return issue.origin === 'array'
-        ? `has too many values. Write at most ${String(issue.maximum)}`
-        : issue.message;
-    default:
-      return issue.message;
+  // The declaration has messages for single values, and the library for maps and lists.
+  if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')) {
+    return issue.expected === 'array'
+      ? 'is not a list. Write a list'
+      : 'is not a map. Write keys and values, or remove the key';
   }
+  if (issue.code === 'too_small' && issue.origin === 'array') return 'is empty. Write at least one value';
+  if (issue.code === 'too_big' && issue.origin === 'array')
+    return `has too many values. Write at most ${String(issue.maximum)}`;
+  return issue.message;
 }
 
 /** The keys that a map at a path may have. */

@@ -4,7 +4,7 @@ export function closestTo(word: string, candidates: readonly string[]): string |
     .map((candidate) => ({ candidate, distance: distanceOf(word.toLowerCase(), candidate.toLowerCase()) }))
     .sort((left, right) => left.distance - right.distance);
   const [best] = ranked;
-  return best !== undefined && best.distance <= Math.max(1, Math.floor(word.length / 3))
+  return best !== undefined && best.distance <= Math.max(1, Math.floor(word.length * 0.4))
     ? best.candidate
     : null;
 }

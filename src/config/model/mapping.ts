@@ -12,17 +12,27 @@ export interface DirectoryMapping {
   readonly groups: EntryMapping & {
     /** Rules for the visibility of members. */
     readonly memberRules: readonly VisibilityRule<GroupAudience>[];
-    readonly member: string;
-    readonly admin: string;
-    readonly owner: string;
+    readonly members: RoleMapping;
+    readonly admins: RoleMapping;
+    readonly owners: RoleMapping;
     /** Object classes of a new group. */
     readonly classes: readonly string[];
   };
 }
 
+/** How the values of an attribute of a group name its members: by DN, by id of a user, or by entryUUID. */
+export type NamedBy = 'dn' | 'id' | 'uuid';
+
+/** The attributes of a group that name the entries of one role. With several attributes, all of them count. */
+export interface RoleMapping {
+  readonly attributes: readonly string[];
+  readonly by: NamedBy;
+}
+
 /** Members that the mappings of users and groups share. */
 export interface EntryMapping {
-  readonly base: string;
+  /** DNs below which the entries are: at least one. */
+  readonly bases: readonly string[];
   readonly filter: string;
   /** Attribute with the identity that survives renames (RFC 4530). */
   readonly uuid: string;
@@ -52,4 +62,13 @@ export function withRules(
     users: { ...users, rules: visibility.users },
     groups: { ...groups, rules: visibility.groups, memberRules: visibility.members },
   };
+}
+
+/** The attributes of groups that name members, admins and owners, each once. */
+export function memberAttributesOf({
+  members,
+  admins,
+  owners,
+}: Pick<DirectoryMapping['groups'], 'members' | 'admins' | 'owners'>): string[] {
+  return [...new Set([members, admins, owners].flatMap(({ attributes }) => attributes))];
 }

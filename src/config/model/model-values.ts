@@ -84,6 +84,17 @@ function explain(
     attempt();
   } catch (error) {
     if (!(error instanceof expected)) throw error;
-    context.addIssue(`is an ${(error as Error).message}. ${cure}`);
+    context.addIssue(`is an ${error.message}. ${cure}`);
+  }
+}
+
+/** Returns the problem of the setting with the base DN, if there is one. */
+export function findBaseDnProblem(text: string): string[] {
+  try {
+    parseDn(text);
+    return [];
+  } catch (error) {
+    if (!(error instanceof InvalidDnError)) throw error;
+    return [`DIRECTORY_BASE_DN is an ${error.message}`];
   }
 }

@@ -86,7 +86,7 @@ export class YamlFile {
       const document = (this.document = parseDocument(text, options));
       for (const { message, pos } of document.errors)
         problems.push({ ...this.placeAt(pos[0]), text: `The YAML is malformed: ${firstLine(message)}` });
-      problems.push(...this.duplicateKeys(document));
+      problems.push(...this.wrongKeys(document));
       if (problems.length > 0) return undefined;
       return document.toJS({ maxAliasCount: MOST_ALIASES }) as unknown;
     } catch (error) {
@@ -117,17 +117,18 @@ export class YamlFile {
     return place;
   }
 
-  private duplicateKeys(document: Document): ModelProblem[] {
+  private wrongKeys(document: Document): ModelProblem[] {
     const problems: ModelProblem[] = [];
     visit(document, {
       Map: (_key, { items }) => {
         const known = new Set<string>();
         for (const { key } of items) {
           const name = isScalar(key) ? String(key.value) : '';
-          if (known.has(name)) {
-            const text = `The key ${quote(name)} occurs twice. Keep one of them`;
-            problems.push({ ...(this.placeOf(key) ?? START), text });
-          }
+          const place = this.placeOf(key) ?? START;
+          if (known.has(name))
+            problems.push({ ...place, text: `The key ${quote(name)} occurs twice. Keep one of them` });
+          if (name === '__proto__')
+            problems.push({ ...place, text: `The key ${quote(name)} is reserved. Remove it` });
           known.add(name);
         }
       },
@@ -139,20 +140,12 @@ export class YamlFile {
     let node = this.resolve(this.document?.contents);
     let place = this.placeOf(node) ?? START;
     for (const [index, step] of path.entries()) {
-      const isLast = index === path.length - 1;
-      if (isMap(node)) {
-        const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step));
-        if (pair === undefined) return place;
-        place = this.placeOf(pair.key) ?? place;
-        if (isLast && wantsKey) return place;
-        place = this.placeOf(pair.value) ?? place;
-        node = this.resolve(pair.value);
-      } else if (isSeq(node)) {
-        const item = node.items[Number(step)];
-        if (item === undefined) return place;
-        place = this.placeOf(item) ?? place;
-        node = this.resolve(item);
-      } else return place;
+      const found = childOf(node, step);
+      if (found === null) break;
+      place = this.placeOf(found.key) ?? place;
+      if (wantsKey && index === path.length - 1) break;
+      place = this.placeOf(found.value) ?? place;
+      node = this.resolve(found.value);
     }
     return place;
   }
@@ -170,6 +163,16 @@ export class YamlFile {
     const { line, col } = this.counter.linePos(offset);
     return line === 0 ? START : { line, column: col };
   }
+}
+
+/** The key and the value of a map, or an item of a list. */
+function childOf(node: unknown, step: PropertyKey): { key: unknown; value: unknown } | null {
+  if (isSeq(node)) {
+    const value = node.items[Number(step)];
+    return value === undefined ? null : { key: value, value };
+  }
+  if (!isMap(node)) return null;
+  return node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step)) ?? null;
 }
 
 /** Text of the file in a message: bounded, and without control characters. */

@@ -2,7 +2,9 @@ import { resolve } from 'node:path';
 import { buildMapping } from '../model/build-mapping.js';
 import { type DirectoryMapping, withRules } from '../model/mapping.js';
 import { type DirectorySettings, splitUrls } from './directory-settings.js';
-import { NO_RULES, type VisibilityConfig } from './visibility.js';
+import type { VisibilityConfig } from './visibility.js';
+import type { Model } from '../model/model.schema.js';
+import { buildVisibility } from '../model/build-visibility.js';
 
 export interface DirectoryConfig {
   readonly source: FileSourceConfig | LdapSourceConfig;
@@ -49,8 +51,8 @@ export interface LdapServerConfig {
   readonly security: 'none' | 'starttls' | 'ldaps';
 }
 
-export function buildDirectory(settings: DirectorySettings): DirectoryConfig {
-  const visibility = NO_RULES;
+export function buildDirectory(settings: DirectorySettings, model: Model): DirectoryConfig {
+  const visibility = buildVisibility(model);
   return {
     source: buildSource(settings),
     baseDn: settings.DIRECTORY_BASE_DN,
@@ -60,7 +62,7 @@ export function buildDirectory(settings: DirectorySettings): DirectoryConfig {
       identities: settings.DIRECTORY_RECONCILE_SECONDS,
       contents: settings.DIRECTORY_RECONCILE_CONTENTS_SECONDS,
     },
-    mapping: withRules(buildMapping(settings), visibility),
+    mapping: withRules(buildMapping(model, settings.DIRECTORY_BASE_DN), visibility),
     visibility,
     guard: { percent: settings.DIRECTORY_GUARD_PERCENT, windowSeconds: settings.DIRECTORY_GUARD_SECONDS },
     changesDays: settings.DIRECTORY_CHANGES_DAYS,

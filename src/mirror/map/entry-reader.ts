@@ -7,11 +7,12 @@ import {
   storedName,
 } from '../../common/field.js';
 import { LONGEST_ID } from '../../common/fold.js';
-import type { EntryMapping } from '../../config/model/mapping.js';
+import type { EntryMapping, NamedBy, RoleMapping } from '../../config/model/mapping.js';
 import { filterTypeOf } from '../../database/fields/value-filters.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
-import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
+import { formatUuid, uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
+import { referenceKeyOf } from '../../sources/reference-key.js';
 import type { EntryKind } from '../../sources/source.js';
 import { Misfit, parseValue } from './parse-value.js';
 import type { NamedAs, Quarantined, SourceValues } from './snapshot.js';
@@ -32,6 +33,12 @@ const LONGEST: Partial<Record<FieldReader, number>> = {
   dn: LONGEST_TEXT,
   website: LONGEST_TEXT,
   url: LONGEST_TEXT,
+};
+
+const UNREADABLE: Readonly<Record<NamedBy, string>> = {
+  dn: 'are not UTF-8',
+  id: 'are no ids',
+  uuid: 'are no UUIDs',
 };
 
 /** The result of mapping an entry: the value, or null if the entry is quarantined, and what was omitted. */
@@ -130,21 +137,21 @@ export class EntryReader {
   }
 
   /**
-   * Adds the DNs in an attribute. Only values that are not UTF-8 are omitted: without the whole attribute,
-   * all members would appear to have left the group.
+   * Adds what the attributes of a role name. Only values that cannot name an entry are omitted: without the
+   * whole attribute, all members would appear to have left the group.
    */
-  addReferences(references: Map<string, NamedAs>, attribute: string, namedAs: NamedAs): void {
-    let unreadable = 0;
-    for (const value of this.entry.bytes(attribute)) {
-      const dn = decodeUtf8(value);
-      if (dn === null) {
-        unreadable++;
-        continue;
+  addReferences(references: Map<string, NamedAs>, { attributes, by }: RoleMapping, namedAs: NamedAs): void {
+    for (const attribute of attributes) {
+      let unreadable = 0;
+      for (const value of this.entry.bytes(attribute)) {
+        const text =
+          by === 'uuid' && value.length === 16 ? formatUuid(value.toString('hex')) : decodeUtf8(value);
+        const key = text === null ? null : referenceKeyOf(by, text);
+        if (key === null) unreadable++;
+        else references.set(key, (references.get(key) ?? 0) | namedAs);
       }
-      const key = keyOfDn(dn);
-      references.set(key, (references.get(key) ?? 0) | namedAs);
+      if (unreadable > 0) this.quarantine(attribute, `has ${unreadable} values that ${UNREADABLE[by]}`);
     }
-    if (unreadable > 0) this.quarantine(attribute, `has ${unreadable} values that are not UTF-8`);
   }
 
   /**

@@ -34,8 +34,8 @@ export function mapGroup(entry: Entry, mapping: DirectoryMapping['groups']): Map
   const group = { ...identity, ...audiences, ...reader.values(fields) };
   const sourceValues = reader.sourceValues(GROUP_CLASS, fields, group);
   const references = new Map<string, NamedAs>();
-  reader.addReferences(references, mapping.member, NAMED_AS_MEMBER);
-  reader.addReferences(references, mapping.admin, NAMED_AS_ADMIN);
-  reader.addReferences(references, mapping.owner, NAMED_AS_OWNER);
+  reader.addReferences(references, mapping.members, NAMED_AS_MEMBER);
+  reader.addReferences(references, mapping.admins, NAMED_AS_ADMIN);
+  reader.addReferences(references, mapping.owners, NAMED_AS_OWNER);
   return reader.give({ ...group, sourceValues, references });
 }

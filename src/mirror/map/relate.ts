@@ -1,5 +1,7 @@
 import { foldId } from '../../common/fold.js';
 import type { EntryKind } from '../../sources/source.js';
+import { storedKeyOf } from '../../sources/reference-key.js';
+import { keysOfEntry, NAMED_BY_DN, type NamedByMasks } from './named-by.js';
 import type { MappedGroup, MappedPerson, Quarantined, Skipped, Snapshot } from './snapshot.js';
 
 export interface Subject {
@@ -7,7 +9,7 @@ export interface Subject {
   readonly uuid: string;
 }
 
-/** The person or group for each DN, by keyOfDn. */
+/** The person or group that each key names, by storedKeyOf. */
 export type Subjects = ReadonlyMap<string, Subject>;
 
 /** Combines people and groups, and quarantines entries that conflict with each other (pure). */
@@ -54,11 +56,18 @@ function countBy<Each>(entries: readonly Each[], keyOf: (entry: Each) => string)
   return counts;
 }
 
-/** Returns the person or group for each DN of a snapshot (pure). An entry that is both counts as a person. */
-export function subjectsOf({ people, groups }: Pick<Snapshot, 'people' | 'groups'>): Map<string, Subject> {
+/** Returns the person or group for each key of a snapshot (pure). An entry that is both counts as a person. */
+export function subjectsOf(
+  { people, groups }: Pick<Snapshot, 'people' | 'groups'>,
+  masks: NamedByMasks = NAMED_BY_DN,
+): Map<string, Subject> {
   const subjects = new Map<string, Subject>();
-  for (const { dnKey, uuid } of groups.values()) subjects.set(dnKey, { kind: 'group', uuid });
-  for (const { dnKey, uuid } of people.values()) subjects.set(dnKey, { kind: 'person', uuid });
+  const add = (kind: EntryKind, entry: MappedPerson | MappedGroup) => {
+    for (const key of keysOfEntry(kind, entry, masks))
+      subjects.set(storedKeyOf(key), { kind, uuid: entry.uuid });
+  };
+  for (const group of groups.values()) add('group', group);
+  for (const person of people.values()) add('person', person);
   return subjects;
 }
 
@@ -69,8 +78,8 @@ export function countSkipped({ groups }: Snapshot, subjects: Subjects): Skipped 
   const nested = new Map<string, string[]>();
   for (const { uuid, references } of groups.values()) {
     const inner: string[] = [];
-    for (const dnKey of references.keys()) {
-      const subject = subjects.get(dnKey);
+    for (const key of references.keys()) {
+      const subject = subjects.get(storedKeyOf(key));
       if (subject === undefined) dangling++;
       else if (subject.uuid === uuid) placeholders++;
       else if (subject.kind === 'group') inner.push(subject.uuid);

@@ -47,7 +47,7 @@ export type MappedPerson = MappedEntry;
 export interface MappedGroup extends MappedEntry {
   /** The audience of its members. Null: everyone who may see the group. */
   readonly membersVisibleTo?: AudienceLevel | null;
-  /** The attributes in which the group names each DN, by keyOfDn, whether or not an entry has that DN. */
+  /** The attributes in which the group names each entry, by referenceKeyOf, whether or not the entry exists. */
   readonly references: ReadonlyMap<string, NamedAs>;
 }
 

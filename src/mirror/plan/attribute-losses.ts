@@ -1,6 +1,6 @@
 import { chunksOf } from '../../common/chunks.js';
 import { type Field, mappedFields, storedName } from '../../common/field.js';
-import type { DirectoryMapping } from '../../config/model/mapping.js';
+import type { DirectoryMapping, RoleMapping } from '../../config/model/mapping.js';
 import { FIELD_VALUES } from '../../database/fields/field-columns.js';
 import type { Writer } from '../../database/statements/statement.js';
 import type { Plan } from './plan.js';
@@ -54,9 +54,9 @@ function watchedOfGroups({ groups }: DirectoryMapping): Watched<MappedGroup>[] {
   return [
     ownName('groups', groups.name),
     ...watchedFields<MappedGroup>('groups', groups.fields),
-    naming('groups.member', NAMED_AS_MEMBER, groups.member),
-    naming('groups.admin', NAMED_AS_ADMIN, groups.admin),
-    naming('groups.owner', NAMED_AS_OWNER, groups.owner),
+    naming('groups.member', NAMED_AS_MEMBER, groups.members),
+    naming('groups.admin', NAMED_AS_ADMIN, groups.admins),
+    naming('groups.owner', NAMED_AS_OWNER, groups.owners),
   ];
 }
 
@@ -155,12 +155,12 @@ function ownName<Value extends MappedPerson | MappedGroup>(
 }
 
 /** An attribute with DNs. A group has it if it names any entry there, mirrored or not. */
-function naming(key: string, bit: number, attribute: string): Watched<MappedGroup> {
+function naming(key: string, bit: number, { attributes }: RoleMapping): Watched<MappedGroup> {
   const names = (table: string, column: string) =>
     `exists (select from ${table} r where r.${column} = e.key and r.named_as & ${bit} > 0)`;
   return {
     key,
-    attribute,
+    attribute: attributes.join(' or '),
     isLacking: ({ references }) => ![...references.values()].some((namedAs) => (namedAs & bit) > 0),
     isHeld: `(${names('memberships', 'group_key')} or ${names('nestings', 'outer_key')}
       or ${names('unresolved_references', 'group_key')})`,

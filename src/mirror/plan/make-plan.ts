@@ -8,6 +8,9 @@ import type {
   StoredGroup,
 } from './plan.js';
 import { hashGroup, hashPerson, hashPlan } from '../map/content-hash.js';
+import type { EntryKind } from '../../sources/source.js';
+import { storedKeyOf } from '../../sources/reference-key.js';
+import { keysOfEntry, NAMED_BY_DN, type NamedByMasks } from '../map/named-by.js';
 import type { Subject, Subjects } from '../map/relate.js';
 import type { MappedGroup, NamedAs, MappedPerson, Snapshot } from '../map/snapshot.js';
 
@@ -32,8 +35,8 @@ export interface Comparison {
   readonly people: Changes<Hashed<MappedPerson>>;
   readonly groups: Changes<HashedGroup>;
   readonly regrouped: readonly HashedGroup[];
-  /** DNs that now belong to a different entry than before, or to none. */
-  readonly touchedDns: readonly string[];
+  /** Keys (referenceKeyOf) that now belong to a different entry than before, or to none. */
+  readonly touchedKeys: readonly string[];
 }
 
 interface Changes<Each> {
@@ -46,7 +49,11 @@ interface Changes<Each> {
  * Compares a snapshot with the rows of people and groups (pure).
  * @param stored every row, or the rows of the entries that the snapshot covers
  */
-export function compareEntries(snapshot: Snapshot, stored: StoredEntries): Comparison {
+export function compareEntries(
+  snapshot: Snapshot,
+  stored: StoredEntries,
+  masks: NamedByMasks = NAMED_BY_DN,
+): Comparison {
   const people = [...snapshot.people.values()].map(hashPerson);
   const groups = [...snapshot.groups.values()].map(hashGroup);
   return {
@@ -56,7 +63,10 @@ export function compareEntries(snapshot: Snapshot, stored: StoredEntries): Compa
       const row = stored.groups.get(value.uuid);
       return row !== undefined && !row.referencesHash.equals(referencesHash);
     }),
-    touchedDns: [...touchedDns(people, stored.people), ...touchedDns(groups, stored.groups)],
+    touchedKeys: [
+      ...touchedKeys('person', people, stored.people, masks),
+      ...touchedKeys('group', groups, stored.groups, masks),
+    ],
   };
 }
 
@@ -75,19 +85,29 @@ function changesOf<Each extends Hashed<MappedPerson | MappedGroup>>(
   };
 }
 
-function* touchedDns(
+function* touchedKeys(
+  kind: EntryKind,
   wanted: readonly Hashed<MappedPerson | MappedGroup>[],
   stored: ReadonlyMap<string, StoredEntry>,
+  masks: NamedByMasks,
 ): Generator<string> {
-  const dns = new Map(wanted.map(({ value }) => [value.uuid, value.dnKey]));
-  for (const [uuid, dnKey] of dns) if (stored.get(uuid)?.dnKey !== dnKey) yield dnKey;
-  for (const { uuid, dnKey } of stored.values()) if (dns.get(uuid) !== dnKey) yield dnKey;
+  const after = new Map(wanted.map(({ value }) => [value.uuid, value]));
+  const keysOf = (entry: Pick<StoredEntry, 'uuid' | 'dnKey' | 'id'> | undefined) =>
+    entry === undefined ? [] : keysOfEntry(kind, entry, masks);
+  for (const [uuid, value] of after) {
+    const before = keysOf(stored.get(uuid));
+    yield* keysOf(value).filter((key) => !before.includes(key));
+  }
+  for (const row of stored.values()) {
+    const present = keysOf(after.get(row.uuid));
+    yield* keysOf(row).filter((key) => !present.includes(key));
+  }
 }
 
 /**
  * Completes a comparison with the members that join groups, change their role or leave (pure).
  * @param references all references of the groups whose references changed or that were deleted, and for all
- *   other groups the references to the touched DNs
+ *   other groups the references to the touched keys
  * @param subjects the person or group that each referenced DN will belong to
  */
 export function planChanges(
@@ -145,7 +165,7 @@ function referencesAfter(
 function namingsOf(group: string, references: References, subjects: Subjects): Namings {
   const namings = new Namings();
   for (const [dnKey, namedAs] of references) {
-    const subject = subjects.get(dnKey);
+    const subject = subjects.get(storedKeyOf(dnKey));
     // A group that names itself: the placeholder of an empty group.
     namings.add(dnKey, namedAs, subject === undefined || subject.uuid === group ? null : subject);
   }
@@ -155,12 +175,15 @@ function namingsOf(group: string, references: References, subjects: Subjects): N
 class Namings {
   readonly people = new Map<string, NamedAs>();
   readonly groups = new Map<string, NamedAs>();
-  /** By keyOfDn. */
+  /** By storedKeyOf. */
   readonly unresolved = new Map<string, NamedAs>();
 
   add(dnKey: string, namedAs: NamedAs, subject: Subject | null): void {
-    if (subject === null) this.unresolved.set(dnKey, namedAs);
-    else this[subject.kind === 'person' ? 'people' : 'groups'].set(subject.uuid, namedAs);
+    const namings =
+      subject === null ? this.unresolved : this[subject.kind === 'person' ? 'people' : 'groups'];
+    const key = subject === null ? storedKeyOf(dnKey) : subject.uuid;
+    // A group can name an entry by its DN and, in another attribute, by its id.
+    namings.set(key, (namings.get(key) ?? 0) | namedAs);
   }
 }
 

@@ -1,7 +1,10 @@
 import type { Writer } from '../../database/statements/statement.js';
 import { compareEntries, type Comparison, planChanges } from './make-plan.js';
 import type { Plan } from './plan.js';
-import { countSkipped, type Subjects, subjectsOf } from '../map/relate.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
+import { storedKeyOf } from '../../sources/reference-key.js';
+import { namedByMasksOf, type NamedByMasks } from '../map/named-by.js';
+import { countSkipped, type Subject, subjectsOf } from '../map/relate.js';
 import type { Skipped, Snapshot } from '../map/snapshot.js';
 import { type Identities, readStoredEntries, readStoredReferences, readSubjects } from './stored.js';
 
@@ -16,10 +19,12 @@ interface Extent {
 export async function planWhole(
   manager: Writer,
   snapshot: Snapshot,
+  mapping: DirectoryMapping,
 ): Promise<{ plan: Plan; skipped: Skipped }> {
-  const comparison = compareEntries(snapshot, await readStoredEntries(manager));
-  const subjects = subjectsOf(snapshot);
-  const references = await readReferences(manager, comparison);
+  const masks = namedByMasksOf(mapping.groups);
+  const comparison = compareEntries(snapshot, await readStoredEntries(manager), masks);
+  const subjects = subjectsOf(snapshot, masks);
+  const references = await readReferences(manager, comparison, masks);
   return { plan: planChanges(comparison, references, subjects), skipped: countSkipped(snapshot, subjects) };
 }
 
@@ -27,35 +32,51 @@ export async function planWhole(
  * Plans a change of some entries. The plan is the same as one made from the whole directory.
  * @param snapshot the mapped entries of the change that still exist
  */
-export async function planDelta(manager: Writer, snapshot: Snapshot, extent: Extent): Promise<Plan> {
-  const comparison = compareEntries(snapshot, await readStoredEntries(manager, identitiesIn(extent)));
-  const references = await readReferences(manager, comparison);
-  return planChanges(comparison, references, await subjectsAfter(manager, snapshot, comparison, extent));
+export async function planDelta(
+  manager: Writer,
+  snapshot: Snapshot,
+  extent: Extent,
+  mapping: DirectoryMapping,
+): Promise<Plan> {
+  const masks = namedByMasksOf(mapping.groups);
+  const comparison = compareEntries(snapshot, await readStoredEntries(manager, identitiesIn(extent)), masks);
+  const references = await readReferences(manager, comparison, masks);
+  const subjects = await subjectsAfter(manager, snapshot, comparison, extent, masks);
+  // A stored reference to an untouched key names the same entry as before.
+  const touched = new Set(comparison.touchedKeys.map(storedKeyOf));
+  for (const { dnKey, subject } of references)
+    if (subject !== null && !touched.has(dnKey)) subjects.set(dnKey, subject);
+  return planChanges(comparison, references, subjects);
 }
 
 export function identitiesIn({ people, groups, gonePeople, goneGroups }: Extent): Identities {
   return { people: [...people.keys(), ...gonePeople], groups: [...groups.keys(), ...goneGroups] };
 }
 
-async function readReferences(manager: Writer, { groups, regrouped, touchedDns }: Comparison) {
+async function readReferences(
+  manager: Writer,
+  { groups, regrouped, touchedKeys }: Comparison,
+  masks: NamedByMasks,
+) {
   const touched = [...regrouped.map(({ value }) => value.uuid), ...groups.deleted.map(({ uuid }) => uuid)];
-  return readStoredReferences(manager, touched, touchedDns);
+  return readStoredReferences(manager, touched, touchedKeys, masks);
 }
 
-/** Returns the person or group that each relevant DN will belong to. */
+/** Returns the person or group that each relevant key will belong to. */
 async function subjectsAfter(
   manager: Writer,
   snapshot: Snapshot,
-  { groups, regrouped, touchedDns }: Comparison,
+  { groups, regrouped, touchedKeys }: Comparison,
   extent: Extent,
-): Promise<Subjects> {
+  masks: NamedByMasks,
+): Promise<Map<string, Subject>> {
   const named = [...groups.created, ...regrouped].flatMap(({ value }) => [...value.references.keys()]);
-  const subjects = await readSubjects(manager, [...new Set([...touchedDns, ...named])]);
+  const subjects = await readSubjects(manager, [...new Set([...touchedKeys, ...named])]);
   for (const [dnKey, { kind, uuid }] of subjects) {
     const [entries, gone] =
       kind === 'person' ? [extent.people, extent.gonePeople] : [extent.groups, extent.goneGroups];
     if (entries.has(uuid) || gone.has(uuid)) subjects.delete(dnKey);
   }
-  for (const [dnKey, subject] of subjectsOf(snapshot)) subjects.set(dnKey, subject);
+  for (const [dnKey, subject] of subjectsOf(snapshot, masks)) subjects.set(dnKey, subject);
   return subjects;
 }

@@ -3,6 +3,9 @@ import type { EntryKind } from '../../sources/source.js';
 import type { Counts } from './deletion-guard.js';
 import type { StoredEntries, StoredReference } from './make-plan.js';
 import type { StoredEntry, StoredGroup } from './plan.js';
+import type { NamedAs } from '../map/snapshot.js';
+import { isKeyOfDn, storedKeyOf } from '../../sources/reference-key.js';
+import { keysWithNaming, NAMED_BY_DN, type NamedByMasks } from '../map/named-by.js';
 import type { Subject } from '../map/relate.js';
 
 export interface Identities {
@@ -40,66 +43,120 @@ async function entriesOf<Row extends StoredEntry>(
 interface ReferenceRow {
   readonly group: string;
   readonly dnKey: string;
-  readonly namedAs: number;
+  readonly namedAs: NamedAs;
   readonly kind: Subject['kind'] | null;
   readonly uuid: string | null;
+  readonly id: string | null;
 }
 
-/** Returns all references of these groups, and the references of all groups to these DNs. */
+/** Returns all references of these groups, and the references of all groups to what these keys (referenceKeyOf) name. */
 export async function readStoredReferences(
   manager: Writer,
   groups: readonly string[],
-  dnKeys: readonly string[],
+  keys: readonly string[],
+  masks: NamedByMasks = NAMED_BY_DN,
 ): Promise<StoredReference[]> {
   const ofGroups: ReferenceRow[] =
     groups.length === 0
       ? []
       : await manager.query(referencesWhere('g.entry_uuid', 'g.entry_uuid', 'g.entry_uuid'), [groups]);
-  const toDns: ReferenceRow[] =
-    dnKeys.length === 0
+  const toKeys: ReferenceRow[] =
+    keys.length === 0
       ? []
-      : await manager.query(referencesWhere('s.dn_key', 's.dn_key', 'r.dn_key'), [dnKeys]);
+      : await manager.query(referencesWhere('s.dn_key', 's.dn_key', 'r.dn_key'), [keys.map(storedKeyOf)]);
+  const toOthers = await readReferencesByName(manager, keys);
   const known = new Set(groups);
-  return [...ofGroups, ...toDns.filter(({ group }) => !known.has(group))].map(
-    ({ kind, uuid, ...reference }) => ({
-      ...reference,
-      subject: kind === null || uuid === null ? null : { kind, uuid },
-    }),
-  );
+  const rows = [...ofGroups, ...[...toKeys, ...toOthers].filter(({ group }) => !known.has(group))];
+  return withoutRepetitions(rows).flatMap((row) => referencesOf(row, masks));
+}
+
+/** The references to users with an id, and to users and groups with an entryUUID, that are among the keys. */
+async function readReferencesByName(manager: Writer, keys: readonly string[]): Promise<ReferenceRow[]> {
+  const ids = valuesOf(keys, 'id:');
+  const uuids = valuesOf(keys, 'uuid:');
+  const read = (sql: string, values: readonly string[]): Promise<ReferenceRow[]> =>
+    values.length === 0 ? Promise.resolve([]) : manager.query(sql, [values]);
+  return [
+    ...(await read(inMemberships('s.id_folded = any ($1::text[])'), ids)),
+    ...(await read(inMemberships('s.entry_uuid = any ($1::uuid[])'), uuids)),
+    ...(await read(inNestings('s.entry_uuid = any ($1::uuid[])'), uuids)),
+  ];
+}
+
+function valuesOf(keys: readonly string[], prefix: string): string[] {
+  return keys.filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
+}
+
+/** An entry can be found by several keys. */
+function withoutRepetitions(rows: readonly ReferenceRow[]): ReferenceRow[] {
+  return [...new Map(rows.map((row) => [`${row.group} ${row.uuid ?? row.dnKey}`, row])).values()];
+}
+
+function referencesOf(row: ReferenceRow, masks: NamedByMasks): StoredReference[] {
+  const { group, dnKey, namedAs, kind, uuid, id } = row;
+  if (kind === null || uuid === null) return [{ group, dnKey, namedAs, subject: null }];
+  const named = keysWithNaming(kind, { uuid, dnKey, id: id ?? '' }, masks, namedAs);
+  return named.map((each) => ({
+    group,
+    dnKey: storedKeyOf(each.key),
+    namedAs: each.namedAs,
+    subject: { kind, uuid },
+  }));
+}
+
+const REFERENCE = 'select g.entry_uuid as "group", r.named_as as "namedAs"';
+const SUBJECT = 's.dn_key as "dnKey", s.entry_uuid as uuid, s.id';
+
+function inMemberships(condition: string): string {
+  return `${REFERENCE}, ${SUBJECT}, 'person' as kind
+    from memberships r join users s on s.key = r.user_key join groups g on g.key = r.group_key
+    where ${condition}`;
+}
+
+function inNestings(condition: string): string {
+  return `${REFERENCE}, ${SUBJECT}, 'group' as kind
+    from nestings r join groups s on s.key = r.inner_key join groups g on g.key = r.outer_key
+    where ${condition}`;
 }
 
 /** @param columns the column to search, for each of the three tables that store references */
-function referencesWhere(...[inMemberships, inNestings, inUnresolved]: [string, string, string]): string {
-  const select = (dnKey: string, kind: string, uuid: string) =>
-    `select g.entry_uuid as "group", ${dnKey} as "dnKey", r.named_as as "namedAs", ${kind} as kind, ${uuid} as uuid`;
+function referencesWhere(...[ofMemberships, ofNestings, ofUnresolved]: [string, string, string]): string {
   return `
-    ${select('s.dn_key', `'person'`, 's.entry_uuid')}
-    from memberships r join users s on s.key = r.user_key join groups g on g.key = r.group_key
-    where ${inMemberships} = any ($1::uuid[])
+    ${inMemberships(`${ofMemberships} = any ($1::uuid[])`)}
     union all
-    ${select('s.dn_key', `'group'`, 's.entry_uuid')}
-    from nestings r join groups s on s.key = r.inner_key join groups g on g.key = r.outer_key
-    where ${inNestings} = any ($1::uuid[])
+    ${inNestings(`${ofNestings} = any ($1::uuid[])`)}
     union all
-    ${select('r.dn_key', 'null', 'null::uuid')}
+    ${REFERENCE}, r.dn_key, null::uuid, null, null
     from unresolved_references r join groups g on g.key = r.group_key
-    where ${inUnresolved} = any ($1::uuid[])`;
+    where ${ofUnresolved} = any ($1::uuid[])`;
 }
 
-/** Returns the person or group with each of these DNs. An entry that is both counts as a person. */
-export async function readSubjects(
-  manager: Writer,
-  dnKeys: readonly string[],
-): Promise<Map<string, Subject>> {
-  if (dnKeys.length === 0) return new Map();
-  const rows: (Subject & { dnKey: string })[] = await manager.query(
-    `select dn_key as "dnKey", 'group' as kind, entry_uuid as uuid from groups where dn_key = any ($1::uuid[])
-     union all
-     select dn_key, 'person', entry_uuid from users where dn_key = any ($1::uuid[])`,
-    [dnKeys],
-  );
-  return new Map(rows.map(({ dnKey, ...subject }) => [dnKey, subject]));
+/** Returns the person or group that each key names, by storedKeyOf. An entry that is both counts as a person. */
+export async function readSubjects(manager: Writer, keys: readonly string[]): Promise<Map<string, Subject>> {
+  const found: (Subject & { key: string })[] = [];
+  const find = async (column: string, type: string, values: readonly string[], kind: Subject['kind']) => {
+    if (values.length === 0) return;
+    const table = TABLES[kind];
+    const rows: { value: string; uuid: string }[] = await manager.query(
+      `select ${column} as value, entry_uuid as uuid from ${table} where ${column} = any ($1::${type}[])`,
+      [values],
+    );
+    const prefix = PREFIXES[column] ?? '';
+    for (const { value, uuid } of rows) found.push({ kind, uuid, key: storedKeyOf(`${prefix}${value}`) });
+  };
+  const dnKeys = keys.filter(isKeyOfDn);
+  const uuids = valuesOf(keys, 'uuid:');
+  // People come last, because an entry that is both counts as a person.
+  await find('dn_key', 'uuid', dnKeys, 'group');
+  await find('entry_uuid', 'uuid', uuids, 'group');
+  await find('dn_key', 'uuid', dnKeys, 'person');
+  await find('entry_uuid', 'uuid', uuids, 'person');
+  await find('id_folded', 'text', valuesOf(keys, 'id:'), 'person');
+  return new Map(found.map(({ key, ...subject }) => [key, subject]));
 }
+
+/** What precedes the value of a column in a key (referenceKeyOf). */
+const PREFIXES: Readonly<Record<string, string>> = { entry_uuid: 'uuid:', id_folded: 'id:' };
 
 /** Returns the entryUUIDs of entries that have one of these folded ids, or are quarantined because of one. */
 export async function readIdHolders(

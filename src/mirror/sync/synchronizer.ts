@@ -104,7 +104,7 @@ export class Synchronizer {
     const pictures = new PictureStore(this.dataSource);
     const { mapping } = this.config.directory;
     const snapshot = await readSnapshot(entriesOf(delta), mapping, pictures, signal);
-    const plan = await planDelta(manager, snapshot, delta);
+    const plan = await planDelta(manager, snapshot, delta, mapping);
     const findings = { plan, quarantined: snapshot.quarantined, skipped: null };
     const covers = identitiesIn(delta);
     const fingerprint = fingerprintOf(this.config.directory);
@@ -136,7 +136,7 @@ export class Synchronizer {
     const { mapping } = this.config.directory;
     const snapshot = await readSnapshot(source.read(signal), mapping, pictures, signal, options.progress);
     options.progress?.({ stage: 'plan' });
-    const { plan, skipped } = await planWhole(this.dataSource.manager, snapshot);
+    const { plan, skipped } = await planWhole(this.dataSource.manager, snapshot, mapping);
     const findings = { plan, quarantined: snapshot.quarantined, skipped };
     const reading = { asOf, fingerprint, position: source.position(), covers: null, signal };
     return this.conclude(findings, before, reading, options);

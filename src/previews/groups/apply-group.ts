@@ -56,7 +56,7 @@ async function applyDelta(
   const extent = { people, groups, gonePeople: new Set<string>(), goneGroups: new Set(gone) };
   await applyChange(
     transaction,
-    await planDelta(transaction, { people, groups, quarantined: [] }, extent),
+    await planDelta(transaction, { people, groups, quarantined: [] }, extent, mapping),
     mapping,
   );
 }

@@ -49,7 +49,7 @@ export class GroupPreviewsService {
     if (parent !== null) await refuseParent(parent, caller);
     const clientMutationId = validateClientMutationId(input);
     const wanted = validateNewGroup(input, this.fields);
-    const record = buildNewGroup(wanted, creator?.value.dn ?? null, this.mapping.groups);
+    const record = buildNewGroup(wanted, creator?.value ?? null, this.mapping.groups);
     await refuseTaken(wanted.id, record.dn, caller);
     await addGroup(transaction, record, randomUUID(), this.mapping);
     const records = [record, ...(parent === null ? [] : await this.nest(parent, wanted.id, transaction))];

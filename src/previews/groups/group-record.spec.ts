@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { applyRecord, entryOf } from '../../../test/support/builders/model-entry.js';
 import { NAUGHTY_STRINGS } from '../../../test/support/builders/naughty-strings.js';
 import { ServiceError } from '../../common/errors.js';
+import { modelSetting } from '../../../test/support/builders/model-file.js';
+import { named } from '../../../test/support/builders/named-subject.js';
 import { readConfig } from '../../config/config.js';
 import { foldValue } from '../../ldap/naming/case-ignore-match.js';
 import type { Entry } from '../../ldap/entry.js';
@@ -116,7 +118,7 @@ describe('a new group', () => {
   };
 
   it('has the given values, and its creator as owner and first member', () => {
-    const record = buildNewGroup(group, ADA, mapping);
+    const record = buildNewGroup(group, named(ADA), mapping);
     expect(record).toEqual({
       dn: GO,
       changetype: 'add',
@@ -147,25 +149,25 @@ describe('a new group', () => {
   });
 
   it('has no members without a creator if its class allows none', () => {
-    const { groups } = readConfig({ DIRECTORY_GROUP_CLASSES: 'groupOfMembers' }).directory.mapping;
+    const { groups } = readConfig(modelSetting('groups: {classes: groupOfMembers}')).directory.mapping;
     const record = buildNewGroup(group, null, groups);
     expect(entryOfNew(record).text('objectClass')).toEqual(['groupOfMembers']);
     expect(entryOfNew(record).text('member')).toEqual([]);
   });
 
   it('has a cn, with any attribute for the id', () => {
-    const { groups } = readConfig({ DIRECTORY_GROUP_ID: 'ou' }).directory.mapping;
-    const record = buildNewGroup(group, ADA, groups);
+    const { groups } = readConfig(modelSetting('groups: {id: ou}')).directory.mapping;
+    const record = buildNewGroup(group, named(ADA), groups);
     expect(record.dn).toBe('ou=go,ou=groups,dc=example,dc=org');
     expect(['ou', 'cn'].map((name) => entryOfNew(record).text(name))).toEqual([['go'], ['go']]);
   });
 
   it('has its id as name if the directory uses it', () => {
-    const { groups } = readConfig({ DIRECTORY_GROUP_NAME: 'CN' }).directory.mapping;
-    expect(() => buildNewGroup(group, ADA, groups)).toThrow(
+    const { groups } = readConfig(modelSetting('groups: {name: CN}')).directory.mapping;
+    expect(() => buildNewGroup(group, named(ADA), groups)).toThrow(
       new ServiceError('CONFLICT', 'In this directory the name of a group is its id', { argument: 'name' }),
     );
-    const called = buildNewGroup({ ...group, name: 'go' }, ADA, groups);
+    const called = buildNewGroup({ ...group, name: 'go' }, named(ADA), groups);
     expect(entryOfNew(called).text('cn')).toEqual(['go']);
   });
 });

@@ -3,7 +3,13 @@ import { ServiceError } from '../../common/errors.js';
 import { escapeDnValue } from '../../ldap/naming/dn.js';
 import type { AddRecord, AttributeValues, ChangeRecord } from '../../ldap/ldif/ldif-record.js';
 import { auxiliaryClassOfGroups, isSame } from '../auxiliary-class.js';
-import { changeNames, needsMember, NOT_NAMED } from '../memberships/membership-record.js';
+import {
+  changeNames,
+  nameIn,
+  type NamedSubject,
+  needsMember,
+  NOT_NAMED,
+} from '../memberships/membership-record.js';
 import type { ChangedEntry, OriginalGroup, OriginalReference } from '../stored-entry.js';
 import { changeTexts, textChangesOf } from '../text-record.js';
 import type { FieldChanges, NewGroup } from '../validate.js';
@@ -19,16 +25,20 @@ export function changeGroup(group: OriginalGroup, change: FieldChanges, mapping:
 }
 
 export function dnOfNewGroup(id: string, mapping: GroupMapping): string {
-  return `${mapping.id}=${escapeDnValue(id)},${mapping.base}`;
+  return `${mapping.id}=${escapeDnValue(id)},${mapping.bases[0] ?? ''}`;
 }
 
 /**
  * Builds the record that creates a group (pure).
- * @param creator DN of the user who becomes its owner and first member. Null: the group has no owner; if its
+ * @param creator the user who becomes its owner and first member. Null: the group has no owner; if its
  * class requires a member, the group names itself, which does not count as a member
  * @throws ServiceError CONFLICT when the directory uses the id as the name and the two differ
  */
-export function buildNewGroup(group: NewGroup, creator: string | null, mapping: GroupMapping): AddRecord {
+export function buildNewGroup(
+  group: NewGroup,
+  creator: NamedSubject | null,
+  mapping: GroupMapping,
+): AddRecord {
   const dn = dnOfNewGroup(group.id, mapping);
   const [nameAttribute = ''] = mapping.name;
   if (isSame(nameAttribute, mapping.id) && group.name !== group.id) {
@@ -37,14 +47,15 @@ export function buildNewGroup(group: NewGroup, creator: string | null, mapping: 
     });
   }
   const others = mapping.fields.filter(({ name, change }) => name !== 'name' && change !== undefined);
+  const placeholder = needsMember(mapping) && mapping.members.by === 'dn' ? dn : null;
   const texts: (readonly [attribute: string, value: string | null])[] = [
     [mapping.id, group.id],
     [nameAttribute, group.name],
     // Every class of groups requires it (RFC 4519 §3.5), regardless of the attribute that holds the id.
     ['cn', isSame(nameAttribute, 'cn') ? null : group.id],
     ...others.map(({ name, attribute }) => [attribute, group[name] ?? null] as const),
-    [mapping.owner, creator],
-    [mapping.member, creator ?? (needsMember(mapping) ? dn : null)],
+    [mapping.owners.attributes[0] ?? '', creator === null ? null : nameIn(mapping.owners, creator)],
+    [mapping.members.attributes[0] ?? '', creator === null ? placeholder : nameIn(mapping.members, creator)],
   ];
   return {
     dn,
@@ -64,8 +75,9 @@ export function buildGroupDeletion(
   references: readonly OriginalReference[],
   mapping: GroupMapping,
 ): ChangeRecord[] {
+  const named = { dn: group.dn, uuid: group.uuid, id: null };
   const others = references.map(
-    ({ group: other, namedAs }) => changeNames(other, group.dn, namedAs, NOT_NAMED, mapping).record,
+    ({ group: other, namedAs }) => changeNames(other, named, namedAs, NOT_NAMED, mapping).record,
   );
   return [...others, { dn: group.dn, changetype: 'delete' }];
 }

@@ -26,7 +26,9 @@ export async function applyNaming(
   mapping: DirectoryMapping,
 ): Promise<ChangeRecord> {
   const { kind, group, subject, before, after } = naming;
-  const { record, sourceValues } = changeNames(group.value, subject.value.dn, before, after, mapping.groups);
+  const { dn, uuid, id } = subject.value;
+  const named = { dn, uuid, id: kind === 'memberships' ? id : null };
+  const { record, sourceValues } = changeNames(group.value, named, before, after, mapping.groups);
   const isUpdated = sourceValues !== group.value.sourceValues;
   const updated: HashedGroup = { ...group, value: { ...group.value, sourceValues } };
   await applyChange(

@@ -1,4 +1,6 @@
 import fc from 'fast-check';
+import { modelSetting } from '../../../test/support/builders/model-file.js';
+import { named } from '../../../test/support/builders/named-subject.js';
 import { applyRecord, entryOf } from '../../../test/support/builders/model-entry.js';
 import { readConfig } from '../../config/config.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
@@ -91,7 +93,7 @@ describe('the attributes of a membership', () => {
 describe('the record of a membership', () => {
   it('adds a member', () => {
     const entry = groupEntry({ member: [ADA] });
-    expect(changeNames(storedGroup(entry), BOB, NOT_NAMED, 1, mapping)).toEqual({
+    expect(changeNames(storedGroup(entry), named(BOB), NOT_NAMED, 1, mapping)).toEqual({
       record: {
         dn: DN,
         changetype: 'modify',
@@ -103,7 +105,7 @@ describe('the record of a membership', () => {
 
   it('adds the class that admins require, if it is missing', () => {
     const group = storedGroup(groupEntry({ objectClass: ['groupOfNames'], member: [ADA] }));
-    expect(changeNames(group, ADA, 1, 3, mapping)).toMatchObject({
+    expect(changeNames(group, named(ADA), 1, 3, mapping)).toMatchObject({
       record: {
         changes: [
           { operation: 'add', attribute: 'objectClass', values: ['directoryGroup'] },
@@ -112,33 +114,33 @@ describe('the record of a membership', () => {
       },
       sourceValues: null,
     });
-    expect(changeNames(group, ADA, 1, 5, mapping).record).toMatchObject({
+    expect(changeNames(group, named(ADA), 1, 5, mapping).record).toMatchObject({
       changes: [{ attribute: 'owner' }],
     });
   });
 
   it('is rejected if the group would have no members', () => {
     const group = storedGroup(groupEntry({ member: [ADA], owner: [BOB] }));
-    expect(() => changeNames(group, ADA, 1, NOT_NAMED, mapping)).toThrow(
+    expect(() => changeNames(group, named(ADA), 1, NOT_NAMED, mapping)).toThrow(
       expect.objectContaining({ code: 'CONFLICT' }) as Error,
     );
-    expect(changeNames(group, BOB, 4, NOT_NAMED, mapping).record).toMatchObject({
+    expect(changeNames(group, named(BOB), 4, NOT_NAMED, mapping).record).toMatchObject({
       changes: [{ operation: 'delete', attribute: 'owner', values: [BOB] }],
     });
   });
 
   it('is accepted if the class of groups allows none', () => {
-    const { groups } = readConfig({ DIRECTORY_GROUP_CLASSES: 'groupOfMembers' }).directory.mapping;
+    const { groups } = readConfig(modelSetting('groups: {classes: groupOfMembers}')).directory.mapping;
     const group = storedGroup(groupEntry({ member: [ADA] }));
-    expect(changeNames(group, ADA, 1, NOT_NAMED, groups).record).toMatchObject({
+    expect(changeNames(group, named(ADA), 1, NOT_NAMED, groups).record).toMatchObject({
       changes: [{ operation: 'delete', attribute: 'member', values: [ADA] }],
     });
   });
 
   it('deletes nothing if one attribute stands for two roles', () => {
-    const { groups } = readConfig({ DIRECTORY_GROUP_ADMIN: 'Owner' }).directory.mapping;
+    const { groups } = readConfig(modelSetting('groups: {admins: {attribute: Owner}}')).directory.mapping;
     const group = storedGroup(groupEntry({ member: [ADA], owner: [BOB] }));
-    expect(changeNames(group, BOB, 4, 3, groups).record).toMatchObject({
+    expect(changeNames(group, named(BOB), 4, 3, groups).record).toMatchObject({
       changes: [{ operation: 'add', attribute: 'member', values: [BOB] }],
     });
   });
@@ -155,7 +157,7 @@ describe('the record of a membership', () => {
           owner: [...held(4), BOB],
         });
         fc.pre(before !== after);
-        const { record, sourceValues } = changeNames(storedGroup(entry), ADA, before, after, mapping);
+        const { record, sourceValues } = changeNames(storedGroup(entry), named(ADA), before, after, mapping);
         const applied = applyRecord(entry, record);
         expect([namingIn(applied, ADA), namingIn(applied, BOB)]).toEqual([after, 5]);
         expect(storedGroup(applied).sourceValues).toEqual(sourceValues);

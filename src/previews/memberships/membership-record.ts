@@ -1,4 +1,4 @@
-import type { DirectoryMapping } from '../../config/model/mapping.js';
+import type { DirectoryMapping, RoleMapping } from '../../config/model/mapping.js';
 import { BadUserInputError, NotFoundError, ServiceError } from '../../common/errors.js';
 import type { ValueChange } from '../../ldap/ldif/ldif-record.js';
 import { type GroupRole, rankOf, roleOf } from '../../groups/group-role.js';
@@ -68,23 +68,33 @@ export function removeNaming(membership: StoredMembership): NamedAs {
   return NOT_NAMED;
 }
 
+/** The names of a user or a nested group, of which a group holds one. */
+export interface NamedSubject {
+  readonly dn: string;
+  /** Null for a group: groups name only users by id. */
+  readonly id: string | null;
+  readonly uuid: string;
+}
+
 /**
  * Builds the record that changes how a group names an entry (pure).
- * @param dn the DN of the user or of the nested group
- * @throws ServiceError CONFLICT when the group would be left without members, which its class does not allow
+ * @param subject the user or the nested group
+ * @throws ServiceError CONFLICT when the group would be left without members, which its class does not allow,
+ * and when the directory has no definite value or attribute for the change
  */
 export function changeNames(
   group: OriginalGroup,
-  dn: string,
+  subject: NamedSubject,
   before: NamedAs,
   after: NamedAs,
   mapping: GroupMapping,
 ): ChangedEntry {
-  const held = attributesOf(before, mapping);
-  const wanted = attributesOf(after, mapping);
-  const gone = held.filter((name) => !wanted.some((each) => isSame(each, name)));
-  const added = wanted.filter((name) => !held.some((each) => isSame(each, name)));
-  if (gone.includes(mapping.member) && group.memberValues <= 1 && needsMember(mapping)) {
+  const held = rolesOf(before, mapping);
+  const wanted = rolesOf(after, mapping);
+  const gone = held.filter((role) => !wanted.some((each) => isSameRole(each, role)));
+  const added = wanted.filter((role) => !held.some((each) => isSameRole(each, role)));
+  const leaves = gone.some((role) => isSameRole(role, mapping.members));
+  if (leaves && group.memberValues <= 1 && needsMember(mapping)) {
     throw new ServiceError(
       'CONFLICT',
       `The group ${group.id} names no other member, and the directory requires at least one: add a member ` +
@@ -93,11 +103,40 @@ export function changeNames(
   }
   const step =
     (operation: ValueChange['operation']) =>
-    (attribute: string): ValueChange => ({ operation, attribute, values: [dn] });
+    (role: RoleMapping): ValueChange => ({
+      operation,
+      attribute: attributeOf(role, operation),
+      values: [nameIn(role, subject)],
+    });
   return modifyEntry(group, auxiliaryClassOfGroups(mapping), [
     ...gone.map(step('delete')),
     ...added.map(step('add')),
   ]);
+}
+
+/**
+ * The value by which the attributes of a role name an entry.
+ * @throws ServiceError CONFLICT when they cannot
+ */
+export function nameIn({ by }: RoleMapping, { dn, id, uuid }: NamedSubject): string {
+  if (by === 'uuid') return uuid;
+  if (by === 'dn') return dn;
+  if (id !== null) return id;
+  throw new ServiceError('CONFLICT', 'Groups of this directory name users by id, and cannot contain groups');
+}
+
+/** Which of several attributes has a value is not known. */
+function attributeOf({ attributes }: RoleMapping, operation: ValueChange['operation']): string {
+  const [attribute = '', ...others] = attributes;
+  if (operation === 'add' || others.length === 0) return attribute;
+  const all = attributes.join(' or ');
+  throw new ServiceError('CONFLICT', `The directory names members in ${all}: remove the value there`);
+}
+
+function isSameRole(left: RoleMapping, right: RoleMapping): boolean {
+  const [first = ''] = left.attributes;
+  const [second = ''] = right.attributes;
+  return left.by === right.by && isSame(first, second);
 }
 
 /** Returns whether the class of groups requires at least one member (RFC 4519 §3.5 and §3.6). */
@@ -124,12 +163,12 @@ function namingOf(role: GroupRole): NamedAs {
   return 1 << (rankOf(role) - 1);
 }
 
-function attributesOf(namedAs: NamedAs, mapping: GroupMapping): string[] {
+function rolesOf(namedAs: NamedAs, { members, admins, owners }: GroupMapping): RoleMapping[] {
   return [
-    { naming: NAMED_AS_MEMBER, attribute: mapping.member },
-    { naming: NAMED_AS_ADMIN, attribute: mapping.admin },
-    { naming: NAMED_AS_OWNER, attribute: mapping.owner },
+    { naming: NAMED_AS_MEMBER, role: members },
+    { naming: NAMED_AS_ADMIN, role: admins },
+    { naming: NAMED_AS_OWNER, role: owners },
   ]
     .filter(({ naming }) => (namedAs & naming) !== 0)
-    .map(({ attribute }) => attribute);
+    .map(({ role }) => role);
 }

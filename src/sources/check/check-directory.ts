@@ -1,4 +1,5 @@
 import { type Finding, ok, problem, warning } from '../../common/finding.js';
+import { mappingOf } from '../../config/model/mapping.js';
 import type { DirectoryConfig, LdapServerConfig, LdapSourceConfig } from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
@@ -110,7 +111,8 @@ class DirectoryCheck {
     const entries = new EntryCheck(config.mapping, directory, connection, noContentSync);
     let isWhole = missing.size === 0;
     for (const kind of KINDS) {
-      if (missing.has(directory.searches[kind].base)) continue;
+      const { bases } = mappingOf(config.mapping, kind);
+      if (bases.some((base) => missing.has(base))) continue;
       const isRead = yield* entries.check(kind, this.signal, this.progress);
       isWhole &&= isRead;
     }
@@ -123,7 +125,7 @@ class DirectoryCheck {
   private async *findMissingBases(): AsyncGenerator<Finding, ReadonlySet<string>> {
     const { users, groups } = this.config.mapping;
     const missing = new Set<string>();
-    for (const dn of new Set([this.config.baseDn, users.base, groups.base])) {
+    for (const dn of new Set([this.config.baseDn, ...users.bases, ...groups.bases])) {
       const absence = await this.findAbsence(dn);
       if (absence === null) continue;
       missing.add(dn);
@@ -165,7 +167,7 @@ class DirectoryCheck {
     const { uuid } = this.config.mapping.users;
     return uuid.toLowerCase() === 'entryuuid'
       ? 'The server does not push changes (RFC 4533; OpenLDAP does with the overlay syncprov)'
-      : `Pushed changes are identified by entryUUID, but DIRECTORY_ENTRY_UUID is ${uuid}`;
+      : `Pushed changes are identified by entryUUID, but the key uuid of the model is ${uuid}`;
   }
 
   private async findWhatIsNotCovered(): Promise<string | null> {

@@ -1,10 +1,11 @@
 import { type Finding, ok, problem, warning } from '../../common/finding.js';
-import { type DirectoryMapping, mappingOf } from '../../config/model/mapping.js';
+import { type DirectoryMapping, mappingOf, memberAttributesOf } from '../../config/model/mapping.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { attributeKey, type Entry } from '../../ldap/entry.js';
 import { ContentSyncRefusedError } from '../../ldap/sync/content-sync-error.js';
 import { readContent } from '../../ldap/sync/content-sync.js';
 import { LdapResultError } from '../../ldap/client/ldap-error.js';
+import type { SearchRequest } from '../../ldap/client/requests.js';
 import { readPaged } from '../../ldap/client/paged-search.js';
 import type { LdapDirectory } from '../ldap/ldap-directory.js';
 import { PROGRESS_INTERVAL, ReferenceStatistics } from './reference-statistics.js';
@@ -90,26 +91,30 @@ export class EntryCheck {
   }
 
   private async *read(kind: EntryKind, signal: AbortSignal): AsyncGenerator<Entry> {
-    const { member, admin, owner } = this.mapping.groups;
     const { uuid, id, modifiedAt } = mappingOf(this.mapping, kind);
-    const named = kind === 'person' ? [] : [member, admin, owner];
+    const named = kind === 'person' ? [] : memberAttributesOf(this.mapping.groups);
     const request = { ...this.directory.searches[kind], attributes: [uuid, id, modifiedAt, ...named] };
+    for await (const entry of this.search(request, signal))
+      if (this.directory.covers(kind, entry.dn)) yield entry;
+  }
+
+  private async *search(request: SearchRequest, signal: AbortSignal): AsyncGenerator<Entry> {
     if (this.noContentSync !== null) yield* readPaged(this.connection, request, { signal });
     else for await (const { entry } of readContent(this.connection, request, signal)) yield entry;
   }
 
   private *describeEntries(kind: EntryKind, statistics: AttributeStatistics): Generator<Finding> {
     const what = PLURALS[kind];
-    const { uuid, id, base, filter } = mappingOf(this.mapping, kind);
+    const { uuid, id, bases, filter } = mappingOf(this.mapping, kind);
     const { total } = statistics;
     if (total === 0) {
-      const none = `none below ${base} that the account sees and that ${filter} chooses`;
+      const none = `none below ${bases.join(' or ')} that the account sees and that ${filter} chooses`;
       yield kind === 'person' ? problem(what, none) : warning(what, none);
       return;
     }
     const anonymous = total - statistics.having(uuid);
     const nameless = total - statistics.having(id);
-    yield ok(what, `${total} below ${base}`);
+    yield ok(what, `${total} below ${bases.join(' and ')}`);
     if (anonymous > 0) {
       const hidden = `${uuid} is missing, or the account may not read it, in ${anonymous} of ${total} entries`;
       yield problem(what, hidden);
@@ -119,8 +124,7 @@ export class EntryCheck {
 
   private *describeMembers(statistics: AttributeStatistics): Generator<Finding> {
     if (statistics.total === 0) return;
-    const { member, admin, owner } = this.mapping.groups;
-    const attributes = [member, admin, owner];
+    const attributes = memberAttributesOf(this.mapping.groups);
     const counts = attributes.map((attribute) => `${attribute} in ${statistics.having(attribute)} groups`);
     const hasNoMembers = attributes.every((attribute) => statistics.having(attribute) === 0);
     yield hasNoMembers

@@ -31,11 +31,15 @@ export async function checkFile(
     throw error;
   }
   const { users, groups } = config.mapping;
-  const none = ({ base, filter }: EntryMapping) => `none below ${base} that ${filter} chooses`;
+  const none = ({ bases, filter }: EntryMapping) => `none below ${bases.join(' or ')} that ${filter} chooses`;
   return [
     ok(what, source.file),
-    counts.person > 0 ? ok('people', `${counts.person} below ${users.base}`) : problem('people', none(users)),
-    counts.group > 0 ? ok('groups', `${counts.group} below ${groups.base}`) : warning('groups', none(groups)),
+    counts.person > 0
+      ? ok('people', `${counts.person} below ${users.bases.join(' and ')}`)
+      : problem('people', none(users)),
+    counts.group > 0
+      ? ok('groups', `${counts.group} below ${groups.bases.join(' and ')}`)
+      : warning('groups', none(groups)),
     ...references.findings(),
   ];
 }

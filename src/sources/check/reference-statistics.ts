@@ -1,9 +1,10 @@
 import { type Finding, warning } from '../../common/finding.js';
 import { foldId } from '../../common/fold.js';
-import type { DirectoryMapping } from '../../config/model/mapping.js';
+import type { DirectoryMapping, RoleMapping } from '../../config/model/mapping.js';
 import { keyOfDn } from '../../ldap/naming/dn-key.js';
 import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
+import { type Identified, keyOfEntry, referenceKeyOf } from '../reference-key.js';
 import type { EntryKind } from '../source.js';
 
 /** Number of entries between two progress reports. */
@@ -13,15 +14,12 @@ export const PROGRESS_INTERVAL = 1000;
 const TOLERATED_PERCENT = 5;
 
 /** An entry with a usable identifier and id, reduced to the data that is needed to count references. */
-interface Candidate {
-  readonly dnKey: string;
-  readonly id: string;
-}
+type Candidate = Identified;
 
-/** Counts the DNs in groups, and the DNs among them that belong to no mirrored entry. */
+/** Counts the names of members in groups, and those among them that belong to no mirrored entry. */
 export class ReferenceStatistics {
   private readonly candidates: Record<EntryKind, Candidate[]> = { person: [], group: [] };
-  /** The number of groups that refer to a DN, by keyOfDn. */
+  /** The number of groups that name an entry, by referenceKeyOf. */
   private readonly named = new Map<string, number>();
 
   constructor(private readonly mapping: DirectoryMapping) {}
@@ -31,8 +29,9 @@ export class ReferenceStatistics {
     const [bytes] = entry.bytes(id);
     const text = bytes === undefined ? '' : (decodeUtf8(bytes) ?? '').trim();
     // The mirror rejects an entry without an identifier or an id, and all entries that share an id.
-    if (text !== '' && uuidOfEntry(entry, uuid) !== null)
-      this.candidates[kind].push({ dnKey: keyOfDn(entry.dn), id: foldId(text) });
+    const identity = uuidOfEntry(entry, uuid);
+    if (text !== '' && identity !== null)
+      this.candidates[kind].push({ uuid: identity, dnKey: keyOfDn(entry.dn), id: foldId(text) });
     if (kind === 'group') this.addReferences(entry);
   }
 
@@ -41,12 +40,12 @@ export class ReferenceStatistics {
    * names.
    */
   *findings(): Generator<Finding> {
-    const mirrored = new Set([...mirroredOf(this.candidates.person), ...mirroredOf(this.candidates.group)]);
+    const mirrored = new Set([...this.keysOf('person'), ...this.keysOf('group')]);
     let total = 0;
     let dangling = 0;
-    for (const [dnKey, count] of this.named) {
+    for (const [key, count] of this.named) {
       total += count;
-      if (!mirrored.has(dnKey)) dangling += count;
+      if (!mirrored.has(key)) dangling += count;
     }
     if (dangling * 100 <= total * TOLERATED_PERCENT) return;
     const percent = Math.floor((dangling * 1000) / total) / 10;
@@ -57,16 +56,30 @@ export class ReferenceStatistics {
   }
 
   private addReferences(entry: Entry): void {
-    const { member, admin, owner } = this.mapping.groups;
-    const values = [member, admin, owner].flatMap((attribute) => entry.bytes(attribute));
-    const dns = values.map(decodeUtf8).filter((dn) => dn !== null);
-    for (const dnKey of new Set(dns.map(keyOfDn))) this.named.set(dnKey, (this.named.get(dnKey) ?? 0) + 1);
+    const keys = new Set<string>();
+    for (const { attributes, by } of this.roles) {
+      for (const bytes of attributes.flatMap((attribute) => entry.bytes(attribute))) {
+        const text = decodeUtf8(bytes);
+        const key = text === null ? null : referenceKeyOf(by, text);
+        if (key !== null) keys.add(key);
+      }
+    }
+    for (const key of keys) this.named.set(key, (this.named.get(key) ?? 0) + 1);
   }
-}
 
-/** The DNs, by keyOfDn, of the entries whose id is unique in their kind. */
-function mirroredOf(candidates: readonly Candidate[]): string[] {
-  const counts = new Map<string, number>();
-  for (const { id } of candidates) counts.set(id, (counts.get(id) ?? 0) + 1);
-  return candidates.filter(({ id }) => counts.get(id) === 1).map(({ dnKey }) => dnKey);
+  private get roles(): readonly RoleMapping[] {
+    const { members, admins, owners } = this.mapping.groups;
+    return [members, admins, owners];
+  }
+
+  /** The keys of the entries whose id is unique in their kind. */
+  private keysOf(kind: EntryKind): string[] {
+    const candidates = this.candidates[kind];
+    const counts = new Map<string, number>();
+    for (const { id } of candidates) counts.set(id, (counts.get(id) ?? 0) + 1);
+    const kinds = new Set(this.roles.map(({ by }) => by));
+    return candidates
+      .filter(({ id }) => counts.get(id) === 1)
+      .flatMap((entry) => [...kinds].flatMap((by) => keyOfEntry(by, kind, entry) ?? []));
+  }
 }

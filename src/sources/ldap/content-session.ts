@@ -1,10 +1,11 @@
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import { followContent, refreshOf } from '../../ldap/sync/content-sync.js';
-import { Entry } from '../../ldap/entry.js';
+import type { Entry } from '../../ldap/entry.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
 import type { ContentEvent } from '../../ldap/sync/sync-stage.js';
 import { ChangeBuffer, type Changes } from '../change-buffer.js';
 import { ContainerWatch } from './container-watch.js';
+import { withinBases } from './within-bases.js';
 import type { LdapDirectory } from './ldap-directory.js';
 import { describeHidden, formatPosition, type Position, refuseBehind, stateOf } from './position.js';
 import { type EntryKind, KINDS } from '../source.js';
@@ -52,8 +53,8 @@ export class ContentSession {
     const { from } = options;
     const { person, group } = directory.searches;
     this.streams = {
-      person: this.streamOf(person, from?.person ?? null),
-      group: this.streamOf(group, from?.group ?? null),
+      person: this.entriesOf('person', person, from?.person ?? null),
+      group: this.entriesOf('group', group, from?.group ?? null),
     };
     if (from !== null) for (const kind of KINDS) this.buffer.cookies.set(kind, from[kind]);
     this.cookies = new Map(this.buffer.cookies);
@@ -87,7 +88,7 @@ export class ContentSession {
     for (const kind of KINDS) {
       for await (const event of refreshOf(this.streams[kind])) {
         if (event.kind === 'refreshed') this.buffer.keepCookie(kind, event.cookie);
-        if (event.kind === 'entry') yield { kind, entry: withUuid(event.entry, event.uuid) };
+        if (event.kind === 'entry') yield { kind, entry: event.entry };
       }
       if (this.options.follows) this.followKind(kind);
       else await this.streams[kind].return(undefined);
@@ -193,6 +194,10 @@ export class ContentSession {
     return followContent(this.connection, { ...search, cookie, persist: true, signal });
   }
 
+  private entriesOf(kind: EntryKind, search: SearchRequest, cookie: Buffer | null) {
+    return withinBases(this.streamOf(search, cookie), (dn) => this.directory.covers(kind, dn));
+  }
+
   /** Returns all buffered changes, and updates the cookies that represent them. */
   private takeAll(): Changes {
     this.cookies = new Map(this.buffer.cookies);
@@ -214,7 +219,7 @@ export class ContentSession {
     const mentioned = this.mentioned.get(kind);
     if (event.kind === 'entry') {
       mentioned?.add(event.uuid);
-      this.buffer.put(kind, event.uuid, withUuid(event.entry, event.uuid));
+      this.buffer.put(kind, event.uuid, event.entry);
     }
     if (event.kind === 'present') for (const uuid of event.uuids) mentioned?.add(uuid);
     if (event.kind === 'deleted') for (const uuid of event.uuids) this.buffer.remove(kind, uuid);
@@ -239,10 +244,4 @@ export class ContentSession {
     this.refreshed.set(kind, unmentionedAreGone);
     this.buffer.note();
   }
-}
-
-/** Adds the entryUUID from the protocol, which is known even if the account may not read the attribute. */
-function withUuid(entry: Entry, uuid: string): Entry {
-  if (entry.bytes('entryUUID').length > 0) return entry;
-  return new Entry(entry.dn, [...entry.attributes, ['entryUUID', [Buffer.from(uuid)]]]);
 }

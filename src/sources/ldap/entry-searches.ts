@@ -1,5 +1,6 @@
 import { type Field, mappedFields } from '../../common/field.js';
-import type { DirectoryMapping } from '../../config/model/mapping.js';
+import { type DirectoryMapping, type EntryMapping, memberAttributesOf } from '../../config/model/mapping.js';
+import { InvalidDnError, isBelow } from '../../ldap/naming/dn.js';
 import { attributesOfFilter, type Filter, parseFilter } from '../../ldap/filter/filter-parser.js';
 import type { SearchRequest } from '../../ldap/client/requests.js';
 import { DYNAMIC_ATTRIBUTES } from './dynamic-group.js';
@@ -12,13 +13,16 @@ export const ENTRY_CSN = 'entryCSN';
 const CONTAINERS = ['organizationalUnit', 'organization', 'locality', 'domain', 'dcObject', 'container'];
 
 /** The searches for people and for groups, with all mapped attributes. */
-export function searchesOf({ users, groups }: DirectoryMapping): Readonly<Record<EntryKind, SearchRequest>> {
-  const { member, admin, owner } = groups;
-  const named = [member, admin, owner, ...DYNAMIC_ATTRIBUTES];
+export function searchesOf(
+  { users, groups }: DirectoryMapping,
+  baseDn: string,
+): Readonly<Record<EntryKind, SearchRequest>> {
+  const named = [...memberAttributesOf(groups), ...DYNAMIC_ATTRIBUTES];
   return {
-    person: searchOf(users, attributesOf(users.fields), users.rules),
+    person: searchOf(users, baseDn, attributesOf(users.fields), users.rules),
     group: searchOf(
       groups,
+      baseDn,
       [...attributesOf(groups.fields), ...named],
       [...groups.rules, ...groups.memberRules],
     ),
@@ -35,16 +39,31 @@ export function isEqual(attribute: string, value: Buffer): Filter {
 }
 
 function searchOf(
-  mapping: DirectoryMapping['users'] | DirectoryMapping['groups'],
+  mapping: EntryMapping,
+  baseDn: string,
   more: readonly string[],
   rules: readonly { readonly where: string }[],
 ): SearchRequest {
-  const { base, filter, uuid, createdAt, modifiedAt, id, name, disabled } = mapping;
+  const { bases, filter, uuid, createdAt, modifiedAt, id, name, disabled } = mapping;
   const filters = [...(disabled === null ? [] : [disabled]), ...rules.map(({ where }) => where)];
   const tested = filters.flatMap((each) => attributesOfFilter(parseFilter(each)));
   const identity = ['objectClass', ENTRY_CSN, uuid, createdAt, modifiedAt, id, ...name];
   const attributes = new Set([...identity, ...tested, ...more]);
+  // One search finds the entries below several bases, because content synchronization has one state for each search.
+  const base = bases.length === 1 ? (bases[0] ?? baseDn) : baseDn;
   return { base, scope: 'sub', filter: parseFilter(filter), attributes: [...attributes] };
+}
+
+/** Whether an entry that a search found is below one of the bases of its kind. */
+export function isWithin({ bases }: EntryMapping, dn: string): boolean {
+  // The search had the only base.
+  if (bases.length === 1) return true;
+  try {
+    return bases.some((base) => isBelow(dn, base));
+  } catch (error) {
+    if (error instanceof InvalidDnError) return false;
+    throw error;
+  }
 }
 
 function attributesOf(fields: readonly Field[]): string[] {

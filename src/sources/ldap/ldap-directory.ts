@@ -1,5 +1,5 @@
 import { chunksOf } from '../../common/chunks.js';
-import type { DirectoryMapping } from '../../config/model/mapping.js';
+import { type DirectoryMapping, mappingOf } from '../../config/model/mapping.js';
 import type { DirectoryConfig, LdapSourceConfig } from '../../config/settings/directory.js';
 import type { LdapConnection } from '../../ldap/client/ldap-connection.js';
 import type { Entry } from '../../ldap/entry.js';
@@ -13,7 +13,7 @@ import { ResultCode } from '../../ldap/client/result-code.js';
 import { readRootDse } from '../../ldap/client/root-dse.js';
 import { SYNC_REQUEST } from '../../ldap/sync/sync-messages.js';
 import { DYNAMIC_ATTRIBUTES, isDynamicGroup } from './dynamic-group.js';
-import { containersBelow, ENTRY_CSN, isEqual, searchesOf } from './entry-searches.js';
+import { containersBelow, ENTRY_CSN, isEqual, isWithin, searchesOf } from './entry-searches.js';
 import { LdapServers } from './ldap-servers.js';
 import { type EntryKind, KINDS } from '../source.js';
 import { SourceError } from '../source.error.js';
@@ -42,8 +42,13 @@ export class LdapDirectory {
     this.servers = new LdapServers(source);
     this.mapping = mapping;
     ({ uuid: this.uuid, modifiedAt: this.modifiedAt } = mapping.users);
-    this.searches = searchesOf(mapping);
+    this.searches = searchesOf(mapping, baseDn);
     this.containers = containersBelow(baseDn);
+  }
+
+  /** Whether an entry that a search of a kind found is below one of the bases of the kind. */
+  covers(kind: EntryKind, dn: string): boolean {
+    return isWithin(mappingOf(this.mapping, kind), dn);
   }
 
   hasIdentity(entry: Entry): boolean {
@@ -81,11 +86,15 @@ export class LdapDirectory {
 
   /** The groups that refer to one of these DNs as a member, admin or owner. */
   async readNaming(connection: LdapConnection, dns: readonly string[]): Promise<KnownEntry[]> {
-    const { member, admin, owner } = this.mapping.groups;
+    const { members, admins, owners } = this.mapping.groups;
+    // A value that is no DN stays the same when the entry is renamed or deleted.
+    const byDn = [members, admins, owners].filter(({ by }) => by === 'dn');
+    const attributes = [...new Set(byDn.flatMap((role) => role.attributes))];
+    if (attributes.length === 0) return [];
     const found: KnownEntry[] = [];
     for (const some of chunksOf(dns, AT_ONCE)) {
       const filters = some.flatMap((dn) =>
-        [member, admin, owner].map((attribute) => isEqual(attribute, Buffer.from(dn))),
+        attributes.map((attribute) => isEqual(attribute, Buffer.from(dn))),
       );
       const groups = this.readChosen(connection, 'group', { kind: 'or', filters });
       for await (const each of groups) found.push(each);
@@ -102,6 +111,7 @@ export class LdapDirectory {
   async *readAll(connection: LdapConnection, kind: EntryKind, isWhole: boolean): AsyncGenerator<KnownEntry> {
     const attributes = isWhole ? this.searches[kind].attributes : [this.uuid, this.modifiedAt, ENTRY_CSN];
     for await (const entry of readPaged(connection, { ...this.searches[kind], attributes })) {
+      if (!this.covers(kind, entry.dn)) continue;
       if (!this.hasIdentity(entry))
         throw new SourceError(`The account may not read ${this.uuid} of every entry`);
       const uuid = uuidOfEntry(entry, this.uuid);
@@ -114,6 +124,7 @@ export class LdapDirectory {
     connection: LdapConnection,
     { kind, uuid, dn }: { kind: EntryKind; uuid: string; dn: string },
   ): Promise<boolean> {
+    if (!this.covers(kind, dn)) return false;
     const request = { ...this.searches[kind], base: dn, scope: 'base', attributes: [this.uuid] } as const;
     try {
       for await (const message of connection.search(request)) {
@@ -212,7 +223,7 @@ export class LdapDirectory {
     const request = { ...search, filter: { kind: 'and', filters } as const, attributes };
     for await (const entry of readPaged(connection, request)) {
       const uuid = uuidOfEntry(entry, this.uuid);
-      if (uuid !== null) yield { kind, uuid, entry };
+      if (uuid !== null && this.covers(kind, entry.dn)) yield { kind, uuid, entry };
     }
   }
 

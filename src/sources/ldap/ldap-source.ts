@@ -83,6 +83,7 @@ export class LdapSource implements DirectorySource {
     for (const kind of KINDS) {
       for await (const entry of readPaged(connection, searches[kind], { signal })) {
         clock.note(entry);
+        if (!this.directory.covers(kind, entry.dn)) continue;
         isFollowable &&= this.directory.hasIdentity(entry);
         yield { kind, entry };
       }

@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import type { EntryMapping } from '../../config/model/mapping.js';
 import type { DirectoryConfig, FileSourceConfig } from '../../config/settings/directory.js';
 import { isBelow } from '../../ldap/naming/dn.js';
 import type { Entry } from '../../ldap/entry.js';
@@ -15,14 +16,14 @@ export class LdifSource implements DirectorySource {
   private readonly isPerson: (entry: Entry) => boolean;
   private readonly isGroup: (entry: Entry) => boolean;
 
-  /** @throws InvalidFilterError, InvalidDnError: openSource validates filters and bases first */
+  /** @throws InvalidFilterError, InvalidDnError: the configuration validates filters and bases first */
   constructor(
     private readonly config: DirectoryConfig,
     private readonly source: FileSourceConfig,
   ) {
     const { users, groups } = config.mapping;
-    this.isPerson = chooser(users.base, users.filter);
-    this.isGroup = chooser(groups.base, groups.filter);
+    this.isPerson = chooser(users);
+    this.isGroup = chooser(groups);
   }
 
   /**
@@ -70,7 +71,7 @@ export class LdifSource implements DirectorySource {
   }
 }
 
-function chooser(base: string, filter: string): (entry: Entry) => boolean {
+function chooser({ bases, filter }: EntryMapping): (entry: Entry) => boolean {
   const matches = compileFilter(filter);
-  return (entry) => matches(entry) && isBelow(entry.dn, base);
+  return (entry) => matches(entry) && bases.some((base) => isBelow(entry.dn, base));
 }

@@ -1,11 +1,4 @@
-/** How the values of an attribute of a group name its members: by DN, by id of a user, or by entryUUID. */
-export type NamedBy = 'dn' | 'id' | 'uuid';
-
-/** The attributes of one role. With several, all of them count. */
-export interface RoleMapping {
-  readonly attributes: readonly string[];
-  readonly by: NamedBy;
-}
+import type { RoleMapping } from '../mapping.js';
 
 /**
  * The defaults for one kind of server. Attributes that a preset does not name are those of the tables of fields

@@ -1,0 +1,48 @@
+import { hash } from 'node:crypto';
+import { foldId, LONGEST_ID } from '../common/fold.js';
+import type { NamedBy } from '../config/model/mapping.js';
+import { keyOfDn } from '../ldap/naming/dn-key.js';
+import { formatUuid } from '../ldap/naming/entry-uuid.js';
+import type { EntryKind } from './source.js';
+
+/**
+ * The key of what a value of a group names: keyOfDn of a DN; `id:` and the folded id of a user; `uuid:` and the entryUUID.
+ * @returns null if the value can name no entry
+ */
+export function referenceKeyOf(by: NamedBy, value: string): string | null {
+  if (by === 'dn') return keyOfDn(value);
+  const text = value.trim();
+  if (by === 'id') return text === '' || text.length > LONGEST_ID ? null : `id:${foldId(text)}`;
+  const uuid = text.toLowerCase();
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uuid) ? `uuid:${uuid}` : null;
+}
+
+/**
+ * The key as the mirror stores and compares it, a UUID. The key of a DN is one already; others are hashed, with a character
+ * before them that no DN contains.
+ */
+export function storedKeyOf(key: string): string {
+  return isKeyOfDn(key) ? key : formatUuid(hash('sha256', `\0${key}`, 'hex').slice(0, 32));
+}
+
+export function isKeyOfDn(key: string): boolean {
+  return !key.startsWith('id:') && !key.startsWith('uuid:');
+}
+
+/** What identifies an entry. */
+export interface Identified {
+  readonly uuid: string;
+  /** See keyOfDn. */
+  readonly dnKey: string;
+  readonly id: string;
+}
+
+/**
+ * The key of an entry among values of a kind. An id names only users, because a user and a group can have the same id.
+ * @returns null if values of the kind cannot name the entry
+ */
+export function keyOfEntry(by: NamedBy, kind: EntryKind, { uuid, dnKey, id }: Identified): string | null {
+  if (by === 'dn') return dnKey;
+  if (by === 'uuid') return `uuid:${uuid}`;
+  return kind === 'person' ? `id:${foldId(id)}` : null;
+}
