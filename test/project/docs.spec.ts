@@ -66,7 +66,7 @@ describe.each(pages())('%s', (page) => {
 });
 
 /** Languages of fences without commands. Commands are indented, or in a fence marked `sh`. */
-const KINDS = ['graphql', 'ini', 'json', 'ldif', 'mermaid', 'text'];
+const KINDS = ['graphql', 'ini', 'json', 'ldif', 'mermaid', 'text', 'yaml'];
 const COMMAND = /^(?:[$#>] |(?:sudo|npm|npx|node|curl|docker|kubectl|psql|ldap\w+|directory) )/m;
 
 describe.each(pages())('%s', (page) => {
