@@ -7,6 +7,7 @@ import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule, type Waiting } from './database/database.module.js';
 import { ENTITIES } from './entities.js';
 import { ExplorerModule } from './explorer/explorer.module.js';
+import { FieldReferencesModule } from './field-references/field-references.module.js';
 import { GraphQLModule } from './graphql/graphql.module.js';
 import { GroupsModule } from './groups/groups.module.js';
 import { HealthModule } from './health/health.module.js';
@@ -42,6 +43,7 @@ export class AppModule {
         GroupsModule,
         ServiceAccountsModule,
         MembershipsModule,
+        FieldReferencesModule,
         MediaModule,
         NodesModule,
         SearchModule,

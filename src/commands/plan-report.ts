@@ -127,7 +127,7 @@ function reportedFields(fields: readonly Field[]): ReportedField[] {
         name: field.name,
         sql: sqlOfField(field, 'e'),
         valueOf: (value: MappedPerson | MappedGroup) =>
-          value[storedName(field)] ?? (isList(field) ? [] : null),
+          value[storedName(field)] ?? (isList(field) || field.reader === 'reference' ? [] : null),
       })),
     { name: 'dn', sql: 'e.dn', valueOf: ({ dn }) => dn },
     { name: 'otherValues', sql: 'e.source_values', valueOf: ({ sourceValues }) => sourceValues },

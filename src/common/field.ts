@@ -31,6 +31,8 @@ export interface FieldReference {
   readonly to: 'user' | 'group';
   /** Name of the connection of the other side. Null: there is none. */
   readonly reverse: string | null;
+  /** What the values are. Default: DNs. */
+  readonly by?: 'dn' | 'id' | 'uuid';
 }
 
 /** How a preview may change a field. */
@@ -95,9 +97,12 @@ export function mappedFields(fields: readonly Field[]): Field[] {
   return fields.filter(({ reader }) => reader !== 'identity' && reader !== 'none');
 }
 
-/** Returns the fields that are properties of the model. For a picture, the model has only a boolean. */
+/**
+ * Returns the fields that are properties of the model. For a picture, the model has only a boolean; a reference is read
+ * separately.
+ */
 export function propertyFields(fields: readonly Field[]): Field[] {
-  return fields.filter(({ reader }) => reader !== 'picture');
+  return fields.filter(({ reader }) => reader !== 'picture' && reader !== 'reference');
 }
 
 export function pictureFields(fields: readonly Field[]): Field[] {
@@ -128,10 +133,13 @@ const STORED_BY_NAME: ReadonlySet<FieldReader> = new Set([
  * type would not be readable: after a change of the type, processes with the old and the new one run side by
  * side.
  */
-export function storedName(field: Pick<Field, 'name' | 'type' | 'reader'>): string {
-  const isNamed = STORED_BY_NAME.has(field.reader) && (!isList(field) || field.reader === 'lines');
-  return isNamed ? field.name : `${field.name}:${field.type}`;
+export function storedName({ name, type, reader, reference }: StoredField): string {
+  if (STORED_BY_NAME.has(reader) && (!isList({ type }) || reader === 'lines')) return name;
+  const { by = 'dn' } = reference ?? {};
+  return `${name}:${type}${by === 'dn' ? '' : `:${by}`}`;
 }
+
+type StoredField = Pick<FieldDefinition, 'name' | 'type' | 'reader' | 'reference'>;
 
 /** Name of the boolean property that reports whether a picture exists, such as `hasPhoto`. */
 export function presenceOf({ name }: Pick<Field, 'name'>): string {

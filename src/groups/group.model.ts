@@ -4,6 +4,7 @@ import type { PageAhead } from '../database/paging/page.js';
 import { connectionTypes } from '../graphql/schema/connection.js';
 import { DeriveFields } from '../graphql/schema/derived-fields.js';
 import { Node } from '../graphql/schema/node.js';
+import { referenceFieldsOf } from '../graphql/schema/reference-fields.js';
 
 @InputType({ isOneOf: true, description: 'Identifies a group by exactly one of its members.' })
 export class GroupInput {
@@ -15,7 +16,10 @@ export class GroupInput {
 }
 
 /** A group as the API shows it. Its fields are those of the table; these properties are used by the code. */
-@DeriveFields(({ directory }) => propertyFields(directory.mapping.groups.fields))
+@DeriveFields(({ directory: { mapping } }) => [
+  ...propertyFields(mapping.groups.fields),
+  ...referenceFieldsOf(mapping, 'group'),
+])
 @ObjectType({
   implements: () => [Node],
   description: 'A group of people, such as a club, a class or a team. Groups may contain groups.',

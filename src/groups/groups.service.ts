@@ -5,7 +5,9 @@ import type { PageArguments, PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { getKey } from '../database/fields/object-table.js';
+import type { ProjectedColumns } from '../database/fields/projection.js';
 import { readPage, readPages } from '../database/paging/page.js';
+import type { PageSource } from '../database/paging/page-source.js';
 import type { Reader } from '../database/statements/statement.js';
 import type { Batches } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
@@ -39,14 +41,19 @@ export class GroupsService extends DirectoryObjects<Group> {
 
   /** @throws NotFoundError when the group of `parent` or the user of `hasMember` does not exist */
   async list(page: GroupListArguments, selection: PageSelection, reader: Reader): Promise<Connection<Group>> {
+    const columns = this.projection.select(selection.node);
+    const source = await this.sourceOf(page, columns, reader);
+    const rows = await readPage(reader, source, page, selection);
+    return Connection.of(rows, (row) => this.projection.mapRow(row, columns));
+  }
+
+  /** @throws NotFoundError when the group of `parent` or the user of `hasMember` does not exist */
+  async sourceOf(page: GroupListArguments, columns: ProjectedColumns, reader: Reader): Promise<PageSource> {
     const { hasMember, parent, role } = page.filter ?? {};
     if (role && !hasMember) throw new BadUserInputError('The filter role requires hasMember', 'role');
     const userKey = hasMember ? await getKey(USER_TABLE, hasMember, 'hasMember', reader) : null;
     const parentKey = parent ? await getKey(GROUP_TABLE, parent, 'parent', reader) : null;
-    const columns = this.projection.select(selection.node);
-    const source = groupSource(page, { userKey, parentKey }, columns, this.projection, this.fields);
-    const rows = await readPage(reader, source, page, selection);
-    return Connection.of(rows, (row) => this.projection.mapRow(row, columns));
+    return groupSource(page, { userKey, parentKey }, columns, this.projection, this.fields);
   }
 
   listNested(

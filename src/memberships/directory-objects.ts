@@ -38,7 +38,7 @@ export abstract class DirectoryObjects<Model extends { key: number; membershipsA
   /** @param memberships those below an object */
   protected constructor(
     private readonly names: TableNames,
-    protected readonly projection: Projection<Model>,
+    readonly projection: Projection<Model>,
     private readonly memberships: MembershipList<object>,
   ) {
     const { table, alias } = names;

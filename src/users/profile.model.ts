@@ -6,15 +6,15 @@ import { DeriveFields } from '../graphql/schema/derived-fields.js';
 import { Node } from '../graphql/schema/node.js';
 import { ShareFields } from '../graphql/schema/shared-fields.js';
 import { Person } from './person.model.js';
+import { referenceFieldsOf } from '../graphql/schema/reference-fields.js';
 import { User } from './user.model.js';
 
 /** The fields of a user, without the timestamps of the entry: those are fields of `user`. */
 @Personal()
-@DeriveFields(({ directory }) =>
-  propertyFields(directory.mapping.users.fields).filter(
-    (field) => !isInstant(field) || field.reader === 'time',
-  ),
-)
+@DeriveFields(({ directory: { mapping } }) => [
+  ...propertyFields(mapping.users.fields).filter((field) => !isInstant(field) || field.reader === 'time'),
+  ...referenceFieldsOf(mapping, 'user'),
+])
 @ShareFields(Person)
 @ObjectType({ implements: () => [Node, Person], description: 'The user for whom the token acts.' })
 export class Profile extends Node {

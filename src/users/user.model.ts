@@ -7,6 +7,7 @@ import { type DerivedField, DeriveFields } from '../graphql/schema/derived-field
 import { Node } from '../graphql/schema/node.js';
 import { ShareFields } from '../graphql/schema/shared-fields.js';
 import { Person } from './person.model.js';
+import { referenceFieldsOf } from '../graphql/schema/reference-fields.js';
 
 @DeriveFields(({ directory }) => [addressInput(directory.mapping.users.fields)])
 @InputType({ isOneOf: true, description: 'Identifies a user by exactly one of its members.' })
@@ -30,7 +31,10 @@ function addressInput(fields: readonly FieldDefinition[]): DerivedField {
 
 /** A user as the API shows it to others. Its fields are those of the table; these properties are used by the code. */
 @Personal()
-@DeriveFields(({ directory }) => propertyFields(directory.mapping.users.fields))
+@DeriveFields(({ directory: { mapping } }) => [
+  ...propertyFields(mapping.users.fields),
+  ...referenceFieldsOf(mapping, 'user'),
+])
 @ShareFields(Person)
 @ObjectType({ implements: () => [Node, Person], description: 'A person in the directory.' })
 export class User extends Node {

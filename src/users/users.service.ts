@@ -6,7 +6,9 @@ import type { PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { getKey } from '../database/fields/object-table.js';
+import type { ProjectedColumns } from '../database/fields/projection.js';
 import { readPage } from '../database/paging/page.js';
+import type { PageSource } from '../database/paging/page-source.js';
 import type { Reader } from '../database/statements/statement.js';
 import { Connection } from '../graphql/schema/connection.js';
 import { joinedGroupProjection, GROUP_TABLE } from '../groups/group.queries.js';
@@ -34,12 +36,17 @@ export class UsersService extends DirectoryObjects<User> {
 
   /** @throws NotFoundError when the group of `memberOf` does not exist */
   async list(page: UserListArguments, selection: PageSelection, reader: Reader): Promise<Connection<User>> {
+    const columns = this.projection.select(selection.node);
+    const source = await this.sourceOf(page, columns, reader);
+    const rows = await readPage(reader, source, page, selection);
+    return Connection.of(rows, (row) => this.projection.mapRow(row, columns));
+  }
+
+  /** @throws NotFoundError when the group of `memberOf` does not exist */
+  async sourceOf(page: UserListArguments, columns: ProjectedColumns, reader: Reader): Promise<PageSource> {
     const { memberOf, role } = page.filter ?? {};
     if (role && !memberOf) throw new BadUserInputError('The filter role requires memberOf', 'role');
     const groupKey = memberOf ? await getKey(GROUP_TABLE, memberOf, 'memberOf', reader) : null;
-    const columns = this.projection.select(selection.node);
-    const source = userSource(page, groupKey, columns, this.projection, this.fields);
-    const rows = await readPage(reader, source, page, selection);
-    return Connection.of(rows, (row) => this.projection.mapRow(row, columns));
+    return userSource(page, groupKey, columns, this.projection, this.fields);
   }
 }

@@ -4,11 +4,11 @@ import type { SentStatement } from '../../src/database/statements/statement.js';
 import { GROUP_FIELDS } from '../../src/groups/group.fields.js';
 import { USER_FIELDS } from '../../src/users/user.fields.js';
 import { fillLargeDirectory } from '../support/builders/large-directory.mjs';
-import { OWN_FIELDS_OF_GROUPS, OWN_FIELDS_OF_USERS } from '../support/builders/own-fields.js';
+import { own, OWN_FIELDS_OF_GROUPS, OWN_FIELDS_OF_USERS } from '../support/builders/own-fields.js';
 import { statementsOf } from '../support/builders/statements.js';
 import { TestService } from '../support/servers/service.js';
 
-const LARGE_TABLES = ['users', 'groups', 'effective_memberships'];
+const LARGE_TABLES = ['users', 'groups', 'effective_memberships', 'user_references'];
 
 const FILTERS = [
   'phone: {is: "+41 7"}',
@@ -31,13 +31,25 @@ const VALUES = `jsonb_build_object('phone', '+41 ' || key, 'phone folded', '+41 
   'hours:Float', key % 50, 'isExternal', key % 2 = 0, 'locker', 'L ' || key, 'locker folded', 'l ' || key,
   'endsAt', to_char(timestamp '2024-01-01' + key * interval '1 hour', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
 
-describe('filters by own fields, on a hundred thousand people', () => {
+const REFERENCES = [
+  own('manager', 'User', 'reference', { reference: { to: 'user', reverse: 'reports' } }),
+  own('department', 'Group', 'reference', { reference: { to: 'group', reverse: 'staff' } }),
+];
+
+/** A manager for a hundred people, and a department for everyone. */
+const REFERRED = `
+  insert into user_references (field, from_key, target, from_sort_name)
+  select 'manager:User', u.key, m.dn_key::text, u.sort_name from users u join users m on m.key = 1 + u.key / 100
+  union all
+  select 'department:Group', u.key, g.dn_key::text, u.sort_name from users u join groups g on g.id = 'group-7'`;
+
+describe('filters by own fields and references, on a hundred thousand people', () => {
   let service: TestService;
   let dataSource: DataSource;
   let authorization: string;
 
   beforeAll(async () => {
-    USER_FIELDS.push(...OWN_FIELDS_OF_USERS);
+    USER_FIELDS.push(...OWN_FIELDS_OF_USERS, ...REFERENCES);
     GROUP_FIELDS.push(...OWN_FIELDS_OF_GROUPS);
     service = await TestService.start({ compared: false });
     dataSource = service.app.get(DataSource);
@@ -47,7 +59,8 @@ describe('filters by own fields, on a hundred thousand people', () => {
     await runner.query('set statement_timeout = 0');
     await runner.query(`update users set field_values = ${VALUES}`);
     await runner.query(`update groups set field_values = jsonb_build_object('room:Int', key)`);
-    await runner.query('vacuum analyze users, groups');
+    await runner.query(REFERRED);
+    await runner.query('vacuum analyze users, groups, user_references');
     await runner.release();
   });
 
@@ -65,6 +78,15 @@ describe('filters by own fields, on a hundred thousand people', () => {
           `{ user(user: {id: "person.7"}) { groups(first: 3, filter: {${filter}}) { totalCount nodes { group { id } } } } }`,
         );
       }
+      for (const list of ['first: 3', 'last: 3', 'first: 3, filter: {search: "qxander"}']) {
+        await ask(`{ user(user: {id: "person.7"}) { manager { id } reports(${list}) { ${PAGE} } } }`);
+        await ask(
+          `{ users(first: 3) { nodes { manager { id } department { id } reports(${list}) { ${PAGE} } } } }`,
+        );
+        await ask(
+          `{ group(group: {id: "group-7"}) { staff(${list}) { nodes { id } pageInfo { hasNextPage } } } }`,
+        );
+      }
       await ask(`{ groups(first: 3, filter: {room: {min: 7}}) { nodes { id room budget } totalCount } }`);
     });
     const found: string[] = [];
@@ -75,6 +97,20 @@ describe('filters by own fields, on a hundred thousand people', () => {
     }
     expect(found).toEqual([]);
     expect(sent.length).toBeGreaterThan(FILTERS.length * 4);
+  });
+
+  it('read a page of those who refer along an index, and no more', async () => {
+    const [page] = await statementsOf(() =>
+      ask('{ group(group: {id: "group-7"}) { staff(first: 3) { nodes { id name } } } }'),
+    ).then((sent) => sent.filter(({ text }) => text.includes('user_references')));
+    if (page === undefined) throw new Error('No statement reads references');
+    const plan = await explain(page);
+    expect(plan).not.toContain('Sort');
+    expect(plan).toContain('user_references_by_target');
+    const { group } = (await ask('{ group(group: {id: "group-7"}) { staff(first: 1) { totalCount } } }')) as {
+      group: { staff: { totalCount: number } };
+    };
+    expect(group.staff.totalCount).toBe(100_000);
   });
 
   it('find what they select, in the order of the list', async () => {

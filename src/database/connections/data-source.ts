@@ -19,6 +19,7 @@ import { Reconciliation1763683200008 } from '../migrations/0009-reconciliation.j
 import { FieldValues1763683200009 } from '../migrations/0010-field-values.js';
 import { Restores1763683200010 } from '../migrations/0011-restores.js';
 import { Visibility1763683200011 } from '../migrations/0012-visibility.js';
+import { FieldReferences1763683200012 } from '../migrations/0013-field-references.js';
 import { Identity1763683200013 } from '../migrations/0014-identity.js';
 import {
   OpenConnections,
@@ -43,6 +44,7 @@ export const MIGRATIONS = [
   FieldValues1763683200009,
   Restores1763683200010,
   Visibility1763683200011,
+  FieldReferences1763683200012,
   Identity1763683200013,
 ];
 

@@ -46,9 +46,8 @@ export function sqlTypeOf(field: Field): 'jsonb' | 'timestamptz' | 'boolean' | '
 /** SQL for the value of a field, null for viewers that do not see it. */
 function visibleSql(field: Field, alias: string): string {
   const sql = sqlOfField(field, alias);
-  return field.visibleTo === undefined
-    ? sql
-    : `case when ${isVisible(field.visibleTo, alias)} then ${sql} end`;
+  if (field.visibleTo === undefined) return sql;
+  return `case when ${isVisible(field.visibleTo, alias === 'g' ? 'group' : 'user', `${alias}.key`)} then ${sql} end`;
 }
 
 /** Where the properties of a user or a group are read from. */

@@ -50,7 +50,10 @@ export class Projection<Model extends object> {
     const pictures = pictureFields(fields).map(
       (field) => [field.name, ['key', 'id', presenceOf(field)]] as const,
     );
-    const ofEveryObject = { __typename: [], nodeId: ['entryUuid'] };
+    const references = fields
+      .filter(({ reader }) => reader === 'reference')
+      .map(({ name }): [string, string[]] => [name, ['key']]);
+    const ofEveryObject = { __typename: [], nodeId: ['entryUuid'], ...Object.fromEntries(references) };
     this.needs = { ...ofEveryObject, ...Object.fromEntries(pictures), ...model.computed };
     this.all = this.columnsOf(Object.keys(this.columns));
   }

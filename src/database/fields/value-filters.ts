@@ -85,7 +85,7 @@ export function valueConditions(
       field.name,
     );
     if (conditions.length === 0 || field.visibleTo === undefined) return conditions;
-    return [...conditions, isVisible(field.visibleTo, alias)];
+    return [...conditions, isVisible(field.visibleTo, alias === 'g' ? 'group' : 'user', `${alias}.key`)];
   });
 }
 

@@ -25,6 +25,8 @@ export interface PageSource {
   readonly instants: readonly string[];
   /** Column that holds the parent's key; null for a connection at the root. */
   readonly parent: string | null;
+  /** SQL for what that column holds, given SQL for the key. Default: the key. */
+  readonly parentValue?: (key: string) => string;
   readonly order: PageOrder;
   readonly conditions: readonly string[];
   /** Conditions of union branches. A row meets exactly one; each is a range of an index in page order. */
@@ -58,12 +60,12 @@ export interface Parents {
 }
 
 export function selectParents(
-  { parent, values }: PageSource,
+  { parent, parentValue = (key) => key, values }: PageSource,
   parents: readonly number[] | ParentLookup | null,
 ): Parents {
   const none = { tables: [], conditions: [], position: [], columns: [] };
   if (parents === null || parent === null) return none;
-  const one = { ...none, conditions: [`${parent} = parent.key`] };
+  const one = { ...none, conditions: [`${parent} = ${parentValue('parent.key')}`] };
   if ('from' in parents) {
     // Returns one row even if the parent does not exist. In that row only the revision is not null.
     const { from, key, condition, columns, total } = parents;

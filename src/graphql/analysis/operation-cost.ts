@@ -86,10 +86,10 @@ function pageSize({ parentType, field }: SelectedField, values: Record<string, u
   return size;
 }
 
-/** The length of the argument that determines the size of the list. Null: there is no such argument. */
+/** The size of a list: the length of an argument, or a maximum. Null: the list does not count. */
 function listSize({ parentType, field }: SelectedField, values: Record<string, unknown>): number | null {
   const argument = field.extensions['sizedBy'] as string | undefined;
-  if (argument === undefined) return null;
+  if (argument === undefined) return (field.extensions['mostNodes'] as number | undefined) ?? null;
   const { length } = values[argument] as readonly unknown[];
   if (length <= LARGEST_PAGE) return length;
   const message = `${argument} of ${parentType.name}.${field.name} must have at most ${LARGEST_PAGE} elements`;

@@ -3,6 +3,7 @@ import { Extensions } from '@nestjs/graphql';
 import {
   type GraphQLInputFieldConfigMap,
   GraphQLInputObjectType,
+  type GraphQLFieldConfigArgumentMap,
   type GraphQLFieldConfigMap,
   GraphQLFloat,
   type GraphQLInputType,
@@ -16,7 +17,7 @@ import {
   typeFromAST,
 } from 'graphql';
 import type { Field, FieldAudience } from '../../common/field.js';
-import type { Access } from '../../auth/access.js';
+import type { Access, ResolverMethod } from '../../auth/access.js';
 import type { Config } from '../../config/config.js';
 import type { Scope } from '../../auth/principal.js';
 import { filterTypeOf } from '../../database/fields/value-filters.js';
@@ -35,6 +36,12 @@ export interface DerivedField {
   /** The viewers who see the value, or objects that the member of an input finds. Default: all. */
   readonly visibleTo?: FieldAudience;
   readonly isPersonal?: false;
+  /** The root field whose arguments the field has. Default: none. */
+  readonly argumentsOf?: 'users' | 'groups';
+  /** The method that resolves the field. Default: it is a property. */
+  readonly resolver?: ResolverMethod;
+  /** Maximum number of objects of a list, which the cost of an operation counts. */
+  readonly mostNodes?: number;
 }
 
 type Derive = (config: Config) => readonly DerivedField[];
@@ -63,6 +70,7 @@ function deriveFields(schema: GraphQLSchema, config: Config): GraphQLSchema {
           {
             type: outputTypeOf(field, schema),
             description: field.description,
+            args: argumentsOf(field, schema),
             extensions: { access: accessOf(field.scopes), ...extensionsOf(field) },
           },
         ]),
@@ -105,8 +113,19 @@ function outputTypeOf({ type, scopes, visibleTo }: DerivedField, schema: GraphQL
   return typeIn(schema, isNullable ? type.replace(/!$/, '') : type) as GraphQLOutputType;
 }
 
-function extensionsOf({ visibleTo, isPersonal }: DerivedField): Readonly<Record<string, unknown>> {
+function argumentsOf(
+  { argumentsOf: root }: DerivedField,
+  schema: GraphQLSchema,
+): GraphQLFieldConfigArgumentMap {
+  if (root === undefined) return {};
+  return schema.getQueryType()?.toConfig().fields[root]?.args ?? {};
+}
+
+function extensionsOf(field: DerivedField): Readonly<Record<string, unknown>> {
+  const { visibleTo, isPersonal, resolver, mostNodes } = field;
   return {
+    ...(resolver === undefined ? {} : { resolver, direct: true }),
+    ...(mostNodes === undefined ? {} : { mostNodes }),
     ...(visibleTo === undefined ? {} : { dependsOn: ['mirror', 'subject'] satisfies CacheDependency[] }),
     ...(isPersonal === undefined ? {} : { personal: isPersonal }),
   };

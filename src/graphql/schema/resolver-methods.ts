@@ -65,7 +65,9 @@ export function connectResolvers(schema: GraphQLSchema, nest: NestResolvers): Gr
       if (resolve === undefined) return field;
       const isGuarded = hasGlobalGuard || isDeclared(GUARDS_METADATA, resolve, method);
       const declared = isGuarded ? uncached(field) : field;
-      if (field.extensions?.['direct'] !== true || !mayBeDirect) return declared;
+      // Nest has made no resolver for a derived field.
+      const isDerived = field.resolve === undefined;
+      if (!isDerived && (field.extensions?.['direct'] !== true || !mayBeDirect)) return declared;
       problems.push(...problemsOf(resolve, method));
       if (isGuarded) return { ...declared, resolve: withGuards(provider, method, nest) };
       const isRoot = roots.includes(typeName);

@@ -26,7 +26,8 @@ export function uuidOfEntry(entry: Entry, attribute: string): string | null {
   }
 }
 
-function parseUuid(bytes: Buffer): string | null {
+/** Parses a UUID as text or as 16 bytes. Null: it is neither. */
+export function parseUuid(bytes: Buffer): string | null {
   if (bytes.length === UUID_BYTES) return formatUuid(bytes.toString('hex'));
   const text = decodeUtf8(bytes)?.trim().toLowerCase() ?? '';
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text) ? text : null;

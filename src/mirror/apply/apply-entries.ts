@@ -6,6 +6,7 @@ import { writtenColumns, type WrittenColumn } from '../../database/fields/field-
 import { searchPairs, searchText } from '../../database/fields/filter-conditions.js';
 import type { Writer } from '../../database/statements/statement.js';
 import type { Hashed, HashedGroup, Plan, ReferenceChange, RoleChange } from '../plan/plan.js';
+import { writeReferences } from './write-references.js';
 import { type MappedGroup, type MappedPerson, rankOfNaming } from '../map/snapshot.js';
 
 const BATCH = 2000;
@@ -29,10 +30,12 @@ export async function applyEntries(
   for (const batch of chunksOf([...plan.createdPeople, ...plan.updatedPeople], BATCH)) {
     signal.throwIfAborted();
     await upsert<Hashed<MappedPerson>>(writer, 'users', batch, columns.people);
+    await writeReferences(writer, 'user', mapping.users.fields, batch.map(valueOfEntry));
   }
   for (const batch of chunksOf([...plan.createdGroups, ...plan.updatedGroups], BATCH)) {
     signal.throwIfAborted();
     await upsert<HashedGroup>(writer, 'groups', batch, columns.groups);
+    await writeReferences(writer, 'group', mapping.groups.fields, batch.map(valueOfEntry));
   }
   signal.throwIfAborted();
   await applyRoles(writer, plan.memberships, {
@@ -49,6 +52,10 @@ export async function applyEntries(
   });
   await applyReferences(writer, plan);
   await touchGroups(writer, plan, now);
+}
+
+function valueOfEntry<Value>({ value }: Hashed<Value>): Value {
+  return value;
 }
 
 /** Writes the invisible part of a plan: reference hashes and unresolved references. */

@@ -70,7 +70,7 @@ export async function applyPlan(manager: EntityManager, application: Application
   await manager.query('select pg_notify($1, $2)', [REVISION_CHANNEL, String(revision.number)]);
   if (countRows(plan) > MANY_CHANGES) {
     await manager.query(
-      'analyze users, groups, memberships, nestings, effective_memberships, pictures, changes',
+      'analyze users, groups, memberships, nestings, effective_memberships, pictures, changes, user_references, group_references',
     );
   }
   return revision;

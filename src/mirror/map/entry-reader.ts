@@ -14,6 +14,7 @@ import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { formatUuid, uuidOfEntry } from '../../ldap/naming/entry-uuid.js';
 import { referenceKeyOf } from '../../sources/reference-key.js';
 import type { EntryKind } from '../../sources/source.js';
+import { parseTarget } from './parse-target.js';
 import { Misfit, parseValue } from './parse-value.js';
 import type { NamedAs, Quarantined, SourceValues } from './snapshot.js';
 
@@ -24,6 +25,8 @@ export const LONGEST_TEXT = 10_000;
 export const LONGEST_LABEL = 64;
 /** Maximum number of values of a list. Further values are omitted. */
 const MOST_VALUES = 1000;
+/** The same for references, each of which is an object in a response. */
+const MOST_REFERENCES = 100;
 
 /** Maximum number of characters of a value. For all other readers it is that of a line. */
 const LONGEST: Partial<Record<FieldReader, number>> = {
@@ -119,7 +122,22 @@ export class EntryReader {
     const [first] = values;
     if (first === undefined) return null;
     if (field.reader === 'picture') return first;
+    if (field.reader === 'reference') return this.targets(attribute, field, values);
     return isList(field) ? this.list(attribute, field, values) : this.parse(attribute, field, first);
+  }
+
+  /** Returns the targets of references, as `user_references` has them. An entry that a DN names may not exist yet. */
+  private targets(attribute: string, field: Field, values: readonly Buffer[]): string[] | null {
+    const most = isList(field) ? MOST_REFERENCES : 1;
+    if (isList(field) && values.length > most) this.quarantine(attribute, `has more than ${most} values`);
+    const known = new Set<string>();
+    for (const bytes of values.slice(0, most)) {
+      const text = this.usable(attribute, bytes, LONGEST_TEXT);
+      const target = text === null ? null : parseTarget(text, field.reference?.by);
+      if (target instanceof Misfit) this.quarantine(attribute, target.reason);
+      else if (target !== null) known.add(target);
+    }
+    return known.size === 0 ? null : [...known].sort();
   }
 
   /** Returns the values that fit, without duplicates, in the order of their type. */

@@ -4,7 +4,8 @@ import { buildLdif } from './directory.js';
 
 const DESCRIPTION = 'A field that a test adds.';
 
-function own(
+/** A field without a column, read from the attribute of the same name. */
+export function own(
   name: string,
   type: string,
   reader: FieldDefinition['reader'],

@@ -1,0 +1,48 @@
+import { chunksOf } from '../../common/chunks.js';
+import { type Field, storedName } from '../../common/field.js';
+import {
+  type ObjectKind,
+  REFERENCE_TABLES,
+  referenceFields,
+} from '../../database/fields/field-references.js';
+import type { Writer } from '../../database/statements/statement.js';
+import type { MappedGroup, MappedPerson } from '../map/snapshot.js';
+
+const BATCH = 20_000;
+
+interface Reference {
+  readonly uuid: string;
+  readonly field: string;
+  readonly target: string;
+}
+
+/** Replaces the references of entries that were just written. Without fields that are references it does nothing. */
+export async function writeReferences(
+  writer: Writer,
+  kind: ObjectKind,
+  fields: readonly Field[],
+  entries: readonly (MappedPerson | MappedGroup)[],
+): Promise<void> {
+  const names = referenceFields(fields).map(storedName);
+  if (names.length === 0 || entries.length === 0) return;
+  const [table, objects] = [REFERENCE_TABLES[kind], kind === 'user' ? 'users' : 'groups'];
+  await writer.query(
+    `delete from ${table} r using ${objects} o where o.entry_uuid = any ($1::uuid[]) and r.from_key = o.key`,
+    [entries.map(({ uuid }) => uuid)],
+  );
+  const references = entries.flatMap((entry) => names.flatMap((field) => referencesOf(entry, field)));
+  for (const batch of chunksOf(references, BATCH)) {
+    await writer.query(
+      `insert into ${table} (field, from_key, target, from_sort_name)
+       select given.field, o.key, given.target, o.sort_name
+       from unnest($1::uuid[], $2::text[], $3::text[]) given (uuid, field, target)
+         join ${objects} o on o.entry_uuid = given.uuid`,
+      [batch.map(({ uuid }) => uuid), batch.map(({ field }) => field), batch.map(({ target }) => target)],
+    );
+  }
+}
+
+function referencesOf(entry: MappedPerson | MappedGroup, field: string): Reference[] {
+  const targets = (entry[field] ?? []) as readonly string[];
+  return targets.map((target) => ({ uuid: entry.uuid, field, target }));
+}

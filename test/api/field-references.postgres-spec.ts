@@ -1,0 +1,300 @@
+/** @isolated It adds to the tables of fields. */
+import { DataSource } from 'typeorm';
+import type { FieldDefinition } from '../../src/common/field.js';
+import { GROUP_FIELDS } from '../../src/groups/group.fields.js';
+import { USER_FIELDS } from '../../src/users/user.fields.js';
+import { buildLdif, groupDn, personDn } from '../support/builders/directory.js';
+import { statementsOf } from '../support/builders/statements.js';
+import { stopFollowing } from '../support/clients/mirror.js';
+import { TestService } from '../support/servers/service.js';
+
+function reference(
+  name: string,
+  type: string,
+  more: Partial<FieldDefinition> & Pick<FieldDefinition, 'reference'>,
+): FieldDefinition {
+  const description = 'A reference that a test adds.';
+  return { name, type, description, attributes: [name], reader: 'reference', column: null, ...more };
+}
+
+const OF_USERS = [
+  reference('manager', 'User', { reference: { to: 'user', reverse: 'reports' } }),
+  reference('deputies', '[User!]!', { reference: { to: 'user', reverse: null } }),
+  reference('department', 'Group', { reference: { to: 'group', reverse: 'staff' } }),
+  reference('mentor', 'User', { reference: { to: 'user', reverse: 'mentees', by: 'id' }, visibleTo: 'self' }),
+  reference('auditor', 'User', { reference: { to: 'user', reverse: 'audits' }, scopes: ['write'] }),
+];
+const OF_GROUPS = [reference('contact', 'User', { reference: { to: 'user', reverse: 'contactOf' } })];
+
+const VIEWER = 'ada.martin';
+const NAMES = ['ada.martin', 'ben', 'cleo', 'dan', 'eve'];
+
+type Lines = Record<string, [attribute: string, value: string][]>;
+
+const LINES: Lines = {
+  [VIEWER]: [
+    ['manager', personDn('ben')],
+    ['mentor', 'CLEO'],
+    ['auditor', personDn('ben')],
+  ],
+  ben: [
+    ['manager', personDn(VIEWER)],
+    ['deputies', personDn('dan')],
+    ['deputies', `UID = Cleo ,ou=people,dc=example,dc=org`],
+    ['deputies', personDn('nobody')],
+    ['department', groupDn('choir')],
+    ['mentor', 'cleo'],
+  ],
+  cleo: [
+    ['manager', personDn('ben')],
+    ['department', groupDn('choir')],
+  ],
+  dan: [
+    ['manager', personDn('ben')],
+    ['manager', personDn('cleo')],
+    ['department', personDn('ben')],
+  ],
+  choir: [['contact', personDn('ben')]],
+  club: [['contact', 'not a dn']],
+};
+
+function directory(people = NAMES, lines: Lines = LINES): string {
+  const ldif = buildLdif(
+    people.map((id) => ({ id })),
+    [{ id: 'choir', members: people.filter((id) => id !== 'dan') }, { id: 'club' }],
+  );
+  const records = ldif.split('\n\n').map((record) => {
+    const [, dn = ''] = /^dn:: (\S+)$/m.exec(record) ?? [];
+    const [, id = ''] = /^\w+=([\w.]+),/.exec(Buffer.from(dn, 'base64').toString()) ?? [];
+    const more = (lines[id] ?? []).map(
+      ([name, value]) => `\n${name}:: ${Buffer.from(value).toString('base64')}`,
+    );
+    return `${record.trimEnd()}${more.join('')}`;
+  });
+  return `${records.join('\n\n')}\n`;
+}
+
+describe('references between users and groups', () => {
+  let service: TestService;
+  let account: string;
+  let viewer: string;
+
+  beforeAll(async () => {
+    USER_FIELDS.push(...OF_USERS);
+    GROUP_FIELDS.push(...OF_GROUPS);
+    service = await TestService.start({ ldif: directory() });
+    await stopFollowing(service);
+    account = await service.serviceAccount('read', 'directory', 'write');
+    viewer = await service.accessToken('profile read');
+  });
+
+  afterAll(() => service.stop());
+
+  const ask = (query: string, authorization = account) => service.read(query, { authorization });
+  const ofUser = (id: string, selection: string) => `{ user(user: {id: "${id}"}) { ${selection} } }`;
+
+  it('are the objects that an entry names, if there are such objects', async () => {
+    const selection = 'manager { id name } deputies { id } department { id }';
+    expect(await ask(ofUser('ben', selection))).toEqual({
+      user: {
+        manager: { id: VIEWER, name: VIEWER },
+        deputies: [{ id: 'cleo' }, { id: 'dan' }],
+        department: { id: 'choir' },
+      },
+    });
+    expect(await ask(ofUser('dan', selection))).toEqual({
+      user: { manager: { id: 'ben', name: 'ben' }, deputies: [], department: null },
+    });
+    expect(await ask('{ groups(first: 5) { nodes { id contact { id } } } }')).toEqual({
+      groups: {
+        nodes: [
+          { id: 'choir', contact: { id: 'ben' } },
+          { id: 'club', contact: null },
+        ],
+      },
+    });
+    expect(await ask('{ profile { manager { id } reports(first: 1) { totalCount } } }', viewer)).toEqual({
+      profile: { manager: { id: 'ben' }, reports: { totalCount: 1 } },
+    });
+  });
+
+  it('may form a circle', async () => {
+    const query = ofUser(VIEWER, 'manager { manager { manager { manager { id } } } }');
+    expect(await ask(query)).toEqual({
+      user: { manager: { manager: { manager: { manager: { id: VIEWER } } } } },
+    });
+  });
+
+  it('are connections on the other side: paged, counted, filtered and ordered', async () => {
+    const page = (args: string) =>
+      ask(ofUser('ben', `reports(${args}) { nodes { id } totalCount pageInfo { hasNextPage endCursor } }`));
+    interface Reports {
+      user: { reports: { nodes: { id: string }[]; pageInfo: { endCursor: string } } };
+    }
+    const first = (await page('first: 2')) as unknown as Reports;
+    expect(first).toMatchObject({
+      user: {
+        reports: { nodes: [{ id: VIEWER }, { id: 'cleo' }], totalCount: 3, pageInfo: { hasNextPage: true } },
+      },
+    });
+    expect(await page(`first: 2, after: "${first.user.reports.pageInfo.endCursor}"`)).toMatchObject({
+      user: { reports: { nodes: [{ id: 'dan' }], totalCount: 3, pageInfo: { hasNextPage: false } } },
+    });
+    expect(await page('last: 1, orderBy: {field: NAME, direction: DESC}')).toMatchObject({
+      user: { reports: { nodes: [{ id: VIEWER }] } },
+    });
+    expect(await page('first: 5, orderBy: {field: UPDATED_AT}')).toMatchObject({
+      user: { reports: { totalCount: 3 } },
+    });
+    for (const filter of ['search: "cle"', 'search: "cleo", memberOf: {id: "choir"}'])
+      expect(await page(`first: 5, filter: {${filter}}`)).toMatchObject({
+        user: { reports: { nodes: [{ id: 'cleo' }], totalCount: 1 } },
+      });
+    expect(await page('first: 5, filter: {memberOf: {id: "choir"}}')).toMatchObject({
+      user: { reports: { nodes: [{ id: VIEWER }, { id: 'cleo' }], totalCount: 2 } },
+    });
+    expect(
+      await ask(
+        '{ group(group: {id: "choir"}) { staff(first: 5) { nodes { id } totalCount } contact { contactOf(first: 1) { nodes { id } totalCount } } } }',
+      ),
+    ).toEqual({
+      group: {
+        staff: { nodes: [{ id: 'ben' }, { id: 'cleo' }], totalCount: 2 },
+        contact: { contactOf: { nodes: [{ id: 'choir' }], totalCount: 1 } },
+      },
+    });
+  });
+
+  it('reject a cursor of another connection', async () => {
+    const { users } = (await ask('{ users(first: 1) { pageInfo { endCursor } } }')) as unknown as {
+      users: { pageInfo: { endCursor: string } };
+    };
+    const query = ofUser('ben', `reports(first: 1, after: "${users.pageInfo.endCursor}") { totalCount }`);
+    const { errors } = await service.query(query, { authorization: account });
+    expect(errors).toMatchObject([{ extensions: { code: 'INVALID_CURSOR' } }]);
+  });
+
+  it('take one statement for all objects of a level', async () => {
+    const counted = async (first: number) =>
+      (
+        await statementsOf(() =>
+          ask(
+            `{ users(first: ${first}) { nodes { manager { id } deputies { id } reports(first: 2) { nodes { id } totalCount } } } }`,
+          ),
+        )
+      ).length;
+    expect(await counted(5)).toBe(await counted(1));
+  });
+
+  it('are counted by the cost', async () => {
+    const { rateLimit } = (await ask(
+      '{ rateLimit(dryRun: true) { nodeCount } users(first: 10) { nodes { deputies { id } reports(first: 20) { nodes { id } } } } }',
+    )) as { rateLimit: { nodeCount: number } };
+    expect(rateLimit.nodeCount).toBe(10 + 10 * 100 + 10 * 20);
+    const { errors } = await service.query(ofUser('ben', 'reports { totalCount }'), {
+      authorization: account,
+    });
+    expect(errors[0]?.message).toContain('exactly one of first and last');
+  });
+
+  it('have an audience, in both directions', async () => {
+    const query =
+      '{ group(group: {id: "choir"}) { members(first: 9) { nodes { user { id mentor { id } mentees(first: 5) { nodes { id } totalCount } } } } } }';
+    const seen = async (authorization: string) => {
+      const { group } = (await ask(query, authorization)) as unknown as {
+        group: { members: { nodes: { user: Record<string, unknown> }[] } };
+      };
+      return group.members.nodes
+        .map(({ user }) => user)
+        .filter(({ id }) => id === VIEWER || id === 'ben' || id === 'cleo');
+    };
+    const none = { nodes: [], totalCount: 0 };
+    for (let round = 0; round < 3; round++) {
+      expect(await seen(viewer)).toEqual([
+        { id: VIEWER, mentor: { id: 'cleo' }, mentees: none },
+        { id: 'ben', mentor: null, mentees: none },
+        { id: 'cleo', mentor: null, mentees: { nodes: [{ id: VIEWER }], totalCount: 1 } },
+      ]);
+      expect(await seen(account)).toEqual(
+        [VIEWER, 'ben', 'cleo'].map((id) => ({ id, mentor: null, mentees: none })),
+      );
+    }
+  });
+
+  it('need the scope of the field, in both directions', async () => {
+    expect(await ask(ofUser('ben', 'audits(first: 2) { nodes { id } }'))).toEqual({
+      user: { audits: { nodes: [{ id: VIEWER }] } },
+    });
+    for (const selection of ['auditor { id }', 'audits(first: 1) { totalCount }']) {
+      const { data, errors } = await service.query(ofUser('ben', `id ${selection}`), {
+        authorization: viewer,
+      });
+      expect(data).toMatchObject({ user: { id: 'ben' } });
+      expect(errors).toMatchObject([
+        { extensions: { code: 'INSUFFICIENT_SCOPE', requiredScopes: ['write'] } },
+      ]);
+    }
+  });
+
+  it('survive a preview of another change', async () => {
+    const data = await ask(
+      `mutation { updateUser(input: {user: {id: "ben"}, schoolYear: "9Z"}) { user { schoolYear manager { id } deputies { id } reports(first: 1) { totalCount } } } }`,
+    );
+    expect(data).toEqual({
+      updateUser: {
+        user: {
+          schoolYear: '9Z',
+          manager: { id: VIEWER },
+          deputies: [{ id: 'cleo' }, { id: 'dan' }],
+          reports: { totalCount: 3 },
+        },
+      },
+    });
+  });
+
+  it('follow changes: new targets, deleted ones, late ones and other names', async () => {
+    const selection = 'manager { id } deputies { id } reports(first: 9) { nodes { id } totalCount }';
+    const change = async (people: string[], lines: Lines) => {
+      service.replaceDirectory(directory(people, lines));
+      const outcome = await service.synchronize();
+      if (outcome.kind === 'blocked') await service.synchronize({ confirm: outcome.plan.hash });
+    };
+    // Eve, whom nobody named, is a report of Dan; the one whom Ben names comes late.
+    await change([...NAMES, 'nobody'], { ...LINES, eve: [['manager', personDn('dan')]], cleo: [] });
+    expect(await ask(ofUser('ben', selection))).toMatchObject({
+      user: {
+        manager: { id: VIEWER },
+        deputies: [{ id: 'cleo' }, { id: 'dan' }, { id: 'nobody' }],
+        reports: { nodes: [{ id: VIEWER }, { id: 'dan' }], totalCount: 2 },
+      },
+    });
+    expect(await ask(ofUser('dan', selection))).toMatchObject({
+      user: { reports: { nodes: [{ id: 'eve' }], totalCount: 1 } },
+    });
+    const { changes } = (await ask('{ changes(last: 9) { nodes { kind user { id } } } }')) as {
+      changes: { nodes: unknown[] };
+    };
+    expect(changes.nodes).toEqual(
+      expect.arrayContaining([
+        { kind: 'USER_UPDATED', user: { id: 'eve' } },
+        { kind: 'USER_UPDATED', user: { id: 'cleo' } },
+      ]),
+    );
+    // Ben leaves: what named him stays in the directory, and names no one.
+    await change(['ada.martin', 'cleo', 'dan', 'eve', 'nobody'], LINES);
+    expect(await ask(ofUser(VIEWER, selection))).toMatchObject({
+      user: { manager: null, reports: { nodes: [], totalCount: 0 } },
+    });
+    expect(await ask(ofUser('eve', selection))).toMatchObject({ user: { manager: null } });
+    expect(
+      await service.app
+        .get(DataSource)
+        .query('select from user_references where from_key not in (select key from users)'),
+    ).toEqual([]);
+    // Ben comes back.
+    await change([...NAMES, 'nobody'], LINES);
+    expect(await ask(ofUser(VIEWER, selection))).toMatchObject({
+      user: { manager: { id: 'ben' }, reports: { nodes: [{ id: 'ben' }], totalCount: 1 } },
+    });
+  });
+});
